@@ -1,0 +1,2 @@
+//! recrawl
+fn main() {}

@@ -1,0 +1,105 @@
+//! The state of a host, handed to the fetcher and returned by it.
+//!
+//! The fetcher knows no disk: it asks a [`HostTable`] for what earlier cycles learned of a host and
+//! gives back what it learned itself. The program keeps the table (in sled, through the repository
+//! crate), so that a restart forgets no robots.txt and no back-off.
+
+use crate::{CanonicalUrl, Scheme};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::sync::Mutex;
+
+/// Scheme, host and port: the unit of robots.txt (RFC 9309 §2.3) and of host state.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Origin {
+    /// `http` or `https`.
+    pub scheme: Scheme,
+    /// Canonical host: lower case, IDNA, without trailing dot; IPv6 in brackets.
+    pub host: Box<str>,
+    /// The port, default ports written out.
+    pub port: u16,
+}
+
+impl Origin {
+    /// The origin of a URL.
+    pub fn of(url: &CanonicalUrl) -> Origin {
+        Origin { scheme: url.scheme(), host: url.host().into(), port: url.port() }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.scheme, self.host)?;
+        if self.port != self.scheme.default_port() {
+            write!(f, ":{}", self.port)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is remembered of one origin between cycles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostState {
+    /// robots.txt as last fetched.
+    pub robots: Option<RobotsState>,
+    /// Fetches in a row that ended in a failure of the host (network, timeout, 5xx, 429).
+    pub failures: u32,
+    /// Leave the host alone until then, in milliseconds since 1970; 0 for no back-off.
+    pub back_off_until: u64,
+    /// Requests sent to the origin, robots.txt among them.
+    pub requests: u64,
+    /// Pages that robots.txt kept us from.
+    pub robots_denied: u64,
+    /// When the last request was sent, in milliseconds since 1970.
+    pub last_request: u64,
+}
+
+/// robots.txt as last fetched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RobotsState {
+    /// When it was fetched (or found unreachable), in milliseconds since 1970.
+    pub fetched: u64,
+    /// Since when it could not be had at all, in milliseconds since 1970; none while it can.
+    pub unreachable_since: Option<u64>,
+    /// What it says.
+    pub body: RobotsBody,
+}
+
+/// The three things that a request for robots.txt can mean (RFC 9309 §2.3.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RobotsBody {
+    /// A file: its first bytes, cut at a line.
+    Rules(Vec<u8>),
+    /// 4xx: there is none, all is allowed.
+    AllowAll,
+    /// 5xx or network failure: all is forbidden.
+    DisallowAll,
+}
+
+/// Where host state lives between cycles.
+pub trait HostTable: Send + Sync {
+    /// What is known of `origin`; none when it was never met.
+    fn load(&self, origin: &Origin) -> io::Result<Option<HostState>>;
+
+    /// Keeps the state. Durable at the latest when the cycle commits.
+    fn store(&self, origin: &Origin, state: &HostState) -> io::Result<()>;
+}
+
+/// A host table in memory: for tests.
+#[derive(Debug, Default)]
+pub struct MemoryHostTable(Mutex<HashMap<Origin, HostState>>);
+
+impl HostTable for MemoryHostTable {
+    fn load(&self, origin: &Origin) -> io::Result<Option<HostState>> {
+        Ok(self.0.lock().expect("no panic under the lock").get(origin).cloned())
+    }
+
+    fn store(&self, origin: &Origin, state: &HostState) -> io::Result<()> {
+        self.0.lock().expect("no panic under the lock").insert(origin.clone(), state.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,30 @@
+//! The words that cross a border between recrawl's stages.
+//!
+//! Every other crate depends on this one and this one on none of them. It holds the canonical URL
+//! (whose bytes *are* the one total order: site, then path), the page record (the counters n, X, t
+//! and the running sums of the estimators), the visit with its outcome, the schedule, and the state
+//! of a host. It knows no disk, no socket and no formula.
+//!
+//! Plain data only: behaviour lives in the stage that needs it. The one exception is what must mean
+//! the same everywhere, such as how a URL becomes canonical and how a visit enters a page's history.
+
+pub mod columns;
+pub mod cycle;
+pub mod host;
+pub mod page;
+pub mod schedule;
+pub mod site;
+pub mod url;
+pub mod visit;
+
+pub use crate::columns::StateColumns;
+pub use crate::cycle::Cycle;
+pub use crate::host::{HostState, HostTable, Origin};
+pub use crate::page::{
+    ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, Status, Validators,
+    Visited,
+};
+pub use crate::schedule::{HostRun, ScheduleEntry, ScheduleSource, Share};
+pub use crate::site::Site;
+pub use crate::url::{CanonicalUrl, Scheme, UrlError, UrlRules};
+pub use crate::visit::{Change, Failure, Link, LogRecord, Outcome, Skip, Visit};

@@ -1,0 +1,308 @@
+//! The page record: what recrawl remembers of one URL.
+//!
+//! A record has three parts, which the repository stores apart from each other. [`Known`] belongs to
+//! every URL ever discovered; [`History`] and [`Content`] only to pages that were fetched at least
+//! once. Scoring reads the first two and nothing else.
+
+use crate::{Change, Cycle};
+use serde::{Deserialize, Serialize};
+
+/// All that is remembered of one URL.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct PageRecord {
+    /// What every discovered URL has.
+    pub known: Known,
+    /// What only a page has that was fetched at least once.
+    pub visited: Option<Visited>,
+}
+
+/// The part of a record that only a visited page has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visited {
+    /// Counters and running sums.
+    pub history: History,
+    /// What the last visit saw.
+    pub content: Content,
+}
+
+/// Whether a URL is still worth scheduling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Status {
+    /// May be scheduled.
+    #[default]
+    Live = 0,
+    /// Confirmed gone ([`Known::not_found`] reached [`Known::GONE_AFTER`]). A tombstone: never scheduled,
+    /// never removed, and live again as soon as a seed names it.
+    Gone = 1,
+}
+
+/// State of every discovered URL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Live or gone.
+    pub status: Status,
+    /// The fewest links from a seed to here; a seed has 0.
+    pub depth: u16,
+    /// How many redirects in a row led here by the shortest way; 0 for what a page links to.
+    pub hops: u8,
+    /// How many pages linked here when they were fetched for the first time (saturating).
+    pub in_links: u32,
+    /// The cycle that discovered the URL.
+    pub discovered: Cycle,
+    /// The last cycle in which a fetch was attempted, whatever came of it; 0 for none.
+    pub last_attempt: Cycle,
+    /// Attempts since the last one that counted as a visit (saturating). Sets the back-off:
+    /// [`Known::is_due`].
+    pub failures: u8,
+    /// Confirmations that the page does not exist (404 or 410), spaced as [`Known::GONE_AFTER`] says.
+    pub not_found: u8,
+    /// The cycle of the last such confirmation that counted; 0 for none.
+    pub not_found_cycle: Cycle,
+    /// When that was, in seconds since 1970; 0 for none.
+    pub not_found_at: u32,
+}
+
+impl Known {
+    /// This many confirmations, each at least [`Known::GONE_SPACING_SECONDS`] *and*
+    /// [`Known::GONE_SPACING_CYCLES`] after the one before, make a page gone.
+    pub const GONE_AFTER: u8 = 3;
+    /// Seven days.
+    pub const GONE_SPACING_SECONDS: u32 = 7 * 24 * 3600;
+    /// Three cycles.
+    pub const GONE_SPACING_CYCLES: u32 = 3;
+    /// The longest back-off, in cycles.
+    pub const MAX_BACK_OFF: u32 = 32;
+
+    /// May this URL be scheduled in `cycle`? A gone page may not; one whose last f attempts failed
+    /// may again 2^(f−1) cycles after the last of them, at most [`Known::MAX_BACK_OFF`].
+    pub fn is_due(&self, cycle: Cycle) -> bool {
+        self.status == Status::Live && cycle.since(self.last_attempt) >= self.back_off()
+    }
+
+    /// Cycles to leave the URL alone after its last attempt; 0 when that one succeeded.
+    pub fn back_off(&self) -> u32 {
+        match self.failures {
+            0 => 0,
+            f => (1u32 << u32::from(f - 1).min(31)).min(Self::MAX_BACK_OFF),
+        }
+    }
+}
+
+/// Counters and running sums of a visited page. All estimators of the GP4C papers follow from them
+/// in constant time, in both bases (`visits`, `cycles`), without a walk through the history.
+///
+/// n and X count *comparisons*: the first successful fetch leaves both at 0 and sets
+/// [`first`](Self::first), exactly as cycle 0 does in a simulation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct History {
+    /// n: visits that could be compared with one before.
+    pub visits: u32,
+    /// X: how many of them met a change.
+    pub changes: u32,
+    /// The cycle of the first successful fetch.
+    pub first: Cycle,
+    /// The cycle of the last visit; t is the current cycle minus this.
+    pub last: Cycle,
+    /// The cycle of the last visit that met a change; 0 for none.
+    pub last_change: Cycle,
+    /// Σ i·I_i over visits i = 1…n: the sum of AAD by visits.
+    pub ramp_visits: u64,
+    /// Σ h over the cycles h of seen changes, counted so that the first fetch is cycle 1: the sum of
+    /// AAD by cycles (gp4c: the authors' program numbers its cycles from 1).
+    pub ramp_cycles: u64,
+    /// GAD by visits: s ← s/2 + I at every visit, so that the rate is s / (2 − 2^(1−n)). This order of
+    /// operations is the definition; the literal sum leaves exact `f64` at 53 visits.
+    pub geometric_visits: f64,
+    /// GAD by cycles: Σ 2^(h − [`last_change`](Self::last_change)) over the cycles h of seen changes,
+    /// that is s ← s·2^−(gap between changes) + 1 at every seen change.
+    pub geometric_cycles: f64,
+}
+
+impl History {
+    /// The history of a page right after its first successful fetch in `cycle`.
+    pub fn first_fetch(cycle: Cycle) -> History {
+        History { first: cycle, last: cycle, ..History::default() }
+    }
+
+    /// Folds one comparison into the history.
+    pub fn record(&mut self, cycle: Cycle, changed: bool) {
+        self.visits = self.visits.saturating_add(1);
+        self.geometric_visits = self.geometric_visits / 2.0 + if changed { 1.0 } else { 0.0 };
+        if changed {
+            self.changes = self.changes.saturating_add(1);
+            self.ramp_visits = self.ramp_visits.saturating_add(u64::from(self.visits));
+            self.ramp_cycles = self.ramp_cycles.saturating_add(u64::from(cycle.since(self.first)) + 1);
+            let gap = cycle.since(self.last_change).min(1100); // 2^-1100 is 0: powi stays in range
+            self.geometric_cycles = self.geometric_cycles * 0.5f64.powi(gap as i32) + 1.0;
+            self.last_change = cycle;
+        }
+        self.last = cycle;
+    }
+
+    /// Did the last visit meet a change? (I_n: SAD by visits.)
+    pub fn last_visit_changed(&self) -> bool {
+        self.changes > 0 && self.last_change == self.last
+    }
+}
+
+/// What the last visit saw, enough to compare the next one with it and to ask conditionally.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Content {
+    /// What kind of answer the fingerprint is of.
+    pub kind: ContentKind,
+    /// The detectors' view of the content.
+    pub fingerprint: Fingerprint,
+    /// Sent back with the next request.
+    pub validators: Validators,
+    /// Where the body lies, if it was archived.
+    pub archive: Option<ArchivePosition>,
+}
+
+/// What kind of answer a fingerprint was taken of. A change of kind is a change of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum ContentKind {
+    /// Text was extracted; both detectors apply.
+    #[default]
+    Text = 0,
+    /// No text could be extracted (an image, say): the digest is of the bytes, the SimHash 0.
+    Opaque = 1,
+    /// A redirect: the digest is of its target, the SimHash 0.
+    Redirect = 2,
+}
+
+/// The detectors' view of a page's content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// SimHash of the visible text's features (Charikar 2002); near contents have near values.
+    pub simhash: u64,
+    /// XXH3-128 of the visible text (or of the bytes, or the target: [`ContentKind`]).
+    pub digest: u128,
+}
+
+impl Fingerprint {
+    /// The fingerprint of something without text: bytes that could not be parsed.
+    pub fn of_bytes(bytes: &[u8]) -> Fingerprint {
+        Fingerprint { simhash: 0, digest: xxhash_rust::xxh3::xxh3_128(bytes) }
+    }
+
+    /// The fingerprint of a redirect to `target`.
+    pub fn of_redirect(target: &crate::CanonicalUrl) -> Fingerprint {
+        Fingerprint::of_bytes(target.key())
+    }
+}
+
+/// HTTP validators of the last response, as the server spelled them (RFC 9110 §8.8). Longer values
+/// than the limits are not kept: the next request is then unconditional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Validators {
+    /// `ETag`, at most [`Validators::MAX_ETAG`] bytes.
+    pub etag: Option<Box<str>>,
+    /// `Last-Modified`, at most [`Validators::MAX_LAST_MODIFIED`] bytes.
+    pub last_modified: Option<Box<str>>,
+}
+
+impl Validators {
+    /// Real entity tags are 10 to 70 bytes; 200 leaves room and keeps a row bounded.
+    pub const MAX_ETAG: usize = 200;
+    /// An HTTP date is 29 bytes.
+    pub const MAX_LAST_MODIFIED: usize = 64;
+
+    /// Keeps what is within the limits.
+    pub fn new(etag: Option<&str>, last_modified: Option<&str>) -> Validators {
+        Validators {
+            etag: etag.filter(|v| !v.is_empty() && v.len() <= Self::MAX_ETAG).map(Box::from),
+            last_modified: last_modified
+                .filter(|v| !v.is_empty() && v.len() <= Self::MAX_LAST_MODIFIED)
+                .map(Box::from),
+        }
+    }
+
+    /// Is there nothing to ask with?
+    pub fn is_empty(&self) -> bool {
+        self.etag.is_none() && self.last_modified.is_none()
+    }
+}
+
+/// Where a page's last archived response begins: the number of a WARC file and the byte offset of
+/// the record's gzip member in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ArchivePosition {
+    /// Number of the WARC file, counted from 1.
+    pub file: u32,
+    /// Offset in bytes.
+    pub offset: u64,
+}
+
+impl PageRecord {
+    /// The record of a URL found in `cycle`, never fetched.
+    pub fn discovered(cycle: Cycle, depth: u16) -> PageRecord {
+        PageRecord { known: Known { discovered: cycle, depth, ..Known::default() }, visited: None }
+    }
+}
+
+impl Change {
+    /// Folds this change into a page's history (creating it for a first fetch).
+    pub fn fold(self, history: Option<History>, cycle: Cycle) -> History {
+        match (history, self) {
+            (None, _) | (_, Change::First) => History::first_fetch(cycle),
+            (Some(mut h), change) => {
+                h.record(cycle, change == Change::Changed);
+                h
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn back_off_doubles_up_to_its_limit_and_gone_is_never_due() {
+        let mut known = Known { last_attempt: Cycle(100), ..Known::default() };
+        assert!(known.is_due(Cycle(100)));
+        for (failures, wait) in [(1, 1), (2, 2), (3, 4), (6, 32), (7, 32), (255, 32)] {
+            known.failures = failures;
+            assert!(!known.is_due(Cycle(100 + wait - 1)), "{failures} failures");
+            assert!(known.is_due(Cycle(100 + wait)), "{failures} failures");
+        }
+        known.status = Status::Gone;
+        assert!(!known.is_due(Cycle(1_000_000)));
+    }
+
+    proptest! {
+        /// The running sums equal the sums that the papers write out (santos-2013 §5.2; gp4c.md §1).
+        #[test]
+        fn running_sums_equal_the_walk_through_the_history(
+            steps in proptest::collection::vec((1u32..9, any::<bool>()), 1..50)
+        ) {
+            let first = Cycle(7);
+            let mut h = History::first_fetch(first);
+            let (mut now, mut seen) = (first, Vec::new());
+            for (gap, changed) in &steps {
+                now = Cycle(now.0 + gap);
+                h.record(now, *changed);
+                seen.push((now, *changed));
+            }
+            let n = seen.len() as u32;
+            prop_assert_eq!(h.visits, n);
+            prop_assert_eq!(h.changes, seen.iter().filter(|s| s.1).count() as u32);
+            let ramp: u64 = seen.iter().zip(1u64..).filter(|(s, _)| s.1).map(|(_, i)| i).sum();
+            prop_assert_eq!(h.ramp_visits, ramp);
+            let by_cycle: u64 = seen.iter().filter(|s| s.1).map(|s| u64::from(s.0.since(first)) + 1).sum();
+            prop_assert_eq!(h.ramp_cycles, by_cycle);
+            // Below 53 visits the literal sum is exact, so the scaled one must equal it.
+            let literal: f64 = seen.iter().zip(0..).filter(|(s, _)| s.1).map(|(_, i)| 2f64.powi(i)).sum();
+            prop_assert_eq!(h.geometric_visits * 2f64.powi(n as i32 - 1), literal);
+            let cycles: f64 = seen.iter().filter(|s| s.1)
+                .map(|s| 0.5f64.powi(h.last_change.since(s.0) as i32)).sum();
+            prop_assert!((h.geometric_cycles - cycles).abs() < 1e-12);
+            prop_assert_eq!(h.last_visit_changed(), seen.last().unwrap().1);
+        }
+    }
+}

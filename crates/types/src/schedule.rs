@@ -1,0 +1,98 @@
+//! The schedule: which pages a cycle visits, and why each.
+
+use crate::{CanonicalUrl, PageRecord};
+use serde::{Deserialize, Serialize};
+use std::io;
+
+/// Why a page is in the schedule. `change_rate` counts [`Share::Score`] alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// Its score is among the best.
+    Score,
+    /// It was never fetched.
+    Discovery,
+    /// It has been fetched, but fewer than `warmup` times since: due whatever its score.
+    Warmup,
+    /// It is part of the uniform sample; the probability with which any eligible page was.
+    Audit(f64),
+    /// A redirect led here for the first time and was followed at once; not scheduled.
+    Followed,
+}
+
+/// One page to visit. It carries its record, so that nothing is looked up at random later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScheduleEntry {
+    /// The page.
+    pub url: CanonicalUrl,
+    /// Why it is scheduled.
+    pub share: Share,
+    /// Its record in the generation that the schedule was made from.
+    pub record: PageRecord,
+}
+
+/// The consecutive entries of one host (host, port and scheme) in a schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostRun {
+    /// The URL of the run's first entry; its origin is the origin of all.
+    pub first: CanonicalUrl,
+    /// Index of that entry in the schedule.
+    pub start: u64,
+    /// Number of entries.
+    pub count: u64,
+}
+
+/// A schedule that may be larger than memory: entries in the order of their URLs, read host by host.
+pub trait ScheduleSource: Send + Sync {
+    /// The hosts, in order. Their runs cover `0..len` without gaps.
+    fn hosts(&self) -> &[HostRun];
+
+    /// Number of entries.
+    fn len(&self) -> u64;
+
+    /// Is there nothing to visit?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads up to `max` entries from index `start` on, all of one host. Entries that an earlier,
+    /// interrupted run of the cycle already visited are read too; the caller knows which.
+    fn read(&self, host: &HostRun, start: u64, max: usize) -> io::Result<Vec<ScheduleEntry>>;
+}
+
+/// A schedule in memory: for tests and small crawls.
+#[derive(Clone, Debug, Default)]
+pub struct MemorySchedule {
+    entries: Vec<ScheduleEntry>,
+    hosts: Vec<HostRun>,
+}
+
+impl MemorySchedule {
+    /// Sorts the entries by URL and finds the host runs.
+    pub fn new(mut entries: Vec<ScheduleEntry>) -> MemorySchedule {
+        entries.sort_by(|a, b| a.url.cmp(&b.url));
+        let mut hosts: Vec<HostRun> = Vec::new();
+        for (i, e) in entries.iter().enumerate() {
+            match hosts.last_mut() {
+                Some(run) if run.first.same_origin(&e.url) => run.count += 1,
+                _ => hosts.push(HostRun { first: e.url.clone(), start: i as u64, count: 1 }),
+            }
+        }
+        MemorySchedule { entries, hosts }
+    }
+}
+
+impl ScheduleSource for MemorySchedule {
+    fn hosts(&self) -> &[HostRun] {
+        &self.hosts
+    }
+
+    fn len(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    fn read(&self, host: &HostRun, start: u64, max: usize) -> io::Result<Vec<ScheduleEntry>> {
+        let end = (host.start + host.count).min(start + max as u64);
+        Ok(self.entries[start as usize..end as usize].to_vec())
+    }
+}

@@ -1,0 +1,56 @@
+//! The site of a URL: its registrable domain.
+
+use crate::CanonicalUrl;
+use std::fmt;
+
+/// The registrable domain of a host by the public suffix list (`a.b.example.co.uk` →
+/// `example.co.uk`), or the host itself where there is none: an address, a single label, a public
+/// suffix. Priors, folds and noise floors are by site; politeness is by host and address.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Site(Box<str>);
+
+impl Site {
+    /// The site of a canonical host name.
+    pub fn of_host(host: &str) -> Site {
+        let is_address = host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok();
+        if is_address {
+            return Site(host.into());
+        }
+        Site(psl::domain_str(host).unwrap_or(host).into())
+    }
+
+    /// The site of a URL.
+    pub fn of(url: &CanonicalUrl) -> Site {
+        Site::of_host(&url.host())
+    }
+
+    /// The site as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_the_registrable_domain_or_the_host() {
+        for (host, site) in [
+            ("www.example.com", "example.com"),
+            ("a.b.example.co.uk", "example.co.uk"),
+            ("localhost", "localhost"),
+            ("127.1.0.1", "127.1.0.1"),
+            ("[::1]", "[::1]"),
+            ("co.uk", "co.uk"),
+        ] {
+            assert_eq!(Site::of_host(host).as_str(), site, "{host}");
+        }
+    }
+}

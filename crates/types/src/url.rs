@@ -1,0 +1,191 @@
+//! The canonical URL: the one factory, the one representation, the one order.
+//!
+//! A [`CanonicalUrl`] can only come from [`UrlRules`] (or from bytes that one of them wrote), so the
+//! type is the proof that two spellings of one address are one page. It is kept as its *key*, the
+//! bytes in which everything is sorted; the usual spelling is derived from the key and never stored.
+//!
+//! Key: the host's labels in reverse order joined by `0x01` (an address literal is one label), `0x00`,
+//! the port (2 bytes, big-endian), the scheme (`0` http, `1` https), then path and query as text.
+//! Comparing keys as bytes therefore compares host with its labels reversed, port, scheme, path and
+//! query, which keeps a site's pages together (VEUNI, Henrique et al. 2011). No canonical URL contains
+//! a byte below `0x21`, so the separators cannot be met inside a part.
+
+mod normalize;
+
+pub use normalize::{UrlError, UrlRules};
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The longest canonical URL, in bytes of its usual spelling. Longer ones are refused
+/// ([`UrlError::TooLong`]): 2,000 is what servers, sitemaps and browsers agree on.
+pub const MAX_URL_BYTES: usize = 2_000;
+
+const LABEL: u8 = 1;
+const HOST_END: u8 = 0;
+/// Port and scheme behind the host's terminator.
+const AFTER_HOST: usize = 3;
+
+/// `http` or `https`; nothing else is crawled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Scheme {
+    /// Plain HTTP.
+    Http = 0,
+    /// HTTP over TLS.
+    Https = 1,
+}
+
+impl Scheme {
+    /// 80 or 443.
+    pub fn default_port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An address in canonical form, kept as its sort key (see the module's text).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CanonicalUrl(Box<[u8]>);
+
+impl CanonicalUrl {
+    /// The sort key: comparing keys as bytes is the one order.
+    pub fn key(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Takes back a key that [`CanonicalUrl::key`] gave.
+    ///
+    /// # Errors
+    /// [`UrlError::BadKey`] when the bytes do not have a key's form, as after damage on disk.
+    pub fn from_key(key: &[u8]) -> Result<CanonicalUrl, UrlError> {
+        let host_end = key.iter().position(|&b| b == HOST_END).ok_or(UrlError::BadKey)?;
+        let host = &key[..host_end];
+        let rest = &key[host_end + 1..];
+        let host_is_sound = !host.is_empty() && host.iter().all(|&b| b == LABEL || (0x21..0x7f).contains(&b));
+        let rest_is_sound = rest.len() > AFTER_HOST
+            && rest[2] <= 1
+            && rest[AFTER_HOST] == b'/'
+            && rest[AFTER_HOST..].iter().all(|b| (0x21..0x7f).contains(b))
+            && key.len() <= MAX_URL_BYTES;
+        if host_is_sound && rest_is_sound { Ok(CanonicalUrl(key.into())) } else { Err(UrlError::BadKey) }
+    }
+
+    /// Builds the key of a URL whose parts are canonical already.
+    fn from_parts(scheme: Scheme, host: &str, port: u16, path_and_query: &str) -> CanonicalUrl {
+        let mut key = Vec::with_capacity(host.len() + 1 + AFTER_HOST + path_and_query.len());
+        if is_address_literal(host) {
+            key.extend_from_slice(host.as_bytes());
+        } else {
+            for (i, label) in host.rsplit('.').enumerate() {
+                if i > 0 {
+                    key.push(LABEL);
+                }
+                key.extend_from_slice(label.as_bytes());
+            }
+        }
+        key.push(HOST_END);
+        key.extend_from_slice(&port.to_be_bytes());
+        key.push(scheme as u8);
+        key.extend_from_slice(path_and_query.as_bytes());
+        CanonicalUrl(key.into())
+    }
+
+    fn host_end(&self) -> usize {
+        self.0.iter().position(|&b| b == HOST_END).expect("a key has a host")
+    }
+
+    /// The part of the key that all URLs of one origin share, and no other has: host, port, scheme.
+    pub fn origin_key(&self) -> &[u8] {
+        &self.0[..self.host_end() + 1 + AFTER_HOST]
+    }
+
+    /// Same scheme, host and port?
+    pub fn same_origin(&self, other: &CanonicalUrl) -> bool {
+        self.origin_key() == other.origin_key()
+    }
+
+    /// The host: lower case, IDNA, no trailing dot; IPv6 in brackets.
+    pub fn host(&self) -> Cow<'_, str> {
+        let key = std::str::from_utf8(&self.0[..self.host_end()]).expect("a canonical URL is ASCII");
+        if !key.as_bytes().contains(&LABEL) {
+            return Cow::Borrowed(key);
+        }
+        let mut host = String::with_capacity(key.len());
+        for (i, label) in key.rsplit(char::from(LABEL)).enumerate() {
+            if i > 0 {
+                host.push('.');
+            }
+            host.push_str(label);
+        }
+        Cow::Owned(host)
+    }
+
+    /// The port, default ports written out.
+    pub fn port(&self) -> u16 {
+        let at = self.host_end() + 1;
+        u16::from_be_bytes([self.0[at], self.0[at + 1]])
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> Scheme {
+        if self.0[self.host_end() + 3] == 0 { Scheme::Http } else { Scheme::Https }
+    }
+
+    /// Path and query as they stand in a request line; begins with `/`.
+    pub fn path_and_query(&self) -> &str {
+        let at = self.host_end() + 1 + AFTER_HOST;
+        std::str::from_utf8(&self.0[at..]).expect("a canonical URL is ASCII")
+    }
+
+    /// The usual spelling.
+    pub fn as_text(&self) -> String {
+        self.to_string()
+    }
+
+    /// The URL as the `url` crate's type, to join links with.
+    pub fn to_url(&self) -> ::url::Url {
+        ::url::Url::parse(&self.as_text()).expect("a canonical URL parses")
+    }
+}
+
+/// IPv4 (the WHATWG parser has turned every spelling into dotted decimal) or IPv6 in brackets.
+fn is_address_literal(host: &str) -> bool {
+    host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok()
+}
+
+impl fmt::Display for CanonicalUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.scheme(), self.host())?;
+        if self.port() != self.scheme().default_port() {
+            write!(f, ":{}", self.port())?;
+        }
+        f.write_str(self.path_and_query())
+    }
+}
+
+impl fmt::Debug for CanonicalUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{self}>")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! From any spelling to the canonical one.
+//!
+//! The list of normalisations, in order; docs/urls.md repeats it for users:
+//! 1. WHATWG parsing (the `url` crate): case of scheme and host, IDNA, every spelling of an IPv4
+//!    address, dot segments (also as `%2e`), backslashes, tabs and newlines, default ports, encoding.
+//! 2. Only `http` and `https`; user name and password are dropped, the fragment too.
+//! 3. One trailing dot of the host is dropped (RFC 3986 §3.2.2: the same name).
+//! 4. Percent-encoding: hex digits in upper case, unreserved characters decoded (RFC 3986 §6.2.2).
+//! 5. Tracking and session parameters that the rules name are dropped, in the query and, behind `;`, in
+//!    the path; then an empty query is.
+//!
+//! Not touched, since servers may tell these apart: case of the path, trailing slashes, `index.html`,
+//! order of parameters, `www.`, http against https.
+
+use super::{CanonicalUrl, MAX_URL_BYTES, Scheme};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use url::Url;
+
+/// Why a text is no URL that can be crawled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// The WHATWG parser refused it, for the reason given.
+    Parse(String),
+    /// Another scheme than `http` or `https`.
+    Scheme(String),
+    /// No host, or one that is only dots.
+    Host,
+    /// Port 0, which cannot be connected to.
+    Port,
+    /// Longer than [`MAX_URL_BYTES`].
+    TooLong(usize),
+    /// Bytes read from disk that are no key.
+    BadKey,
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UrlError::Parse(why) => write!(f, "not a URL: {why}"),
+            UrlError::Scheme(s) => write!(f, "scheme {s:?} is not crawled, only http and https"),
+            UrlError::Host => f.write_str("the URL has no host"),
+            UrlError::Port => f.write_str("port 0 cannot be connected to"),
+            UrlError::TooLong(n) => write!(f, "{n} bytes long, the limit is {MAX_URL_BYTES}"),
+            UrlError::BadKey => f.write_str("the bytes are not a URL key"),
+        }
+    }
+}
+
+impl std::error::Error for UrlError {}
+
+/// What a user may decide about canonical form. The rules belong to a repository for life: changing
+/// them gives old pages new names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct UrlRules {
+    /// Parameters that name a visitor or a campaign, not a page. Compared without case; a `*` at the
+    /// end stands for any rest.
+    pub drop_parameters: Vec<String>,
+}
+
+impl Default for UrlRules {
+    fn default() -> Self {
+        let names = [
+            // campaigns
+            "utm_*",
+            "gclid",
+            "gclsrc",
+            "dclid",
+            "fbclid",
+            "msclkid",
+            "yclid",
+            "mc_cid",
+            "mc_eid",
+            "igshid",
+            // sessions
+            "jsessionid",
+            "phpsessid",
+            "aspsessionid*",
+            "sid",
+            "sessionid",
+            "session_id",
+            "cfid",
+            "cftoken",
+        ];
+        UrlRules { drop_parameters: names.map(String::from).to_vec() }
+    }
+}
+
+impl UrlRules {
+    /// Rules that drop no parameter.
+    pub fn keep_all() -> UrlRules {
+        UrlRules { drop_parameters: Vec::new() }
+    }
+
+    /// The canonical form of an absolute URL.
+    ///
+    /// # Errors
+    /// [`UrlError`] says why it cannot be crawled.
+    pub fn canonicalize(&self, text: &str) -> Result<CanonicalUrl, UrlError> {
+        // Refused before parsing, which costs time and memory in proportion.
+        if text.len() > 16 * MAX_URL_BYTES {
+            return Err(UrlError::TooLong(text.len()));
+        }
+        self.canonicalize_url(&Url::parse(text).map_err(|e| UrlError::Parse(e.to_string()))?)
+    }
+
+    /// The canonical form of a link on a page whose base is `base`.
+    ///
+    /// # Errors
+    /// As [`UrlRules::canonicalize`].
+    pub fn join(&self, base: &Url, href: &str) -> Result<CanonicalUrl, UrlError> {
+        if href.len() > 16 * MAX_URL_BYTES {
+            return Err(UrlError::TooLong(href.len()));
+        }
+        self.canonicalize_url(&base.join(href).map_err(|e| UrlError::Parse(e.to_string()))?)
+    }
+
+    /// The canonical form of a parsed URL.
+    ///
+    /// # Errors
+    /// As [`UrlRules::canonicalize`].
+    pub fn canonicalize_url(&self, url: &Url) -> Result<CanonicalUrl, UrlError> {
+        let scheme = match url.scheme() {
+            "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            other => return Err(UrlError::Scheme(other.into())),
+        };
+        let host = url.host_str().ok_or(UrlError::Host)?;
+        let host = host.strip_suffix('.').unwrap_or(host);
+        if host.is_empty() || host.split('.').any(str::is_empty) && !host.starts_with('[') {
+            return Err(UrlError::Host);
+        }
+        let port = url.port().unwrap_or(scheme.default_port());
+        if port == 0 {
+            return Err(UrlError::Port);
+        }
+        let mut rest = String::with_capacity(url.path().len() + url.query().map_or(0, |q| q.len() + 1));
+        normalize_percent(&self.path_without_parameters(url.path()), &mut rest);
+        if let Some(query) = url.query() {
+            let kept: Vec<&str> = query.split('&').filter(|p| !self.drops(p)).collect();
+            if kept.iter().any(|p| !p.is_empty()) {
+                rest.push('?');
+                normalize_percent(&kept.join("&"), &mut rest);
+            }
+        }
+        let length = scheme.as_str().len() + "://:65535".len() + host.len() + rest.len();
+        if length > MAX_URL_BYTES {
+            return Err(UrlError::TooLong(length));
+        }
+        Ok(CanonicalUrl::from_parts(scheme, host, port, &rest))
+    }
+
+    /// Is this `name=value` one to drop?
+    fn drops(&self, parameter: &str) -> bool {
+        let name = parameter.split('=').next().unwrap_or(parameter).as_bytes();
+        !name.is_empty()
+            && self.drop_parameters.iter().any(|rule| match rule.strip_suffix('*') {
+                Some(prefix) => {
+                    name.len() >= prefix.len() && name[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
+                }
+                None => name.eq_ignore_ascii_case(rule.as_bytes()),
+            })
+    }
+
+    /// `/a;jsessionid=1/b` → `/a/b`.
+    fn path_without_parameters<'p>(&self, path: &'p str) -> std::borrow::Cow<'p, str> {
+        if !path.contains(';') {
+            return path.into();
+        }
+        let segment = |s: &str| {
+            let mut parts = s.split(';');
+            let mut kept = parts.next().unwrap_or("").to_owned();
+            for p in parts.filter(|p| !self.drops(p)) {
+                kept.push(';');
+                kept.push_str(p);
+            }
+            kept
+        };
+        path.split('/').map(segment).collect::<Vec<_>>().join("/").into()
+    }
+}
+
+/// Upper-case hex digits; unreserved characters (RFC 3986 §2.3) decoded; a stray `%` stays.
+fn normalize_percent(text: &str, out: &mut String) {
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let bytes = rest.as_bytes();
+        match (bytes.get(at + 1).and_then(hex), bytes.get(at + 2).and_then(hex)) {
+            (Some(high), Some(low)) => {
+                let byte = high * 16 + low;
+                if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                    out.push(char::from(byte));
+                } else {
+                    out.push('%');
+                    out.push(char::from(b"0123456789ABCDEF"[usize::from(high)]));
+                    out.push(char::from(b"0123456789ABCDEF"[usize::from(low)]));
+                }
+                rest = &rest[at + 3..];
+            }
+            _ => {
+                out.push('%');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    out.push_str(rest);
+}
+
+fn hex(byte: &u8) -> Option<u8> {
+    char::from(*byte).to_digit(16).map(|d| d as u8)
+}

@@ -1,0 +1,151 @@
+//! Canonical form and order.
+
+use super::*;
+use proptest::prelude::*;
+
+fn canonical(text: &str) -> String {
+    UrlRules::default().canonicalize(text).unwrap_or_else(|e| panic!("{text}: {e}")).to_string()
+}
+
+#[test]
+fn every_normalisation_of_the_list_is_applied() {
+    for (spelling, expected) in [
+        ("HTTP://Example.COM", "http://example.com/"),
+        ("http://example.com:80/", "http://example.com/"),
+        ("https://example.com:443/", "https://example.com/"),
+        ("https://example.com:80/", "https://example.com:80/"),
+        ("http://example.com/#top", "http://example.com/"),
+        ("http://example.com/a/./b/../c", "http://example.com/a/c"),
+        ("http://example.com/a/%2e%2E/c", "http://example.com/c"),
+        ("http://example.com/%7euser/%e4", "http://example.com/~user/%E4"),
+        ("http://example.com/a%2fb", "http://example.com/a%2Fb"),
+        ("http://example.com/100%", "http://example.com/100%"),
+        ("http://example.com/?", "http://example.com/"),
+        ("http://example.com/?utm_source=x", "http://example.com/"),
+        ("http://example.com/?UTM_Source=x&id=1", "http://example.com/?id=1"),
+        ("http://example.com/?id=1&gclid=2&b=3", "http://example.com/?id=1&b=3"),
+        ("http://example.com/a;jsessionid=12?x=1", "http://example.com/a?x=1"),
+        ("http://example.com/a;v=1/b", "http://example.com/a;v=1/b"),
+        ("http://example.com./", "http://example.com/"),
+        ("http://bücher.example/ü", "http://xn--bcher-kva.example/%C3%BC"),
+        ("http://user:secret@example.com/", "http://example.com/"),
+        ("http://0x7f.1/", "http://127.0.0.1/"),
+        ("http://2130706433/", "http://127.0.0.1/"),
+        ("http://[::FFFF:127.0.0.1]:8080/", "http://[::ffff:7f00:1]:8080/"),
+        ("http://example.com/a b", "http://example.com/a%20b"),
+        ("http:\\\\example.com\\a", "http://example.com/a"),
+    ] {
+        assert_eq!(canonical(spelling), expected, "{spelling}");
+    }
+}
+
+#[test]
+fn what_servers_may_tell_apart_is_left_alone() {
+    for text in [
+        "http://example.com/A",
+        "http://example.com/a/",
+        "http://example.com/index.html",
+        "http://example.com/?b=1&a=2",
+        "http://www.example.com/",
+        "http://example.com/?a=1&&b",
+    ] {
+        assert_eq!(canonical(text), text);
+    }
+}
+
+#[test]
+fn what_cannot_be_crawled_is_refused_with_a_reason() {
+    let rules = UrlRules::default();
+    let long = format!("http://example.com/{}", "a".repeat(MAX_URL_BYTES));
+    let huge = format!("http://example.com/{}", "a".repeat(1 << 20));
+    for (text, want) in [
+        ("ftp://example.com/", "scheme"),
+        ("mailto:a@example.com", "scheme"),
+        ("javascript:void(0)", "scheme"),
+        ("example.com", "not a URL"),
+        ("http://", "not a URL"),
+        ("http://./", "host"),
+        ("http://a..b/", "host"),
+        ("http://example.com:0/", "port 0"),
+        (long.as_str(), "limit"),
+        (huge.as_str(), "limit"),
+    ] {
+        let error = rules.canonicalize(text).expect_err(&text[..text.len().min(40)]).to_string();
+        assert!(error.contains(want), "{}: {error}", &text[..text.len().min(40)]);
+    }
+}
+
+#[test]
+fn the_order_is_host_reversed_then_port_scheme_path() {
+    let in_order = [
+        "http://127.0.0.1/",
+        "http://[::1]/",
+        "http://example.com/",
+        "http://example.com/a",
+        "http://example.com/a?b",
+        "http://example.com/b",
+        "https://example.com:80/a",
+        "https://example.com/a",
+        "http://a.example.com/",
+        "http://z.a.example.com/",
+        "http://b.example.com/",
+        "http://example-x.com/",
+        "http://example.org/",
+    ];
+    let keys: Vec<_> = in_order.map(|t| UrlRules::default().canonicalize(t).unwrap()).to_vec();
+    let mut sorted = keys.clone();
+    sorted.sort();
+    assert_eq!(keys, sorted);
+}
+
+#[test]
+fn parts_of_a_key_come_back() {
+    let url = UrlRules::default().canonicalize("https://a.b.example.com:8443/p/q?r=s").unwrap();
+    assert_eq!(url.host(), "a.b.example.com");
+    assert_eq!((url.port(), url.scheme(), url.path_and_query()), (8443, Scheme::Https, "/p/q?r=s"));
+    let other = UrlRules::default().canonicalize("https://a.b.example.com:8443/").unwrap();
+    assert!(url.same_origin(&other));
+    let plain = UrlRules::default().canonicalize("http://a.b.example.com:8443/").unwrap();
+    assert!(!url.same_origin(&plain));
+}
+
+#[test]
+fn a_damaged_key_is_refused() {
+    let good = UrlRules::default().canonicalize("http://example.com/a").unwrap();
+    assert_eq!(CanonicalUrl::from_key(good.key()).unwrap(), good);
+    for cut in 0..good.key().len() - 2 {
+        assert!(CanonicalUrl::from_key(&good.key()[..cut]).is_err(), "cut at {cut}");
+    }
+    assert!(CanonicalUrl::from_key(b"com\x00\x00\x50\x07/").is_err());
+    assert!(CanonicalUrl::from_key(b"\x00\x00\x50\x00/").is_err());
+}
+
+fn any_url() -> impl Strategy<Value = String> {
+    let host = prop_oneof![
+        "[a-zA-Z0-9]{1,8}(\\.[a-zA-Z0-9-]{1,6}){0,3}\\.?",
+        "[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]{1,3}",
+        "\\[[0-9a-f]{1,4}::[0-9a-f]{1,4}\\]",
+    ];
+    let tail = "(:[0-9]{1,5})?(/[ -~äß%]{0,20}){0,4}(\\?[ -~é%&=]{0,30})?(#[ -~]{0,5})?";
+    ("https?://", host, tail).prop_map(|(a, b, c)| format!("{a}{b}{c}"))
+}
+
+proptest! {
+    #[test]
+    fn canonical_form_is_idempotent_and_the_key_is_lossless(text in any_url()) {
+        let rules = UrlRules::default();
+        if let Ok(url) = rules.canonicalize(&text) {
+            let again = rules.canonicalize(&url.to_string()).unwrap();
+            prop_assert_eq!(&again, &url, "{} -> {} -> {}", text, url, again);
+            prop_assert_eq!(CanonicalUrl::from_key(url.key()).unwrap(), url.clone());
+            prop_assert_eq!(String::from(url.to_url()), url.to_string());
+        }
+    }
+
+    #[test]
+    fn no_text_panics(text in "\\PC{0,200}") {
+        let _ = UrlRules::default().canonicalize(&text);
+        let base = ::url::Url::parse("http://example.com/a/").unwrap();
+        let _ = UrlRules::default().join(&base, &text);
+    }
+}
