@@ -27,4 +27,4 @@ pub use crate::page::{
 pub use crate::schedule::{HostRun, ScheduleEntry, ScheduleSource, Share};
 pub use crate::site::Site;
 pub use crate::url::{CanonicalUrl, Scheme, UrlError, UrlRules};
-pub use crate::visit::{Change, Failure, Link, LogRecord, Outcome, Skip, Visit};
+pub use crate::visit::{Change, Difference, Failure, Link, LogRecord, Outcome, Skip, Visit};

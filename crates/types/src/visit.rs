@@ -23,6 +23,9 @@ pub struct Visit {
     /// What was seen; present exactly for [`Outcome::Fetched`], [`Outcome::Redirected`] and, when the
     /// server renewed them, for the validators of [`Outcome::NotModified`].
     pub content: Option<Content>,
+    /// How far the text moved since the last visit, when both visits saw text: what a site's noise
+    /// floor is learned from.
+    pub difference: Option<Difference>,
     /// Links found (for a redirect: its target).
     pub links: Vec<Link>,
     /// Body bytes kept, after decompression and the cap.
@@ -65,6 +68,15 @@ pub enum Change {
     Changed,
     /// The record was not at hand (a redirect's target, followed at once): the verifier compares.
     Undecided,
+}
+
+/// How two contents of one page differ, as the detectors see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Are the digests the same?
+    pub same_digest: bool,
+    /// Hamming distance of the SimHashes, 0 to 64.
+    pub distance: u8,
 }
 
 /// Why a page was looked for and not got.
