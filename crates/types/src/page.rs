@@ -154,6 +154,9 @@ pub struct Content {
     pub kind: ContentKind,
     /// The detectors' view of the content.
     pub fingerprint: Fingerprint,
+    /// XXH3-64 of the decoded body, byte for byte: tells the archive whether it has this very body
+    /// already. 0 for a redirect.
+    pub payload: u64,
     /// Sent back with the next request.
     pub validators: Validators,
     /// Where the body lies, if it was archived.
