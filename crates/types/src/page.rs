@@ -163,6 +163,13 @@ pub struct Content {
     pub archive: Option<ArchivePosition>,
 }
 
+impl Content {
+    /// [`Content::payload`] of a body.
+    pub fn payload_of(body: &[u8]) -> u64 {
+        xxhash_rust::xxh3::xxh3_64(body)
+    }
+}
+
 /// What kind of answer a fingerprint was taken of. A change of kind is a change of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
