@@ -1,2 +1,45 @@
-//! xtask
-fn main() {}
+//! What a line of the Makefile should not hold: the house rules, the main job, and the check of the
+//! crawler's counters. `cargo xtask --help` lists the tasks.
+
+mod crawl;
+mod replay_check;
+mod tidy;
+mod truth;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Tasks of the recrawl workspace.
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Check the house rules of docs/style.md
+    Tidy,
+    /// Crawl the recorded web and judge every cycle by its truth
+    Crawl(crawl::Options),
+    /// Compare the crawler's counters with a replay of the mock web's log
+    ReplayCheck(replay_check::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().task {
+        Task::Tidy => {
+            tidy::run(&tidy::repository_root()).map_err(|e| format!("the repository cannot be read: {e}"))
+        }
+        Task::Crawl(options) => crawl::run(&options).map(|()| true).map_err(|e| e.to_string()),
+        Task::ReplayCheck(options) => replay_check::run(&options).map_err(|e| e.to_string()),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("xtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

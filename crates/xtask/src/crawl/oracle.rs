@@ -1,0 +1,71 @@
+//! What a crawler that knows the truth would have met, with the same number of visits.
+
+use crate::truth::Page;
+
+/// Visits, at every turn, pages that differ from what it saw last, as long as there are any.
+///
+/// Pages that come into being later are seen for the first time as soon as they are there, at no
+/// cost: the crawler's first visits are not in its ChangeRate either.
+pub struct Oracle<'a> {
+    /// Page, and the version seen last; none while the page was not there yet.
+    pages: Vec<(&'a Page, Option<u32>)>,
+}
+
+impl<'a> Oracle<'a> {
+    /// An oracle that has just seen every page at `clock`, the end of the warm-up.
+    pub fn new(pages: &'a [Page], clock: u32) -> Oracle<'a> {
+        Oracle { pages: pages.iter().map(|p| (p, p.version_at(clock))).collect() }
+    }
+
+    /// Makes `visits` visits at `clock` and returns how many of them meet a change. Where more pages
+    /// differ than it may visit, it takes them in the order in which the truth lists them.
+    pub fn turn(&mut self, clock: u32, visits: u64) -> u64 {
+        let mut met = 0;
+        for (page, seen) in &mut self.pages {
+            let Some(now) = page.version_at(clock) else { continue };
+            match *seen {
+                None => *seen = Some(now),
+                Some(version) if version != now && met < visits => {
+                    *seen = Some(now);
+                    met += 1;
+                }
+                Some(_) => {}
+            }
+        }
+        met
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(first: u32, changes: &[(u32, u32)]) -> Page {
+        Page { url: String::new(), first, last: 9, changes: changes.into() }
+    }
+
+    #[test]
+    fn it_meets_what_is_pending_and_no_more() {
+        let pages =
+            [page(0, &[(1, 1), (3, 2)]), page(0, &[(3, 1)]), page(0, &[(4, 1), (5, 0)]), page(0, &[])];
+        let mut oracle = Oracle::new(&pages, 2);
+        assert_eq!(oracle.turn(3, 1), 1, "two are pending, one may be visited");
+        assert_eq!(oracle.turn(4, 1), 1, "the other of them");
+        assert_eq!(oracle.turn(5, 9), 0, "a page that changed back is as it was seen");
+        assert_eq!(oracle.turn(9, 9), 0);
+    }
+
+    #[test]
+    fn a_new_page_is_no_change_until_it_changes() {
+        let pages = [page(4, &[(6, 1)])];
+        let mut oracle = Oracle::new(&pages, 2);
+        assert_eq!((3..8).map(|clock| oracle.turn(clock, 5)).collect::<Vec<_>>(), [0, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_page_that_is_no_longer_there_cannot_be_visited() {
+        let pages = [Page { last: 3, ..page(0, &[(3, 1)]) }];
+        assert_eq!(Oracle::new(&pages, 2).turn(4, 5), 0);
+        assert_eq!(Oracle::new(&pages, 2).turn(3, 5), 1);
+    }
+}

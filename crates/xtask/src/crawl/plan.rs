@@ -1,0 +1,84 @@
+//! What the next cycle is for, and at which clock of the recorded web it happens: the protocol of the
+//! GP4C papers. At clock 0 the web is discovered, at clocks 1 and 2 every page is visited, from clock
+//! 3 on the score chooses. A function of the turns so far, so that a later run goes on where the
+//! last one stopped.
+
+use super::state::Turn;
+use serde::{Deserialize, Serialize};
+
+/// Discovery ends after this many cycles even if links still lead to new pages: those are left to the
+/// cycles that follow, which visit new pages too.
+const DISCOVERY_CYCLES: usize = 6;
+/// Warm-up cycles.
+pub const WARMUP_CYCLES: usize = 2;
+
+/// What a cycle is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// First visits only, while the clock stands still.
+    Discovery,
+    /// Every page is visited.
+    Warmup,
+    /// The score chooses within the budget; these cycles are judged.
+    Scored,
+}
+
+impl Phase {
+    /// As the table calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Discovery => "discovery",
+            Phase::Warmup => "warm-up",
+            Phase::Scored => "scored",
+        }
+    }
+}
+
+/// The phase and clock of the turn after `done`.
+pub fn next(done: &[Turn]) -> (Phase, u32) {
+    let Some(last) = done.last() else { return (Phase::Discovery, 0) };
+    let count = |phase| done.iter().filter(|t| t.phase == phase).count();
+    match last.phase {
+        Phase::Discovery if last.report.never_fetched > 0 && count(Phase::Discovery) < DISCOVERY_CYCLES => {
+            (Phase::Discovery, last.clock)
+        }
+        Phase::Discovery => (Phase::Warmup, last.clock + 1),
+        Phase::Warmup if count(Phase::Warmup) < WARMUP_CYCLES => (Phase::Warmup, last.clock + 1),
+        Phase::Warmup | Phase::Scored => (Phase::Scored, last.clock + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crawl::state::tests::turn;
+
+    /// The turns of a crawl whose first `n` discovery cycles leave pages unvisited.
+    fn turns(n: u64, count: usize) -> Vec<(Phase, u32)> {
+        let mut done = Vec::new();
+        for i in 0..count {
+            let (phase, clock) = next(&done);
+            let mut turn = turn(phase, clock);
+            turn.report.never_fetched = n.saturating_sub(i as u64);
+            done.push(turn);
+        }
+        done.iter().map(|t| (t.phase, t.clock)).collect()
+    }
+
+    #[test]
+    fn discovery_warm_up_score() {
+        use Phase::{Discovery, Scored, Warmup};
+        assert_eq!(
+            turns(1, 6),
+            [(Discovery, 0), (Discovery, 0), (Warmup, 1), (Warmup, 2), (Scored, 3), (Scored, 4)]
+        );
+    }
+
+    #[test]
+    fn discovery_has_an_end() {
+        let turns = turns(99, 8);
+        assert_eq!(turns.iter().filter(|t| t.0 == Phase::Discovery).count(), DISCOVERY_CYCLES);
+        assert_eq!(turns[DISCOVERY_CYCLES], (Phase::Warmup, 1));
+    }
+}

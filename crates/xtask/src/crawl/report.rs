@@ -1,0 +1,59 @@
+//! The report of one cycle, as `recrawl crawl --json` prints it: the fields that the table needs.
+
+use serde::{Deserialize, Serialize};
+
+/// One cycle in figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The cycle's number.
+    pub cycle: u32,
+    /// Pages in the schedule.
+    pub scheduled: u64,
+    /// Pages that came, whole or as "not modified".
+    pub fetched: u64,
+    /// Pages that came for the first time.
+    pub first_visits: u64,
+    /// Visits that met a change.
+    pub changed: u64,
+    /// Fetches that brought nothing.
+    pub failed: u64,
+    /// Known URLs that may be visited and never were.
+    pub never_fetched: u64,
+    /// Visits that the score chose and that could be compared.
+    pub score_visits: u64,
+    /// Those of them that met a change.
+    pub score_changed: u64,
+    /// The second over the first; none when there was no such visit.
+    pub change_rate: Option<f64>,
+    /// How long the cycle took.
+    pub seconds: f64,
+}
+
+impl Report {
+    /// Reads the last line of the program's output.
+    ///
+    /// # Errors
+    /// What is missing, and the line.
+    pub fn from_output(output: &str) -> Result<Report, String> {
+        let line = output.lines().rfind(|l| !l.trim().is_empty());
+        let line = line.ok_or("recrawl printed no report")?;
+        serde_json::from_str(line).map_err(|e| format!("recrawl's report cannot be read: {e}: {line}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_is_the_last_line() {
+        let line = r#"{"cycle":4,"scheduled":30,"fetched":29,"first_visits":1,"changed":7,"failed":1,"never_fetched":0,
+            "score_visits":25,"score_changed":5,"change_rate":0.2,"seconds":0.5,"bytes":7}"#;
+        let report =
+            Report::from_output(&format!("{{}}\n{}\n\n", line.replace('\n', " "))).expect("a report");
+        assert_eq!((report.cycle, report.change_rate), (4, Some(0.2)));
+        let error = Report::from_output("{\"cycle\":4}\n").expect_err("fields are missing");
+        assert!(error.contains("scheduled"), "{error}");
+        assert!(Report::from_output("\n").is_err());
+    }
+}

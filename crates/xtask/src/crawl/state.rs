@@ -1,0 +1,96 @@
+//! What one `make crawl` leaves for the next: which recording, on which port, and the turns so far.
+
+use super::CrawlError;
+use super::mockweb::{Freshness, Violations};
+use super::plan::Phase;
+use super::report::Report;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The content of `state.json`.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// The data set that is replayed; none for the bundled one.
+    pub recording: Option<String>,
+    /// The mock web's port. It is part of every URL, so it stays.
+    pub port: u16,
+    /// Every cycle, in order.
+    pub turns: Vec<Turn>,
+}
+
+/// One cycle at one clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// What it was for.
+    pub phase: Phase,
+    /// The mock web's clock.
+    pub clock: u32,
+    /// What the crawler reported.
+    pub report: Report,
+    /// How the crawler's copy stood by the mock web's truth, after the cycle.
+    pub freshness: Freshness,
+    /// What the mock web objected to, in this cycle.
+    pub violations: Violations,
+}
+
+impl State {
+    /// The state in `file`, or none when there is no such file.
+    pub fn read(file: &Path) -> Result<Option<State>, CrawlError> {
+        let text = match fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(CrawlError::file(file, e)),
+        };
+        match serde_json::from_str(&text) {
+            Ok(state) => Ok(Some(state)),
+            Err(e) => Err(CrawlError::file(file, format!("{e}; start over with `make crawl CLEAN=1`"))),
+        }
+    }
+
+    /// Writes the state beside `file` and puts it in its place, so that it is whole at any moment.
+    pub fn write(&self, file: &Path) -> Result<(), CrawlError> {
+        let text = serde_json::to_string_pretty(self).expect("a state is plain data");
+        let new = file.with_extension("json.new");
+        fs::write(&new, text).and_then(|()| fs::rename(&new, file)).map_err(|e| CrawlError::file(file, e))
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A turn that found nothing.
+    pub fn turn(phase: Phase, clock: u32) -> Turn {
+        let report = Report {
+            cycle: clock + 1,
+            scheduled: 0,
+            fetched: 0,
+            first_visits: 0,
+            changed: 0,
+            failed: 0,
+            never_fetched: 0,
+            score_visits: 0,
+            score_changed: 0,
+            change_rate: None,
+            seconds: 0.5,
+        };
+        Turn { phase, clock, report, freshness: Freshness::default(), violations: Violations::default() }
+    }
+
+    #[test]
+    fn a_state_comes_back_from_its_file() {
+        let folder = std::env::temp_dir().join(format!("recrawl-xtask-state-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("state.json");
+        assert_eq!(State::read(&file).expect("no file is no error"), None);
+        let state = State { recording: None, port: 8418, turns: vec![turn(Phase::Scored, 3)] };
+        state.write(&file).expect("written");
+        assert_eq!(State::read(&file).expect("read"), Some(state));
+        fs::write(&file, "{").expect("written");
+        let error = State::read(&file).expect_err("no JSON").to_string();
+        assert!(error.contains("state.json") && error.contains("CLEAN=1"), "{error}");
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+}

@@ -1,0 +1,100 @@
+//! The rows that a person reads: one a cycle, and the closing table.
+
+use super::state::Turn;
+
+/// Title and width of each column; the first is aligned to the left, the others to the right.
+const COLUMNS: &[(&str, usize)] = &[
+    ("phase", 9),
+    ("cycle", 5),
+    ("clock", 5),
+    ("scheduled", 9),
+    ("fetched", 7),
+    ("new", 6),
+    ("changed", 7),
+    ("failed", 6),
+    ("ChangeRate", 10),
+    ("oracle's", 8),
+    ("fresh", 6),
+    ("seconds", 7),
+];
+
+/// The line above the rows.
+pub fn header() -> String {
+    align(COLUMNS.iter().map(|(title, _)| (*title).to_owned()))
+}
+
+/// The row of one turn. `oracle` is the ChangeRate of the oracle; none outside scored cycles.
+pub fn row(turn: &Turn, oracle: Option<f64>) -> String {
+    let r = &turn.report;
+    let cells = [
+        turn.phase.name().to_owned(),
+        r.cycle.to_string(),
+        turn.clock.to_string(),
+        r.scheduled.to_string(),
+        r.fetched.to_string(),
+        r.first_visits.to_string(),
+        r.changed.to_string(),
+        r.failed.to_string(),
+        rate(oracle.and(r.change_rate)),
+        rate(oracle),
+        rate(turn.freshness.share()),
+        format!("{:.1}", r.seconds),
+    ];
+    align(cells)
+}
+
+/// One line of the closing table.
+pub fn closing(what: &str, figure: &str) -> String {
+    format!("{what:<46}{figure:>10}")
+}
+
+/// Three digits, or a dash where there is nothing to divide by.
+pub fn rate(rate: Option<f64>) -> String {
+    rate.map_or("–".to_owned(), |r| format!("{r:.3}"))
+}
+
+/// The mean of the rates that exist.
+pub fn mean(rates: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let (count, sum) = rates.flatten().fold((0u32, 0.0), |(n, sum), r| (n + 1, sum + r));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+fn align(cells: impl IntoIterator<Item = String>) -> String {
+    let aligned = cells.into_iter().zip(COLUMNS).enumerate().map(|(i, (cell, (_, width)))| match i {
+        0 => format!("{cell:<width$}"),
+        _ => format!("{cell:>width$}"),
+    });
+    aligned.collect::<Vec<_>>().join("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crawl::plan::Phase;
+    use crate::crawl::state::tests::turn;
+
+    #[test]
+    fn rows_stand_below_their_titles() {
+        let mut turn = turn(Phase::Scored, 17);
+        turn.report.change_rate = Some(0.25);
+        let (header, row) = (header(), row(&turn, Some(0.5)));
+        assert_eq!(header.chars().count(), row.chars().count());
+        let end = header.find("ChangeRate").expect("a title") + "ChangeRate".len();
+        assert_eq!(&row[end - 5..end], "0.250");
+        assert!(row.contains("0.500"), "{row}");
+    }
+
+    #[test]
+    fn a_rate_is_shown_in_scored_cycles_alone() {
+        let mut turn = turn(Phase::Warmup, 1);
+        turn.report.change_rate = Some(0.25);
+        assert!(!row(&turn, None).contains("0.250"));
+    }
+
+    #[test]
+    fn the_mean_leaves_out_what_is_not_there() {
+        assert_eq!(mean([Some(0.5), None, Some(0.0)].into_iter()), Some(0.25));
+        assert_eq!(mean([None].into_iter()), None);
+        assert_eq!(rate(None), "–");
+    }
+}

@@ -1,0 +1,233 @@
+//! An independent count: n and X of every page, from the answers that the mock web says it gave and
+//! from the recording's truth, beside what the crawler's repository says. No code is shared with the
+//! crawler.
+//!
+//! n must agree. X may differ where the change detector disagrees with the recording, which calls two
+//! contents different when more than white space differs; how often it does is the figure of interest.
+
+use crate::truth::{Page, json_lines};
+use clap::Args;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Examples shown of each kind of difference.
+const EXAMPLES: usize = 5;
+
+/// `xtask replay-check`
+#[derive(Args)]
+pub struct Options {
+    /// The truth, as the mock web's `/truth` gives it
+    #[arg(long, default_value = "data/recorded-web/truth.jsonl")]
+    truth: PathBuf,
+    /// The complete answers in order, as the mock web's `/log` gives them
+    #[arg(long, default_value = "data/recorded-web/log.jsonl")]
+    log: PathBuf,
+    /// The repository, as `recrawl export pages` writes it
+    #[arg(long, default_value = "data/recorded-web/pages.jsonl")]
+    pages: PathBuf,
+}
+
+/// An input that cannot be read.
+#[derive(Debug)]
+pub struct ReplayError(PathBuf, String);
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.display(), self.1)
+    }
+}
+
+/// One complete answer of the mock web, 200 or 304.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    url: String,
+    /// The clock when it was given.
+    cycle: u32,
+}
+
+/// One page of the repository; other columns are of no concern here.
+#[derive(Debug, Deserialize)]
+struct Record {
+    url: String,
+    /// Comparisons; none while the page was never fetched.
+    n: Option<u64>,
+    /// Comparisons that met a change.
+    #[serde(rename = "X")]
+    x: Option<u64>,
+}
+
+/// n and X of one page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counters {
+    n: u64,
+    x: u64,
+}
+
+/// What the comparison came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Comparison {
+    /// Pages of the recording whose n and X agree.
+    agree: usize,
+    /// Pages outside the recording, such as indexes, whose n agrees; their X has no truth.
+    agree_outside: usize,
+    /// Comparisons made by the crawler on pages of the recording.
+    comparisons: u64,
+    /// n differs, or the page is on one side alone: (URL, replayed, recorded).
+    n_differs: Vec<(String, Option<u64>, Option<u64>)>,
+    /// n agrees and X is smaller than replayed: changes the detector did not call one.
+    missed: Vec<(String, Counters, u64)>,
+    /// n agrees and X is larger than replayed: the detector called a change what is none.
+    invented: Vec<(String, Counters, u64)>,
+}
+
+/// Compares the three files and prints the outcome. True when every n agrees.
+pub fn run(options: &Options) -> Result<bool, ReplayError> {
+    let comparison = compare(&read(&options.truth)?, &read(&options.log)?, &read(&options.pages)?);
+    print!("{comparison}");
+    Ok(comparison.n_differs.is_empty())
+}
+
+fn read<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, ReplayError> {
+    let text = fs::read_to_string(file).map_err(|e| ReplayError(file.into(), e.to_string()))?;
+    json_lines(&text).map_err(|why| ReplayError(file.into(), why))
+}
+
+fn compare(truth: &[Page], log: &[Answer], records: &[Record]) -> Comparison {
+    let truth: BTreeMap<&str, &Page> = truth.iter().map(|p| (p.url.as_str(), p)).collect();
+    let mut replayed = replay(&truth, log);
+    let mut result = Comparison::default();
+    for record in records {
+        let expected = replayed.remove(record.url.as_str());
+        let (Some(expected), Some(n), Some(x)) = (expected, record.n, record.x) else {
+            if expected.is_some() || record.n.is_some() {
+                result.n_differs.push((record.url.clone(), expected.map(|e| e.n), record.n));
+            }
+            continue;
+        };
+        let in_recording = truth.contains_key(record.url.as_str());
+        if in_recording {
+            result.comparisons += n;
+        }
+        if n != expected.n {
+            result.n_differs.push((record.url.clone(), Some(expected.n), Some(n)));
+        } else if !in_recording {
+            result.agree_outside += 1;
+        } else if x < expected.x {
+            result.missed.push((record.url.clone(), expected, x));
+        } else if x > expected.x {
+            result.invented.push((record.url.clone(), expected, x));
+        } else {
+            result.agree += 1;
+        }
+    }
+    let lost = replayed.into_iter().map(|(url, expected)| (url.to_owned(), Some(expected.n), None));
+    result.n_differs.extend(lost);
+    result
+}
+
+/// The counters of every page that was answered for: the first answer is the first fetch, each later
+/// one a comparison, a change when another version stood there than at the answer before.
+fn replay<'a>(truth: &BTreeMap<&str, &Page>, log: &'a [Answer]) -> BTreeMap<&'a str, Counters> {
+    let mut pages: BTreeMap<&str, (Counters, Option<u32>)> = BTreeMap::new();
+    for answer in log {
+        let version = truth.get(answer.url.as_str()).and_then(|page| page.version_at(answer.cycle));
+        pages
+            .entry(&answer.url)
+            .and_modify(|(counters, seen)| {
+                counters.n += 1;
+                counters.x += u64::from(*seen != version);
+                *seen = version;
+            })
+            .or_insert((Counters::default(), version));
+    }
+    pages.into_iter().map(|(url, (counters, _))| (url, counters)).collect()
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count =
+            |list: &[(String, Counters, u64)]| -> u64 { list.iter().map(|(_, e, x)| e.x.abs_diff(*x)).sum() };
+        writeln!(f, "pages of the recording whose n and X agree     {:>8}", self.agree)?;
+        writeln!(f, "other pages (indexes, site maps) whose n agrees {:>7}", self.agree_outside)?;
+        writeln!(f, "pages whose n differs                          {:>8}", self.n_differs.len())?;
+        for (url, replayed, recorded) in self.n_differs.iter().take(EXAMPLES) {
+            let say = |n: &Option<u64>| n.map_or("no visit".to_owned(), |n| format!("n = {n}"));
+            writeln!(f, "    {url}: the log says {}, the repository {}", say(replayed), say(recorded))?;
+        }
+        let disagreements = [
+            ("pages whose X is smaller: changes not recognised", &self.missed),
+            ("pages whose X is larger: changes that were none ", &self.invented),
+        ];
+        for (what, list) in disagreements {
+            writeln!(f, "{what} {:>5}, {} in {} comparisons", list.len(), count(list), self.comparisons)?;
+            for (url, expected, x) in list.iter().take(EXAMPLES) {
+                writeln!(f, "    {url}: n = {}, X = {x}, by the recording X = {}", expected.n, expected.x)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(url: &str, changes: &[(u32, u32)]) -> Page {
+        Page { url: url.into(), first: 0, last: 9, changes: changes.into() }
+    }
+
+    fn log(answers: &[(&str, u32)]) -> Vec<Answer> {
+        answers.iter().map(|&(url, cycle)| Answer { url: url.into(), cycle }).collect()
+    }
+
+    fn record(url: &str, counters: Option<(u64, u64)>) -> Record {
+        Record { url: url.into(), n: counters.map(|c| c.0), x: counters.map(|c| c.1) }
+    }
+
+    #[test]
+    fn the_replay_counts_comparisons_and_changes_seen() {
+        let pages = [page("a", &[(2, 1), (3, 0), (5, 1)])];
+        let truth: BTreeMap<&str, &Page> = pages.iter().map(|p| (p.url.as_str(), p)).collect();
+        // Changed and changed back between two visits is no change; the index page is only counted.
+        let log = log(&[("a", 0), ("index", 0), ("a", 0), ("a", 4), ("a", 5), ("index", 5)]);
+        let counters = replay(&truth, &log);
+        assert_eq!(counters["a"], Counters { n: 3, x: 1 });
+        assert_eq!(counters["index"], Counters { n: 1, x: 0 });
+    }
+
+    #[test]
+    fn each_kind_of_difference_is_told_apart() {
+        let truth = ["same", "missed", "invented", "twice", "lost"].map(|url| page(url, &[(1, 1)]));
+        let visits: Vec<(&str, u32)> =
+            [0, 1].iter().flat_map(|&c| truth.iter().map(move |p| (p.url.as_str(), c))).collect();
+        let mut log = log(&visits);
+        log.push(Answer { url: "index".into(), cycle: 0 });
+        let records = [
+            record("same", Some((1, 1))),
+            record("missed", Some((1, 0))),
+            record("invented", Some((1, 2))),
+            record("twice", Some((2, 1))),
+            record("index", Some((0, 0))),
+            record("dreamt", Some((3, 0))),
+            record("known", None),
+        ];
+        let found = compare(&truth, &log, &records);
+        assert_eq!((found.agree, found.agree_outside), (1, 1));
+        assert_eq!(found.missed, [("missed".to_owned(), Counters { n: 1, x: 1 }, 0)]);
+        assert_eq!(found.invented, [("invented".to_owned(), Counters { n: 1, x: 1 }, 2)]);
+        assert_eq!(
+            found.n_differs,
+            [
+                ("twice".to_owned(), Some(1), Some(2)),
+                ("dreamt".to_owned(), None, Some(3)),
+                ("lost".to_owned(), Some(1), None)
+            ]
+        );
+        let text = found.to_string();
+        assert!(text.contains("lost: the log says n = 1, the repository no visit"), "{text}");
+    }
+}

@@ -1,0 +1,30 @@
+//! Every Rust file opens with a line that says what it is for.
+
+use crate::tidy::Complaint;
+use crate::tidy::workspace::Workspace;
+
+pub fn check(workspace: &Workspace) -> Vec<Complaint> {
+    let opens_well = |text: &str| text.strip_prefix("//! ").is_some_and(|rest| !rest.trim_start().is_empty());
+    workspace
+        .rust()
+        .filter(|f| !opens_well(&f.text))
+        .map(|f| Complaint::at(&f.path, 1, "say in a first line `//! …` what this module is for"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_is_documentation() {
+        let found = check(&Workspace::of(&[
+            ("crates/a/src/good.rs", "//! What it is for.\n"),
+            ("crates/a/src/late.rs", "use std::io;\n//! Too late.\n"),
+            ("crates/a/src/empty.rs", "//! \n"),
+            ("docs/notes.md", "no Rust"),
+        ]));
+        let paths: Vec<&str> = found.iter().map(|c| c.path.as_str()).collect();
+        assert_eq!(paths, ["crates/a/src/late.rs", "crates/a/src/empty.rs"]);
+    }
+}

@@ -1,0 +1,53 @@
+//! No file, folder or module is called by a word that means "nowhere else".
+
+use crate::tidy::Complaint;
+use crate::tidy::rust_text::{RustText, is_word, line_of, words};
+use crate::tidy::workspace::Workspace;
+
+const REFUSED: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];
+const REMEDY: &str = "name it after the one thing it does, or move its parts to where they are used";
+
+pub fn check(workspace: &Workspace) -> Vec<Complaint> {
+    let mut found = Vec::new();
+    for file in workspace.rust() {
+        let parts = file.path.trim_end_matches(".rs").split('/');
+        if let Some(part) = parts.into_iter().find(|p| REFUSED.contains(p)) {
+            found.push(Complaint::of_file(&file.path, format!("`{part}` names nothing: {REMEDY}")));
+        }
+        let code = RustText::of(&file.text).code;
+        for at in words(&code, "mod") {
+            let rest = code[at + 3..].trim_start();
+            let name = &rest[..rest.bytes().take_while(|&b| is_word(b)).count()];
+            // `mod name;` has a file, whose path is judged above.
+            if REFUSED.contains(&name) && rest[name.len()..].trim_start().starts_with('{') {
+                let text = format!("module `{name}` names nothing: {REMEDY}");
+                found.push(Complaint::at(&file.path, line_of(&code, at), text));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_mean_nothing_are_refused() {
+        let found = check(&Workspace::of(&[
+            ("crates/a/src/utils.rs", ""),
+            ("crates/common/src/lib.rs", ""),
+            ("crates/a/src/lib.rs", "mod utils;\nmod helpers { fn f() {} }\n// mod misc {"),
+            ("crates/a/src/utility_pole.rs", "mod commonplace {}"),
+        ]));
+        let places: Vec<_> = found.iter().map(|c| (c.path.as_str(), c.line)).collect();
+        assert_eq!(
+            places,
+            [
+                ("crates/a/src/utils.rs", None),
+                ("crates/common/src/lib.rs", None),
+                ("crates/a/src/lib.rs", Some(2))
+            ]
+        );
+    }
+}

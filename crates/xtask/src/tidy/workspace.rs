@@ -1,0 +1,120 @@
+//! The repository's text files in memory, so that a rule does no reading of its own and its test
+//! needs no disk.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Folders at the root that hold what was built or crawled, not what was written.
+const NOT_OURS: &[&str] = &[".git", "target", "data"];
+
+/// One text file.
+pub struct File {
+    /// Relative to the root, parted by `/`.
+    pub path: String,
+    /// All of it.
+    pub text: String,
+}
+
+impl File {
+    /// The part of the path behind the last `/`.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// The file's crate, when it lies in one.
+    pub fn crate_folder(&self) -> Option<&str> {
+        self.path.strip_prefix("crates/")?.split_once('/').map(|(folder, _)| folder)
+    }
+}
+
+/// All text files of the repository, in order of path.
+pub struct Workspace {
+    files: Vec<File>,
+}
+
+impl Workspace {
+    /// Reads everything under `root` that is UTF-8; recordings and pictures are no concern of a rule.
+    pub fn read(root: &Path) -> io::Result<Workspace> {
+        let mut files = Vec::new();
+        read_folder(root, "", &mut files)?;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Workspace { files })
+    }
+
+    /// A workspace made up for a test.
+    #[cfg(test)]
+    pub fn of(files: &[(&str, &str)]) -> Workspace {
+        let files = files.iter().map(|(path, text)| File { path: (*path).into(), text: (*text).into() });
+        Workspace { files: files.collect() }
+    }
+
+    /// Every file.
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.files.iter()
+    }
+
+    /// Every Rust file.
+    pub fn rust(&self) -> impl Iterator<Item = &File> {
+        self.files().filter(|f| f.path.ends_with(".rs"))
+    }
+
+    /// The text of the file at `path`.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.files().find(|f| f.path == path).map(|f| f.text.as_str())
+    }
+
+    /// The folders under `crates/` that hold a manifest.
+    pub fn crates(&self) -> BTreeSet<&str> {
+        let manifests = self.files().filter(|f| f.name() == "Cargo.toml");
+        manifests.filter_map(File::crate_folder).collect()
+    }
+
+    /// The parsed manifest of a crate, or of the workspace when `folder` is none.
+    ///
+    /// # Panics
+    /// When the manifest is missing or is no TOML: then cargo could not have built this program.
+    pub fn manifest(&self, folder: Option<&str>) -> toml::Table {
+        let path = folder.map_or("Cargo.toml".to_owned(), |f| format!("crates/{f}/Cargo.toml"));
+        let text = self.text(&path).unwrap_or_else(|| panic!("{path} is missing"));
+        text.parse().unwrap_or_else(|e| panic!("{path} is not valid TOML: {e}"))
+    }
+}
+
+fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = format!("{prefix}{name}");
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            if !NOT_OURS.contains(&path.as_str()) {
+                read_folder(&entry.path(), &format!("{path}/"), files)?;
+            }
+        } else if kind.is_file()
+            && let Ok(text) = String::from_utf8(fs::read(entry.path())?)
+        {
+            files.push(File { path, text });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_is_a_folder_with_a_manifest() {
+        let workspace = Workspace::of(&[
+            ("Cargo.toml", ""),
+            ("crates/a/Cargo.toml", "[package]\nname = \"x-a\""),
+            ("crates/notes/readme.md", ""),
+            ("crates/a/src/lib.rs", ""),
+        ]);
+        assert_eq!(workspace.crates().into_iter().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(workspace.rust().count(), 1);
+        assert_eq!(workspace.manifest(Some("a"))["package"]["name"].as_str(), Some("x-a"));
+    }
+}
