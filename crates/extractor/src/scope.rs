@@ -1,0 +1,137 @@
+//! Which references of a page count as links.
+//!
+//! What a visitor could reach without running scripts, as pages:
+//! - `a` and `area` (also an `a` in SVG), unless without `href`;
+//! - `iframe` and `frame`, whose content is a page of its own;
+//! - `link` with `rel` `next`, `prev` or `canonical`, and `alternate` where it names a language
+//!   (`hreflang`); feeds and alternate styles are no pages;
+//! - the target of `<meta http-equiv=refresh>`.
+//!
+//! Not images, scripts, styles, media, forms. Links inside hidden parts and inside the page's frame
+//! count: menus are how most pages are found. Links in `noscript` count too; in `template` they do not,
+//! since nothing shows them before a script does.
+
+use html5ever::{LocalName, local_name};
+use scraper::node::Element;
+
+/// A reference as it stands in the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reference<'d> {
+    /// Not resolved yet, entities decoded.
+    pub(crate) href: &'d str,
+    /// Marked `nofollow`, `ugc` or `sponsored`.
+    pub(crate) nofollow: bool,
+}
+
+/// The value of an attribute.
+pub(crate) fn attribute<'d>(element: &'d Element, name: &LocalName) -> Option<&'d str> {
+    element.attrs.iter().find(|(n, _)| n.local == *name).map(|(_, value)| &**value)
+}
+
+/// The reference that an element makes, if it makes one that counts.
+pub(crate) fn reference(element: &Element) -> Option<Reference<'_>> {
+    match element.name.local {
+        local_name!("a") | local_name!("area") => {
+            // In SVG the parser has made `xlink:href` an `href` of another name space.
+            let href = attribute(element, &local_name!("href"))?;
+            let nofollow = attribute(element, &local_name!("rel"))
+                .is_some_and(|rel| tokens(rel).any(|t| is_one_of(t, &["nofollow", "ugc", "sponsored"])));
+            Some(Reference { href, nofollow })
+        }
+        local_name!("iframe") | local_name!("frame") => {
+            let href = attribute(element, &local_name!("src"))?;
+            Some(Reference { href, nofollow: false })
+        }
+        local_name!("link") => {
+            let rel = attribute(element, &local_name!("rel"))?;
+            let counts = |t: &str| {
+                is_one_of(t, &["next", "prev", "canonical"])
+                    || t.eq_ignore_ascii_case("alternate")
+                        && attribute(element, &local_name!("hreflang")).is_some()
+            };
+            if !tokens(rel).any(counts) || tokens(rel).any(|t| t.eq_ignore_ascii_case("stylesheet")) {
+                return None;
+            }
+            Some(Reference { href: attribute(element, &local_name!("href"))?, nofollow: false })
+        }
+        local_name!("meta") => {
+            let kind = attribute(element, &local_name!("http-equiv"))?;
+            if !kind.trim().eq_ignore_ascii_case("refresh") {
+                return None;
+            }
+            let href = refresh_target(attribute(element, &local_name!("content"))?)?;
+            Some(Reference { href, nofollow: false })
+        }
+        _ => None,
+    }
+}
+
+/// What a robots meta element forbids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Robots {
+    pub(crate) noindex: bool,
+    pub(crate) nofollow: bool,
+}
+
+/// The directives of `<meta name=robots>`; those addressed to other crawlers by name are not ours.
+pub(crate) fn robots(meta: &Element) -> Robots {
+    let is_robots =
+        attribute(meta, &local_name!("name")).is_some_and(|n| n.trim().eq_ignore_ascii_case("robots"));
+    let mut robots = Robots::default();
+    if is_robots && let Some(content) = attribute(meta, &local_name!("content")) {
+        for directive in content.split([',', ' ', ';', '\t', '\n']) {
+            robots.noindex |= is_one_of(directive, &["noindex", "none"]);
+            robots.nofollow |= is_one_of(directive, &["nofollow", "none"]);
+        }
+    }
+    robots
+}
+
+/// `5; url='next.html'` → `next.html` (WHATWG HTML, shared declarative refresh steps). None where it
+/// only reloads the page.
+fn refresh_target(content: &str) -> Option<&str> {
+    let rest = content.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let rest = rest.trim_start().trim_start_matches([';', ',']).trim_start();
+    let rest = match rest.get(..3) {
+        Some(word) if word.eq_ignore_ascii_case("url") => {
+            rest[3..].trim_start().strip_prefix('=').map_or(rest, str::trim_start)
+        }
+        _ => rest,
+    };
+    let target = match rest.chars().next()? {
+        quote @ ('"' | '\'') => rest[1..].split(quote).next().unwrap_or(""),
+        _ => rest,
+    };
+    (!target.trim().is_empty()).then_some(target)
+}
+
+fn tokens(list: &str) -> impl Iterator<Item = &str> {
+    list.split_ascii_whitespace()
+}
+
+fn is_one_of(token: &str, words: &[&str]) -> bool {
+    words.iter().any(|w| token.eq_ignore_ascii_case(w))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refresh_targets_in_their_spellings() {
+        for (content, target) in [
+            ("5; url=next.html", Some("next.html")),
+            ("0;URL='a b'x", Some("a b")),
+            ("0, \"q\"", Some("q")),
+            ("0;next", Some("next")),
+            (" 1.5 ; url = /x", Some("/x")),
+            ("30", None),
+            ("0;url=", None),
+            ("", None),
+            ("0;url=ü", Some("ü")),
+            ("ü", Some("ü")),
+        ] {
+            assert_eq!(refresh_target(content), target, "{content:?}");
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The visible text: what of a page a reader would see, and how it is written down.
+//!
+//! Left out:
+//! - what is never shown: `head`, `script`, `style`, `template`, `noscript`, `svg`, `iframe`, media and
+//!   their fallbacks, data lists, closed dialogs;
+//! - what is hidden: the attribute `hidden` (except `until-found`), `aria-hidden=true`, an inline style
+//!   with `display:none` or `visibility:hidden`;
+//! - the page's frame, which is the same all over a site and changes for reasons of its own: `nav`;
+//!   `header`, `footer` and `aside` outside `main`, `article` and `section`, where the standard gives
+//!   them the roles of banner, content information and complement of the page (HTML-AAM 1.0); and any
+//!   element whose `role` is `navigation`, `banner` or `contentinfo`.
+//!
+//! Where the frame is nearly all that there is ([`is_mostly_frame`]), it is the content, and is kept.
+
+use crate::scope::attribute;
+use html5ever::{local_name, ns};
+use scraper::node::Element;
+
+/// What an element means for the text inside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Effect {
+    /// Nothing in it is shown.
+    pub(crate) hides: bool,
+    /// It is part of the page's frame.
+    pub(crate) is_frame: bool,
+    /// It is `main`, `article` or `section`.
+    pub(crate) is_section: bool,
+    /// It stands on lines of its own.
+    pub(crate) is_block: bool,
+    /// Its children cannot hold links either; they need not be walked.
+    pub(crate) is_closed: bool,
+}
+
+/// The effect of an element whose ancestors are, or are not, `in_section`.
+pub(crate) fn effect(element: &Element, in_section: bool) -> Effect {
+    let mut effect = Effect::default();
+    match element.name.local {
+        local_name!("script") | local_name!("style") | local_name!("template") => {
+            effect.hides = true;
+            effect.is_closed = true;
+        }
+        // A title outside the head is still no text.
+        local_name!("title") => effect.hides = true,
+        local_name!("head")
+        | local_name!("noscript")
+        | local_name!("svg")
+        | local_name!("iframe")
+        | local_name!("video")
+        | local_name!("audio")
+        | local_name!("canvas")
+        | local_name!("object")
+        | local_name!("datalist")
+        | local_name!("noframes")
+        | local_name!("noembed") => effect.hides = true,
+        local_name!("dialog") => {
+            effect.is_block = true;
+            effect.hides = attribute(element, &local_name!("open")).is_none();
+        }
+        local_name!("nav") => {
+            effect.is_block = true;
+            effect.is_frame = true;
+        }
+        local_name!("header") | local_name!("footer") | local_name!("aside") => {
+            effect.is_block = true;
+            effect.is_frame = !in_section;
+        }
+        local_name!("main") | local_name!("article") | local_name!("section") => {
+            effect.is_block = true;
+            effect.is_section = true;
+        }
+        local_name!("a")
+        | local_name!("abbr")
+        | local_name!("b")
+        | local_name!("bdi")
+        | local_name!("bdo")
+        | local_name!("big")
+        | local_name!("cite")
+        | local_name!("code")
+        | local_name!("data")
+        | local_name!("del")
+        | local_name!("dfn")
+        | local_name!("em")
+        | local_name!("font")
+        | local_name!("i")
+        | local_name!("ins")
+        | local_name!("kbd")
+        | local_name!("label")
+        | local_name!("mark")
+        | local_name!("nobr")
+        | local_name!("q")
+        | local_name!("ruby")
+        | local_name!("rb")
+        | local_name!("rt")
+        | local_name!("rp")
+        | local_name!("s")
+        | local_name!("samp")
+        | local_name!("small")
+        | local_name!("span")
+        | local_name!("strike")
+        | local_name!("strong")
+        | local_name!("sub")
+        | local_name!("sup")
+        | local_name!("time")
+        | local_name!("tt")
+        | local_name!("u")
+        | local_name!("var")
+        | local_name!("wbr")
+        | local_name!("img")
+        | local_name!("picture")
+        | local_name!("source") => {}
+        // Everything else separates words: blocks, cells, list items, `br`, controls, unknown names. In
+        // MathML the elements of a formula do not.
+        _ => effect.is_block = element.name.ns != ns!(mathml),
+    }
+    if !effect.hides && !element.attrs.is_empty() {
+        attributes(element, &mut effect);
+    }
+    effect
+}
+
+/// What attributes add. One pass: most elements have none of these.
+fn attributes(element: &Element, effect: &mut Effect) {
+    for (name, value) in &element.attrs {
+        match name.local {
+            local_name!("hidden") => effect.hides |= !value.trim().eq_ignore_ascii_case("until-found"),
+            local_name!("aria-hidden") => effect.hides |= value.trim().eq_ignore_ascii_case("true"),
+            local_name!("style") => effect.hides |= style_hides(value),
+            local_name!("role") => {
+                let role = value.split_ascii_whitespace().next().unwrap_or("");
+                effect.is_frame |=
+                    ["navigation", "banner", "contentinfo"].iter().any(|r| role.eq_ignore_ascii_case(r));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Does an inline style say `display: none` or `visibility: hidden`?
+fn style_hides(style: &str) -> bool {
+    style.split(';').any(|declaration| {
+        declaration.split_once(':').is_some_and(|(property, value)| {
+            let value = value.split('!').next().unwrap_or("").trim();
+            match property.trim() {
+                p if p.eq_ignore_ascii_case("display") => value.eq_ignore_ascii_case("none"),
+                p if p.eq_ignore_ascii_case("visibility") => value.eq_ignore_ascii_case("hidden"),
+                _ => false,
+            }
+        })
+    })
+}
+
+/// Is so little left without the frame that the frame must be the content? Both bounds matter: a short
+/// article under a long menu is a page of its own, and a page of menus alone is not an empty one.
+pub(crate) fn is_mostly_frame(kept: usize, frame: usize) -> bool {
+    kept < 200 && kept * 20 < kept + frame
+}
+
+/// Text with white space collapsed: one space between words, one newline between blocks, none at either
+/// end; cut at a limit.
+pub(crate) struct Collapsed {
+    text: String,
+    limit: usize,
+    gap: Gap,
+}
+
+/// What belongs between the text so far and the next word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Gap {
+    None,
+    Space,
+    Block,
+}
+
+impl Collapsed {
+    pub(crate) fn new(limit: usize) -> Collapsed {
+        Collapsed { text: String::new(), limit, gap: Gap::None }
+    }
+
+    /// A block begins or ends here.
+    pub(crate) fn block(&mut self) {
+        self.gap = Gap::Block;
+    }
+
+    /// Adds text as it stands in a document.
+    pub(crate) fn push(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        loop {
+            let spaces = spaces(bytes, at);
+            if spaces > 0 {
+                self.gap = self.gap.max(Gap::Space);
+                at += spaces;
+            }
+            if at == bytes.len() {
+                return;
+            }
+            let start = at;
+            at = word_end(bytes, at);
+            self.word(&text[start..at]);
+        }
+    }
+
+    /// Appends a run without white space.
+    fn word(&mut self, word: &str) {
+        if self.text.len() >= self.limit {
+            return;
+        }
+        match std::mem::replace(&mut self.gap, Gap::None) {
+            _ if self.text.is_empty() => {}
+            Gap::None => {}
+            Gap::Space => self.text.push(' '),
+            Gap::Block => self.text.push('\n'),
+        }
+        self.text.push_str(word);
+        if self.text.len() > self.limit {
+            let end = (0..=self.limit).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0);
+            self.text.truncate(end);
+            // Later words must not fill the gap that cutting at a character left.
+            self.limit = self.text.len();
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(crate) fn finish(mut self) -> String {
+        let end = self.text.trim_end().len(); // a cut can leave a gap at the end
+        self.text.truncate(end);
+        self.text
+    }
+}
+
+/// Length of the white space (Unicode's property White_Space) that begins at `at`.
+fn spaces(bytes: &[u8], at: usize) -> usize {
+    let mut end = at;
+    while let Some(&byte) = bytes.get(end) {
+        end += match byte {
+            b' ' | b'\t'..=b'\r' => 1,
+            0x00..0x80 => break,
+            _ => match wide_space(&bytes[end..]) {
+                0 => break,
+                n => n,
+            },
+        };
+    }
+    end - at
+}
+
+/// Where the word that begins at `at` ends.
+fn word_end(bytes: &[u8], at: usize) -> usize {
+    let mut end = at;
+    while let Some(&byte) = bytes.get(end) {
+        let ends = match byte {
+            b' ' | b'\t'..=b'\r' => true,
+            0xC2 | 0xE1..=0xE3 => wide_space(&bytes[end..]) > 0,
+            _ => false,
+        };
+        if ends {
+            break;
+        }
+        end += 1;
+    }
+    end
+}
+
+/// Bytes of the non-ASCII space that `bytes` begin with, 0 for none.
+fn wide_space(bytes: &[u8]) -> usize {
+    match bytes {
+        [0xC2, 0x85 | 0xA0, ..] => 2,
+        [0xE1, 0x9A, 0x80, ..] => 3,
+        [0xE2, 0x80, 0x80..=0x8A | 0xA8 | 0xA9 | 0xAF, ..] => 3,
+        [0xE2, 0x81, 0x9F, ..] => 3,
+        [0xE3, 0x80, 0x80, ..] => 3,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn styles_that_hide() {
+        for (style, hides) in [
+            ("display:none", true),
+            (" color: red ; DISPLAY : None !important", true),
+            ("visibility:hidden;", true),
+            ("display:block", false),
+            ("background:url(display:none)", false),
+            ("--display:none", false),
+            ("", false),
+        ] {
+            assert_eq!(style_hides(style), hides, "{style}");
+        }
+    }
+
+    #[test]
+    fn text_is_cut_at_a_character_and_never_refilled() {
+        let mut text = Collapsed::new(6);
+        text.push("grüß");
+        text.push("e a b");
+        assert_eq!(text.finish(), "grüß");
+        let mut text = Collapsed::new(5);
+        text.push("abcd");
+        text.block();
+        text.push("ü");
+        assert_eq!(text.finish(), "abcd");
+    }
+
+    proptest! {
+        #[test]
+        fn collapsing_equals_splitting_at_white_space(
+            pieces in proptest::collection::vec("[ab\u{85}\u{a0}\u{1680}\u{2003}\u{2028}\u{202f}\u{205f}\u{3000}\u{200b}ß€\t\n ]{0,8}", 0..6)
+        ) {
+            let mut text = Collapsed::new(1 << 20);
+            for piece in &pieces {
+                text.push(piece);
+            }
+            let whole = pieces.concat();
+            let expected: Vec<&str> = whole.split_whitespace().collect();
+            prop_assert_eq!(text.finish(), expected.join(" "));
+        }
+    }
+}

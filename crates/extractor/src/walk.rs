@@ -1,0 +1,170 @@
+//! One walk over the tree: references, text, title, base and robots directives together.
+//!
+//! By hand and without recursion, since a page decides how deep its tree is.
+
+use crate::MAX_TITLE_BYTES;
+use crate::scope::{Reference, attribute, reference, robots};
+use crate::text::{Collapsed, Effect, effect, is_mostly_frame};
+use html5ever::{local_name, ns};
+use scraper::node::Element;
+use scraper::{Html, Node};
+
+/// What one walk finds.
+pub(crate) struct Found<'d> {
+    pub(crate) references: Vec<Reference<'d>>,
+    pub(crate) text: String,
+    pub(crate) title: Option<String>,
+    /// The first `href` of a base element.
+    pub(crate) base: Option<&'d str>,
+    pub(crate) noindex: bool,
+    pub(crate) nofollow: bool,
+}
+
+/// Walks the tree; twice where the page is mostly frame.
+pub(crate) fn walk(html: &Html, max_text: usize) -> Found<'_> {
+    let mut walk = Walk::new(max_text, false);
+    walk.run(html);
+    if is_mostly_frame(walk.text.len(), walk.frame_text) {
+        let mut whole = Walk::new(max_text, true);
+        whole.run(html);
+        walk.text = whole.text;
+    }
+    Found {
+        references: walk.references,
+        text: walk.text.finish(),
+        title: walk.title,
+        base: walk.base,
+        noindex: walk.noindex,
+        nofollow: walk.nofollow,
+    }
+}
+
+struct Walk<'d> {
+    references: Vec<Reference<'d>>,
+    text: Collapsed,
+    title: Option<String>,
+    base: Option<&'d str>,
+    noindex: bool,
+    nofollow: bool,
+    /// Is the frame's text text?
+    keeps_frame: bool,
+    /// Bytes of text (before collapsing, blank nodes aside) that the frame holds.
+    frame_text: usize,
+    /// How many of the elements that are open hide, frame, or make sections.
+    hiding: u32,
+    framing: u32,
+    sections: u32,
+    /// The effects of the open elements.
+    open: Vec<Effect>,
+}
+
+impl<'d> Walk<'d> {
+    fn new(max_text: usize, keeps_frame: bool) -> Walk<'d> {
+        Walk {
+            references: Vec::new(),
+            text: Collapsed::new(max_text),
+            title: None,
+            base: None,
+            noindex: false,
+            nofollow: false,
+            keeps_frame,
+            frame_text: 0,
+            hiding: 0,
+            framing: 0,
+            sections: 0,
+            open: Vec::with_capacity(32),
+        }
+    }
+
+    fn run(&mut self, html: &'d Html) {
+        let mut node = html.tree.root();
+        loop {
+            let mut goes_down = true;
+            match node.value() {
+                Node::Element(element) => {
+                    goes_down = !self.enter(element);
+                    if element.name.local == local_name!("title")
+                        && element.name.ns == ns!(html)
+                        && self.title.is_none()
+                    {
+                        let texts = node.children().filter_map(|c| c.value().as_text().map(|t| &**t));
+                        self.title = title(texts);
+                    }
+                }
+                Node::Text(text) => self.text(text),
+                _ => {}
+            }
+            if goes_down && let Some(child) = node.first_child() {
+                node = child;
+                continue;
+            }
+            loop {
+                if node.value().is_element() {
+                    self.leave();
+                }
+                if let Some(sibling) = node.next_sibling() {
+                    node = sibling;
+                    break;
+                }
+                match node.parent() {
+                    Some(parent) => node = parent,
+                    None => return,
+                }
+            }
+        }
+    }
+
+    /// Takes what an element says, and opens it. True when there is nothing for us inside.
+    fn enter(&mut self, element: &'d Element) -> bool {
+        match element.name.local {
+            local_name!("base") if self.base.is_none() => {
+                self.base = attribute(element, &local_name!("href"))
+            }
+            local_name!("meta") => {
+                let robots = robots(element);
+                self.noindex |= robots.noindex;
+                self.nofollow |= robots.nofollow;
+            }
+            _ => {}
+        }
+        if !element.attrs.is_empty() {
+            self.references.extend(reference(element));
+        }
+        let effect = effect(element, self.sections > 0);
+        self.hiding += u32::from(effect.hides);
+        self.framing += u32::from(effect.is_frame);
+        self.sections += u32::from(effect.is_section);
+        if effect.is_block {
+            self.text.block();
+        }
+        self.open.push(effect);
+        effect.is_closed
+    }
+
+    fn leave(&mut self) {
+        let effect = self.open.pop().expect("what is left was entered");
+        self.hiding -= u32::from(effect.hides);
+        self.framing -= u32::from(effect.is_frame);
+        self.sections -= u32::from(effect.is_section);
+        if effect.is_block {
+            self.text.block();
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        match (self.hiding > 0, self.framing > 0 && !self.keeps_frame) {
+            (true, _) => {}
+            (false, true) => self.frame_text += text.trim_ascii().len(),
+            (false, false) => self.text.push(text),
+        }
+    }
+}
+
+/// The title's text, collapsed and cut; none where it is blank.
+fn title<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
+    let mut title = Collapsed::new(MAX_TITLE_BYTES);
+    for text in texts {
+        title.push(text);
+    }
+    Some(title.finish()).filter(|t| !t.is_empty())
+}
