@@ -1,0 +1,74 @@
+//! The formulas that come with the program, from config/formulas.
+
+use crate::Formula;
+
+/// A formula that comes with the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    /// Its name, which is that of its file without `.toml`.
+    pub name: &'static str,
+    /// The text of its file.
+    pub text: &'static str,
+}
+
+macro_rules! builtin {
+    ($name:literal) => {
+        Builtin { name: $name, text: include_str!(concat!("../../../config/formulas/", $name, ".toml")) }
+    };
+}
+
+/// Every formula that comes with the program.
+pub const ALL: &[Builtin] = &[
+    builtin!("default"),
+    builtin!("age"),
+    builtin!("cg"),
+    builtin!("nad"),
+    builtin!("sad"),
+    builtin!("aad"),
+    builtin!("gad"),
+    builtin!("t_times_X"),
+];
+
+impl Builtin {
+    /// The built-in formula of that name.
+    pub fn named(name: &str) -> Option<Builtin> {
+        ALL.iter().copied().find(|b| b.name == name)
+    }
+
+    /// The formula.
+    pub fn formula(self) -> Formula {
+        Formula::from_toml(self.text).expect("built-in formulas are tested")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn every_file_of_the_folder_is_in_the_list_and_reads() {
+        let listed: Vec<String> = ALL.iter().map(|b| b.name.to_owned()).collect();
+        testing::assert_lists_folder(&listed, "../../config/formulas", "toml");
+        for builtin in ALL {
+            let formula = builtin.formula();
+            assert_eq!(formula.name, builtin.name);
+            assert!(!formula.description.is_empty(), "{} says nothing of itself", builtin.name);
+            let written = Formula::from_toml(&formula.to_toml().unwrap()).unwrap();
+            assert_eq!(written, formula);
+        }
+    }
+
+    #[test]
+    fn only_the_default_and_age_visit_pages_that_never_changed_again() {
+        let fair: Vec<_> =
+            ALL.iter().filter(|b| b.formula().check().starves.is_none()).map(|b| b.name).collect();
+        assert_eq!(fair, ["default", "age"]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_no_builtin() {
+        assert!(Builtin::named("best").is_none());
+        assert_eq!(Builtin::named("age").unwrap().formula().expr.to_string(), "t");
+    }
+}

@@ -1,0 +1,154 @@
+//! What is worth knowing of a formula before it schedules anything.
+
+mod grid;
+
+use crate::{Formula, Program};
+use recrawl_types::{Cycle, History, Known, StateColumns};
+use serde::Serialize;
+
+/// The report of [`Formula::check`]. Findings are about a grid of records: n from 0 to two thousand
+/// million, X from 0 to n, changes early, late and spread, t from 1 to two thousand million cycles.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// The terminals that the expression uses.
+    pub terminals: Vec<&'static str>,
+    /// Nodes of the expression as written.
+    pub nodes: usize,
+    /// Its depth; a single terminal has 1.
+    pub depth: usize,
+    /// Steps per page of the simplified program.
+    pub cost: usize,
+    /// The simplified expression, where it is another.
+    pub simplified: Option<String>,
+    /// A record with an infinite score or none at all (NaN). Such pages still have a place in the
+    /// order: infinities at its ends, NaN last.
+    pub not_finite: Option<Sample>,
+    /// Two ages of one record of which the later one has the lower score, or one has none.
+    pub falls_with_age: Option<[Sample; 2]>,
+    /// A page that never changed and whose score never rises, however long it waits: once others score
+    /// higher it may never be visited again.
+    pub starves: Option<Sample>,
+}
+
+/// A record of the grid, and its score.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// Visits compared.
+    pub n: u32,
+    /// How many of them met a change.
+    #[serde(rename = "X")]
+    pub x: u32,
+    /// Cycles since the last visit.
+    pub t: u32,
+    /// The score.
+    pub score: f64,
+}
+
+impl Check {
+    /// Examines a formula.
+    pub(crate) fn of(formula: &Formula) -> Check {
+        let simple = crate::simplify(&formula.expr, formula.protection);
+        let program = formula.compile();
+        let mut check = Check {
+            terminals: formula.expr.terminals().iter().map(|t| t.name).collect(),
+            nodes: formula.expr.nodes(),
+            depth: formula.expr.depth(),
+            cost: program.cost(),
+            simplified: (simple != formula.expr).then(|| simple.to_string()),
+            not_finite: None,
+            falls_with_age: None,
+            starves: None,
+        };
+        for history in grid::histories() {
+            let ages = score_ages(&program, &history);
+            let odd = ages.iter().find(|s| !s.score.is_finite());
+            check.not_finite = check.not_finite.or(odd.copied());
+            let falls = ages.windows(2).find(|pair| !pair[1].is_at_least(&pair[0]));
+            check.falls_with_age = check.falls_with_age.or(falls.map(|pair| [pair[0], pair[1]]));
+            let never_changed = (1..=grid::LONG).contains(&history.visits) && history.changes == 0;
+            if never_changed && !ages.iter().any(|s| s.score > ages[0].score) {
+                check.starves = check.starves.or(ages.last().copied());
+            }
+        }
+        check
+    }
+}
+
+impl Sample {
+    /// Is this score no lower than the other? Not if either is NaN.
+    fn is_at_least(&self, other: &Sample) -> bool {
+        self.score >= other.score
+    }
+}
+
+/// The scores of one record at every age of the grid.
+fn score_ages(program: &Program, history: &History) -> Vec<Sample> {
+    let mut columns = StateColumns::default();
+    columns.push(Known::default(), Some(history));
+    let mut score = Vec::with_capacity(1);
+    grid::AGES
+        .iter()
+        .map(|&t| {
+            program.evaluate(&columns, Cycle(history.last.0 + t), &mut score);
+            Sample { n: history.visits, x: history.changes, t, score: score[0] }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Basis, Protection};
+
+    fn check(text: &str) -> Check {
+        Formula::from_expression(text).unwrap().check()
+    }
+
+    #[test]
+    fn the_default_formula_has_no_findings() {
+        let check = check("t * (X + 0.1) / (n + 1)");
+        assert_eq!(check.terminals, ["n", "X", "t"]);
+        assert_eq!((check.nodes, check.depth, check.cost), (9, 4, 9));
+        assert_eq!((check.not_finite, check.falls_with_age, check.starves), (None, None, None));
+    }
+
+    #[test]
+    fn infinities_and_nan_are_found_with_a_record_that_shows_them() {
+        let infinite = check("exp(t)").not_finite.unwrap();
+        assert!(infinite.t > 709 && infinite.score == f64::INFINITY);
+        assert!(check("pow(X - n, 0.5)").not_finite.unwrap().score.is_nan());
+        assert_eq!(check("log(t) / X").not_finite, None, "division and logarithm are protected");
+        let thesis =
+            Formula { protection: Protection::Thesis, ..Formula::from_expression("log(-t)").unwrap() };
+        assert!(thesis.check().not_finite.unwrap().score.is_nan());
+    }
+
+    #[test]
+    fn a_score_that_falls_with_age_is_found() {
+        let [before, after] = check("X / t").falls_with_age.unwrap();
+        assert!(before.t < after.t && before.score > after.score && before.n == after.n);
+        assert_eq!(check("1 - exp(-t)").falls_with_age, None, "it stands still at 1 but never falls");
+        assert!(check("pow(-t, 0.5)").falls_with_age.is_some(), "NaN is no score to rise from");
+    }
+
+    #[test]
+    fn formulas_that_starve_pages_are_found_in_both_bases() {
+        for text in ["t * X", "cg", "nad * t", "p_gad", "7", "X - t"] {
+            let starved = check(text).starves.unwrap_or_else(|| panic!("{text} starves nobody"));
+            assert_eq!(starved.x, 0, "{text}");
+        }
+        for text in ["t", "t * (nad + 0.01)", "log(t + 1) + 100 * X"] {
+            for basis in Basis::ALL {
+                let formula = Formula { basis, ..Formula::from_expression(text).unwrap() };
+                assert_eq!(formula.check().starves, None, "{text} {basis}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_cost_is_that_of_the_simplified_program() {
+        let check = check("t * 1 - -(2 + 3)");
+        assert_eq!((check.nodes, check.cost), (8, 3));
+        assert_eq!(check.simplified.as_deref(), Some("t - -5"));
+    }
+}

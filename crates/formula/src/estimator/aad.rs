@@ -1,0 +1,25 @@
+//! AAD: the arithmetically adaptive estimator.
+
+use super::{ramp, rate};
+use crate::{Basis, Estimator, Tile};
+
+/// Changes weigh by their number in the history, so that recent ones count for more:
+/// Σ i·I_i / Σ i.
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "aad",
+    help: "arithmetically adaptive: a change weighs by its place in the history",
+    visits: "sum of i over the visits i that met a change / (1 + 2 + ... + n)",
+    cycles: "sum of h over the cycles h of seen changes (the first fetch is cycle 1) / (1 + 2 + ... + s)",
+    load,
+};
+
+/// The running sums are whole numbers: exact below 2⁵³, the nearest `f64` above.
+fn load(tile: &Tile<'_>, out: &mut [f64]) {
+    let c = tile.columns;
+    match tile.basis {
+        Basis::Visits => tile.map2(&c.visits, &c.ramp_visits, out, |n, sum| rate(sum as f64, ramp(n))),
+        Basis::Cycles => tile.map2(&c.first, &c.ramp_cycles, out, |first, sum| {
+            rate(sum as f64, ramp(tile.cycle.0.saturating_sub(first)))
+        }),
+    }
+}

@@ -1,0 +1,23 @@
+//! NAD: the non-adaptive estimator.
+
+use super::rate;
+use crate::{Basis, Estimator, Tile};
+
+/// All changes count alike: X over the visits, or over the elapsed cycles.
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "nad",
+    help: "non-adaptive: every seen change counts alike",
+    visits: "X / n",
+    cycles: "X / s",
+    load,
+};
+
+fn load(tile: &Tile<'_>, out: &mut [f64]) {
+    let c = tile.columns;
+    match tile.basis {
+        Basis::Visits => tile.map2(&c.visits, &c.changes, out, |n, x| rate(f64::from(x), f64::from(n))),
+        Basis::Cycles => tile.map2(&c.first, &c.changes, out, |first, x| {
+            rate(f64::from(x), f64::from(tile.cycle.0.saturating_sub(first)))
+        }),
+    }
+}

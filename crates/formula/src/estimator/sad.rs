@@ -1,0 +1,31 @@
+//! SAD: the shortsighted adaptive estimator.
+
+use crate::{Basis, Estimator, Tile};
+
+/// Only the most recent look counts: 1 if it met a change, else 0.
+pub const ESTIMATOR: Estimator = Estimator {
+    name: "sad",
+    help: "shortsighted adaptive: only the most recent look counts",
+    visits: "1 if the last visit met a change, else 0",
+    cycles: "1 if a change was seen in the cycle before this one, else 0",
+    load,
+};
+
+fn load(tile: &Tile<'_>, out: &mut [f64]) {
+    let c = tile.columns;
+    match tile.basis {
+        Basis::Visits => tile.map2(&c.last_change, &c.last, out, |at, last| truth(at == last)),
+        Basis::Cycles => {
+            let before = tile.cycle.0.saturating_sub(1);
+            tile.map(&c.last_change, out, |at| truth(at == before));
+        }
+    }
+    // A page without a seen change has last_change 0, which is a cycle number like any other.
+    for (out, &x) in out.iter_mut().zip(tile.of(&c.changes)) {
+        *out = if x > 0 { *out } else { 0.0 };
+    }
+}
+
+fn truth(is: bool) -> f64 {
+    f64::from(u8::from(is))
+}

@@ -1,0 +1,82 @@
+//! A score, term by term.
+
+use crate::{Expr, Formula, Program};
+use recrawl_types::{Cycle, History, Known, StateColumns};
+use serde::Serialize;
+
+/// A part of an expression and its value for one page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Term {
+    /// The part, as text.
+    pub text: String,
+    /// Its value.
+    pub value: f64,
+    /// How deep it lies in the expression; the expression itself has 0.
+    pub depth: usize,
+}
+
+impl Formula {
+    /// The score of a page with this history as of `cycle`, and the value of each part of the
+    /// expression: the whole first, each part before its own parts, constants left out. The values are
+    /// those that scheduling computes, by the same code.
+    pub fn explain(&self, history: &History, cycle: Cycle) -> Vec<Term> {
+        let mut columns = StateColumns::default();
+        columns.push(Known::default(), Some(history));
+        let mut terms = Vec::new();
+        self.add_terms(&self.expr, 0, &columns, cycle, &mut terms);
+        terms
+    }
+
+    fn add_terms(
+        &self,
+        expr: &Expr,
+        depth: usize,
+        columns: &StateColumns,
+        cycle: Cycle,
+        terms: &mut Vec<Term>,
+    ) {
+        if depth > 0 && matches!(expr, Expr::Constant(_)) {
+            return;
+        }
+        let mut value = Vec::with_capacity(1);
+        Program::compile(expr, self.protection, self.basis).evaluate(columns, cycle, &mut value);
+        terms.push(Term { text: expr.to_string(), value: value[0], depth });
+        for argument in expr.arguments() {
+            self.add_terms(argument, depth + 1, columns, cycle, terms);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_formula_term_by_term() {
+        let formula = Formula::from_expression("t * (X + 0.1) / (n + 1)").unwrap();
+        let mut history = History::first_fetch(Cycle(1));
+        history.record(Cycle(2), true);
+        history.record(Cycle(3), false);
+        let terms = formula.explain(&history, Cycle(7));
+        let shown: Vec<_> = terms.iter().map(|t| (t.depth, t.text.as_str(), t.value)).collect();
+        assert_eq!(
+            shown,
+            [
+                (0, "t * (X + 0.1) / (n + 1)", 4.0 * 1.1 / 3.0),
+                (1, "t * (X + 0.1)", 4.0 * 1.1),
+                (2, "t", 4.0),
+                (2, "X + 0.1", 1.1),
+                (3, "X", 1.0),
+                (1, "n + 1", 3.0),
+                (2, "n", 2.0),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_constant_alone_is_explained_too() {
+        let formula = Formula::from_expression("2").unwrap();
+        let terms = formula.explain(&History::first_fetch(Cycle(1)), Cycle(2));
+        assert_eq!(terms, [Term { text: "2".into(), value: 2.0, depth: 0 }]);
+    }
+}

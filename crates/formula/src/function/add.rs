@@ -1,0 +1,11 @@
+//! `+`: sum.
+
+use super::{Function, Syntax, binary};
+
+pub(super) static FUNCTION: Function = Function {
+    name: "add",
+    syntax: Syntax::Infix { symbol: '+', binds: 1 },
+    help: "sum",
+    arity: 2,
+    kernel: |_| binary!(|x: f64, y: f64| x + y),
+};

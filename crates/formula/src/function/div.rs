@@ -1,0 +1,36 @@
+//! `/`: division, protected.
+
+use super::{Function, Syntax, binary};
+use crate::Protection;
+
+pub(super) static FUNCTION: Function = Function {
+    name: "div",
+    syntax: Syntax::Infix { symbol: '/', binds: 2 },
+    help: "quotient, protected",
+    arity: 2,
+    kernel: |protection| match protection {
+        Protection::Program => binary!(program),
+        Protection::Thesis => binary!(thesis),
+        Protection::Journal => binary!(journal),
+    },
+};
+
+// Both ways are computed and one is chosen, so that the loop over a tile has no branch.
+
+fn program(x: f64, y: f64) -> f64 {
+    let protected = if x * y < 0.0 { -Protection::VERY_LARGE } else { Protection::VERY_LARGE };
+    let plain = x / y;
+    if y.abs() < Protection::NEAR_ZERO { protected } else { plain }
+}
+
+fn thesis(x: f64, y: f64) -> f64 {
+    let signed = Protection::VERY_LARGE.copysign(x);
+    let protected = if y < 0.0 { -signed } else { signed };
+    let plain = x / y;
+    if y.abs() < Protection::NEAR_ZERO { protected } else { plain }
+}
+
+fn journal(x: f64, y: f64) -> f64 {
+    let plain = x / y;
+    if y == 0.0 { 0.0 } else { plain }
+}

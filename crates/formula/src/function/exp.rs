@@ -1,0 +1,11 @@
+//! `exp(x)`: the exponential function, plain in every protection.
+
+use super::{Function, Syntax, unary};
+
+pub(super) static FUNCTION: Function = Function {
+    name: "exp",
+    syntax: Syntax::Call,
+    help: "e to the x; infinite above 709.78",
+    arity: 1,
+    kernel: |_| unary!(f64::exp),
+};

@@ -1,0 +1,28 @@
+//! `log(x)`: the natural logarithm, protected.
+
+use super::{Function, Syntax, unary};
+use crate::Protection;
+
+pub(super) static FUNCTION: Function = Function {
+    name: "log",
+    syntax: Syntax::Call,
+    help: "natural logarithm, protected",
+    arity: 1,
+    kernel: |protection| match protection {
+        Protection::Program => unary!(program),
+        Protection::Thesis => unary!(thesis),
+        Protection::Journal => unary!(journal),
+    },
+};
+
+fn program(x: f64) -> f64 {
+    if x.abs() <= 1.0 { 0.0 } else { x.abs().ln() }
+}
+
+fn thesis(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x.ln() }
+}
+
+fn journal(x: f64) -> f64 {
+    if x <= 0.0 { 0.0 } else { x.ln() }
+}

@@ -1,0 +1,11 @@
+//! `*`: product.
+
+use super::{Function, Syntax, binary};
+
+pub(super) static FUNCTION: Function = Function {
+    name: "mul",
+    syntax: Syntax::Infix { symbol: '*', binds: 2 },
+    help: "product",
+    arity: 2,
+    kernel: |_| binary!(|x: f64, y: f64| x * y),
+};

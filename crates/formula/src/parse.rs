@@ -1,0 +1,200 @@
+//! Text to expression.
+//!
+//! ```text
+//! sum     = product (("+" | "-") product)*
+//! product = unary (("*" | "/") unary)*
+//! unary   = "-" unary | "-" number | atom
+//! atom    = number | terminal | name "(" sum ("," sum)* ")" | "(" sum ")"
+//! ```
+//! Operators of equal rank group to the left. A minus right before a number is the number's sign.
+
+mod error;
+mod lexer;
+
+pub use error::{ParseError, ParseProblem};
+
+use crate::nearest::nearest;
+use crate::{Expr, Function, Terminal, function, terminal};
+use lexer::{Lexer, Token};
+
+/// How deep parentheses, calls and signs may nest in the text; the tree's own limit is
+/// [`Expr::MAX_DEPTH`], and parentheses leave no trace in it.
+const MAX_NESTING: usize = 4 * Expr::MAX_DEPTH;
+
+/// Parses an expression.
+///
+/// # Errors
+/// What is wrong, and at which byte: [`ParseError::caret`] shows the place.
+pub fn parse(text: &str) -> Result<Expr, ParseError> {
+    if text.len() > Expr::MAX_BYTES {
+        return Err(ParseError::new(text, Expr::MAX_BYTES, ParseProblem::TooLong));
+    }
+    let mut parser = Parser { lexer: Lexer::new(text), nodes: 0, nesting: 0 };
+    let expr = parser.infix(1)?.expr;
+    match parser.lexer.peek()? {
+        (Token::End, _) => Ok(expr),
+        (token, at) => Err(parser.error(at, ParseProblem::Unexpected { found: token.to_string() })),
+    }
+}
+
+/// A part that is parsed, with its depth, which would otherwise be counted again at every level.
+struct Part {
+    expr: Expr,
+    depth: usize,
+}
+
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    nodes: usize,
+    nesting: usize,
+}
+
+/// How tightly the tightest infix operator binds.
+const TIGHTEST: u8 = 2;
+
+impl Parser<'_> {
+    /// A row of parts joined by operators that bind as tightly as `binds`.
+    fn infix(&mut self, binds: u8) -> Result<Part, ParseError> {
+        if binds > TIGHTEST {
+            return self.unary();
+        }
+        let mut left = self.infix(binds + 1)?;
+        loop {
+            let (token, at) = self.lexer.peek()?;
+            let Token::Symbol(symbol) = token else { return Ok(left) };
+            match Function::infix(symbol) {
+                Some((function, own)) if own == binds => {
+                    self.lexer.take()?;
+                    let right = self.infix(binds + 1)?;
+                    left = self.call(at, function, vec![left, right])?;
+                }
+                _ => return Ok(left),
+            }
+        }
+    }
+
+    fn unary(&mut self) -> Result<Part, ParseError> {
+        let (token, at) = self.lexer.peek()?;
+        let Token::Symbol(symbol) = token else { return self.atom() };
+        let Some(function) = Function::prefix(symbol) else { return self.atom() };
+        self.lexer.take()?;
+        if let (Token::Number(value), _) = self.lexer.peek()? {
+            self.lexer.take()?;
+            return self.leaf(at, Expr::Constant(-value));
+        }
+        let argument = self.nested(at, Self::unary)?;
+        self.call(at, function, vec![argument])
+    }
+
+    fn atom(&mut self) -> Result<Part, ParseError> {
+        let (token, at) = self.lexer.take()?;
+        match token {
+            Token::Number(value) => self.leaf(at, Expr::Constant(value)),
+            Token::Name(name) => {
+                if let (Token::Symbol('('), _) = self.lexer.peek()? {
+                    return self.called(at, name);
+                }
+                match Terminal::named(name) {
+                    Some(terminal) => self.leaf(at, Expr::Terminal(terminal)),
+                    None => Err(self.error(at, misplaced(name))),
+                }
+            }
+            Token::Symbol('(') => {
+                let part = self.nested(at, |p| p.infix(1))?;
+                self.expect(')', "an operator or ')'")?;
+                Ok(part)
+            }
+            found => Err(self.error(at, ParseProblem::NoValue { found: found.to_string() })),
+        }
+    }
+
+    fn called(&mut self, at: usize, name: &str) -> Result<Part, ParseError> {
+        let Some(function) = Function::called(name) else { return Err(self.error(at, misplaced(name))) };
+        self.expect('(', "'('")?;
+        let mut arguments = Vec::with_capacity(function.arity);
+        loop {
+            arguments.push(self.nested(at, |p| p.infix(1))?);
+            match self.lexer.peek()? {
+                (Token::Symbol(','), _) if arguments.len() < function.arity => self.lexer.take()?,
+                (Token::Symbol(')'), _) if arguments.len() == function.arity => break,
+                (Token::Symbol(',' | ')'), at) => {
+                    let problem = ParseProblem::Arity { name: function.name, takes: function.arity };
+                    return Err(self.error(at, problem));
+                }
+                (token, at) => {
+                    let problem =
+                        ParseProblem::Expected { what: "an operator, ',' or ')'", found: token.to_string() };
+                    return Err(self.error(at, problem));
+                }
+            };
+        }
+        self.lexer.take()?;
+        self.call(at, function, arguments)
+    }
+
+    fn expect(&mut self, symbol: char, what: &'static str) -> Result<(), ParseError> {
+        match self.lexer.take()? {
+            (Token::Symbol(found), _) if found == symbol => Ok(()),
+            (token, at) => Err(self.error(at, ParseProblem::Expected { what, found: token.to_string() })),
+        }
+    }
+
+    /// Parses one level deeper: the call stack is bounded whatever the text.
+    fn nested(
+        &mut self,
+        at: usize,
+        inner: impl FnOnce(&mut Self) -> Result<Part, ParseError>,
+    ) -> Result<Part, ParseError> {
+        if self.nesting == MAX_NESTING {
+            return Err(self.error(at, ParseProblem::TooDeep));
+        }
+        self.nesting += 1;
+        let part = inner(self);
+        self.nesting -= 1;
+        part
+    }
+
+    fn leaf(&mut self, at: usize, expr: Expr) -> Result<Part, ParseError> {
+        self.count(at)?;
+        Ok(Part { expr, depth: 1 })
+    }
+
+    fn call(
+        &mut self,
+        at: usize,
+        function: &'static Function,
+        arguments: Vec<Part>,
+    ) -> Result<Part, ParseError> {
+        self.count(at)?;
+        let depth = 1 + arguments.iter().map(|a| a.depth).max().unwrap_or(0);
+        if depth > Expr::MAX_DEPTH {
+            return Err(self.error(at, ParseProblem::TooDeep));
+        }
+        Ok(Part { expr: Expr::Call(function, arguments.into_iter().map(|a| a.expr).collect()), depth })
+    }
+
+    fn count(&mut self, at: usize) -> Result<(), ParseError> {
+        self.nodes += 1;
+        if self.nodes > Expr::MAX_NODES { Err(self.error(at, ParseProblem::TooManyNodes)) } else { Ok(()) }
+    }
+
+    fn error(&self, at: usize, problem: ParseProblem) -> ParseError {
+        ParseError::new(self.lexer.text(), at, problem)
+    }
+}
+
+/// What is wrong with a name that is not what its place asks for.
+fn misplaced(name: &str) -> ParseProblem {
+    if let Some(function) = Function::called(name) {
+        return ParseProblem::NotCalled { name: function.name };
+    }
+    if let Some(terminal) = Terminal::named(name) {
+        return ParseProblem::NoFunction { name: terminal.name };
+    }
+    let called = function::ALL.iter().filter(|f| f.syntax == function::Syntax::Call).map(|f| f.name);
+    let nearest = nearest(name, terminal::ALL.iter().map(|t| t.name).chain(called));
+    ParseProblem::Unknown { name: name.to_owned(), nearest }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Why a text is no expression, and where.
+
+use crate::Expr;
+use std::error::Error;
+use std::fmt;
+
+/// A text is no expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParseError {
+    /// Where, in bytes from the beginning of the text.
+    pub at: usize,
+    /// Where, in characters counted from 1.
+    pub column: usize,
+    /// What is wrong there.
+    pub problem: ParseProblem,
+}
+
+/// What is wrong with a text that is no expression.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ParseProblem {
+    /// More than [`Expr::MAX_BYTES`] bytes.
+    TooLong,
+    /// Deeper than [`Expr::MAX_DEPTH`].
+    TooDeep,
+    /// More than [`Expr::MAX_NODES`] nodes.
+    TooManyNodes,
+    /// A value should stand here.
+    NoValue {
+        /// What stands here.
+        found: String,
+    },
+    /// A certain symbol should stand here.
+    Expected {
+        /// Which one.
+        what: &'static str,
+        /// What stands here.
+        found: String,
+    },
+    /// The expression was over before this.
+    Unexpected {
+        /// What stands here.
+        found: String,
+    },
+    /// Neither a terminal nor, before a parenthesis, a function.
+    Unknown {
+        /// The name.
+        name: String,
+        /// What may have been meant.
+        nearest: Option<&'static str>,
+    },
+    /// A function stands without its arguments.
+    NotCalled {
+        /// The function.
+        name: &'static str,
+    },
+    /// A terminal stands before a parenthesis.
+    NoFunction {
+        /// The terminal.
+        name: &'static str,
+    },
+    /// A function has too few or too many arguments.
+    Arity {
+        /// The function.
+        name: &'static str,
+        /// How many it takes.
+        takes: usize,
+    },
+    /// It begins like a number and is none.
+    BadNumber {
+        /// The text.
+        text: String,
+    },
+    /// A number beyond the range of `f64`.
+    NumberTooLarge {
+        /// The text.
+        text: String,
+    },
+}
+
+impl ParseError {
+    pub(super) fn new(text: &str, at: usize, problem: ParseProblem) -> ParseError {
+        // The limit on length may fall into the middle of a character.
+        let at = (0..=at.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+        ParseError { at, column: text[..at].chars().count() + 1, problem }
+    }
+
+    /// The text with a caret below the place: two lines without an end of line.
+    pub fn caret(&self, text: &str) -> String {
+        // Line ends and tabs would move the caret away from its place.
+        let line: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+        format!("{line}\n{:>width$}", '^', width = self.column)
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "column {}: {}", self.column, self.problem)
+    }
+}
+
+impl fmt::Display for ParseProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParseProblem::TooLong => write!(f, "an expression has at most {} bytes", Expr::MAX_BYTES),
+            ParseProblem::TooDeep => {
+                write!(f, "nested too deep: an expression has a depth of at most {}", Expr::MAX_DEPTH)
+            }
+            ParseProblem::TooManyNodes => {
+                write!(f, "an expression has at most {} terminals, constants and functions", Expr::MAX_NODES)
+            }
+            ParseProblem::NoValue { found } => write!(f, "a value should stand here, not {found}"),
+            ParseProblem::Expected { what, found } => write!(f, "expected {what}, found {found}"),
+            ParseProblem::Unexpected { found } => write!(f, "expected an operator or the end, found {found}"),
+            ParseProblem::Unknown { name, nearest: Some(nearest) } => {
+                write!(f, "unknown name '{name}'; did you mean '{nearest}'?")
+            }
+            ParseProblem::Unknown { name, nearest: None } => {
+                write!(f, "unknown name '{name}'; known are")?;
+                for (i, terminal) in crate::terminal::ALL.iter().enumerate() {
+                    write!(f, "{} {}", if i > 0 { "," } else { "" }, terminal.name)?;
+                }
+                for function in crate::function::ALL {
+                    if function.syntax == crate::function::Syntax::Call {
+                        write!(f, ", {}()", function.name)?;
+                    }
+                }
+                Ok(())
+            }
+            ParseProblem::NotCalled { name } => write!(f, "{name} is a function: write {name}(...)"),
+            ParseProblem::NoFunction { name } => {
+                write!(f, "{name} is a value, not a function; is a '*' missing?")
+            }
+            ParseProblem::Arity { name, takes: 1 } => write!(f, "{name} takes one argument"),
+            ParseProblem::Arity { name, takes } => write!(f, "{name} takes {takes} arguments"),
+            ParseProblem::BadNumber { text } => write!(f, "'{text}' is not a number"),
+            ParseProblem::NumberTooLarge { text } => write!(f, "the number {text} is too large"),
+        }
+    }
+}
+
+impl Error for ParseError {}

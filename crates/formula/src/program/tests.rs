@@ -1,0 +1,79 @@
+use super::*;
+use crate::testing::{self, NOW};
+use crate::{Formula, parse};
+use proptest::prelude::*;
+use recrawl_types::{History, Known};
+
+#[test]
+fn the_cost_is_the_number_of_nodes() {
+    let expr = parse("t * (X + 0.1) / (n + 1)").unwrap();
+    let program = Program::compile(&expr, Protection::default(), Basis::default());
+    assert_eq!(program.cost(), expr.nodes());
+    assert_eq!(program.registers, 3);
+}
+
+#[test]
+fn an_empty_block_has_no_scores() {
+    let mut out = vec![1.0];
+    Formula::from_expression("t").unwrap().compile().evaluate(&StateColumns::default(), NOW, &mut out);
+    assert!(out.is_empty());
+}
+
+#[test]
+fn pages_never_visited_have_no_score_even_under_a_constant() {
+    let mut columns = StateColumns::default();
+    for i in 0..3 * Tile::MAX_ROWS {
+        // A tile of its own without a visited page, between two that are mixed.
+        let visited = i % 2 == 0 && i / Tile::MAX_ROWS != 1;
+        columns.push(Known::default(), visited.then(|| History::first_fetch(Cycle(1))).as_ref());
+    }
+    let mut out = Vec::new();
+    Formula::from_expression("7").unwrap().compile().evaluate(&columns, NOW, &mut out);
+    for (score, &visited) in out.iter().zip(&columns.visited) {
+        assert!(if visited { *score == 7.0 } else { score.is_nan() });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// A program yields, bit for bit, what a walk over the tree yields page by page.
+    #[test]
+    fn programs_equal_the_naive_evaluator(
+        expr in testing::expressions(),
+        protection in testing::protections(),
+        basis in testing::bases(),
+        columns in testing::blocks(8),
+    ) {
+        let mut out = Vec::new();
+        Program::compile(&expr, protection, basis).evaluate(&columns, NOW, &mut out);
+        prop_assert_eq!(out.len(), columns.len());
+        for (i, &score) in out.iter().enumerate() {
+            match columns.history(i) {
+                None => prop_assert!(score.is_nan()),
+                Some(h) => {
+                    let naive = testing::naive(&expr, protection, basis, &h, NOW);
+                    prop_assert!(testing::same(score, naive), "{}: {} for {}", expr, score, naive);
+                }
+            }
+        }
+    }
+
+    /// Where a tile ends makes no difference: scores depend on the row alone.
+    #[test]
+    fn tiles_do_not_show(history in testing::histories(), length in 1usize..1200, at in 0usize..1200) {
+        let (history, at) = (history, at % length);
+        let mut columns = StateColumns::default();
+        for i in 0..length {
+            let other = History::first_fetch(Cycle((i % 7) as u32));
+            columns.push(Known::default(), Some(if i == at { &history } else { &other }));
+        }
+        let program = Formula::from_expression("gad * t + log(n + X)").unwrap().compile();
+        let (mut alone, mut together) = (Vec::new(), Vec::new());
+        program.evaluate(&columns, NOW, &mut together);
+        let mut one = StateColumns::default();
+        one.push(Known::default(), Some(&history));
+        program.evaluate(&one, NOW, &mut alone);
+        prop_assert!(testing::same(alone[0], together[at]));
+    }
+}

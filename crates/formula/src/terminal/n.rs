@@ -1,0 +1,9 @@
+//! `n`: visits that could be compared.
+
+use super::Terminal;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "n",
+    help: "visits that could be compared with one before (the first fetch is not counted)",
+    load: |tile, out| tile.map(&tile.columns.visits, out, f64::from),
+};

@@ -1,0 +1,10 @@
+//! `p_aad`: the probability of a change since the last visit, by AAD.
+
+use super::{Terminal, probability};
+use crate::estimator::aad::ESTIMATOR;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "p_aad",
+    help: "1 - exp(-aad * t): the probability of a change since the last visit",
+    load: |tile, out| probability(ESTIMATOR, tile, out),
+};

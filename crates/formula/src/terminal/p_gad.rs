@@ -1,0 +1,10 @@
+//! `p_gad`: the probability of a change since the last visit, by GAD.
+
+use super::{Terminal, probability};
+use crate::estimator::gad::ESTIMATOR;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "p_gad",
+    help: "1 - exp(-gad * t): the probability of a change since the last visit",
+    load: |tile, out| probability(ESTIMATOR, tile, out),
+};

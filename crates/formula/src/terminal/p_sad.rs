@@ -1,0 +1,10 @@
+//! `p_sad`: the probability of a change since the last visit, by SAD.
+
+use super::{Terminal, probability};
+use crate::estimator::sad::ESTIMATOR;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "p_sad",
+    help: "1 - exp(-sad * t): the probability of a change since the last visit",
+    load: |tile, out| probability(ESTIMATOR, tile, out),
+};

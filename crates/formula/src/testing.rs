@@ -1,0 +1,161 @@
+//! Helpers of this crate's tests: random expressions and records, and a second, naive evaluator.
+
+use crate::{Basis, Expr, Protection, function, terminal};
+use proptest::prelude::*;
+use recrawl_types::{Cycle, History, Known, StateColumns};
+use std::path::Path;
+
+/// Fails unless the names in the list are those of the folder's files (without extension, upper and
+/// lower case alike). `folder` is relative to the crate.
+pub(crate) fn assert_lists_folder(listed: &[String], folder: &str, extension: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut files: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == extension))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_lowercase())
+        .filter(|name| name != "tests")
+        .collect();
+    let mut listed: Vec<String> = listed.iter().map(|name| name.to_lowercase()).collect();
+    files.sort();
+    listed.sort();
+    assert_eq!(files, listed, "files of {} beside the list", folder.display());
+}
+
+/// Any finite number, the telling ones often.
+pub(crate) fn constants() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        prop::sample::select(vec![
+            0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 10.0, 0.1, 1e-7, -1e-7, 1e-6, 1000.0, 1e300, -1e300, 5e-324
+        ]),
+        prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO,
+        -100.0..100.0f64,
+    ]
+}
+
+/// Any expression of up to some 60 nodes.
+pub(crate) fn expressions() -> impl Strategy<Value = Expr> {
+    let leaf = prop_oneof![
+        constants().prop_map(Expr::Constant),
+        prop::sample::select(terminal::ALL).prop_map(Expr::Terminal),
+    ];
+    leaf.prop_recursive(7, 60, 2, |inner| {
+        (prop::sample::select(function::ALL), inner.clone(), inner).prop_map(|(function, x, y)| {
+            let mut arguments = vec![x, y];
+            arguments.truncate(function.arity);
+            Expr::Call(function, arguments)
+        })
+    })
+}
+
+pub(crate) fn protections() -> impl Strategy<Value = Protection> {
+    prop::sample::select(&Protection::ALL[..])
+}
+
+pub(crate) fn bases() -> impl Strategy<Value = Basis> {
+    prop::sample::select(&Basis::ALL[..])
+}
+
+/// The history of a page that was fetched and then visited at random; with it the cycle of the last
+/// visit.
+pub(crate) fn histories() -> impl Strategy<Value = History> {
+    let visits = prop::collection::vec((1u32..5, any::<bool>()), 0..40);
+    (0u32..4, visits).prop_map(|(first, visits)| {
+        let mut history = History::first_fetch(Cycle(first));
+        for (gap, changed) in visits {
+            history.record(Cycle(history.last.0 + gap), changed);
+        }
+        history
+    })
+}
+
+/// A block of up to `most` pages, visited and not, as of cycle [`NOW`].
+pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
+    prop::collection::vec(prop::option::weighted(0.8, histories()), 0..most).prop_map(|pages| {
+        let mut columns = StateColumns::default();
+        for history in &pages {
+            columns.push(Known::default(), history.as_ref());
+        }
+        columns
+    })
+}
+
+/// A cycle after all visits of [`histories`].
+pub(crate) const NOW: Cycle = Cycle(200);
+
+/// The same number, or both none. The bits of a NaN carry nothing.
+pub(crate) fn same(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
+/// The value of an expression for one page: written from the definitions, page by page and node by
+/// node, and sharing no code with programs, kernels or estimators.
+pub(crate) fn naive(expr: &Expr, protection: Protection, basis: Basis, h: &History, cycle: Cycle) -> f64 {
+    let of = |e: &Expr| naive(e, protection, basis, h, cycle);
+    match expr {
+        Expr::Constant(value) => *value,
+        Expr::Terminal(terminal) => naive_terminal(terminal.name, basis, h, cycle),
+        Expr::Call(function, a) => match (function.name, protection) {
+            ("add", _) => of(&a[0]) + of(&a[1]),
+            ("sub", _) => of(&a[0]) - of(&a[1]),
+            ("mul", _) => of(&a[0]) * of(&a[1]),
+            ("div", _) => naive_division(of(&a[0]), of(&a[1]), protection),
+            ("neg", _) => -of(&a[0]),
+            ("exp", _) => of(&a[0]).exp(),
+            ("pow", _) => of(&a[0]).powf(of(&a[1])),
+            ("log", Protection::Program) => match of(&a[0]).abs() {
+                x if x <= 1.0 => 0.0,
+                x => x.ln(),
+            },
+            ("log", Protection::Thesis) => match of(&a[0]) {
+                0.0 => 0.0,
+                x => x.ln(),
+            },
+            ("log", Protection::Journal) => match of(&a[0]) {
+                x if x <= 0.0 => 0.0,
+                x => x.ln(),
+            },
+            (name, _) => panic!("the naive evaluator does not know {name}"),
+        },
+    }
+}
+
+fn naive_division(x: f64, y: f64, protection: Protection) -> f64 {
+    match protection {
+        Protection::Program if y.abs() < 1e-6 && x * y < 0.0 => -1e6,
+        Protection::Program if y.abs() < 1e-6 => 1e6,
+        Protection::Thesis if y.abs() < 1e-6 && (x.is_sign_negative() != (y < 0.0)) => -1e6,
+        Protection::Thesis if y.abs() < 1e-6 => 1e6,
+        Protection::Journal if y == 0.0 => 0.0,
+        _ => x / y,
+    }
+}
+
+fn naive_terminal(name: &str, basis: Basis, h: &History, cycle: Cycle) -> f64 {
+    let (n, x) = (f64::from(h.visits), f64::from(h.changes));
+    let t = f64::from(cycle.0 - h.last.0);
+    let s = f64::from(cycle.0 - h.first.0);
+    let steps = if basis == Basis::Visits { n } else { s };
+    if let Some(rate) = name.strip_prefix("p_") {
+        return 1.0 - (-(naive_terminal(rate, basis, h, cycle) * t)).exp();
+    }
+    let value = match (name, basis) {
+        ("n", _) => return n,
+        ("X", _) => return x,
+        ("t", _) => return t,
+        ("cg", _) => -((n - x + 0.5) / (n + 0.5)).ln(),
+        ("nad", _) => x / steps,
+        ("sad", Basis::Visits) => f64::from(u8::from(h.last_visit_changed())),
+        ("sad", Basis::Cycles) => f64::from(u8::from(h.changes > 0 && h.last_change.0 + 1 == cycle.0)),
+        ("aad", Basis::Visits) => h.ramp_visits as f64 / (n * (n + 1.0) / 2.0),
+        ("aad", Basis::Cycles) => h.ramp_cycles as f64 / (s * (s + 1.0) / 2.0),
+        ("gad", Basis::Visits) => h.geometric_visits / (2.0 - 2f64.powf(1.0 - n)),
+        ("gad", Basis::Cycles) => {
+            let since = f64::from(cycle.0 - h.last_change.0);
+            h.geometric_cycles * 2f64.powf(-since) / (1.0 - 2f64.powf(-s))
+        }
+        (name, _) => panic!("the naive evaluator does not know {name}"),
+    };
+    // Nothing compared: no rate. And −0 is no rate either.
+    if steps == 0.0 || value == 0.0 { 0.0 } else { value }
+}
