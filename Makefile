@@ -1,0 +1,38 @@
+# One line a job; CI runs `make test`. `make` alone lists the jobs and their variables.
+
+BUILT = $(or $(CARGO_TARGET_DIR),target)/release
+# Each recording has a crawl, and so a folder, of its own.
+RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
+
+.PHONY: help crawl crawl-recorded crawl-web check-counters test build tidy toolchain clean
+
+help: ## list the jobs
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+crawl: $(if $(SEEDS),crawl-web,crawl-recorded) ## crawl the recorded web, CYCLES=20 at SHARE=5% with FORMULA, or the RECORDING in a folder; CLEAN=1 starts over. The real web: SEEDS="URL …"
+
+crawl-recorded: build
+	@$(BUILT)/xtask crawl --data-dir '$(RECORDED)' $(if $(RECORDING),--recording '$(RECORDING)') $(if $(CYCLES),--cycles $(CYCLES)) $(if $(SHARE),--share '$(SHARE)') $(if $(FORMULA),--formula '$(FORMULA)') $(if $(CLEAN),--clean)
+
+crawl-web: build
+	$(BUILT)/recrawl crawl --data-dir '$(or $(DATA_DIR),data/web)' $(SEEDS:%=--seed '%') $(if $(CYCLES),--cycles $(CYCLES)) $(if $(FORMULA),--formula '$(FORMULA)')
+
+check-counters: build ## after `make crawl`: n and X of every page beside a replay of what the mock web says it served
+	@$(BUILT)/recrawl export pages --data-dir '$(RECORDED)/crawl' --out '$(RECORDED)/pages.jsonl'
+	@$(BUILT)/xtask replay-check --truth '$(RECORDED)/truth.jsonl' --log '$(RECORDED)/log.jsonl' --pages '$(RECORDED)/pages.jsonl'
+
+test: ## formats, lints, documentation, all tests
+	@sh scripts/toolchain.sh lint
+	@bash scripts/test.sh
+
+tidy: toolchain ## the house rules alone
+	@cargo xtask tidy
+
+build: toolchain ## the programs, optimised
+	@cargo build --release --locked --package recrawl --package recrawl-mockweb --package xtask
+
+toolchain:
+	@sh scripts/toolchain.sh
+
+clean: ## remove what was built; crawls in data/ stay
+	cargo clean

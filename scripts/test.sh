@@ -1,0 +1,31 @@
+#!/bin/bash
+# Every check that a change must pass, the quick ones first; `make test` and CI run this. The last lines are the totals.
+# Dependencies are compiled twice and no more: checked (for clippy and the documentation) and built (for the tests).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() {
+    local start=$SECONDS
+    echo "== $*"
+    "$@"
+    echo "== done in $((SECONDS - start)) s"
+}
+
+# Unit, property and integration tests, the house rules (crates/xtask) and documentation tests.
+tests() {
+    local log=target/test.log status=0
+    mkdir -p target
+    cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
+    grep -E '^test .* \.\.\. FAILED$' "$log" || true
+    awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+         END { printf "%d passed, %d failed, %d skipped\n", passed, failed, ignored }' "$log" >target/test-totals
+    return "$status"
+}
+
+step cargo fmt --all --check
+step cargo clippy --workspace --all-targets --locked -- -D warnings
+RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --document-private-items --locked
+status=0
+step tests || status=$?
+cat target/test-totals
+exit "$status"
