@@ -194,14 +194,14 @@ impl Collapsed {
             if at == bytes.len() {
                 return;
             }
-            let start = at;
-            at = word_end(bytes, at);
-            self.word(&text[start..at]);
+            let end = run_end(bytes, at);
+            self.run(&text[at..end]);
+            at = end;
         }
     }
 
-    /// Appends a run without white space.
-    fn word(&mut self, word: &str) {
+    /// Appends words with one space between them.
+    fn run(&mut self, words: &str) {
         if self.text.len() >= self.limit {
             return;
         }
@@ -211,7 +211,7 @@ impl Collapsed {
             Gap::Space => self.text.push(' '),
             Gap::Block => self.text.push('\n'),
         }
-        self.text.push_str(word);
+        self.text.push_str(words);
         if self.text.len() > self.limit {
             let end = (0..=self.limit).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0);
             self.text.truncate(end);
@@ -247,12 +247,14 @@ fn spaces(bytes: &[u8], at: usize) -> usize {
     end - at
 }
 
-/// Where the word that begins at `at` ends.
-fn word_end(bytes: &[u8], at: usize) -> usize {
+/// Where the run of words that begins at `at` ends: at its end, or before white space that is not one
+/// plain space between two words.
+fn run_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(&byte) = bytes.get(end) {
         let ends = match byte {
-            b' ' | b'\t'..=b'\r' => true,
+            b' ' => bytes.get(end + 1).is_none_or(|&next| next <= b' ' || next >= 0x80),
+            b'\t'..=b'\r' => true,
             0xC2 | 0xE1..=0xE3 => wide_space(&bytes[end..]) > 0,
             _ => false,
         };
