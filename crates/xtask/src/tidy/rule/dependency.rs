@@ -2,7 +2,7 @@
 //! says where it is used, why, and what was considered instead.
 
 use crate::tidy::Complaint;
-use crate::tidy::rust_text::line_of;
+use crate::tidy::rust_text::{RustText, line_of, words};
 use crate::tidy::workspace::Workspace;
 use std::collections::BTreeMap;
 
@@ -70,6 +70,10 @@ fn users(workspace: &Workspace) -> (BTreeMap<String, Vec<String>>, Vec<Complaint
                     );
                     found.push(Complaint::of_file(format!("crates/{folder}/Cargo.toml"), text));
                 }
+                if !is_named(workspace, folder, name) {
+                    let text = format!("no file of {folder} names `{name}`: delete the line");
+                    found.push(Complaint::of_file(format!("crates/{folder}/Cargo.toml"), text));
+                }
                 let crates = users.entry(name.clone()).or_default();
                 if crates.last().is_none_or(|last| last != folder) {
                     crates.push(format!("{folder}{suffix}"));
@@ -78,6 +82,15 @@ fn users(workspace: &Workspace) -> (BTreeMap<String, Vec<String>>, Vec<Complaint
         }
     }
     (users, found)
+}
+
+/// Does the code of a crate speak of the dependency?
+fn is_named(workspace: &Workspace, folder: &str, dependency: &str) -> bool {
+    let word = dependency.replace('-', "_");
+    let files = workspace.rust().filter(|f| f.crate_folder() == Some(folder));
+    // The comments and strings of a file that does not hold the word need not be told apart.
+    let mut texts = files.filter(|f| f.text.contains(&word));
+    texts.any(|f| words(&RustText::of(&f.text).code, &word).next().is_some())
 }
 
 /// One row of the table: `` | `name` | used in | why | considered | ``.
@@ -113,6 +126,8 @@ mod tests {
         let workspace = Workspace::of(&[
             ("Cargo.toml", root),
             ("crates/a/Cargo.toml", "[dependencies]\nurl.workspace = true\nbytes = \"1\""),
+            ("crates/a/src/lib.rs", "use bytes::Bytes; fn f(u: url::Url) {}"),
+            ("crates/b/src/lib.rs", "fn f() -> url::Url { recrawl_a::f() }"),
             ("crates/b/Cargo.toml", "[dev-dependencies]\nurl.workspace = true\nrecrawl-a.workspace = true"),
             (PAGE, page),
         ]);
@@ -131,6 +146,17 @@ mod tests {
         assert!(found[1].contains("add a row for `bytes` (used in a)"), "{found:#?}");
         assert!(found[2].contains("no crate of ours uses `spare`"), "{found:#?}");
         assert!(found[4].contains("`gone` is no dependency"), "{found:#?}");
+    }
+
+    #[test]
+    fn a_dependency_that_no_code_names_is_named() {
+        let workspace = Workspace::of(&[
+            ("crates/a/Cargo.toml", "[dependencies]\nhttp-body.workspace = true\nurl.workspace = true"),
+            ("crates/a/src/lib.rs", "use http_body::Body; // url\nconst URL: &str = \"url\";"),
+            ("crates/b/src/lib.rs", "use url::Url;"),
+        ]);
+        assert!(is_named(&workspace, "a", "http-body"));
+        assert!(!is_named(&workspace, "a", "url"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Every Rust file opens with a line that says what it is for.
+//! Every Rust file opens with a line that says what it is for; `tests.rs` says it by its name.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::Workspace;
@@ -7,7 +7,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let opens_well = |text: &str| text.strip_prefix("//! ").is_some_and(|rest| !rest.trim_start().is_empty());
     workspace
         .rust()
-        .filter(|f| !opens_well(&f.text))
+        .filter(|f| f.name() != "tests.rs" && !opens_well(&f.text))
         .map(|f| Complaint::at(&f.path, 1, "say in a first line `//! …` what this module is for"))
         .collect()
 }
@@ -22,6 +22,7 @@ mod tests {
             ("crates/a/src/good.rs", "//! What it is for.\n"),
             ("crates/a/src/late.rs", "use std::io;\n//! Too late.\n"),
             ("crates/a/src/empty.rs", "//! \n"),
+            ("crates/a/src/late/tests.rs", "use super::*;\n"),
             ("docs/notes.md", "no Rust"),
         ]));
         let paths: Vec<&str> = found.iter().map(|c| c.path.as_str()).collect();
