@@ -23,7 +23,7 @@ pub struct Options {
     /// The truth, as the mock web's `/truth` gives it
     #[arg(long, default_value = "data/recorded-web/truth.jsonl")]
     truth: PathBuf,
-    /// The complete answers in order, as the mock web's `/log` gives them
+    /// The mock web's access log
     #[arg(long, default_value = "data/recorded-web/log.jsonl")]
     log: PathBuf,
     /// The repository, as `recrawl export pages` writes it
@@ -41,12 +41,31 @@ impl fmt::Display for ReplayError {
     }
 }
 
-/// One complete answer of the mock web, 200 or 304.
-#[derive(Debug, Deserialize)]
-struct Answer {
-    url: String,
-    /// The clock when it was given.
+/// One line of the mock web's access log.
+#[derive(Clone, Debug, Deserialize)]
+struct Access {
+    /// Host and port, as asked.
+    host: String,
+    /// Path and query.
+    path: String,
+    method: String,
+    status: u16,
+    /// Was all of the answer sent?
+    complete: bool,
+    /// The clock when the request came.
     cycle: u32,
+}
+
+impl Access {
+    /// Did the visitor get the page, or learn that it is as it was?
+    fn is_visit(&self) -> bool {
+        let whole = self.complete && self.method == "GET" && matches!(self.status, 200 | 304);
+        whole && self.path != "/robots.txt"
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}{}", self.host, self.path)
+    }
 }
 
 /// One page of the repository; other columns are of no concern here.
@@ -96,7 +115,7 @@ fn read<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, ReplayError> {
     json_lines(&text).map_err(|why| ReplayError(file.into(), why))
 }
 
-fn compare(truth: &[Page], log: &[Answer], records: &[Record]) -> Comparison {
+fn compare(truth: &[Page], log: &[Access], records: &[Record]) -> Comparison {
     let truth: BTreeMap<&str, &Page> = truth.iter().map(|p| (p.url.as_str(), p)).collect();
     let mut replayed = replay(&truth, log);
     let mut result = Comparison::default();
@@ -124,19 +143,20 @@ fn compare(truth: &[Page], log: &[Answer], records: &[Record]) -> Comparison {
             result.agree += 1;
         }
     }
-    let lost = replayed.into_iter().map(|(url, expected)| (url.to_owned(), Some(expected.n), None));
+    let lost = replayed.into_iter().map(|(url, expected)| (url, Some(expected.n), None));
     result.n_differs.extend(lost);
     result
 }
 
 /// The counters of every page that was answered for: the first answer is the first fetch, each later
 /// one a comparison, a change when another version stood there than at the answer before.
-fn replay<'a>(truth: &BTreeMap<&str, &Page>, log: &'a [Answer]) -> BTreeMap<&'a str, Counters> {
-    let mut pages: BTreeMap<&str, (Counters, Option<u32>)> = BTreeMap::new();
-    for answer in log {
-        let version = truth.get(answer.url.as_str()).and_then(|page| page.version_at(answer.cycle));
+fn replay(truth: &BTreeMap<&str, &Page>, log: &[Access]) -> BTreeMap<String, Counters> {
+    let mut pages: BTreeMap<String, (Counters, Option<u32>)> = BTreeMap::new();
+    for access in log.iter().filter(|a| a.is_visit()) {
+        let url = access.url();
+        let version = truth.get(url.as_str()).and_then(|page| page.version_at(access.cycle));
         pages
-            .entry(&answer.url)
+            .entry(url)
             .and_modify(|(counters, seen)| {
                 counters.n += 1;
                 counters.x += u64::from(*seen != version);
@@ -177,15 +197,20 @@ mod tests {
     use super::*;
 
     fn page(url: &str, changes: &[(u32, u32)]) -> Page {
-        Page { url: url.into(), first: 0, last: 9, changes: changes.into() }
+        Page { url: format!("http://h:1/{url}"), first: 0, last: 9, changes: changes.into() }
     }
 
-    fn log(answers: &[(&str, u32)]) -> Vec<Answer> {
-        answers.iter().map(|&(url, cycle)| Answer { url: url.into(), cycle }).collect()
+    fn access(path: &str, cycle: u32) -> Access {
+        let (host, method) = ("h:1".into(), "GET".into());
+        Access { host, path: format!("/{path}"), method, status: 200, complete: true, cycle }
+    }
+
+    fn log(visits: &[(&str, u32)]) -> Vec<Access> {
+        visits.iter().map(|&(path, cycle)| access(path, cycle)).collect()
     }
 
     fn record(url: &str, counters: Option<(u64, u64)>) -> Record {
-        Record { url: url.into(), n: counters.map(|c| c.0), x: counters.map(|c| c.1) }
+        Record { url: format!("http://h:1/{url}"), n: counters.map(|c| c.0), x: counters.map(|c| c.1) }
     }
 
     #[test]
@@ -195,17 +220,27 @@ mod tests {
         // Changed and changed back between two visits is no change; the index page is only counted.
         let log = log(&[("a", 0), ("index", 0), ("a", 0), ("a", 4), ("a", 5), ("index", 5)]);
         let counters = replay(&truth, &log);
-        assert_eq!(counters["a"], Counters { n: 3, x: 1 });
-        assert_eq!(counters["index"], Counters { n: 1, x: 0 });
+        assert_eq!(counters["http://h:1/a"], Counters { n: 3, x: 1 });
+        assert_eq!(counters["http://h:1/index"], Counters { n: 1, x: 0 });
+    }
+
+    #[test]
+    fn only_whole_answers_with_a_page_are_visits() {
+        assert!(access("a", 0).is_visit());
+        assert!(Access { status: 304, ..access("a", 0) }.is_visit());
+        assert!(!Access { status: 404, ..access("a", 0) }.is_visit());
+        assert!(!Access { complete: false, ..access("a", 0) }.is_visit());
+        assert!(!Access { method: "HEAD".into(), ..access("a", 0) }.is_visit());
+        assert!(!access("robots.txt", 0).is_visit());
     }
 
     #[test]
     fn each_kind_of_difference_is_told_apart() {
-        let truth = ["same", "missed", "invented", "twice", "lost"].map(|url| page(url, &[(1, 1)]));
-        let visits: Vec<(&str, u32)> =
-            [0, 1].iter().flat_map(|&c| truth.iter().map(move |p| (p.url.as_str(), c))).collect();
+        let names = ["same", "missed", "invented", "twice", "lost"];
+        let truth = names.map(|name| page(name, &[(1, 1)]));
+        let visits: Vec<(&str, u32)> = [0, 1].iter().flat_map(|&c| names.map(|name| (name, c))).collect();
         let mut log = log(&visits);
-        log.push(Answer { url: "index".into(), cycle: 0 });
+        log.push(access("index", 0));
         let records = [
             record("same", Some((1, 1))),
             record("missed", Some((1, 0))),
@@ -217,14 +252,14 @@ mod tests {
         ];
         let found = compare(&truth, &log, &records);
         assert_eq!((found.agree, found.agree_outside), (1, 1));
-        assert_eq!(found.missed, [("missed".to_owned(), Counters { n: 1, x: 1 }, 0)]);
-        assert_eq!(found.invented, [("invented".to_owned(), Counters { n: 1, x: 1 }, 2)]);
+        assert_eq!(found.missed, [("http://h:1/missed".to_owned(), Counters { n: 1, x: 1 }, 0)]);
+        assert_eq!(found.invented, [("http://h:1/invented".to_owned(), Counters { n: 1, x: 1 }, 2)]);
         assert_eq!(
             found.n_differs,
             [
-                ("twice".to_owned(), Some(1), Some(2)),
-                ("dreamt".to_owned(), None, Some(3)),
-                ("lost".to_owned(), Some(1), None)
+                ("http://h:1/twice".to_owned(), Some(1), Some(2)),
+                ("http://h:1/dreamt".to_owned(), None, Some(3)),
+                ("http://h:1/lost".to_owned(), Some(1), None)
             ]
         );
         let text = found.to_string();
