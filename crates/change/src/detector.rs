@@ -1,0 +1,127 @@
+//! Detectors: rules that say from two fingerprints whether a page's text changed.
+//!
+//! A new one is a file under `detector/` and a line in [`ALL`].
+
+mod adaptive;
+mod digest;
+mod simhash;
+
+use recrawl_types::Fingerprint;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a detector sees of two visits of one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// The texts' digests are equal, which is to say the texts are.
+    pub digest_equal: bool,
+    /// Bits in which their SimHashes differ, 0 to 64; 0 where the digests are equal.
+    pub distance: u32,
+    /// The configured distance up to which texts count as the same.
+    pub max_distance: u32,
+    /// The distance up to which texts of this site differ at every visit ([`crate::NoiseFloor`]); none
+    /// for a site without noise.
+    pub floor: Option<u32>,
+}
+
+impl Comparison {
+    /// Compares two fingerprints of texts.
+    pub fn of(
+        before: &Fingerprint,
+        after: &Fingerprint,
+        max_distance: u32,
+        floor: Option<u32>,
+    ) -> Comparison {
+        Comparison {
+            digest_equal: before.digest == after.digest,
+            distance: ::simhash::hamming_distance(before.simhash, after.simhash),
+            max_distance,
+            floor,
+        }
+    }
+}
+
+/// One rule.
+pub trait Detector: Sync {
+    /// Its name in the configuration.
+    fn name(&self) -> &'static str;
+
+    /// One sentence for the reference.
+    fn about(&self) -> &'static str;
+
+    /// Did the text change? Never for equal texts.
+    fn changed(&self, comparison: &Comparison) -> bool;
+}
+
+/// All detectors.
+pub const ALL: &[&dyn Detector] = &[&adaptive::Adaptive, &digest::Digest, &simhash::SimHash];
+
+/// A detector of the list, chosen by name.
+#[derive(Clone, Copy)]
+pub struct Chosen(&'static dyn Detector);
+
+impl Chosen {
+    /// The detector that the measurements favour (docs/change-detection.md).
+    pub const DEFAULT: Chosen = Chosen(&adaptive::Adaptive);
+}
+
+impl std::ops::Deref for Chosen {
+    type Target = dyn Detector;
+
+    fn deref(&self) -> &Self::Target {
+        self.0
+    }
+}
+
+/// No detector has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownDetector(pub String);
+
+impl fmt::Display for UnknownDetector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = ALL.iter().map(|d| d.name()).collect();
+        write!(f, "no change detector is called {:?}; there are {}", self.0, names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownDetector {}
+
+impl FromStr for Chosen {
+    type Err = UnknownDetector;
+
+    fn from_str(name: &str) -> Result<Chosen, UnknownDetector> {
+        let found = ALL.iter().find(|d| d.name() == name);
+        found.map(|d| Chosen(*d)).ok_or_else(|| UnknownDetector(name.to_owned()))
+    }
+}
+
+impl fmt::Debug for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+impl PartialEq for Chosen {
+    fn eq(&self, other: &Chosen) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for Chosen {}
+
+impl Serialize for Chosen {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Chosen {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Chosen, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! Exact on clean sites, a distance on noisy ones.
+
+use super::{Comparison, Detector};
+
+/// On a site without noise every difference counts, however small; where pages differ a little at every
+/// visit, only a difference above that noise does.
+pub(super) struct Adaptive;
+
+impl Detector for Adaptive {
+    fn name(&self) -> &'static str {
+        "adaptive"
+    }
+
+    fn about(&self) -> &'static str {
+        "any difference; on a site with a noise floor, SimHashes further apart than floor and max_distance"
+    }
+
+    fn changed(&self, c: &Comparison) -> bool {
+        match c.floor {
+            _ if c.digest_equal => false,
+            None => true,
+            Some(floor) => c.distance > floor.max(c.max_distance),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! A distance of the SimHashes is a change.
+
+use super::{Comparison, Detector};
+
+/// The classic near-duplicate test (Manku et al. 2007), with a site's floor where that is higher.
+pub(super) struct SimHash;
+
+impl Detector for SimHash {
+    fn name(&self) -> &'static str {
+        "simhash"
+    }
+
+    fn about(&self) -> &'static str {
+        "SimHashes further apart than max_distance, or than the site's noise floor if that is higher"
+    }
+
+    fn changed(&self, c: &Comparison) -> bool {
+        !c.digest_equal && c.distance > c.max_distance.max(c.floor.unwrap_or(0))
+    }
+}

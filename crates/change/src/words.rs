@@ -1,0 +1,130 @@
+//! A text as words with one space between them.
+//!
+//! White space is layout: two texts that differ in nothing else are the same content.
+
+/// The words of a text, laid out for hashing.
+pub(crate) struct Words {
+    /// The words joined by single spaces, then [`Words::PADDING`] zeros.
+    bytes: Vec<u8>,
+    /// Where each word ends in `bytes`; the next one begins one byte later.
+    ends: Vec<usize>,
+}
+
+/// Bytes above ASCII in a block of eight.
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+impl Words {
+    /// The hash reads eight bytes at a time, past a word's end too.
+    pub(crate) const PADDING: usize = 8;
+
+    /// Splits at white space, as [`str::split_whitespace`] does.
+    pub(crate) fn of(text: &str) -> Words {
+        let mut words = Words {
+            bytes: Vec::with_capacity(text.len() + 1 + Self::PADDING),
+            ends: Vec::with_capacity(text.len() / 5),
+        };
+        if text.is_ascii() {
+            words.split_ascii(text.as_bytes());
+        } else {
+            for word in text.split_whitespace() {
+                words.push(word.as_bytes());
+            }
+        }
+        words.bytes.resize(words.len() + Self::PADDING, 0);
+        words
+    }
+
+    fn split_ascii(&mut self, text: &[u8]) {
+        let mut start = 0;
+        let mut blocks = text.chunks_exact(8);
+        for (i, block) in blocks.by_ref().enumerate() {
+            let block = u64::from_le_bytes(block.try_into().expect("eight bytes"));
+            // The high bit of each byte below 0x21: adding 0x5F carries into it from 0x21 on.
+            let mut low = !(block + 0x5F5F_5F5F_5F5F_5F5F) & HIGH;
+            while low != 0 {
+                let at = i * 8 + low.trailing_zeros() as usize / 8;
+                low &= low - 1;
+                if is_space(text[at]) {
+                    self.push(&text[start..at]);
+                    start = at + 1;
+                }
+            }
+        }
+        let rest = text.len() - blocks.remainder().len();
+        for (at, &byte) in text.iter().enumerate().skip(rest) {
+            if is_space(byte) {
+                self.push(&text[start..at]);
+                start = at + 1;
+            }
+        }
+        self.push(&text[start..]);
+    }
+
+    fn push(&mut self, word: &[u8]) {
+        if word.is_empty() {
+            return;
+        }
+        if !self.bytes.is_empty() {
+            self.bytes.push(b' ');
+        }
+        self.bytes.extend_from_slice(word);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Number of words.
+    pub(crate) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Bytes of the joined words.
+    fn len(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// The joined words, without padding.
+    pub(crate) fn joined(&self) -> &[u8] {
+        &self.bytes[..self.len()]
+    }
+
+    /// The joined words with their padding: what [`Words::runs`] point into.
+    pub(crate) fn padded(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// All runs of `n` words in a row as ranges of bytes; one run of all words where there are fewer.
+    pub(crate) fn runs(&self, n: usize) -> impl Iterator<Item = (usize, usize)> {
+        let n = n.clamp(1, self.count().max(1));
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|end| end + 1));
+        starts.zip(self.ends.iter().skip(n - 1).copied())
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn words_and_runs_equal_splitting_and_windows(
+            text in "[a-z\u{0}-\u{20}]{0,40}|[abß\u{85}\u{a0}\u{3000}\u{1c} \n]{0,40}",
+            n in 1usize..5,
+        ) {
+            let words = Words::of(&text);
+            let expected: Vec<&str> = text.split_whitespace().collect();
+            prop_assert_eq!(words.joined().to_vec(), expected.join(" ").into_bytes());
+            prop_assert_eq!(words.count(), expected.len());
+            let runs: Vec<&[u8]> = words.runs(n).map(|(from, to)| &words.padded()[from..to]).collect();
+            let windows: Vec<String> = match expected.len() {
+                0 => vec![],
+                few if few < n => vec![expected.join(" ")],
+                _ => expected.windows(n).map(|w| w.join(" ")).collect(),
+            };
+            prop_assert_eq!(runs, windows.iter().map(|w| w.as_bytes()).collect::<Vec<_>>());
+        }
+    }
+}
