@@ -1,0 +1,91 @@
+//! One request, one answer: the seam behind which the network lies.
+
+mod http;
+
+pub use http::{HttpNetwork, SetupError};
+
+use bytes::Bytes;
+use recrawl_types::{CanonicalUrl, Failure, Outcome, Validators};
+use reqwest::header::{HeaderMap, HeaderName};
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+
+/// A network. One GET each call; redirects are answers like any other, and nothing is retried, so that
+/// every request that a server sees has passed politeness, robots.txt and guard.
+pub trait Network: Send + Sync + 'static {
+    /// Asks for one URL. The caller limits the time.
+    fn get<'a>(&'a self, request: &'a Request) -> Answering<'a>;
+}
+
+/// An answer under way.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
+
+/// What to ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The page.
+    pub url: CanonicalUrl,
+    /// Sent as If-None-Match and If-Modified-Since.
+    pub validators: Validators,
+    /// Bytes of the decoded body after which no more is read.
+    pub max_body: usize,
+    /// No other request to this host is in sight: its connection need not be kept.
+    pub last: bool,
+}
+
+/// What came back.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// Status code.
+    pub status: u16,
+    /// Header fields, without those that decompression made wrong.
+    pub headers: HeaderMap,
+    /// The decoded body, at most [`Request::max_body`] bytes.
+    pub body: Bytes,
+    /// Was the body longer?
+    pub truncated: bool,
+    /// Who answered.
+    pub peer: Option<SocketAddr>,
+}
+
+impl Reply {
+    /// A header field as text; the first where there are several. Bytes that are not UTF-8 are replaced.
+    pub fn header(&self, name: HeaderName) -> Option<std::borrow::Cow<'_, str>> {
+        self.headers.get(name).map(|v| String::from_utf8_lossy(v.as_bytes()))
+    }
+}
+
+/// Why nothing came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkError {
+    /// The guard refuses the address; nothing was sent.
+    Refused,
+    /// The name did not resolve.
+    Dns,
+    /// No connection.
+    Connect,
+    /// The TLS handshake failed.
+    Tls,
+    /// The time limit passed.
+    Timeout,
+    /// The connection broke, or what came was not HTTP, or was shorter than announced.
+    Protocol,
+    /// The body could not be decompressed.
+    Encoding,
+}
+
+impl NetworkError {
+    /// The outcome of a page that met this.
+    pub fn outcome(self) -> Outcome {
+        Outcome::Failed(match self {
+            NetworkError::Refused => return Outcome::RefusedAddress,
+            NetworkError::Dns => Failure::Dns,
+            NetworkError::Connect => Failure::Connect,
+            NetworkError::Tls => Failure::Tls,
+            NetworkError::Timeout => Failure::Timeout,
+            NetworkError::Protocol => Failure::Protocol,
+            NetworkError::Encoding => Failure::Encoding,
+        })
+    }
+}

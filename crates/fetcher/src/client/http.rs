@@ -1,0 +1,209 @@
+//! The real network: reqwest over rustls.
+
+use crate::client::{Answering, Network, NetworkError, Reply, Request};
+use crate::dns::{ResolveError, Resolver};
+use crate::guard::Guard;
+use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
+use bytes::{Bytes, BytesMut};
+use reqwest::header::{
+    ACCEPT, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+};
+use reqwest::{Client, Method};
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How much longer than the delay an idle connection is kept.
+const IDLE_SLACK: Duration = Duration::from_secs(4);
+
+/// Why the client could not be made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// The text cannot stand in a header field.
+    Header {
+        /// The configuration key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// TLS could not be set up, as where the system has no CA certificates.
+    Client(reqwest::Error),
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::Header { key, value } => {
+                write!(f, "{key} {value:?} cannot be sent in a header field: use printable ASCII")
+            }
+            SetupError::Client(e) => {
+                let cause = sources(e).last().map_or_else(|| e.to_string(), ToString::to_string);
+                write!(f, "the HTTP client could not be set up: {cause} (is ca-certificates installed?)")
+            }
+        }
+    }
+}
+
+impl Error for SetupError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            SetupError::Header { .. } => None,
+            SetupError::Client(e) => Some(e),
+        }
+    }
+}
+
+/// HTTP/1.1 and HTTP/2 over TCP and TLS.
+#[derive(Clone, Debug)]
+pub struct HttpNetwork {
+    client: Client,
+    guard: Guard,
+}
+
+impl HttpNetwork {
+    /// A client for this configuration: no proxy, no cookies, no redirects, no retries.
+    ///
+    /// # Errors
+    /// [`SetupError`].
+    pub fn new(config: &FetchConfig) -> Result<HttpNetwork, SetupError> {
+        // Fails when a provider is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let guard = Guard::new(&config.allow_addresses);
+        let client = Client::builder()
+            .user_agent(user_agent(config)?)
+            .default_headers(default_headers(config)?)
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .dns_resolver(Arc::new(Resolver::new(guard.clone(), &config.dns_overrides)))
+            .connect_timeout(config.connect_timeout)
+            .pool_max_idle_per_host(config.connections_per_host)
+            .pool_idle_timeout(config.delay_per_host + IDLE_SLACK)
+            .http1_max_headers(MAX_HEADERS)
+            .http2_max_header_list_size(MAX_HEADER_BYTES)
+            .build()
+            .map_err(SetupError::Client)?;
+        Ok(HttpNetwork { client, guard })
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Reply, NetworkError> {
+        // A connector asks no resolver about a literal, so it is judged here.
+        if !self.guard.admits_host(&request.url.host()) {
+            return Err(NetworkError::Refused);
+        }
+        let mut asked = reqwest::Request::new(Method::GET, request.url.to_url());
+        let headers = asked.headers_mut();
+        let mut add = |name: HeaderName, value: &Option<Box<str>>| {
+            // Servers send validators that cannot be sent back; then the request is unconditional.
+            if let Some(value) = value.as_ref().and_then(|v| HeaderValue::from_str(v).ok()) {
+                headers.insert(name, value);
+            }
+        };
+        add(IF_NONE_MATCH, &request.validators.etag);
+        add(IF_MODIFIED_SINCE, &request.validators.last_modified);
+        if request.last {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        let mut response = self.client.execute(asked).await.map_err(|e| before_the_answer(&e))?;
+        let peer = response.remote_addr();
+        if peer.is_some_and(|p| !self.guard.admits(p.ip())) {
+            return Err(NetworkError::Refused);
+        }
+        let status = response.status().as_u16();
+        let headers = std::mem::take(response.headers_mut());
+        let (body, truncated) = read_body(response, request.max_body).await?;
+        Ok(Reply { status, headers, body, truncated, peer })
+    }
+}
+
+impl Network for HttpNetwork {
+    fn get<'a>(&'a self, request: &'a Request) -> Answering<'a> {
+        Box::pin(self.ask(request))
+    }
+}
+
+/// Reads up to `limit` decoded bytes, and tells whether there was more.
+async fn read_body(mut response: reqwest::Response, limit: usize) -> Result<(Bytes, bool), NetworkError> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(|e| within_the_body(&e))? {
+        let room = limit - body.len();
+        if chunk.len() > room {
+            body.extend_from_slice(&chunk[..room]);
+            return Ok((body.freeze(), true));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok((body.freeze(), false))
+}
+
+fn user_agent(config: &FetchConfig) -> Result<HeaderValue, SetupError> {
+    let text = match &config.contact {
+        Some(contact) if !contact.contains('@') => format!("{} (+{contact})", config.user_agent),
+        _ => config.user_agent.clone(),
+    };
+    header("user_agent", text)
+}
+
+fn default_headers(config: &FetchConfig) -> Result<HeaderMap, SetupError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("text/html,application/xhtml+xml,*/*;q=0.8"));
+    if let Some(contact) = config.contact.as_ref().filter(|c| c.contains('@')) {
+        headers.insert(FROM, header("contact", contact.clone())?);
+    }
+    Ok(headers)
+}
+
+fn header(key: &'static str, value: String) -> Result<HeaderValue, SetupError> {
+    HeaderValue::from_str(&value).map_err(|_| SetupError::Header { key, value })
+}
+
+/// The error and its causes.
+fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    let first: &(dyn Error + 'static) = error;
+    std::iter::successors(Some(first), |&e| match e.downcast_ref::<io::Error>() {
+        // An io::Error's source() passes over the error that it wraps.
+        Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
+        None => e.source(),
+    })
+}
+
+/// What an error means before the header is there.
+fn before_the_answer(error: &reqwest::Error) -> NetworkError {
+    for cause in sources(error) {
+        match cause.downcast_ref::<ResolveError>() {
+            Some(ResolveError::Refused) => return NetworkError::Refused,
+            Some(ResolveError::NoAddress) => return NetworkError::Dns,
+            None => {}
+        }
+        if cause.is::<rustls::Error>() {
+            return NetworkError::Tls;
+        }
+    }
+    if error.is_timeout() {
+        NetworkError::Timeout
+    } else if error.is_connect() {
+        NetworkError::Connect
+    } else {
+        NetworkError::Protocol
+    }
+}
+
+/// What an error means within the body: a decompressor's complaint comes as a bare `io::Error`, the
+/// connection's inside an error of HTTP.
+fn within_the_body(error: &reqwest::Error) -> NetworkError {
+    let cause = sources(error).find(|e| !e.is::<reqwest::Error>());
+    if error.is_timeout() {
+        NetworkError::Timeout
+    } else if cause.is_some_and(|e| e.is::<io::Error>()) {
+        NetworkError::Encoding
+    } else {
+        NetworkError::Protocol
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,338 @@
+//! The loop: hosts whose time has come are sent visits, and what the visits bring changes the hosts.
+
+use crate::WallClock;
+use crate::client::{Network, NetworkError, Reply};
+use crate::frontier::Frontier;
+use crate::host::{Errand, Next, Waiting};
+use crate::limits::{FetchConfig, MAX_FOLLOWED, MAX_ROBOTS, MAX_ROBOTS_REDIRECTS};
+use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
+use crate::report::{FetchReport, StoppedBy};
+use crate::robots::standing::{Standing, judge};
+use crate::visit::{Ended, EndedKind, Visit, deliver};
+use recrawl_types::{CanonicalUrl, HostTable, Origin, Outcome, ScheduleSource, Skip, UrlRules};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::sync::mpsc::Sender;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+/// Fetches schedules.
+pub struct Fetcher {
+    config: Arc<FetchConfig>,
+    network: Arc<dyn Network>,
+    hosts: Arc<dyn HostTable>,
+    clock: WallClock,
+}
+
+/// One run of the fetcher.
+pub struct Job {
+    /// What to visit.
+    pub schedule: Arc<dyn ScheduleSource>,
+    /// Which entries an interrupted run of the same cycle has visited already, by index. They are
+    /// passed over.
+    pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
+    /// Which pages may be visited. Asked about entries and about targets of redirects.
+    pub scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
+    /// What makes a redirect's target canonical.
+    pub rules: Arc<UrlRules>,
+    /// Where pages go. Its bound is the back-pressure: while it is full, nothing new is asked.
+    pub out: Sender<FetchedPage>,
+    /// Cancelled, nothing new is asked; what is under way is finished and delivered, and the rest of the
+    /// schedule is not delivered at all (it stays to be done).
+    pub stop: CancellationToken,
+    /// From here on nothing new is asked; the rest is delivered as skipped.
+    pub deadline: Option<Instant>,
+}
+
+/// What all parts of a run need.
+pub struct Run {
+    pub config: Arc<FetchConfig>,
+    pub network: Arc<dyn Network>,
+    pub hosts: Arc<dyn HostTable>,
+    pub clock: WallClock,
+    pub schedule: Arc<dyn ScheduleSource>,
+    pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
+    pub scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
+    pub rules: Arc<UrlRules>,
+    report: Mutex<FetchReport>,
+}
+
+impl Run {
+    pub fn now(&self) -> u64 {
+        (self.clock)()
+    }
+
+    pub fn report(&self) -> MutexGuard<'_, FetchReport> {
+        self.report.lock().expect("no panic under the lock")
+    }
+}
+
+impl Fetcher {
+    /// A fetcher over a network, with the program's table of hosts and its clock.
+    pub fn new(
+        config: FetchConfig,
+        network: Arc<dyn Network>,
+        hosts: Arc<dyn HostTable>,
+        clock: WallClock,
+    ) -> Fetcher {
+        Fetcher { config: Arc::new(config), network, hosts, clock }
+    }
+
+    /// Visits a schedule. Every entry that is not done comes out exactly once, unless the run is
+    /// stopped; targets of redirects that are news come out besides, without an index.
+    ///
+    /// # Errors
+    /// [`FetchError`]: the schedule or the host table cannot be read or written, or nobody takes the
+    /// pages. What servers do is never an error.
+    pub async fn run(&self, job: Job) -> Result<FetchReport, FetchError> {
+        let start = Instant::now();
+        let run = Arc::new(Run {
+            config: self.config.clone(),
+            network: self.network.clone(),
+            hosts: self.hosts.clone(),
+            clock: self.clock.clone(),
+            schedule: job.schedule,
+            done: job.done,
+            scope: job.scope,
+            rules: job.rules,
+            report: Mutex::default(),
+        });
+        let mut state = Loop {
+            frontier: Frontier::new(run.schedule.hosts()),
+            visits: JoinSet::new(),
+            followed: HashSet::new(),
+            out: job.out,
+            run: run.clone(),
+        };
+        let stopped_by = state.visit_all(&job.stop, job.deadline).await?;
+        if stopped_by == StoppedBy::Deadline {
+            state.skip_rest().await?;
+        }
+        for host in state.frontier.hosts() {
+            host.store(&run)?;
+        }
+        let mut report = run.report().clone();
+        report.elapsed = start.elapsed();
+        report.stopped_by = stopped_by;
+        Ok(report)
+    }
+}
+
+/// The state of a run, owned by one task.
+struct Loop {
+    run: Arc<Run>,
+    frontier: Frontier,
+    visits: JoinSet<Ended>,
+    /// Redirect targets met in this run.
+    followed: HashSet<CanonicalUrl>,
+    out: Sender<FetchedPage>,
+}
+
+impl Loop {
+    /// Visits until the end, the stop or the deadline, and until the last visit has come back.
+    async fn visit_all(
+        &mut self,
+        stop: &CancellationToken,
+        deadline: Option<Instant>,
+    ) -> Result<StoppedBy, FetchError> {
+        let mut stopped = None;
+        loop {
+            if stopped.is_none() {
+                self.start_visits()?;
+            }
+            if self.visits.is_empty() && (stopped.is_some() || self.frontier.is_finished()) {
+                return Ok(stopped.unwrap_or_default());
+            }
+            let has_room = self.visits.len() < self.run.config.connections;
+            let next = self.frontier.next_at().filter(|_| stopped.is_none() && has_room);
+            tokio::select! {
+                biased;
+                () = stop.cancelled(), if stopped.is_none() => stopped = Some(StoppedBy::Stop),
+                () = at(deadline), if stopped.is_none() => stopped = Some(StoppedBy::Deadline),
+                Some(ended) = self.visits.join_next() => {
+                    self.ended(unwrap_visit(ended))?;
+                    while let Some(ended) = self.visits.try_join_next() {
+                        self.ended(unwrap_visit(ended))?;
+                    }
+                }
+                () = at(next), if next.is_some() => {}
+            }
+        }
+    }
+
+    /// Sends visits to all hosts whose time has come, as far as there are connections.
+    fn start_visits(&mut self) -> Result<(), FetchError> {
+        let Run { config, .. } = &*self.run;
+        let now = Instant::now();
+        while self.visits.len() < config.connections {
+            self.frontier.open_more(config.open_hosts, &self.run);
+            let Some(id) = self.frontier.pop(now) else { return Ok(()) };
+            let host = self.frontier.host(id);
+            match host.next(&self.run)? {
+                Next::Visit { settled, ask, last } => {
+                    host.in_flight += 1;
+                    if host.in_flight < config.connections_per_host {
+                        self.frontier.push(id, now);
+                    }
+                    let visit = Visit { host: id, settled, ask, last };
+                    self.visits.spawn(visit.run(self.run.clone(), self.out.clone()));
+                }
+                Next::Wait(at) => self.frontier.push(id, at),
+                Next::Idle => {}
+                Next::Linger(at) => {
+                    self.frontier.set_lingering(id, true);
+                    self.frontier.push(id, at);
+                }
+                Next::Done => self.frontier.close(id),
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, ended: Ended) -> Result<(), FetchError> {
+        if ended.output_closed {
+            return Err(FetchError::OutputClosed);
+        }
+        let now = self.run.now();
+        let host = self.frontier.host(ended.host);
+        host.ended(ended.track, now);
+        if let Some(wait) = ended.retry_after {
+            if wait <= self.run.config.max_retry_after {
+                host.pace.hold(Instant::now() + wait);
+            } else if let Some(track) = ended.track {
+                host.track(track).back_off(wait, now);
+            }
+        }
+        self.frontier.push(ended.host, Instant::now());
+        match ended.kind {
+            EndedKind::Settled => Ok(()),
+            EndedKind::Page { host_failed, follow } => {
+                if let (Some(failed), Some(track)) = (host_failed, ended.track) {
+                    let host = self.frontier.host(ended.host);
+                    host.track(track).count(failed, self.run.config.host_failures, now);
+                }
+                follow.map_or(Ok(()), |waiting| self.follow(waiting))
+            }
+            EndedKind::Robots { errand, answer } => self.judge_robots(errand, answer, now),
+        }
+    }
+
+    /// Queues the target of a redirect as a visit of its own, at its own host.
+    fn follow(&mut self, waiting: Waiting) -> Result<(), FetchError> {
+        let url = &waiting.entry.url;
+        let follow = self.followed.len() < MAX_FOLLOWED
+            && (self.run.scope)(url)
+            && self.followed.insert(url.clone())
+            && !self.is_scheduled(url)?;
+        if !follow {
+            self.run.report().not_followed += 1;
+            return Ok(());
+        }
+        self.run.report().followed += 1;
+        let id = self.frontier.host_of(url, &self.run);
+        self.frontier.set_lingering(id, false);
+        self.frontier.host(id).add_followed(waiting, &self.run)?;
+        self.wake(id);
+        Ok(())
+    }
+
+    /// Lets a host that waits for nothing look again.
+    fn wake(&mut self, id: usize) {
+        if self.frontier.host(id).in_flight < self.run.config.connections_per_host {
+            self.frontier.push(id, Instant::now());
+        }
+    }
+
+    /// Is the page in this schedule? Then it has its visit, and need not be followed. Two binary
+    /// searches: over the hosts in memory, and over the host's entries where they lie.
+    fn is_scheduled(&self, url: &CanonicalUrl) -> Result<bool, FetchError> {
+        let schedule = &self.run.schedule;
+        let runs = schedule.hosts();
+        let found = runs.binary_search_by(|run| run.first.origin_key().cmp(url.origin_key()));
+        let Ok(at) = found else { return Ok(false) };
+        let (mut low, mut high) = (runs[at].start, runs[at].start + runs[at].count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let error = |source| FetchError::Schedule { index: middle, source };
+            let entry = schedule.read(&runs[at], middle, 1).map_err(error)?;
+            let entry = entry.first().ok_or_else(|| error(std::io::Error::other("it ends too early")))?;
+            match entry.url.cmp(url) {
+                std::cmp::Ordering::Equal => return Ok(true),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok(false)
+    }
+
+    /// An answer to a request for robots.txt: a redirect is followed, anything else is judged, always
+    /// under the origin that it was asked for (RFC 9309 §2.3.1.2).
+    fn judge_robots(
+        &mut self,
+        errand: Errand,
+        answer: Result<Reply, NetworkError>,
+        now: u64,
+    ) -> Result<(), FetchError> {
+        if let Ok(reply) = &answer
+            && is_redirect(reply.status)
+            && errand.hops < MAX_ROBOTS_REDIRECTS
+            && let Some(url) = redirect_target(reply, &errand.url, &UrlRules::keep_all())
+        {
+            let id = self.frontier.host_of(&url, &self.run);
+            self.frontier.set_lingering(id, false);
+            let errand = Errand { owner: errand.owner, url, hops: errand.hops + 1 };
+            self.frontier.host(id).add_errand(errand, &self.run)?;
+            self.wake(id);
+            return Ok(());
+        }
+        let id = self.frontier.host_of(&errand.owner, &self.run);
+        let host = self.frontier.host(id);
+        let origin = Origin::of(&errand.owner);
+        let track = host.track_of(&origin, &self.run)?;
+        let standing = if errand.hops == 0 && matches!(answer, Err(NetworkError::Refused)) {
+            Standing::Refused
+        } else {
+            let state = judge(&answer, track.state.robots.as_ref(), now, MAX_ROBOTS);
+            debug!(%origin, ?answer, "robots.txt");
+            let standing = Standing::says(&state.body, self.run.config.product_token());
+            track.state.robots = Some(state);
+            track.store(&self.run)?;
+            standing
+        };
+        if let Standing::Rules(rules) = &standing
+            && let Some(delay) = rules.crawl_delay.filter(|d| *d > self.run.config.max_crawl_delay)
+        {
+            warn!(%origin, ?delay, "robots.txt asks for a longer delay than max_crawl_delay");
+        }
+        track.judged(standing);
+        host.keep_crawl_delay(&self.run);
+        self.wake(id);
+        Ok(())
+    }
+
+    /// After the deadline: what is left of the schedule was never asked for.
+    async fn skip_rest(&mut self) -> Result<(), FetchError> {
+        for mut cursor in self.frontier.take_rest(self.run.schedule.hosts()) {
+            while let Some(waiting) = cursor.next(&self.run)? {
+                let page = waiting.settled(Outcome::Skipped(Skip::Deadline), self.run.now());
+                deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A panic in a visit is a fault of ours, to be seen as what it is.
+fn unwrap_visit(ended: Result<Ended, JoinError>) -> Ended {
+    ended.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic()))
+}
+
+/// Sleeps until then; for ever without a time.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,168 @@
+//! The fetcher's configuration: a limit on everything that a server could make grow.
+//!
+//! Plain values with defaults; the program reads units and unknown keys. docs/fetching.md repeats the
+//! table for users.
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Entries of a host that are read from the schedule at a time. Memory is this many entries for each
+/// open host, whatever the schedule's length.
+pub const CHUNK: usize = 32;
+/// Redirect targets followed in one run. One more is left to the next cycle, as a link.
+pub const MAX_FOLLOWED: usize = 100_000;
+/// Bytes of robots.txt that are parsed; the rest is cut at a line (RFC 9309 §2.5: at least 500 KiB).
+pub const MAX_ROBOTS: usize = 500 * 1024;
+/// Redirects followed from robots.txt (RFC 9309 §2.3.1.2: at least five).
+pub const MAX_ROBOTS_REDIRECTS: u8 = 5;
+/// The first wait before robots.txt is asked for again where it was unreachable. The wait is as long
+/// as it has been unreachable, at least this and at most [`MAX_ROBOTS_RETRY`].
+pub const MIN_ROBOTS_RETRY: Duration = Duration::from_secs(60);
+/// See [`MIN_ROBOTS_RETRY`].
+pub const MAX_ROBOTS_RETRY: Duration = Duration::from_secs(3600);
+/// A robots.txt unreachable for this long counts as absent (RFC 9309 §2.3.1.4: "for example, 30 days").
+pub const ROBOTS_GONE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// The first back-off of a host whose failures in a row reached [`FetchConfig::host_failures`]; it
+/// doubles with each further failure, up to [`MAX_HOST_BACK_OFF`].
+pub const MIN_HOST_BACK_OFF: Duration = Duration::from_secs(60);
+/// The longest time that a host is left alone, whatever it asks for in Retry-After.
+pub const MAX_HOST_BACK_OFF: Duration = Duration::from_secs(24 * 3600);
+/// Header fields of a response; one with more is a protocol failure. hyper caps their bytes (about 400 kB).
+pub const MAX_HEADERS: usize = 128;
+/// Header bytes of an HTTP/2 response.
+pub const MAX_HEADER_BYTES: u32 = 64 * 1024;
+/// Names in the DNS cache.
+pub const MAX_DNS_NAMES: usize = 10_000;
+/// How long a name's addresses are believed; the system's resolver tells no TTL.
+pub const DNS_TTL: Duration = Duration::from_secs(300);
+/// How long a name that did not resolve is not asked for again.
+pub const DNS_NEGATIVE_TTL: Duration = Duration::from_secs(30);
+
+/// What a user may decide about fetching.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FetchConfig {
+    /// Sent as `User-Agent`. Its first word, up to a `/`, is the product token that robots.txt knows
+    /// us by (RFC 9309 §2.2.1).
+    pub user_agent: String,
+    /// Who to write to. An e-mail address is sent as `From` (RFC 9110 §10.1.2), anything else is added
+    /// to the user agent as `(+…)`.
+    pub contact: Option<String>,
+    /// Requests under way at the same time, over all hosts.
+    pub connections: usize,
+    /// Requests under way at the same time at one host.
+    pub connections_per_host: usize,
+    /// Hosts whose entries and robots rules are in memory at the same time. Each may also hold one idle
+    /// connection per slot, so with `connections` this bounds open files.
+    pub open_hosts: usize,
+    /// The least time between the end of one answer and the start of the next request at a host.
+    pub delay_per_host: Duration,
+    /// robots.txt's Crawl-delay is kept up to this; a host that asks for more is left alone.
+    pub max_crawl_delay: Duration,
+    /// Retry-After is waited for within the cycle up to this; for longer, the host is left alone.
+    pub max_retry_after: Duration,
+    /// Failures of a host in a row after which it is left alone for the rest of the cycle.
+    pub host_failures: u32,
+    /// For one answer as a whole: name, connection, header, body.
+    pub timeout: Duration,
+    /// For the connection (name, TCP, TLS).
+    pub connect_timeout: Duration,
+    /// Bytes of a body that are kept, after decompression; the rest is not read.
+    pub max_body: usize,
+    /// Redirects in a row; a page behind more of them is a failure.
+    pub max_redirects: u8,
+    /// Blocks exempt from the refusal of addresses that are not on the public Internet.
+    pub allow_addresses: Vec<IpNet>,
+    /// Addresses of names, asked before DNS. Subject to the guard like any address.
+    pub dns_overrides: BTreeMap<String, IpAddr>,
+    /// How long a robots.txt is believed; at most 24 hours (RFC 9309 §2.4).
+    pub robots_cache: Duration,
+}
+
+impl Default for FetchConfig {
+    fn default() -> Self {
+        FetchConfig {
+            user_agent: concat!("recrawl/", env!("CARGO_PKG_VERSION")).into(),
+            contact: None,
+            connections: 256,
+            connections_per_host: 1,
+            open_hosts: 512,
+            delay_per_host: Duration::from_secs(1),
+            max_crawl_delay: Duration::from_secs(30),
+            max_retry_after: Duration::from_secs(60),
+            host_failures: 5,
+            timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(10),
+            max_body: 2 * 1024 * 1024,
+            max_redirects: 5,
+            allow_addresses: Vec::new(),
+            dns_overrides: BTreeMap::new(),
+            robots_cache: Duration::from_secs(24 * 3600),
+        }
+    }
+}
+
+impl FetchConfig {
+    /// The name that robots.txt knows us by: the first word of the user agent, up to a `/`.
+    pub fn product_token(&self) -> &str {
+        let end = self.user_agent.find(|c: char| c == '/' || c.is_whitespace());
+        &self.user_agent[..end.unwrap_or(self.user_agent.len())]
+    }
+
+    /// Values that would make a run senseless, in words; none when all is well.
+    pub fn problem(&self) -> Option<String> {
+        let token = self.product_token();
+        let token_is_sound =
+            !token.is_empty() && token.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-' || b == b'_');
+        let zero = [
+            ("connections", self.connections == 0),
+            ("connections_per_host", self.connections_per_host == 0),
+            ("open_hosts", self.open_hosts == 0),
+            ("host_failures", self.host_failures == 0),
+            ("timeout", self.timeout.is_zero()),
+            ("connect_timeout", self.connect_timeout.is_zero()),
+            ("max_body", self.max_body == 0),
+        ];
+        if !token_is_sound {
+            return Some(format!(
+                "user_agent {:?} must begin with a product token of letters, '-' and '_' (RFC 9309 §2.2.1)",
+                self.user_agent
+            ));
+        }
+        if self.robots_cache > Duration::from_secs(24 * 3600) {
+            return Some("robots_cache must not exceed 24 hours (RFC 9309 §2.4)".into());
+        }
+        zero.iter().find(|(_, is_zero)| *is_zero).map(|(key, _)| format!("{key} must not be 0"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_sound_and_zeros_are_named() {
+        assert_eq!(FetchConfig::default().problem(), None);
+        let config = FetchConfig { connections: 0, ..FetchConfig::default() };
+        assert_eq!(config.problem().as_deref(), Some("connections must not be 0"));
+        let config = FetchConfig { robots_cache: Duration::from_secs(86_401), ..FetchConfig::default() };
+        assert!(config.problem().unwrap().contains("24 hours"));
+    }
+
+    #[test]
+    fn the_product_token_is_the_first_word_of_the_user_agent() {
+        for (agent, token, sound) in [
+            ("recrawl/0.1.0", "recrawl", true),
+            ("My-Bot_x (+https://example.org)", "My-Bot_x", true),
+            ("bot2/1", "bot2", false),
+            ("", "", false),
+        ] {
+            let config = FetchConfig { user_agent: agent.into(), ..FetchConfig::default() };
+            assert_eq!(config.product_token(), token);
+            assert_eq!(config.problem().is_none(), sound, "{agent:?}");
+        }
+    }
+}

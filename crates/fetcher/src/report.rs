@@ -1,0 +1,140 @@
+//! What a run did, in numbers.
+
+use crate::outcome::FetchResult;
+use recrawl_types::{Failure, Outcome, Skip};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The report of one run. Only the program publishes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FetchReport {
+    /// Requests sent, those for robots.txt among them.
+    pub requests: u64,
+    /// Bytes of bodies kept, after decompression and the cap.
+    pub bytes: u64,
+    /// Requests for robots.txt, redirects counted singly.
+    pub robots_requests: u64,
+    /// Hosts that were opened; one that came back after it had been closed counts again.
+    pub hosts: u64,
+    /// Redirect targets that were followed at once.
+    pub followed: u64,
+    /// New redirect targets that were left to a later cycle: out of scope, in this schedule anyway, met
+    /// before in this run, or one more than the limit.
+    pub not_followed: u64,
+    /// How the pages ended.
+    pub outcomes: Outcomes,
+    /// Time spent.
+    pub elapsed: Duration,
+    /// Why the run ended.
+    pub stopped_by: StoppedBy,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoppedBy {
+    /// The schedule is done.
+    #[default]
+    End,
+    /// It was told to.
+    Stop,
+    /// The deadline passed.
+    Deadline,
+}
+
+/// Pages by outcome, each in exactly one field.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // the names are those of `Outcome`, `Failure` and `Skip`
+pub struct Outcomes {
+    pub page: u64,
+    pub not_modified: u64,
+    pub redirect: u64,
+    pub not_found: u64,
+    pub failed_dns: u64,
+    pub failed_connect: u64,
+    pub failed_tls: u64,
+    pub failed_timeout: u64,
+    pub failed_protocol: u64,
+    pub failed_encoding: u64,
+    pub failed_redirect: u64,
+    pub failed_status: u64,
+    pub robots_denied: u64,
+    pub robots_unreachable: u64,
+    pub refused_address: u64,
+    pub skipped_deadline: u64,
+    pub skipped_host_back_off: u64,
+    pub skipped_out_of_scope: u64,
+    pub skipped_crawl_delay: u64,
+}
+
+impl Outcomes {
+    /// Counts one page.
+    ///
+    /// # Panics
+    /// When a page without an answer claims to be a visit: [`FetchResult::Nothing`] forbids it.
+    pub fn count(&mut self, result: &FetchResult) {
+        *match result {
+            FetchResult::Page(_) => &mut self.page,
+            FetchResult::NotModified(_) => &mut self.not_modified,
+            FetchResult::Redirect { .. } => &mut self.redirect,
+            FetchResult::Nothing(outcome) => match outcome {
+                Outcome::NotFound(_) => &mut self.not_found,
+                Outcome::Failed(failure) => match failure {
+                    Failure::Dns => &mut self.failed_dns,
+                    Failure::Connect => &mut self.failed_connect,
+                    Failure::Tls => &mut self.failed_tls,
+                    Failure::Timeout => &mut self.failed_timeout,
+                    Failure::Protocol => &mut self.failed_protocol,
+                    Failure::Encoding => &mut self.failed_encoding,
+                    Failure::Redirect => &mut self.failed_redirect,
+                    Failure::Status(_) => &mut self.failed_status,
+                },
+                Outcome::RobotsDenied => &mut self.robots_denied,
+                Outcome::RobotsUnreachable => &mut self.robots_unreachable,
+                Outcome::RefusedAddress => &mut self.refused_address,
+                Outcome::Skipped(skip) => match skip {
+                    Skip::Deadline => &mut self.skipped_deadline,
+                    Skip::HostBackOff => &mut self.skipped_host_back_off,
+                    Skip::OutOfScope => &mut self.skipped_out_of_scope,
+                    Skip::CrawlDelay => &mut self.skipped_crawl_delay,
+                },
+                Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => {
+                    unreachable!("{outcome:?} comes with an answer")
+                }
+            },
+        } += 1;
+    }
+
+    /// All pages.
+    pub fn total(&self) -> u64 {
+        self.page
+            + self.not_modified
+            + self.redirect
+            + self.not_found
+            + self.failed()
+            + self.robots_denied
+            + self.robots_unreachable
+            + self.refused_address
+            + self.skipped()
+    }
+
+    /// Pages looked for and not got.
+    pub fn failed(&self) -> u64 {
+        self.failed_dns
+            + self.failed_connect
+            + self.failed_tls
+            + self.failed_timeout
+            + self.failed_protocol
+            + self.failed_encoding
+            + self.failed_redirect
+            + self.failed_status
+    }
+
+    /// Pages never asked for, for a reason of ours.
+    pub fn skipped(&self) -> u64 {
+        self.skipped_deadline
+            + self.skipped_host_back_off
+            + self.skipped_out_of_scope
+            + self.skipped_crawl_delay
+    }
+}

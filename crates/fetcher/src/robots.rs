@@ -1,0 +1,222 @@
+//! robots.txt as RFC 9309 says it: groups, longest match, `*`, `$`, percent-encoding.
+//!
+//! The judge is a small linear matcher of our own. texting_robots 0.2, the crate we would have liked to
+//! use, does not recognise `User-agent: name/1.0`, compares percent-encoded paths byte by byte, applies
+//! rules that belong to no group, turns a whole file into an error on one long `$` rule, believes an
+//! infinite Crawl-delay, and can be made to take hundreds of megabytes by a file of 500 kB. Bringing
+//! its input into a form that avoids all this needs a parser of groups and of percent-encoding, and
+//! what is then left of its work is the comparison. It stays as the oracle of our tests, on the files
+//! where it is right.
+//!
+//! Only the rules that apply to us are kept, so memory is bounded by the file's size, and one check by
+//! (rules × length of the path).
+
+use crate::limits::MAX_ROBOTS;
+use std::ops::Range;
+use std::time::Duration;
+
+pub mod standing;
+
+/// The rules of one robots.txt that apply to one product token.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// All patterns, normalised, one after the other.
+    text: String,
+    /// Longest first, at the same length allow first: the first match decides (RFC 9309 §2.2.2).
+    rules: Vec<Rule>,
+    /// Crawl-delay of our groups; the longest, should they differ.
+    pub crawl_delay: Option<Duration>,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    pattern: Range<u32>,
+    allow: bool,
+}
+
+/// A group's verdict on whether it is for us.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Address {
+    Others,
+    Everyone,
+    Us,
+}
+
+impl Rules {
+    /// Reads a file. Nothing in it can be an error: what is not understood is passed over.
+    pub fn parse(file: &[u8], product_token: &str) -> Rules {
+        let file = cut(file, MAX_ROBOTS);
+        let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
+        let mut ours = Rules::default();
+        let mut everyones = Rules::default();
+        let mut named = false;
+        // Who the current group addresses; none before the first User-agent line.
+        let mut address: Option<Address> = None;
+        let mut group_has_rules = false;
+        for line in file.split(|&b| matches!(b, b'\n' | b'\r' | 0)) {
+            let Some((key, value)) = key_and_value(line) else { continue };
+            if key.eq_ignore_ascii_case(b"user-agent") {
+                if group_has_rules {
+                    (address, group_has_rules) = (None, false);
+                }
+                let this = addressee(value, product_token);
+                named |= this == Address::Us;
+                address = address.max(Some(this));
+                continue;
+            }
+            let allow = key.eq_ignore_ascii_case(b"allow");
+            let is_rule = allow || key.eq_ignore_ascii_case(b"disallow");
+            group_has_rules |= is_rule;
+            let rules = match address {
+                Some(Address::Us) => &mut ours,
+                Some(Address::Everyone) => &mut everyones,
+                // Rules without a group, or for others.
+                Some(Address::Others) | None => continue,
+            };
+            if is_rule {
+                rules.add(value, allow);
+            } else if key.eq_ignore_ascii_case(b"crawl-delay") {
+                rules.crawl_delay = rules.crawl_delay.max(seconds(value));
+            }
+        }
+        // A group that names us replaces those for everyone, also when it is empty (§2.2.1).
+        let mut rules = if named { ours } else { everyones };
+        rules.rules.sort_by_key(|r| (std::cmp::Reverse(r.pattern.len()), !r.allow));
+        rules.text.shrink_to_fit();
+        rules.rules.shrink_to_fit();
+        rules
+    }
+
+    fn add(&mut self, value: &[u8], allow: bool) {
+        // An empty pattern matches nothing; one that begins with neither can match no path.
+        if !matches!(value.first(), Some(b'/' | b'*')) {
+            return;
+        }
+        let start = self.text.len();
+        normalize(value, Side::Pattern, &mut self.text);
+        self.rules.push(Rule { pattern: start as u32..self.text.len() as u32, allow });
+    }
+
+    /// May this path (with its query) be asked for?
+    pub fn allows(&self, path_and_query: &str) -> bool {
+        // "The /robots.txt URI is implicitly allowed" (§2.2.2).
+        if self.rules.is_empty() || path_and_query == "/robots.txt" {
+            return true;
+        }
+        let mut path = String::with_capacity(path_and_query.len());
+        normalize(path_and_query.as_bytes(), Side::Path, &mut path);
+        let pattern = |r: &Rule| &self.text[r.pattern.start as usize..r.pattern.end as usize];
+        self.rules.iter().find(|r| matches(pattern(r), &path)).is_none_or(|r| r.allow)
+    }
+}
+
+/// At most `limit` bytes; a line that does not fit whole is left out.
+pub fn cut(file: &[u8], limit: usize) -> &[u8] {
+    if file.len() <= limit {
+        return file;
+    }
+    let end = file[..limit].iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |at| at + 1);
+    &file[..end]
+}
+
+/// `key : value # comment`, trimmed.
+fn key_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.split(|&b| b == b'#').next().unwrap_or(line);
+    let colon = line.iter().position(|&b| b == b':')?;
+    Some((line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()))
+}
+
+/// Compares the token at the beginning of the value, without case; what follows it (`/1.0`) is none of
+/// ours (§2.2.1).
+fn addressee(value: &[u8], product_token: &str) -> Address {
+    if value.first() == Some(&b'*') && value.get(1).is_none_or(u8::is_ascii_whitespace) {
+        return Address::Everyone;
+    }
+    let is_token = |b: &u8| b.is_ascii_alphabetic() || matches!(b, b'-' | b'_');
+    let end = value.iter().position(|b| !is_token(b)).unwrap_or(value.len());
+    let ours = end > 0 && value[..end].eq_ignore_ascii_case(product_token.as_bytes());
+    if ours { Address::Us } else { Address::Others }
+}
+
+/// A Crawl-delay, fractions allowed. What is no number, or not finite, or negative, says nothing.
+fn seconds(value: &[u8]) -> Option<Duration> {
+    let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    let sound = seconds.is_finite() && seconds >= 0.0;
+    sound.then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Pattern,
+    Path,
+}
+
+/// Brings both sides into one spelling (§2.2.2): unreserved characters decoded, everything that is
+/// neither unreserved nor reserved encoded, hex digits in upper case. In a path, `*` and `$` are
+/// themselves and so are encoded; in a pattern `*` is a wildcard and `$` one at the end only.
+fn normalize(bytes: &[u8], side: Side, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let encode = |byte: u8, out: &mut String| {
+        out.push('%');
+        out.push(char::from(HEX[usize::from(byte >> 4)]));
+        out.push(char::from(HEX[usize::from(byte & 15)]));
+    };
+    let digit = |at: usize| bytes.get(at).and_then(|b| char::from(*b).to_digit(16)).map(|d| d as u8);
+    let mut i = 0;
+    while i < bytes.len() {
+        let byte = bytes[i];
+        i += 1;
+        match byte {
+            b'%' => match (digit(i), digit(i + 1)) {
+                (Some(high), Some(low)) => {
+                    let decoded = high << 4 | low;
+                    if decoded.is_ascii_alphanumeric() || b"-._~".contains(&decoded) {
+                        out.push(char::from(decoded));
+                    } else {
+                        encode(decoded, out);
+                    }
+                    i += 2;
+                }
+                _ => out.push('%'),
+            },
+            // A run of stars is one star.
+            b'*' if side == Side::Pattern && i >= 2 && bytes[i - 2] == b'*' => {}
+            b'*' if side == Side::Pattern => out.push('*'),
+            b'$' if side == Side::Pattern && i == bytes.len() => out.push('$'),
+            b'*' | b'$' => encode(byte, out),
+            _ if byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!&'()+,;=".contains(&byte) => {
+                out.push(char::from(byte));
+            }
+            _ => encode(byte, out),
+        }
+    }
+}
+
+/// Does the normalised pattern match from the path's beginning? Each piece between stars is taken at
+/// its first place, which is right since a star takes anything: no backtracking.
+fn matches(pattern: &str, path: &str) -> bool {
+    let (pattern, anchored) = match pattern.strip_suffix('$') {
+        Some(p) => (p, true),
+        None => (pattern, false),
+    };
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or("");
+    let Some(mut rest) = path.strip_prefix(first) else { return false };
+    let mut pieces = pieces.peekable();
+    if pieces.peek().is_none() {
+        return !anchored || rest.is_empty();
+    }
+    while let Some(piece) = pieces.next() {
+        if anchored && pieces.peek().is_none() {
+            return rest.ends_with(piece);
+        }
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests;

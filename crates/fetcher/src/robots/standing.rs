@@ -1,0 +1,166 @@
+//! What an origin's robots.txt says of us now: the rules, all, or nothing; and for how long.
+//!
+//! RFC 9309 §2.3.1: a file is obeyed; 4xx means that there is none; 5xx and network failure mean that
+//! everything is forbidden, until it has been so for thirty days. §2.4: at most 24 hours are cached.
+
+use crate::client::{NetworkError, Reply};
+use crate::limits::{FetchConfig, MAX_ROBOTS_RETRY, MIN_ROBOTS_RETRY, ROBOTS_GONE};
+use crate::robots::{Rules, cut};
+use recrawl_types::host::{RobotsBody, RobotsState};
+use std::time::Duration;
+
+/// The judgement that a run keeps of an origin while it visits it.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// Rules (none at all when there is no file).
+    Rules(Rules),
+    /// robots.txt cannot be had: nothing is allowed.
+    Unreachable,
+    /// robots.txt lies at an address that the configuration refuses, and so does the origin.
+    Refused,
+}
+
+impl Standing {
+    /// What a stored state says, while it still holds.
+    pub fn of(state: &RobotsState, now: u64, config: &FetchConfig) -> Option<Standing> {
+        // A clock that was set back must not make a file eternal.
+        let age = Duration::from_millis(now.checked_sub(state.fetched)?);
+        let holds_for = match &state.body {
+            RobotsBody::Rules(_) | RobotsBody::AllowAll => config.robots_cache,
+            RobotsBody::DisallowAll => retry_after(state),
+        };
+        (age < holds_for).then(|| Standing::says(&state.body, config.product_token()))
+    }
+
+    /// What a body says, whatever its age.
+    pub fn says(body: &RobotsBody, product_token: &str) -> Standing {
+        match body {
+            RobotsBody::Rules(file) => Standing::Rules(Rules::parse(file, product_token)),
+            RobotsBody::AllowAll => Standing::Rules(Rules::default()),
+            RobotsBody::DisallowAll => Standing::Unreachable,
+        }
+    }
+}
+
+/// As long as it has been unreachable already, within limits: a doubling back-off that needs no counter.
+fn retry_after(state: &RobotsState) -> Duration {
+    let since = state.unreachable_since.unwrap_or(state.fetched);
+    Duration::from_millis(state.fetched.saturating_sub(since)).clamp(MIN_ROBOTS_RETRY, MAX_ROBOTS_RETRY)
+}
+
+/// What an answer to the request for robots.txt means, redirects apart.
+pub fn judge(
+    answer: &Result<Reply, NetworkError>,
+    before: Option<&RobotsState>,
+    now: u64,
+    limit: usize,
+) -> RobotsState {
+    let body = match answer {
+        Ok(reply) => match reply.status {
+            200..=299 => RobotsBody::Rules(whole_lines(reply, limit)),
+            // A redirect without a usable target, or one too many, is as if there were none (§2.3.1.2).
+            300..=499 => RobotsBody::AllowAll,
+            _ => RobotsBody::DisallowAll,
+        },
+        Err(_) => RobotsBody::DisallowAll,
+    };
+    if body != RobotsBody::DisallowAll {
+        return RobotsState { fetched: now, unreachable_since: None, body };
+    }
+    let since = before.and_then(|b| b.unreachable_since).unwrap_or(now);
+    let gone = Duration::from_millis(now.saturating_sub(since)) >= ROBOTS_GONE;
+    let body = if gone { RobotsBody::AllowAll } else { RobotsBody::DisallowAll };
+    RobotsState { fetched: now, unreachable_since: Some(since), body }
+}
+
+fn whole_lines(reply: &Reply, limit: usize) -> Vec<u8> {
+    if !reply.truncated {
+        return cut(&reply.body, limit).to_vec();
+    }
+    // The last line that came may be half a line.
+    let end = reply.body.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |at| at + 1);
+    cut(&reply.body[..end], limit).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::MAX_ROBOTS;
+    use crate::testing::reply;
+
+    const HOUR: u64 = 3_600_000;
+    const DAY: u64 = 24 * HOUR;
+
+    fn judged(status: u16, now: u64) -> RobotsState {
+        judge(&Ok(reply(status, "User-agent: *\nDisallow: /x\n")), None, now, MAX_ROBOTS)
+    }
+
+    #[test]
+    fn rfc_9309_section_2_3_1_what_a_status_means() {
+        for (status, body) in [
+            (200, RobotsBody::Rules(b"User-agent: *\nDisallow: /x\n".to_vec())),
+            (304, RobotsBody::AllowAll),
+            (401, RobotsBody::AllowAll),
+            (403, RobotsBody::AllowAll),
+            (404, RobotsBody::AllowAll),
+            (410, RobotsBody::AllowAll),
+            (429, RobotsBody::AllowAll),
+            (500, RobotsBody::DisallowAll),
+            (503, RobotsBody::DisallowAll),
+            (599, RobotsBody::DisallowAll),
+        ] {
+            assert_eq!(judged(status, 7).body, body, "{status}");
+        }
+        for error in [NetworkError::Dns, NetworkError::Connect, NetworkError::Timeout, NetworkError::Protocol]
+        {
+            assert_eq!(judge(&Err(error), None, 7, MAX_ROBOTS).body, RobotsBody::DisallowAll);
+        }
+    }
+
+    #[test]
+    fn rfc_9309_section_2_4_a_file_is_believed_for_a_day() {
+        let config = FetchConfig::default();
+        for status in [200, 404] {
+            let state = judged(status, 5);
+            assert!(matches!(Standing::of(&state, 5 + DAY - 1, &config), Some(Standing::Rules(_))));
+            assert!(Standing::of(&state, 5 + DAY, &config).is_none());
+            assert!(Standing::of(&state, 4, &config).is_none(), "fetched in the future");
+        }
+    }
+
+    #[test]
+    fn an_unreachable_file_is_asked_for_again_ever_more_rarely_up_to_hourly() {
+        let config = FetchConfig::default();
+        let mut now = DAY;
+        let mut state = judged(503, now);
+        let mut waits = Vec::new();
+        for _ in 0..10 {
+            let asked = now;
+            while Standing::of(&state, now, &config).is_some() {
+                now += 1000;
+            }
+            waits.push((now - asked) / 60_000);
+            state = judge(&Err(NetworkError::Connect), Some(&state), now, MAX_ROBOTS);
+        }
+        assert_eq!(waits, [1, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    }
+
+    #[test]
+    fn rfc_9309_section_2_3_1_4_after_thirty_days_it_counts_as_absent() {
+        let first = judged(500, DAY);
+        let late = judge(&Err(NetworkError::Timeout), Some(&first), 31 * DAY - 1, MAX_ROBOTS);
+        assert_eq!(late.body, RobotsBody::DisallowAll);
+        let gone = judge(&Err(NetworkError::Timeout), Some(&late), 31 * DAY, MAX_ROBOTS);
+        assert_eq!((gone.body, gone.unreachable_since), (RobotsBody::AllowAll, Some(DAY)));
+        let back = judge(&Ok(reply(200, "")), Some(&late), 31 * DAY, MAX_ROBOTS);
+        assert_eq!(back.unreachable_since, None);
+    }
+
+    #[test]
+    fn rfc_9309_section_2_5_a_long_file_is_cut_at_a_line() {
+        let mut cut_off = reply(200, "Disallow: /a\nDisallow: /bcd");
+        cut_off.truncated = true;
+        let state = judge(&Ok(cut_off), None, 0, MAX_ROBOTS);
+        assert_eq!(state.body, RobotsBody::Rules(b"Disallow: /a\n".to_vec()));
+    }
+}

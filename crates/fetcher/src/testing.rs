@@ -1,0 +1,139 @@
+//! A network without sockets, for tests of this crate and of the program.
+//!
+//! What it can do to a fetcher: answer anything, fail in every way that [`NetworkError`] names, and take
+//! its time. It cuts bodies at the limit as a network must. It does not check addresses (the guard
+//! lives in the real network), decompress, or break in the middle of a body; those faults are tested
+//! over real sockets.
+
+use crate::WallClock;
+use crate::client::{Answering, Network, NetworkError, Reply, Request};
+use crate::outcome::FetchedPage;
+use bytes::Bytes;
+use reqwest::header::{HeaderName, HeaderValue};
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What to do with a request.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The answer.
+    pub answer: Result<Reply, NetworkError>,
+    /// How long it takes, on tokio's clock.
+    pub latency: Duration,
+}
+
+impl From<Reply> for Script {
+    fn from(reply: Reply) -> Script {
+        Script { answer: Ok(reply), latency: Duration::ZERO }
+    }
+}
+
+impl From<NetworkError> for Script {
+    fn from(error: NetworkError) -> Script {
+        Script { answer: Err(error), latency: Duration::ZERO }
+    }
+}
+
+impl Script {
+    /// The same, later.
+    pub fn after(mut self, latency: Duration) -> Script {
+        self.latency = latency;
+        self
+    }
+}
+
+/// A request as the network saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// The request.
+    pub request: Request,
+    /// When it arrived.
+    pub start: Instant,
+    /// When its answer was given; none while it is under way, or when the caller gave up.
+    pub end: Option<Instant>,
+}
+
+type Answer = dyn Fn(&Request) -> Script + Send + Sync;
+
+/// A network that a function answers for, and that remembers what it was asked.
+pub struct ScriptedNetwork {
+    answer: Box<Answer>,
+    log: Mutex<Vec<Asked>>,
+}
+
+impl fmt::Debug for ScriptedNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptedNetwork").field("log", &self.log).finish_non_exhaustive()
+    }
+}
+
+impl ScriptedNetwork {
+    /// A network that this function answers for.
+    pub fn new(answer: impl Fn(&Request) -> Script + Send + Sync + 'static) -> Arc<ScriptedNetwork> {
+        Arc::new(ScriptedNetwork { answer: Box::new(answer), log: Mutex::default() })
+    }
+
+    /// Everything asked so far, in order.
+    pub fn log(&self) -> Vec<Asked> {
+        self.log.lock().expect("no panic under the lock").clone()
+    }
+
+    /// The URLs asked so far, in order.
+    pub fn urls(&self) -> Vec<String> {
+        self.log().iter().map(|asked| asked.request.url.to_string()).collect()
+    }
+}
+
+impl Network for ScriptedNetwork {
+    fn get<'a>(&'a self, request: &'a Request) -> Answering<'a> {
+        Box::pin(async move {
+            let asked = Asked { request: request.clone(), start: Instant::now(), end: None };
+            let at = {
+                let mut log = self.log.lock().expect("no panic under the lock");
+                log.push(asked);
+                log.len() - 1
+            };
+            let script = (self.answer)(request);
+            if !script.latency.is_zero() {
+                tokio::time::sleep(script.latency).await;
+            }
+            self.log.lock().expect("no panic under the lock")[at].end = Some(Instant::now());
+            let mut reply = script.answer?;
+            reply.truncated |= reply.body.len() > request.max_body;
+            reply.body.truncate(request.max_body);
+            Ok(reply)
+        })
+    }
+}
+
+/// An answer without header fields.
+pub fn reply(status: u16, body: &str) -> Reply {
+    Reply { status, body: Bytes::copy_from_slice(body.as_bytes()), ..Reply::default() }
+}
+
+/// Adds a header field to an answer.
+///
+/// # Panics
+/// When name or value cannot be sent.
+pub fn with_header(mut reply: Reply, name: &'static str, value: &str) -> Reply {
+    let value = HeaderValue::from_str(value).expect("a header value");
+    reply.headers.append(HeaderName::from_static(name), value);
+    reply
+}
+
+/// A wall clock that goes with tokio's, so that time that stands still does so for both.
+pub fn tokio_clock(at_start: u64) -> WallClock {
+    let start = Instant::now();
+    Arc::new(move || at_start + start.elapsed().as_millis() as u64)
+}
+
+/// Takes pages out of the channel until it is closed.
+pub async fn collect(mut pages: tokio::sync::mpsc::Receiver<FetchedPage>) -> Vec<FetchedPage> {
+    let mut all = Vec::new();
+    while let Some(page) = pages.recv().await {
+        all.push(page);
+    }
+    all
+}
