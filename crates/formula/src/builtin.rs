@@ -1,6 +1,6 @@
 //! The formulas that come with the program, from config/formulas.
 
-use crate::Formula;
+use crate::{Formula, ParseError};
 
 /// A formula that comes with the program.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,18 @@ pub const ALL: &[Builtin] = &[
     builtin!("gad"),
     builtin!("t_times_X"),
 ];
+
+/// The built-in formula of that name, or else the formula with that expression. Where a name is both,
+/// as `nad` is, the formula is meant: the rate alone is `(nad)`.
+///
+/// # Errors
+/// When it is neither.
+pub fn resolve(text: &str) -> Result<Formula, ParseError> {
+    match Builtin::named(text) {
+        Some(builtin) => Ok(builtin.formula()),
+        None => Formula::from_expression(text),
+    }
+}
 
 impl Builtin {
     /// The built-in formula of that name.
@@ -64,6 +76,14 @@ mod tests {
         let fair: Vec<_> =
             ALL.iter().filter(|b| b.formula().check().starves.is_none()).map(|b| b.name).collect();
         assert_eq!(fair, ["default", "age"]);
+    }
+
+    #[test]
+    fn a_name_comes_before_an_expression() {
+        assert_eq!(resolve("nad").unwrap().expr.to_string(), "nad * t");
+        assert_eq!(resolve("(nad)").unwrap().expr.to_string(), "nad");
+        assert_eq!(resolve("t + n").unwrap().name, "t + n");
+        assert!(resolve("best").is_err());
     }
 
     #[test]

@@ -1,1 +1,37 @@
-//! scheduler
+//! Which pages a cycle visits: policies, the best k in one pass, and the split of k into shares.
+//!
+//! For the program and for simulations. [`Planner`] is given the state of all pages once, block by
+//! block in ordinal order, and keeps what it needs for the answer and no more: O(1) work a page, O(k)
+//! memory. A [`Policy`] scores pages; which of them are due, how many of each kind are chosen, and what
+//! decides between equals is the same for all policies and lives here.
+//!
+//! A heap of the k best was tried in thought and dropped: selecting from a buffer of 2k when it is full
+//! costs a constant per page instead of log k, and touches memory in order.
+//!
+//! This crate knows nothing of disk, of HTTP and of URLs: a page is an ordinal, a host a number of
+//! consecutive ordinals.
+
+mod candidate;
+pub mod gate;
+mod hosts;
+pub mod plan;
+pub mod planner;
+pub mod policy;
+mod pools;
+pub mod rank;
+pub mod request;
+mod shares;
+pub mod shuffle;
+pub mod top_k;
+
+pub use crate::gate::Gate;
+pub use crate::plan::{Counts, Plan};
+pub use crate::planner::Planner;
+pub use crate::policy::Policy;
+pub use crate::rank::RankCounter;
+pub use crate::request::{PlanError, PlanRequest, Ties};
+pub use crate::shuffle::Shuffle;
+pub use crate::top_k::TopK;
+
+#[cfg(test)]
+mod testing;

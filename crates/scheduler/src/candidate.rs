@@ -1,0 +1,123 @@
+//! A page that competes for a place.
+
+use crate::shuffle::{Purpose, Shuffle};
+use crate::{PlanRequest, Ties};
+use recrawl_types::Known;
+
+/// A page that competes for a place, in 16 bytes; the lesser one is the better one. No two are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Candidate {
+    /// What it competes by.
+    pub key: u64,
+    /// Decides between equal keys, and holds the ordinal: see [`TieBreak`].
+    tie: u64,
+}
+
+/// How ordinals decide between equals: by themselves, or by their images under a permutation, from
+/// which they can be had back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TieBreak {
+    Index,
+    Hash(Shuffle),
+}
+
+impl TieBreak {
+    pub(crate) fn new(request: &PlanRequest) -> TieBreak {
+        match request.ties {
+            Ties::Index => TieBreak::Index,
+            Ties::Hash => TieBreak::Hash(Shuffle::new(request.seed, request.cycle, Purpose::Ties)),
+        }
+    }
+
+    pub(crate) fn candidate(&self, key: u64, ordinal: u64) -> Candidate {
+        let tie = match self {
+            TieBreak::Index => ordinal,
+            TieBreak::Hash(shuffle) => shuffle.apply(ordinal),
+        };
+        Candidate { key, tie }
+    }
+
+    pub(crate) fn ordinal(&self, candidate: Candidate) -> u64 {
+        match self {
+            TieBreak::Index => candidate.tie,
+            TieBreak::Hash(shuffle) => shuffle.invert(candidate.tie),
+        }
+    }
+}
+
+/// Scores as keys: the higher score has the lower key, equal scores (0 and −0 too) have equal keys, and
+/// NaN has the highest of all, above that of −∞.
+pub(crate) fn score_key(score: f64) -> u64 {
+    if score.is_nan() {
+        return u64::MAX;
+    }
+    let bits = (score + 0.0).to_bits(); // −0 + 0 is 0
+    let negative = bits >> 63 == 1;
+    if negative { bits } else { !(bits | 1 << 63) }
+}
+
+/// The score of a key.
+pub(crate) fn key_score(key: u64) -> f64 {
+    match key {
+        u64::MAX => f64::NAN,
+        key if key >> 63 == 1 => f64::from_bits(key),
+        key => f64::from_bits(!key & !(1 << 63)),
+    }
+}
+
+/// The order of discovery: URLs nearer to a seed first; among those of one depth what a redirect led
+/// to, since a page that was asked for lies behind it; then those with more links to them.
+pub(crate) fn discovery_key(known: &Known) -> u64 {
+    let linked = u64::from(known.hops == 0);
+    u64::from(known.depth) << 48 | linked << 47 | u64::from(!known.in_links)
+}
+
+/// The order of the warm-up where a host's limit cuts it: the page that waits longest first.
+pub(crate) fn warmup_key(last: u32) -> u64 {
+    u64::from(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn keys_order_scores_with_nan_below_all() {
+        let falling =
+            [f64::INFINITY, 1e300, 1.0, 5e-324, 0.0, -5e-324, -1.0, -1e300, f64::NEG_INFINITY, f64::NAN];
+        for pair in falling.windows(2) {
+            assert!(score_key(pair[0]) < score_key(pair[1]), "{pair:?}");
+        }
+        assert_eq!(score_key(0.0), score_key(-0.0));
+        assert_eq!(score_key(f64::NAN), score_key(-f64::NAN));
+        assert!(key_score(score_key(f64::NAN)).is_nan());
+    }
+
+    #[test]
+    fn discovery_goes_by_depth_then_redirects_then_links() {
+        let known = |depth, hops, in_links| Known { depth, hops, in_links, ..Known::default() };
+        let order = [
+            known(0, 0, 0),
+            known(1, 2, 1),
+            known(1, 1, 0),
+            known(1, 0, u32::MAX),
+            known(1, 0, 3),
+            known(1, 0, 0),
+            known(u16::MAX, 1, 9),
+        ];
+        for pair in order.windows(2) {
+            assert!(discovery_key(&pair[0]) < discovery_key(&pair[1]), "{pair:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn keys_order_as_numbers_do(a: f64, b: f64) {
+            if !a.is_nan() && !b.is_nan() {
+                prop_assert_eq!(score_key(a).cmp(&score_key(b)), b.partial_cmp(&a).unwrap());
+                prop_assert_eq!(key_score(score_key(a)), a);
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Through which gate a page can enter a schedule.
+
+use recrawl_types::{Cycle, Known, StateColumns, Status};
+
+/// The gate at which a page stands in a cycle: what it competes for, or what keeps it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Gone: never scheduled.
+    Gone,
+    /// Its last attempts failed; it is left alone until the back-off is over.
+    BackOff,
+    /// Never fetched: it competes for the discovery share.
+    Discovery,
+    /// Visited fewer times since its first fetch than the warm-up asks for: due at once.
+    Warmup,
+    /// It competes by score, and may be drawn for the audit sample.
+    Revisit,
+}
+
+impl Gate {
+    /// The gate of a page. `visits` is its n, and none before the first successful fetch.
+    pub fn of(known: &Known, visits: Option<u32>, cycle: Cycle, warmup: u32) -> Gate {
+        match visits {
+            _ if known.status == Status::Gone => Gate::Gone,
+            _ if !known.is_due(cycle) => Gate::BackOff,
+            None => Gate::Discovery,
+            Some(n) if n < warmup => Gate::Warmup,
+            Some(_) => Gate::Revisit,
+        }
+    }
+
+    /// The gate of the page in a row.
+    pub(crate) fn of_row(columns: &StateColumns, row: usize, cycle: Cycle, warmup: u32) -> Gate {
+        let visits = columns.visited[row].then_some(columns.visits[row]);
+        Gate::of(&columns.known[row], visits, cycle, warmup)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_a_page_out_comes_before_what_it_competes_for() {
+        let now = Cycle(10);
+        let live = Known { last_attempt: Cycle(9), ..Known::default() };
+        let failing = Known { failures: 2, ..live };
+        let gone = Known { status: Status::Gone, ..failing };
+        for (known, visits, gate) in [
+            (live, None, Gate::Discovery),
+            (live, Some(0), Gate::Warmup),
+            (live, Some(1), Gate::Warmup),
+            (live, Some(2), Gate::Revisit),
+            (failing, None, Gate::BackOff),
+            (failing, Some(0), Gate::BackOff),
+            (failing, Some(9), Gate::BackOff),
+            (gone, Some(9), Gate::Gone),
+        ] {
+            assert_eq!(Gate::of(&known, visits, now, 2), gate, "{known:?} {visits:?}");
+        }
+        assert_eq!(Gate::of(&failing, Some(9), Cycle(11), 2), Gate::Revisit, "the back-off is over");
+        assert_eq!(Gate::of(&live, Some(0), now, 0), Gate::Revisit, "no warm-up");
+    }
+}

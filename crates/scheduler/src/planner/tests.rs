@@ -1,0 +1,250 @@
+use super::*;
+use crate::Ties;
+use crate::testing::{Listed, Page, by_definition, fetched, pages, plan, request, requests, unfetched};
+use proptest::prelude::*;
+use recrawl_types::{Known, Share, Status};
+
+/// The ordinals that a share chose.
+fn of(plan: &Plan, wanted: impl Fn(Share) -> bool) -> Vec<u64> {
+    plan.chosen.iter().filter(|c| wanted(c.1)).map(|c| c.0).collect()
+}
+
+fn by_score(plan: &Plan) -> Vec<u64> {
+    of(plan, |s| s == Share::Score)
+}
+
+fn by_discovery(plan: &Plan) -> Vec<u64> {
+    of(plan, |s| s == Share::Discovery)
+}
+
+/// A plan by a list of scores, all pages of one host.
+fn plan_by(request: &PlanRequest, scores: &[f64], pages: &[Page]) -> Plan {
+    plan(request, &mut Listed(scores.to_vec()), pages, &[pages.len() as u64], 3).unwrap()
+}
+
+#[test]
+fn the_best_k_by_score_and_the_cutoff() {
+    let pages = vec![fetched(3, 50); 6];
+    let scores = [1.0, 5.0, f64::NAN, 3.0, f64::NEG_INFINITY, 4.0];
+    let plan = plan_by(&PlanRequest { pages: 3, ..request() }, &scores, &pages);
+    assert_eq!(by_score(&plan), [1, 3, 5]);
+    assert_eq!(plan.cutoff, Some(3.0));
+    let plan = plan_by(&PlanRequest { pages: 5, ..request() }, &scores, &pages);
+    assert_eq!(plan.cutoff, Some(f64::NEG_INFINITY));
+    assert_eq!(by_score(&plan), [0, 1, 3, 4, 5], "NaN is below −∞");
+}
+
+#[test]
+fn no_pages_are_asked_for_and_none_chosen_but_the_warm_up_is_due() {
+    let pages = [fetched(3, 50), fetched(1, 50), unfetched(0)];
+    let plan = plan_by(&request(), &[1.0; 3], &pages);
+    assert_eq!(plan.chosen, [(1, Share::Warmup)]);
+    assert_eq!(plan.cutoff, None);
+}
+
+#[test]
+fn more_are_asked_for_than_there_are() {
+    let pages = [
+        fetched(3, 50),
+        fetched(1, 50),
+        unfetched(0),
+        (Known { status: Status::Gone, ..Known::default() }, None),
+    ];
+    let plan =
+        plan_by(&PlanRequest { pages: u64::MAX, discovery_share: 0.3, ..request() }, &[1.0; 4], &pages);
+    assert_eq!(plan.chosen, [(0, Share::Score), (1, Share::Warmup), (2, Share::Discovery)]);
+    assert_eq!(plan.counts.gone, 1);
+}
+
+#[test]
+fn without_pages_the_plan_is_empty() {
+    let request = PlanRequest { pages: 10, max_per_host: Some(1), ..request() };
+    assert_eq!(plan(&request, &mut Listed(vec![]), &[], &[], 1).unwrap(), Plan::default());
+    assert_eq!(plan(&request, &mut Listed(vec![]), &[], &[0, 0], 1).unwrap(), Plan::default());
+}
+
+#[test]
+fn pages_without_a_score_are_chosen_when_there_are_no_others() {
+    let pages = vec![fetched(3, 50); 4];
+    let request = PlanRequest { pages: 2, ties: Ties::Index, ..request() };
+    let plan = plan_by(&request, &[f64::NAN; 4], &pages);
+    assert_eq!(by_score(&plan), [0, 1]);
+    assert!(plan.cutoff.unwrap().is_nan());
+}
+
+#[test]
+fn equal_scores_go_by_index_or_by_a_shuffle_of_the_cycle() {
+    let pages = vec![fetched(3, 50); 200];
+    let choose = |ties, cycle, seed| {
+        by_score(&plan_by(
+            &PlanRequest { pages: 20, ties, cycle: Cycle(cycle), seed, ..request() },
+            &[0.0; 200],
+            &pages,
+        ))
+    };
+    assert_eq!(choose(Ties::Index, 100, 1), (0..20).collect::<Vec<_>>());
+    let shuffled = choose(Ties::Hash, 100, 1);
+    assert_eq!(shuffled, choose(Ties::Hash, 100, 1));
+    assert_ne!(shuffled, choose(Ties::Hash, 101, 1), "another cycle, another order");
+    assert_ne!(shuffled, choose(Ties::Hash, 100, 2), "another seed, another order");
+    assert!(shuffled.iter().any(|&o| o >= 100), "not by ordinal");
+}
+
+#[test]
+fn zero_and_minus_zero_are_equal_scores() {
+    let pages = vec![fetched(3, 50); 4];
+    let request = PlanRequest { pages: 2, ties: Ties::Index, ..request() };
+    assert_eq!(by_score(&plan_by(&request, &[-0.0, 0.0, 0.0, -0.0], &pages)), [0, 1]);
+}
+
+#[test]
+fn discovery_goes_by_depth_then_redirects_then_links() {
+    let url = |depth, hops, in_links| (Known { depth, hops, in_links, ..Known::default() }, None);
+    let pages = [url(2, 1, 9), url(1, 0, 1), url(1, 0, 7), url(1, 1, 0), url(0, 0, 0)];
+    for (k, expected) in [(1, vec![4]), (2, vec![3, 4]), (3, vec![2, 3, 4]), (4, vec![1, 2, 3, 4])] {
+        let request = PlanRequest { pages: k, discovery_share: 1.0, ..request() };
+        assert_eq!(by_discovery(&plan_by(&request, &[0.0; 5], &pages)), expected);
+    }
+}
+
+#[test]
+fn what_a_share_cannot_use_goes_to_the_others() {
+    let share = |discovery, revisit, audit_share| {
+        let pages: Vec<Page> =
+            (0..discovery).map(|_| unfetched(0)).chain((0..revisit).map(|_| fetched(3, 50))).collect();
+        let scores = vec![1.0; pages.len()];
+        let request = PlanRequest { pages: 10, discovery_share: 0.3, audit_share, ..request() };
+        let counts = plan_by(&request, &scores, &pages).counts;
+        (counts.discovery, counts.audit, counts.score)
+    };
+    assert_eq!(share(20, 20, 0.2), (3, 2, 5), "all shares are filled");
+    assert_eq!(share(1, 20, 0.2), (1, 2, 7), "discovery leaves two to the score");
+    assert_eq!(share(20, 4, 0.2), (6, 2, 2), "the score leaves three to discovery");
+    assert_eq!(share(20, 1, 0.2), (9, 1, 0), "the audit leaves one, the score all");
+    assert_eq!(share(2, 3, 0.0), (2, 0, 3), "there are no more");
+}
+
+#[test]
+fn the_audit_is_uniform_and_says_with_what_probability() {
+    let pages = vec![fetched(3, 50); 50];
+    let mut times = vec![0u32; 50];
+    let rounds = 2000u64;
+    for seed in 0..rounds {
+        let request = PlanRequest { pages: 10, audit_share: 0.5, seed, ..request() };
+        let scores: Vec<f64> = (0..50).map(f64::from).collect();
+        let plan = plan_by(&request, &scores, &pages);
+        let sample = of(&plan, |s| matches!(s, Share::Audit(_)));
+        assert_eq!(sample.len(), 5);
+        assert!(plan.chosen.iter().all(|c| matches!(c.1, Share::Score | Share::Audit(0.1))));
+        // The best by score that the audit did not draw.
+        let best: Vec<u64> = (0..50).rev().filter(|o| !sample.contains(o)).take(5).collect();
+        assert_eq!(by_score(&plan), best.into_iter().rev().collect::<Vec<_>>());
+        sample.iter().for_each(|&o| times[o as usize] += 1);
+    }
+    // Each page is drawn in a tenth of the rounds: 200 times, with a standard deviation of 13.4.
+    assert!(times.iter().all(|&t| (200 - 67..=200 + 67).contains(&t)), "{times:?}");
+}
+
+#[test]
+fn a_host_gets_no_more_than_its_limit_and_its_best_first() {
+    // Host 0: four pages by score; host 1: two; host 2: five URLs never fetched.
+    let pages: Vec<Page> = (0..6).map(|_| fetched(3, 50)).chain((0..5).map(|d| unfetched(4 - d))).collect();
+    let scores = [9.0, 8.0, 7.0, 6.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let request = PlanRequest { pages: 8, discovery_share: 0.5, max_per_host: Some(2), ..request() };
+    let plan = plan(&request, &mut Listed(scores.to_vec()), &pages, &[4, 0, 2, 5], 4).unwrap();
+    assert_eq!(by_score(&plan), [0, 1, 4, 5]);
+    assert_eq!(by_discovery(&plan), [9, 10]);
+}
+
+#[test]
+fn warm_up_counts_for_the_limit_and_is_bound_by_it() {
+    let mut pages = vec![fetched(1, 60), fetched(1, 40), fetched(0, 50), fetched(3, 50), unfetched(0)];
+    pages.extend([fetched(1, 60), fetched(3, 50), fetched(3, 50)]);
+    let request = PlanRequest { pages: 10, max_per_host: Some(2), ..request() };
+    let scores = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0];
+    let plan = plan(&request, &mut Listed(scores.to_vec()), &pages, &[5, 3], 8).unwrap();
+    let expected = [(1, Share::Warmup), (2, Share::Warmup), (5, Share::Warmup), (7, Share::Score)];
+    assert_eq!(plan.chosen, expected, "those that wait longest");
+}
+
+#[test]
+fn score_and_discovery_share_the_places_of_a_single_host() {
+    let pages: Vec<Page> = (0..40).map(|_| fetched(3, 50)).chain((0..40).map(unfetched)).collect();
+    let request = PlanRequest { pages: 60, discovery_share: 0.25, max_per_host: Some(20), ..request() };
+    let counts = plan_by(&request, &[1.0; 80], &pages).counts;
+    assert_eq!((counts.score, counts.discovery), (15, 5));
+}
+
+#[test]
+fn the_audit_weighs_without_bias_even_where_a_host_is_limited() {
+    // Ninety pages of one host, ten of another: most of the sample falls on the first, whose limit is 4.
+    let pages = vec![fetched(3, 50); 100];
+    let (mut first, mut second) = (0.0, 0.0);
+    let rounds = 2000u64;
+    for seed in 0..rounds {
+        let request = PlanRequest { pages: 10, audit_share: 1.0, max_per_host: Some(4), seed, ..request() };
+        let plan = plan(&request, &mut Listed(vec![0.0; 100]), &pages, &[90, 10], 100).unwrap();
+        for (ordinal, share) in plan.chosen {
+            let Share::Audit(probability) = share else { continue };
+            *if ordinal < 90 { &mut first } else { &mut second } += 1.0 / probability;
+        }
+    }
+    let (first, second) = (first / rounds as f64, second / rounds as f64);
+    assert!((first - 90.0).abs() < 1.0 && (second - 10.0).abs() < 1.0, "{first} of 90, {second} of 10");
+}
+
+#[test]
+fn hosts_that_do_not_fit_the_pages_are_an_error() {
+    let pages = vec![fetched(3, 50); 4];
+    let request = PlanRequest { pages: 2, max_per_host: Some(1), ..request() };
+    for (hosts, error) in [
+        (vec![3], PlanError::Hosts { pages: 3, more: false }),
+        (vec![], PlanError::Hosts { pages: 0, more: false }),
+        (vec![5], PlanError::Hosts { pages: 4, more: true }),
+        (vec![4, 1], PlanError::Hosts { pages: 4, more: true }),
+    ] {
+        assert_eq!(plan(&request, &mut Listed(vec![0.0; 4]), &pages, &hosts, 4), Err(error), "{hosts:?}");
+    }
+    assert!(plan(&request, &mut Listed(vec![0.0; 4]), &pages, &[0, 4, 0], 4).is_ok());
+}
+
+/// Plans are the same; NaN cut-offs too.
+fn assert_same(one: &Plan, other: &Plan) {
+    assert_eq!(one.chosen, other.chosen);
+    assert_eq!(one.counts, other.counts);
+    let bits = |p: &Plan| p.cutoff.map(|c| if c.is_nan() { f64::NAN.to_bits() } else { c.to_bits() });
+    assert_eq!(bits(one), bits(other));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// One pass with bounded memory makes the plan that the definition says, whatever the request, the
+    /// blocks and the hosts, and no host passes its limit.
+    #[test]
+    fn one_pass_equals_the_definition(
+        request in requests(),
+        pages in pages(400),
+        scores in prop::collection::vec(prop::sample::select(vec![0.0, -0.0, 1.0, 2.5, -3.0, f64::NAN, f64::INFINITY]), 400),
+        cuts in prop::collection::vec(0usize..400, 0..12),
+        block in 1usize..200,
+    ) {
+        let mut ends: Vec<usize> = cuts.into_iter().map(|c| c.min(pages.len())).chain([pages.len()]).collect();
+        ends.sort_unstable();
+        let hosts: Vec<u64> = std::iter::once(0).chain(ends.iter().copied()).zip(&ends).map(|(a, b)| (b - a) as u64).collect();
+
+        let made = plan(&request, &mut Listed(scores.clone()), &pages, &hosts, block).unwrap();
+        assert_same(&made, &by_definition(&request, &scores, &pages, &hosts));
+
+        let mut start = 0;
+        for length in hosts {
+            let of_host = made.chosen.iter().filter(|c| (start..start + length).contains(&c.0)).count() as u64;
+            prop_assert!(request.max_per_host.is_none_or(|limit| of_host <= limit));
+            start += length;
+        }
+        let c = made.counts;
+        prop_assert_eq!(c.gone + c.backing_off + c.discovery_due + c.warmup_due + c.revisit_due, c.pages);
+        prop_assert!(c.score + c.discovery + c.audit <= request.pages);
+        prop_assert_eq!(c.score + c.discovery + c.audit + c.warmup, made.chosen.len() as u64);
+    }
+}

@@ -1,0 +1,38 @@
+//! `rand`: a score by chance.
+
+use super::{Kind, Policy};
+use crate::shuffle::{Purpose, Shuffle};
+use recrawl_types::{Cycle, StateColumns};
+
+/// Scores by chance, every cycle anew: the baseline Rand (Santos et al. 2015 §5.1).
+#[derive(Clone, Copy, Debug)]
+pub struct RandomPolicy {
+    shuffle: Shuffle,
+}
+
+impl Default for RandomPolicy {
+    fn default() -> RandomPolicy {
+        RandomPolicy { shuffle: Shuffle::new(0, Cycle::default(), Purpose::Scores) }
+    }
+}
+
+impl Policy for RandomPolicy {
+    fn name(&self) -> &str {
+        KIND.name
+    }
+
+    fn prepare(&mut self, cycle: Cycle, seed: u64) {
+        self.shuffle = Shuffle::new(seed, cycle, Purpose::Scores);
+    }
+
+    /// Uniform in [0, 1), from the upper 53 bits of the page's image.
+    fn score(&self, columns: &StateColumns, first_ordinal: u64, out: &mut Vec<f64>) {
+        out.clear();
+        let ordinals = first_ordinal..first_ordinal + columns.len() as u64;
+        out.extend(ordinals.map(|o| (self.shuffle.apply(o) >> 11) as f64 / (1u64 << 53) as f64));
+    }
+}
+
+/// The registered policy.
+pub(super) const KIND: Kind =
+    Kind { name: "rand", help: "a score by chance", build: |_| Box::new(RandomPolicy::default()) };

@@ -1,0 +1,116 @@
+//! The suite that every policy of the list passes.
+
+use super::*;
+use crate::testing::{self, columns, request};
+use crate::{PlanRequest, Ties};
+use proptest::prelude::*;
+use recrawl_formula::builtin::{self, Builtin};
+use std::collections::HashSet;
+use std::path::Path;
+
+#[test]
+fn every_policy_of_the_folder_is_in_the_list() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/policy");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|stem| stem != "tests")
+        .collect();
+    files.sort();
+    let mut names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
+    names.sort();
+    assert_eq!(files.len(), names.len(), "{files:?} beside {names:?}");
+    for (file, name) in files.iter().zip(names) {
+        assert!(file.starts_with(name), "{file} beside {name}");
+        assert!(!Kind::named(name).unwrap().help.is_empty());
+    }
+    assert!(Kind::named("best").is_none());
+}
+
+/// Every policy, the one by formula with every formula that comes with the program.
+fn all() -> Vec<Box<dyn Policy>> {
+    let formulas: Vec<Formula> = builtin::ALL.iter().map(|b| b.formula()).collect();
+    ALL.iter().flat_map(|kind| formulas.iter().map(|f| (kind.build)(f))).collect()
+}
+
+#[test]
+fn a_formula_policy_has_the_name_of_its_formula() {
+    let names: HashSet<String> = all().iter().map(|p| p.name().to_owned()).collect();
+    for name in ["default", "t_times_X", "age", "rand"] {
+        assert!(names.contains(name), "{name} in {names:?}");
+    }
+}
+
+#[test]
+fn the_policy_age_is_the_formula_age() {
+    let pages: Vec<_> = (3..90).map(|last| testing::fetched(3, last)).collect();
+    let of = |policy: &mut dyn Policy| {
+        testing::plan(&PlanRequest { pages: 20, ..request() }, policy, &pages, &[], 7).unwrap()
+    };
+    let formula = Builtin::named("age").unwrap().formula();
+    let (by_policy, by_formula) =
+        (of(&mut age::AgePolicy::default()), of(&mut formula::FormulaPolicy::new(&formula)));
+    assert_eq!(by_policy, by_formula);
+    assert_eq!(by_policy.chosen.iter().map(|c| c.0).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
+}
+
+proptest! {
+    /// Scores do not depend on the blocks that pages come in, are the same for the same seed, and are
+    /// numbers (or NaN) that leave the plan to be the one that a full sort makes.
+    #[test]
+    fn every_policy_passes_the_suite(pages in testing::pages(120), request in testing::requests(), block in 1usize..50) {
+        let hosts = [pages.len() as u64];
+        for mut policy in all() {
+            policy.prepare(request.cycle, request.seed);
+            let mut scores = Vec::new();
+            policy.score(&columns(&pages), 0, &mut scores);
+            prop_assert_eq!(scores.len(), pages.len(), "{}", policy.name());
+            for (score, page) in scores.iter().zip(&pages) {
+                prop_assert!(score.is_finite() || score.is_nan() || page.1.is_none(), "{}: {}", policy.name(), score);
+            }
+            let plan = testing::plan(&request, policy.as_mut(), &pages, &hosts, block).unwrap();
+            let again = testing::plan(&request, policy.as_mut(), &pages, &hosts, pages.len().max(1)).unwrap();
+            prop_assert_eq!(&plan, &again, "{}", policy.name());
+            prop_assert_eq!(&plan, &testing::by_definition(&request, &scores, &pages, &hosts), "{}", policy.name());
+        }
+    }
+
+    #[test]
+    fn chance_is_another_in_every_cycle(seed: u64, cycle in 0u32..1000) {
+        let mut policy = random::RandomPolicy::default();
+        let block = columns(&vec![testing::fetched(2, 50); 100]);
+        let (mut now, mut next, mut tail) = (Vec::new(), Vec::new(), Vec::new());
+        policy.prepare(Cycle(cycle), seed);
+        policy.score(&block, 0, &mut now);
+        policy.score(&columns(&vec![testing::fetched(2, 50); 60]), 40, &mut tail);
+        policy.prepare(Cycle(cycle + 1), seed);
+        policy.score(&block, 0, &mut next);
+        prop_assert!(now.iter().all(|s| (0.0..1.0).contains(s)));
+        prop_assert_eq!(&now[40..], &tail[..], "by ordinal, not by row");
+        prop_assert!(now.iter().zip(&next).all(|(a, b)| a != b));
+    }
+
+    /// The rank that is told is the place in a full sort.
+    #[test]
+    fn ranks_are_places_in_the_order(pages in testing::pages(60), seed: u64, ties in prop_oneof![Just(Ties::Index), Just(Ties::Hash)]) {
+        let request = PlanRequest { pages: u64::MAX, seed, ties, ..request() };
+        let mut policy = age::AgePolicy::default();
+        policy.prepare(request.cycle, seed);
+        let mut scores = Vec::new();
+        policy.score(&columns(&pages), 0, &mut scores);
+        let competing = testing::plan(&request, &mut policy, &pages, &[], 9).unwrap().chosen;
+        let mut ranks = Vec::new();
+        for (ordinal, _) in competing.iter().filter(|c| c.1 == recrawl_types::Share::Score) {
+            let mut counter = crate::RankCounter::new(&request, *ordinal, scores[*ordinal as usize]);
+            pages.chunks(7).for_each(|block| counter.scan(&policy, &columns(block)));
+            // Of k = rank pages this is the last one to get in.
+            let k = PlanRequest { pages: counter.rank(), ..request.clone() };
+            let plan = testing::plan(&k, &mut policy, &pages, &[], 9).unwrap();
+            prop_assert_eq!(plan.cutoff, Some(scores[*ordinal as usize]));
+            prop_assert!(plan.chosen.iter().any(|c| c.0 == *ordinal));
+            ranks.push(counter.rank());
+        }
+        ranks.sort_unstable();
+        prop_assert_eq!(&ranks, &(1..=ranks.len() as u64).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,162 @@
+//! What a plan is asked for.
+
+use recrawl_types::Cycle;
+use std::error::Error;
+use std::fmt;
+
+/// What decides between pages of equal score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// The lower ordinal first. Comparable from program to program, but page order leaks site order.
+    Index,
+    /// A seeded shuffle of the pages, another one in every cycle.
+    #[default]
+    Hash,
+}
+
+/// What a plan is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanRequest {
+    /// The cycle that is planned.
+    pub cycle: Cycle,
+    /// k: pages to choose beside the warm-up. The planner takes up to 64 bytes of memory for each.
+    pub pages: u64,
+    /// The share of k for URLs that were never fetched, 0 to 1.
+    pub discovery_share: f64,
+    /// The share of k for a uniform sample of the pages that compete by score, 0 to 1.
+    pub audit_share: f64,
+    /// At least so many of k for URLs that were never fetched, as far as the audit leaves room.
+    pub discovery_min: u64,
+    /// A page's first so many visits after its first fetch are due at once, whatever its score.
+    pub warmup: u32,
+    /// At most so many pages of one host in the cycle, warm-up and all; none for no limit.
+    pub max_per_host: Option<u64>,
+    /// All chance in the plan comes from this and the cycle.
+    pub seed: u64,
+    /// What decides between pages of equal score.
+    pub ties: Ties,
+}
+
+/// How k is divided before anything is known of the pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Targets {
+    pub audit: u64,
+    pub discovery: u64,
+    pub score: u64,
+}
+
+impl PlanRequest {
+    /// The audit has its share, discovery its own or its minimum out of what is left, the score the
+    /// rest.
+    pub(crate) fn targets(&self) -> Targets {
+        let part = |share: f64| (share * self.pages as f64).round() as u64;
+        let audit = part(self.audit_share).min(self.pages);
+        let discovery = part(self.discovery_share).max(self.discovery_min).min(self.pages - audit);
+        Targets { audit, discovery, score: self.pages - audit - discovery }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), PlanError> {
+        for (name, share) in [("discovery_share", self.discovery_share), ("audit_share", self.audit_share)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(PlanError::Share { name, share });
+            }
+        }
+        if self.discovery_share + self.audit_share > 1.0 {
+            return Err(PlanError::Shares { discovery: self.discovery_share, audit: self.audit_share });
+        }
+        Ok(())
+    }
+}
+
+/// A plan cannot be made.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A share is not between 0 and 1.
+    Share {
+        /// Which one.
+        name: &'static str,
+        /// What it is.
+        share: f64,
+    },
+    /// Two shares together are more than all.
+    Shares {
+        /// The discovery share.
+        discovery: f64,
+        /// The audit share.
+        audit: f64,
+    },
+    /// The hosts do not have as many pages as were scanned.
+    Hosts {
+        /// Pages scanned.
+        pages: u64,
+        /// Are there more in the hosts? Else fewer.
+        more: bool,
+    },
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::Share { name, share } => {
+                write!(f, "{name} = {share}: a share is between 0 and 1")
+            }
+            PlanError::Shares { discovery, audit } => write!(
+                f,
+                "discovery_share = {discovery} and audit_share = {audit} are together more than 1; lower one"
+            ),
+            PlanError::Hosts { pages, more } => write!(
+                f,
+                "the generation's hosts have {} than the {pages} pages scanned: it is damaged; \
+                 run `recrawl repository verify`",
+                if *more { "more pages" } else { "fewer pages" }
+            ),
+        }
+    }
+}
+
+impl Error for PlanError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::request;
+    use proptest::prelude::*;
+
+    #[test]
+    fn shares_that_cannot_be_are_refused() {
+        for (discovery_share, audit_share, says) in [
+            (1.5, 0.0, "discovery_share = 1.5: a share is between 0 and 1"),
+            (0.0, -0.1, "audit_share = -0.1: a share"),
+            (f64::NAN, 0.0, "discovery_share = NaN: a share"),
+            (0.7, 0.4, "discovery_share = 0.7 and audit_share = 0.4 are together more than 1"),
+        ] {
+            let bad = PlanRequest { discovery_share, audit_share, ..request() };
+            let error = bad.check().unwrap_err().to_string();
+            assert!(error.starts_with(says), "{error}");
+        }
+        assert_eq!(PlanRequest { discovery_share: 0.6, audit_share: 0.4, ..request() }.check(), Ok(()));
+    }
+
+    #[test]
+    fn k_is_divided_as_the_shares_say() {
+        let targets = |pages, discovery_share, audit_share, discovery_min| {
+            let t = PlanRequest { pages, discovery_share, audit_share, discovery_min, ..request() }.targets();
+            (t.audit, t.discovery, t.score)
+        };
+        assert_eq!(targets(100, 0.2, 0.05, 0), (5, 20, 75));
+        assert_eq!(targets(100, 0.2, 0.05, 50), (5, 50, 45));
+        assert_eq!(targets(100, 0.2, 0.05, 1000), (5, 95, 0));
+        assert_eq!(targets(1, 0.5, 0.5, 0), (1, 0, 0));
+        assert_eq!(targets(0, 0.5, 0.5, 9), (0, 0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_make_up_k(pages: u64, d in 0.0..=1.0f64, a in 0.0..=1.0f64, discovery_min: u64) {
+            let all = PlanRequest { pages, discovery_share: d, audit_share: a * (1.0 - d), discovery_min, ..request() };
+            let t = all.targets();
+            prop_assert_eq!(u128::from(t.audit) + u128::from(t.discovery) + u128::from(t.score), u128::from(pages));
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Helpers of this crate's tests: random pages, and a planner that holds everything and sorts it.
+
+use crate::candidate::{TieBreak, discovery_key, score_key};
+use crate::shuffle::{Purpose, Shuffle};
+use crate::{Counts, Gate, Plan, PlanError, PlanRequest, Planner, Policy, Ties};
+use proptest::prelude::*;
+use recrawl_types::{Cycle, History, Known, Share, StateColumns, Status};
+use std::collections::{HashMap, HashSet};
+
+/// A request for no page at all; tests set what they are about.
+pub(crate) fn request() -> PlanRequest {
+    PlanRequest {
+        cycle: NOW,
+        pages: 0,
+        discovery_share: 0.0,
+        audit_share: 0.0,
+        discovery_min: 0,
+        warmup: 2,
+        max_per_host: None,
+        seed: 1,
+        ties: Ties::Hash,
+    }
+}
+
+/// A cycle after all visits of [`pages`].
+pub(crate) const NOW: Cycle = Cycle(100);
+
+/// The state of a page.
+pub(crate) type Page = (Known, Option<History>);
+
+/// A URL that was never fetched.
+pub(crate) fn unfetched(depth: u16) -> Page {
+    (Known { depth, ..Known::default() }, None)
+}
+
+/// A page visited `visits` times after its first fetch, last in cycle `last`, changed at every visit.
+pub(crate) fn fetched(visits: u32, last: u32) -> Page {
+    let mut history = History::first_fetch(Cycle(last - visits));
+    for i in 0..visits {
+        history.record(Cycle(last - visits + 1 + i), true);
+    }
+    (Known { last_attempt: Cycle(last), ..Known::default() }, Some(history))
+}
+
+/// Pages of few kinds, so that many tie.
+pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<Page>> {
+    let known = (0u8..20, 0u16..3, 0u8..2, 0u32..3, 0u8..12);
+    let page = (known, prop::option::weighted(0.7, (0u32..5, 5u32..9)));
+    let page = page.prop_map(|((status, depth, hops, in_links, failures), visits)| {
+        let (known, history) = match visits {
+            Some((visits, last)) => fetched(visits, last),
+            None => unfetched(0),
+        };
+        let status = if status == 0 { Status::Gone } else { Status::Live };
+        let failures = failures.saturating_sub(9);
+        let last_attempt = if failures > 0 { Cycle(NOW.0 - 2) } else { known.last_attempt };
+        (Known { status, depth, hops, in_links, failures, last_attempt, ..known }, history)
+    });
+    prop::collection::vec(page, 0..most)
+}
+
+/// Requests of every kind for few pages.
+pub(crate) fn requests() -> impl Strategy<Value = PlanRequest> {
+    let shares = (0.0..=1.0f64, 0.0..=1.0f64);
+    let limit = prop::option::of(0u64..6);
+    let ties = prop_oneof![Just(Ties::Index), Just(Ties::Hash)];
+    (0u64..60, shares, 0u64..10, 0u32..3, limit, any::<u64>(), ties).prop_map(
+        |(pages, (discovery, audit), discovery_min, warmup, max_per_host, seed, ties)| PlanRequest {
+            pages,
+            discovery_share: discovery,
+            audit_share: audit * (1.0 - discovery),
+            discovery_min,
+            warmup,
+            max_per_host,
+            seed,
+            ties,
+            ..request()
+        },
+    )
+}
+
+/// A policy that gives the page with ordinal o the score o of a list.
+pub(crate) struct Listed(pub Vec<f64>);
+
+impl Policy for Listed {
+    fn name(&self) -> &str {
+        "listed"
+    }
+
+    fn prepare(&mut self, _cycle: Cycle, _seed: u64) {}
+
+    fn score(&self, columns: &StateColumns, first_ordinal: u64, out: &mut Vec<f64>) {
+        out.clear();
+        out.extend_from_slice(&self.0[first_ordinal as usize..][..columns.len()]);
+    }
+}
+
+/// Pages as columns.
+pub(crate) fn columns(pages: &[Page]) -> StateColumns {
+    let mut columns = StateColumns::default();
+    for (known, history) in pages {
+        columns.push(*known, history.as_ref());
+    }
+    columns
+}
+
+/// The plan, the pages given in blocks of `block` pages.
+pub(crate) fn plan(
+    request: &PlanRequest,
+    policy: &mut dyn Policy,
+    pages: &[Page],
+    hosts: &[u64],
+    block: usize,
+) -> Result<Plan, PlanError> {
+    let mut planner = Planner::new(request.clone(), policy, hosts.iter().copied())?;
+    for pages in pages.chunks(block) {
+        planner.scan(&columns(pages))?;
+        planner.scan(&StateColumns::default())?;
+    }
+    planner.finish()
+}
+
+/// The same plan by the definition: everything is held, every order is sorted whole, every host counted.
+pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page], hosts: &[u64]) -> Plan {
+    let ties = TieBreak::new(request);
+    let targets = request.targets();
+    let limit = request.max_per_host.unwrap_or(u64::MAX);
+    let host_of: Vec<usize> =
+        hosts.iter().enumerate().flat_map(|(host, &length)| vec![host; length as usize]).collect();
+    let at = |wanted: Gate| -> Vec<usize> {
+        let gate = |p: &Page| Gate::of(&p.0, p.1.map(|h| h.visits), request.cycle, request.warmup);
+        (0..pages.len()).filter(|&i| gate(&pages[i]) == wanted).collect()
+    };
+    let sorted = |mut of: Vec<usize>, key: &dyn Fn(usize) -> u64| {
+        of.sort_by_key(|&i| ties.candidate(key(i), i as u64));
+        of
+    };
+    let mut counts = Counts {
+        pages: pages.len() as u64,
+        gone: at(Gate::Gone).len() as u64,
+        backing_off: at(Gate::BackOff).len() as u64,
+        discovery_due: at(Gate::Discovery).len() as u64,
+        warmup_due: at(Gate::Warmup).len() as u64,
+        revisit_due: at(Gate::Revisit).len() as u64,
+        ..Counts::default()
+    };
+    let mut used: HashMap<usize, u64> = HashMap::new();
+    let mut chosen: Vec<(u64, Share)> = Vec::new();
+
+    for i in sorted(at(Gate::Warmup), &|i| u64::from(pages[i].1.unwrap().last.0)) {
+        let used = used.entry(host_of[i]).or_default();
+        if *used < limit {
+            *used += 1;
+            counts.warmup += 1;
+            chosen.push((i as u64, Share::Warmup));
+        }
+    }
+
+    let room = |used: &HashMap<usize, u64>, i: usize| limit - used.get(&host_of[i]).copied().unwrap_or(0);
+    let eligible: Vec<usize> = at(Gate::Revisit).into_iter().filter(|&i| room(&used, i) > 0).collect();
+    let shuffle = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
+    let mut drawn = eligible.clone();
+    drawn.sort_by_key(|&i| shuffle.apply(i as u64));
+    drawn.truncate(targets.audit.min(1000) as usize);
+    let before = used.clone();
+    let mut audited = HashSet::new();
+    for &i in &drawn {
+        if room(&used, i) == 0 {
+            continue;
+        }
+        let of_host = drawn.iter().filter(|&&j| host_of[j] == host_of[i]).count() as u64;
+        let kept = of_host.min(room(&before, i)) as f64 / of_host as f64;
+        let probability = drawn.len() as f64 / eligible.len() as f64 * kept;
+        *used.entry(host_of[i]).or_default() += 1;
+        counts.audit += 1;
+        audited.insert(i);
+        chosen.push((i as u64, Share::Audit(probability)));
+    }
+
+    let mut by_score = sorted(at(Gate::Revisit), &|i| score_key(scores[i]));
+    by_score.retain(|i| !audited.contains(i));
+    let mut by_discovery = sorted(at(Gate::Discovery), &|i| discovery_key(&pages[i].0));
+    let mut cutoff = None;
+    while counts.audit + counts.score + counts.discovery < request.pages {
+        by_score.retain(|&i| room(&used, i) > 0);
+        by_discovery.retain(|&i| room(&used, i) > 0);
+        let behind = |taken: u64, target: u64| {
+            if taken < target { taken as f64 / target as f64 } else { f64::INFINITY }
+        };
+        let score_first = behind(counts.score, targets.score) < behind(counts.discovery, targets.discovery);
+        let i = if !by_score.is_empty() && (by_discovery.is_empty() || score_first) {
+            let i = by_score.remove(0);
+            counts.score += 1;
+            cutoff = Some(scores[i] + 0.0);
+            chosen.push((i as u64, Share::Score));
+            i
+        } else if !by_discovery.is_empty() {
+            let i = by_discovery.remove(0);
+            counts.discovery += 1;
+            chosen.push((i as u64, Share::Discovery));
+            i
+        } else {
+            break;
+        };
+        *used.entry(host_of[i]).or_default() += 1;
+    }
+    chosen.sort_by_key(|c| c.0);
+    Plan { chosen, cutoff, counts }
+}

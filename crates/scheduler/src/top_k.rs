@@ -1,0 +1,137 @@
+//! The k least of a stream, in one pass.
+
+/// Keeps the k least items of a stream: amortised O(1) an item, a buffer of at most 2k (and at least
+/// [`TopK::LEAST_BUFFER`]) items. When the buffer is full its k least are selected and the rest let go;
+/// from then on items that are not below the k-th are turned away at once.
+#[derive(Clone, Debug)]
+pub struct TopK<T> {
+    kept: Vec<T>,
+    k: usize,
+    /// The k-th least so far, once there were that many and a selection was made.
+    bar: Option<T>,
+}
+
+impl<T: Copy + Ord> TopK<T> {
+    /// Room for so many items is taken even for the smallest k, so that selections are rare.
+    pub const LEAST_BUFFER: usize = 64;
+
+    /// For the `k` least items. Memory grows with what is offered, so k may be beyond all items.
+    pub fn new(k: u64) -> TopK<T> {
+        TopK { kept: Vec::new(), k: usize::try_from(k).unwrap_or(usize::MAX), bar: None }
+    }
+
+    /// Could the item be among the k least? If not there is no need to offer it.
+    pub fn admits(&self, item: &T) -> bool {
+        self.k > 0 && self.bar.as_ref().is_none_or(|bar| item < bar)
+    }
+
+    /// Takes one item of the stream.
+    pub fn offer(&mut self, item: T) {
+        if !self.admits(&item) {
+            return;
+        }
+        let limit = self.k.saturating_mul(2).max(Self::LEAST_BUFFER);
+        if self.kept.len() == limit {
+            self.select(self.k);
+            self.bar = self.kept.last().copied();
+        }
+        if self.kept.len() == self.kept.capacity() {
+            // Doubling, but never beyond the limit.
+            let room = self.kept.len().max(Self::LEAST_BUFFER).min(limit - self.kept.len());
+            self.kept.reserve_exact(room);
+        }
+        self.kept.push(item);
+    }
+
+    /// Lets all go but the `n` least, of which the greatest then comes last.
+    fn select(&mut self, n: usize) {
+        if n == 0 {
+            self.kept.clear();
+        } else if self.kept.len() > n {
+            self.kept.select_nth_unstable(n - 1);
+            self.kept.truncate(n);
+        }
+    }
+
+    /// What an item must be below to be admitted, once that is known.
+    pub fn bar(&self) -> Option<&T> {
+        self.bar.as_ref()
+    }
+
+    /// The `n` least of the k least, in no particular order; after that it is empty and ready for the
+    /// next stream, with its memory kept.
+    pub fn drain(&mut self, n: u64) -> impl Iterator<Item = T> + '_ {
+        self.select(usize::try_from(n).unwrap_or(usize::MAX).min(self.k));
+        self.bar = None;
+        self.kept.drain(..)
+    }
+
+    /// The k least in ascending order.
+    pub fn into_sorted(mut self) -> Vec<T> {
+        self.select(self.k);
+        self.kept.sort_unstable();
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_item_is_the_least_of_none() {
+        let mut top = TopK::new(0);
+        (0..1000).for_each(|i| top.offer(i));
+        assert!(!top.admits(&0));
+        assert_eq!(top.into_sorted(), [0; 0]);
+    }
+
+    #[test]
+    fn the_buffer_never_passes_twice_k() {
+        let mut top = TopK::new(1000);
+        for i in (0..50_000u64).rev() {
+            top.offer(i);
+            assert!(top.kept.capacity() <= 2000, "{}", top.kept.capacity());
+        }
+        assert_eq!(top.into_sorted(), (0..1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn k_beyond_all_items_takes_no_more_memory_than_they() {
+        let mut top = TopK::new(u64::MAX);
+        (0..100).for_each(|i| top.offer(i));
+        assert!(top.kept.capacity() < 1000);
+        assert_eq!(top.into_sorted().len(), 100);
+    }
+
+    proptest! {
+        #[test]
+        fn one_pass_equals_a_full_sort(items in prop::collection::vec(0u32..500, 0..600), k in 0u64..200) {
+            let mut top = TopK::new(k);
+            items.iter().for_each(|&i| top.offer(i));
+            let mut sorted = items;
+            sorted.sort_unstable();
+            sorted.truncate(k as usize);
+            prop_assert_eq!(top.into_sorted(), sorted);
+        }
+
+        #[test]
+        fn a_drained_one_serves_the_next_stream(
+            streams in prop::collection::vec(prop::collection::vec(0u32..500, 0..200), 1..5),
+            k in 0u64..50,
+            n in 0u64..60,
+        ) {
+            let mut top = TopK::new(k);
+            for stream in streams {
+                stream.iter().for_each(|&i| top.offer(i));
+                let mut drained: Vec<_> = top.drain(n).collect();
+                drained.sort_unstable();
+                let mut sorted = stream;
+                sorted.sort_unstable();
+                sorted.truncate(k.min(n) as usize);
+                prop_assert_eq!(drained, sorted);
+            }
+        }
+    }
+}
