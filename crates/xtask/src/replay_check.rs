@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn page(url: &str, changes: &[(u32, u32)]) -> Page {
-        Page { url: format!("http://h:1/{url}"), first: 0, last: 9, changes: changes.into() }
+        Page { url: format!("http://h:1/{url}"), first: 0, last: None, changes: changes.into() }
     }
 
     fn access(path: &str, cycle: u32) -> Access {

@@ -10,8 +10,8 @@ pub struct Page {
     pub url: String,
     /// The first clock at which it exists.
     pub first: u32,
-    /// The last clock at which it exists.
-    pub last: u32,
+    /// The last clock at which it exists; none when it stays.
+    pub last: Option<u32>,
     /// (clock, version): from this clock on the page shows this version; before the first, version 0.
     pub changes: Vec<(u32, u32)>,
 }
@@ -19,7 +19,7 @@ pub struct Page {
 impl Page {
     /// The version that the page shows at `clock`; none while it does not exist.
     pub fn version_at(&self, clock: u32) -> Option<u32> {
-        if !(self.first..=self.last).contains(&clock) {
+        if clock < self.first || self.last.is_some_and(|last| clock > last) {
             return None;
         }
         let next = self.changes.partition_point(|&(from, _)| from <= clock);
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn the_version_in_force() {
-        let page = Page { url: "u".into(), first: 2, last: 9, changes: vec![(4, 1), (6, 2), (7, 1)] };
+        let page = Page { url: "u".into(), first: 2, last: Some(9), changes: vec![(4, 1), (6, 2), (7, 1)] };
         let versions: Vec<Option<u32>> = (0..=10).map(|clock| page.version_at(clock)).collect();
         let expected =
             [None, None, Some(0), Some(0), Some(1), Some(1), Some(2), Some(1), Some(1), Some(1), None];
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_named() {
-        let good = r#"{"url":"u","page_id":3,"fixed":true,"first":0,"last":9,"changes":[[4,1]]}"#;
+        let good = r#"{"url":"u","page_id":3,"fixed":true,"first":0,"last":9,"version":0,"changes":[[4,1]]}"#;
         let pages: Vec<Page> = json_lines(&format!("{good}\n\n{good}\n")).expect("both lines are pages");
         assert_eq!(pages.len(), 2);
         assert_eq!(pages[1].changes, [(4, 1)]);

@@ -1,10 +1,11 @@
 //! The recorded web as a child process, and its control port.
 
-use super::CrawlError;
+use super::error::CrawlError;
 use super::http::{self, HttpError};
 use crate::truth::{self, Page};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
@@ -19,47 +20,75 @@ const FIRST_HOST: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 1);
 pub struct MockWeb {
     child: Child,
     control: SocketAddr,
+    /// Had nobody visited this web when it was started?
+    unvisited: bool,
     /// Where a crawl of it starts.
     pub seeds: Vec<String>,
+    /// The recording's last clock.
+    pub last_clock: u32,
 }
 
 /// The line that the mock web prints when it is ready.
 #[derive(Deserialize)]
 struct Ready {
-    control: SocketAddr,
+    control_port: u16,
     seeds: Vec<String>,
-}
-
-/// What is being replayed.
-#[derive(Deserialize)]
-pub struct Info {
-    /// The recording's last clock.
-    pub last_cycle: u32,
+    last_cycle: u32,
 }
 
 /// How many of the pages that exist now the crawler holds as they are now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Freshness {
     /// Pages that exist.
-    pub existing: u64,
+    pub total: u64,
     /// Those whose last complete answer is what stands there now.
     pub fresh: u64,
+}
+
+/// The answer of `/held`.
+#[derive(Deserialize)]
+struct Held {
+    all: Freshness,
 }
 
 impl Freshness {
     /// The second over the first; none while there is no page.
     pub fn share(self) -> Option<f64> {
-        (self.existing > 0).then(|| self.fresh as f64 / self.existing as f64)
+        (self.total > 0).then(|| self.fresh as f64 / self.total as f64)
     }
 }
 
 /// What the crawler did and should not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violations {
-    /// Requests that robots.txt forbids.
+    /// Requests that robots.txt forbids, or that came before it was read.
     pub robots: u64,
-    /// Requests too soon after another, or beside another, on one host.
+    /// Hosts that were asked for two things at once.
     pub politeness: u64,
+}
+
+/// The answer of `/violations`. Without a delay there are no gaps to be kept.
+#[derive(Deserialize)]
+struct Manners {
+    forbidden: u64,
+    before_robots: u64,
+    hosts: Vec<HostManners>,
+}
+
+#[derive(Deserialize)]
+struct HostManners {
+    max_requests: u32,
+}
+
+impl Manners {
+    /// `first_visit`: the crawler cannot know robots.txt from an earlier run, when another process of
+    /// the mock web was asked for it.
+    fn violations(&self, first_visit: bool) -> Violations {
+        Violations {
+            robots: self.forbidden + if first_visit { self.before_robots } else { 0 },
+            politeness: self.hosts.iter().filter(|h| h.max_requests > 1).count() as u64,
+        }
+    }
 }
 
 impl Violations {
@@ -76,30 +105,38 @@ impl Violations {
 
 impl MockWeb {
     /// Starts the replay of `recording` (none: the bundled one) on `port` and waits until it is ready.
-    pub fn start(executable: &Path, recording: Option<&str>, port: u16) -> Result<MockWeb, CrawlError> {
+    /// The access log in `log` is continued, so that the web knows what its visitor holds.
+    pub fn start(
+        executable: &Path,
+        recording: Option<&str>,
+        port: u16,
+        log: &Path,
+    ) -> Result<MockWeb, CrawlError> {
+        let unvisited = fs::metadata(log).map_or(true, |m| m.len() == 0);
         let mut command = Command::new(executable);
-        command.args(["replay", "--port", &port.to_string()]);
-        if let Some(recording) = recording {
-            command.args(["--data", recording]);
-        }
+        command.args(["replay", "--with-parent", "--port", &port.to_string(), "--log"]).arg(log);
+        command.args(recording);
+        // Its input stays open as long as this process lives, however that ends.
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|e| CrawlError::file(executable, e))?;
         let mut line = String::new();
         let stdout = child.stdout.take().expect("its output is piped");
         let read = BufReader::new(stdout).read_line(&mut line);
-        let ready = read.map_err(|e| e.to_string()).and_then(|_| parse::<Ready>(&line));
+        let ready = match read {
+            Ok(0) => Err("its words are above".to_owned()),
+            Ok(_) => parse::<Ready>(&line),
+            Err(e) => Err(e.to_string()),
+        };
         match ready {
-            Ok(Ready { control, seeds }) => Ok(MockWeb { child, control, seeds }),
+            Ok(Ready { control_port, seeds, last_cycle }) => {
+                let control = SocketAddr::from((Ipv4Addr::LOCALHOST, control_port));
+                Ok(MockWeb { child, control, unvisited, seeds, last_clock: last_cycle })
+            }
             Err(why) => {
                 end(&mut child);
                 Err(CrawlError::MockWeb(format!("it did not start on port {port}: {why}")))
             }
         }
-    }
-
-    /// What is being replayed.
-    pub fn info(&self) -> Result<Info, CrawlError> {
-        self.get("/info")
     }
 
     /// Lets it be `clock` on the recorded web.
@@ -115,17 +152,13 @@ impl MockWeb {
 
     /// How the crawler's copy stands.
     pub fn freshness(&self) -> Result<Freshness, CrawlError> {
-        self.get("/held")
+        self.get::<Held>("/held").map(|held| held.all)
     }
 
     /// All that was objected to since the start.
     pub fn violations(&self) -> Result<Violations, CrawlError> {
-        self.get("/violations?delay_ms=0")
-    }
-
-    /// Every complete answer since the start, as JSON lines.
-    pub fn log(&self) -> Result<String, CrawlError> {
-        self.text("/log")
+        let manners: Manners = self.get("/violations?delay_ms=0")?;
+        Ok(manners.violations(self.unvisited))
     }
 
     fn text(&self, path: &str) -> Result<String, CrawlError> {
@@ -176,8 +209,24 @@ mod tests {
 
     #[test]
     fn freshness_is_a_share() {
-        assert_eq!(Freshness { existing: 8, fresh: 6 }.share(), Some(0.75));
+        assert_eq!(Freshness { total: 8, fresh: 6 }.share(), Some(0.75));
         assert_eq!(Freshness::default().share(), None);
+    }
+
+    #[test]
+    fn violations_are_read_from_the_account_of_manners() {
+        let json = r#"{"delay_ms":0,"forbidden":2,"before_robots":3,"host_gaps_under":0,
+            "hosts":[{"host":"a:1","max_requests":1},{"host":"b:1","max_requests":2}]}"#;
+        let manners: Manners = parse(json).expect("an account");
+        assert_eq!(manners.violations(true), Violations { robots: 5, politeness: 1 });
+        // Known from an earlier run, robots.txt need not be asked for again.
+        let later = manners.violations(false);
+        assert_eq!(later, Violations { robots: 2, politeness: 1 });
+        assert_eq!(
+            later.since(Violations { robots: 1, politeness: 1 }),
+            Violations { robots: 1, politeness: 0 }
+        );
+        assert_eq!(later.plus(later), Violations { robots: 4, politeness: 2 });
     }
 
     #[test]

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     fn page(first: u32, changes: &[(u32, u32)]) -> Page {
-        Page { url: String::new(), first, last: 9, changes: changes.into() }
+        Page { url: String::new(), first, last: Some(9), changes: changes.into() }
     }
 
     #[test]
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_page_that_is_no_longer_there_cannot_be_visited() {
-        let pages = [Page { last: 3, ..page(0, &[(3, 1)]) }];
+        let pages = [Page { last: Some(3), ..page(0, &[(3, 1)]) }];
         assert_eq!(Oracle::new(&pages, 2).turn(4, 5), 0);
         assert_eq!(Oracle::new(&pages, 2).turn(3, 5), 1);
     }

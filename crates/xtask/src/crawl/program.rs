@@ -1,6 +1,6 @@
 //! The crawler as a child process: one cycle a run.
 
-use super::CrawlError;
+use super::error::CrawlError;
 use super::report::Report;
 use std::fs::File;
 use std::path::{Path, PathBuf};

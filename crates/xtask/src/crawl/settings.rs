@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-/// While the web is discovered a cycle is for first visits; the budget cannot be less than one page.
-const DISCOVERY_BUDGET: &str = "pages = 1\npages_min = 1\nwarmup = 0";
+/// While the web is discovered a cycle is for first visits alone.
+const DISCOVERY_BUDGET: &str = "pages = 0\npages_min = 0\nwarmup = 0";
 
 /// The configuration for the cycles of discovery.
 pub fn discovery(seeds: &[String]) -> String {

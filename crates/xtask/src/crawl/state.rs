@@ -1,6 +1,6 @@
 //! What one `make crawl` leaves for the next: which recording, on which port, and the turns so far.
 
-use super::CrawlError;
+use super::error::CrawlError;
 use super::mockweb::{Freshness, Violations};
 use super::plan::Phase;
 use super::report::Report;

@@ -1,4 +1,4 @@
-//! The rows that a person reads: one a cycle, and the closing table.
+//! The rows that a person reads: one a cycle.
 
 use super::state::Turn;
 
@@ -43,20 +43,9 @@ pub fn row(turn: &Turn, oracle: Option<f64>) -> String {
     align(cells)
 }
 
-/// One line of the closing table.
-pub fn closing(what: &str, figure: &str) -> String {
-    format!("{what:<46}{figure:>10}")
-}
-
 /// Three digits, or a dash where there is nothing to divide by.
 pub fn rate(rate: Option<f64>) -> String {
     rate.map_or("–".to_owned(), |r| format!("{r:.3}"))
-}
-
-/// The mean of the rates that exist.
-pub fn mean(rates: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let (count, sum) = rates.flatten().fold((0u32, 0.0), |(n, sum), r| (n + 1, sum + r));
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 fn align(cells: impl IntoIterator<Item = String>) -> String {
@@ -89,12 +78,6 @@ mod tests {
         let mut turn = turn(Phase::Warmup, 1);
         turn.report.change_rate = Some(0.25);
         assert!(!row(&turn, None).contains("0.250"));
-    }
-
-    #[test]
-    fn the_mean_leaves_out_what_is_not_there() {
-        assert_eq!(mean([Some(0.5), None, Some(0.0)].into_iter()), Some(0.25));
-        assert_eq!(mean([None].into_iter()), None);
         assert_eq!(rate(None), "–");
     }
 }
