@@ -23,39 +23,33 @@ impl Words {
             bytes: Vec::with_capacity(text.len() + 1 + Self::PADDING),
             ends: Vec::with_capacity(text.len() / 5),
         };
-        if text.is_ascii() {
-            words.split_ascii(text.as_bytes());
-        } else {
-            for word in text.split_whitespace() {
-                words.push(word.as_bytes());
-            }
-        }
+        words.split(text.as_bytes());
         words.bytes.resize(words.len() + Self::PADDING, 0);
         words
     }
 
-    fn split_ascii(&mut self, text: &[u8]) {
+    fn split(&mut self, text: &[u8]) {
         let mut start = 0;
+        let mut at_candidate = |words: &mut Words, at: usize| {
+            let length = space(&text[at..]);
+            if length > 0 {
+                words.push(&text[start..at]);
+                start = at + length;
+            }
+        };
         let mut blocks = text.chunks_exact(8);
         for (i, block) in blocks.by_ref().enumerate() {
             let block = u64::from_le_bytes(block.try_into().expect("eight bytes"));
-            // The high bit of each byte below 0x21: adding 0x5F carries into it from 0x21 on.
-            let mut low = !(block + 0x5F5F_5F5F_5F5F_5F5F) & HIGH;
-            while low != 0 {
-                let at = i * 8 + low.trailing_zeros() as usize / 8;
-                low &= low - 1;
-                if is_space(text[at]) {
-                    self.push(&text[start..at]);
-                    start = at + 1;
-                }
+            // Bytes below 0x21 or above ASCII: adding 0x5F carries into a byte's high bit from 0x21 on.
+            let low = !((block & !HIGH) + 0x5F5F_5F5F_5F5F_5F5F);
+            let mut candidates = (low | block) & HIGH;
+            while candidates != 0 {
+                at_candidate(self, i * 8 + candidates.trailing_zeros() as usize / 8);
+                candidates &= candidates - 1;
             }
         }
-        let rest = text.len() - blocks.remainder().len();
-        for (at, &byte) in text.iter().enumerate().skip(rest) {
-            if is_space(byte) {
-                self.push(&text[start..at]);
-                start = at + 1;
-            }
+        for at in text.len() - blocks.remainder().len()..text.len() {
+            at_candidate(self, at);
         }
         self.push(&text[start..]);
     }
@@ -99,8 +93,17 @@ impl Words {
     }
 }
 
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t'..=b'\r')
+/// Bytes of the white space (Unicode's property White_Space) that `text` begins with; 0 for none.
+fn space(text: &[u8]) -> usize {
+    match text {
+        [b' ' | b'\t'..=b'\r', ..] => 1,
+        [0xC2, 0x85 | 0xA0, ..] => 2,
+        [0xE1, 0x9A, 0x80, ..] => 3,
+        [0xE2, 0x80, 0x80..=0x8A | 0xA8 | 0xA9 | 0xAF, ..] => 3,
+        [0xE2, 0x81, 0x9F, ..] => 3,
+        [0xE3, 0x80, 0x80, ..] => 3,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -111,7 +114,7 @@ mod tests {
     proptest! {
         #[test]
         fn words_and_runs_equal_splitting_and_windows(
-            text in "[a-z\u{0}-\u{20}]{0,40}|[abß\u{85}\u{a0}\u{3000}\u{1c} \n]{0,40}",
+            text in "[a-z\u{0}-\u{20}]{0,40}|[abß€\u{85}\u{a0}\u{1680}\u{2003}\u{200b}\u{2028}\u{202f}\u{205f}\u{3000}\u{1c} \n]{0,40}",
             n in 1usize..5,
         ) {
             let words = Words::of(&text);
