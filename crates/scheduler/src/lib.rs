@@ -5,8 +5,8 @@
 //! memory. A [`Policy`] scores pages; which of them are due, how many of each kind are chosen, and what
 //! decides between equals is the same for all policies and lives here.
 //!
-//! A heap of the k best was tried in thought and dropped: selecting from a buffer of 2k when it is full
-//! costs a constant per page instead of log k, and touches memory in order.
+//! The k best are selected from a buffer of 2k whenever it is full. A heap of k would need half the
+//! memory, but log k steps a page all over it; a histogram of scores would need less, but two passes.
 //!
 //! This crate knows nothing of disk, of HTTP and of URLs: a page is an ordinal, a host a number of
 //! consecutive ordinals.
