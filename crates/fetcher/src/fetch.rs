@@ -140,7 +140,13 @@ impl Loop {
         let mut stopped = None;
         loop {
             if stopped.is_none() {
-                self.start_visits()?;
+                if stop.is_cancelled() {
+                    stopped = Some(StoppedBy::Stop);
+                } else if deadline.is_some_and(|at| at <= Instant::now()) {
+                    stopped = Some(StoppedBy::Deadline);
+                } else {
+                    self.start_visits()?;
+                }
             }
             if self.visits.is_empty() && (stopped.is_some() || self.frontier.is_finished()) {
                 return Ok(stopped.unwrap_or_default());
@@ -149,8 +155,8 @@ impl Loop {
             let next = self.frontier.next_at().filter(|_| stopped.is_none() && has_room);
             tokio::select! {
                 biased;
-                () = stop.cancelled(), if stopped.is_none() => stopped = Some(StoppedBy::Stop),
-                () = at(deadline), if stopped.is_none() => stopped = Some(StoppedBy::Deadline),
+                () = stop.cancelled(), if stopped.is_none() => {}
+                () = at(deadline), if stopped.is_none() => {}
                 Some(ended) = self.visits.join_next() => {
                     self.ended(unwrap_visit(ended))?;
                     while let Some(ended) = self.visits.try_join_next() {
@@ -336,3 +342,6 @@ async fn at(time: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -106,6 +106,7 @@ impl Frontier {
         self.by_key.insert(key.into(), id);
         self.hosts[id] = Some(host);
         self.open += 1;
+        run.report().hosts += 1;
         self.push(id, Instant::now());
         id
     }
@@ -173,11 +174,5 @@ impl Frontier {
     /// All open hosts.
     pub fn hosts(&mut self) -> impl Iterator<Item = &mut Host> {
         self.hosts.iter_mut().flatten()
-    }
-
-    /// Hosts in memory, those that linger among them.
-    #[cfg(test)]
-    pub fn in_memory(&self) -> usize {
-        self.by_key.len()
     }
 }

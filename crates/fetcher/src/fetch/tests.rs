@@ -1,0 +1,168 @@
+//! Whole runs over a scripted network, with time standing still between events.
+
+mod outcomes;
+mod politeness;
+mod redirects;
+mod robots;
+mod running;
+
+use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
+use crate::{FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Request};
+use recrawl_types::host::MemoryHostTable;
+use recrawl_types::schedule::MemorySchedule;
+use recrawl_types::{
+    CanonicalUrl, Cycle, HostState, HostTable, Known, Origin, Outcome, PageRecord, ScheduleEntry, Share,
+    UrlRules,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::channel;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// A Tuesday in 2026, in milliseconds since 1970.
+const NOW: u64 = 1_790_000_000_000;
+
+pub fn url(text: &str) -> CanonicalUrl {
+    UrlRules::default().canonicalize(text).expect(text)
+}
+
+pub fn entry(text: &str) -> ScheduleEntry {
+    let record = PageRecord::discovered(Cycle(1), 3);
+    ScheduleEntry { url: url(text), share: Share::Discovery, record }
+}
+
+/// A run to be: everything that a test may want to turn.
+pub struct Setup {
+    config: FetchConfig,
+    network: Arc<ScriptedNetwork>,
+    hosts: Arc<MemoryHostTable>,
+    entries: Vec<ScheduleEntry>,
+    done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
+    scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
+    stop: CancellationToken,
+    deadline: Option<Instant>,
+    now: u64,
+}
+
+/// What a run brought.
+pub struct Brought {
+    pages: Vec<FetchedPage>,
+    report: FetchReport,
+}
+
+impl Setup {
+    pub fn new(pages: &[&str], answer: impl Fn(&Request) -> Script + Send + Sync + 'static) -> Setup {
+        Setup {
+            config: FetchConfig { delay_per_host: Duration::ZERO, ..FetchConfig::default() },
+            network: ScriptedNetwork::new(answer),
+            hosts: Arc::default(),
+            entries: pages.iter().map(|p| entry(p)).collect(),
+            done: Arc::new(|_| false),
+            scope: Arc::new(|_| true),
+            stop: CancellationToken::new(),
+            deadline: None,
+            now: NOW,
+        }
+    }
+
+    pub fn delay(mut self, delay: Duration) -> Setup {
+        self.config.delay_per_host = delay;
+        self
+    }
+
+    pub async fn try_run(&self) -> Result<Brought, FetchError> {
+        let clock = tokio_clock(self.now);
+        let fetcher = Fetcher::new(self.config.clone(), self.network.clone(), self.hosts.clone(), clock);
+        let (out, pages) = channel(4);
+        let job = Job {
+            schedule: Arc::new(MemorySchedule::new(self.entries.clone())),
+            done: self.done.clone(),
+            scope: self.scope.clone(),
+            rules: Arc::new(UrlRules::default()),
+            out,
+            stop: self.stop.clone(),
+            deadline: self.deadline,
+        };
+        let (report, pages) = tokio::join!(fetcher.run(job), collect(pages));
+        let report = report?;
+        assert_eq!(report.outcomes.total(), pages.len() as u64, "the report counts what was delivered");
+        Ok(Brought { pages, report })
+    }
+
+    pub async fn run(&self) -> Brought {
+        self.try_run().await.expect("nothing that a server does is an error")
+    }
+
+    pub fn state(&self, page: &str) -> HostState {
+        self.hosts.load(&Origin::of(&url(page))).unwrap().unwrap_or_default()
+    }
+}
+
+impl Brought {
+    /// What became of a page, in short.
+    pub fn of(&self, page: &str) -> String {
+        let found: Vec<String> =
+            self.pages.iter().filter(|p| p.entry.url == url(page)).map(|p| short(&p.result)).collect();
+        assert_eq!(found.len(), 1, "{page} came out {} times: {found:?}", found.len());
+        found[0].clone()
+    }
+
+    pub fn outcome(&self, page: &str) -> Outcome {
+        let found = self.pages.iter().find(|p| p.entry.url == url(page)).expect("it came out");
+        match &found.result {
+            FetchResult::Nothing(outcome) => *outcome,
+            other => panic!("{page}: {}", short(other)),
+        }
+    }
+}
+
+fn short(result: &FetchResult) -> String {
+    match result {
+        FetchResult::Page(r) => format!("page {}", r.status),
+        FetchResult::NotModified(_) => "not modified".into(),
+        FetchResult::Redirect { target, .. } => format!("→ {target}"),
+        FetchResult::Nothing(outcome) => format!("{outcome:?}"),
+    }
+}
+
+/// A web where every page is there and no robots.txt is.
+pub fn friendly(request: &Request) -> Script {
+    match request.url.path_and_query() {
+        "/robots.txt" => reply(404, "").into(),
+        _ => reply(200, "hello").into(),
+    }
+}
+
+/// A web with this robots.txt everywhere.
+pub fn with_robots(rules: &'static str) -> impl Fn(&Request) -> Script + Send + Sync {
+    move |request| match request.url.path_and_query() {
+        "/robots.txt" => reply(200, rules).into(),
+        _ => reply(200, "hello").into(),
+    }
+}
+
+/// The shortest time from the end of an answer to the start of the next request at the same host (by
+/// name), robots.txt included.
+pub fn shortest_gap(log: &[Asked]) -> Duration {
+    let mut shortest = Duration::MAX;
+    for (i, asked) in log.iter().enumerate() {
+        let next = log[i + 1..].iter().find(|n| n.request.url.host() == asked.request.url.host());
+        if let Some(next) = next {
+            let end = asked.end.expect("requests at one host do not overlap");
+            shortest = shortest.min(next.start.checked_duration_since(end).expect("they do not overlap"));
+        }
+    }
+    shortest
+}
+
+/// A page as it stands in the repository after a visit.
+pub fn visited(page: &str, content: recrawl_types::Content) -> ScheduleEntry {
+    let history = recrawl_types::History::first_fetch(Cycle(1));
+    let visited = Some(recrawl_types::Visited { history, content });
+    ScheduleEntry {
+        url: url(page),
+        share: Share::Score,
+        record: PageRecord { known: Known::default(), visited },
+    }
+}

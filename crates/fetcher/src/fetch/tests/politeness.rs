@@ -1,0 +1,268 @@
+//! No gap under the delay, per host name, robots.txt and redirects included.
+
+use super::*;
+use crate::testing::with_header;
+use proptest::prelude::*;
+use recrawl_types::Skip;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn the_delay_lies_between_robots_and_pages_and_origins_of_a_host() {
+    // http and https of one name, and two ports, are one host; b is another.
+    let pages =
+        ["http://a.test/1", "http://a.test/2", "https://a.test/1", "http://a.test:8080/1", "http://b.test/1"];
+    let setup = Setup::new(&pages, |r| friendly(r).after(Duration::from_millis(300))).delay(SECOND);
+    let start = Instant::now();
+    let brought = setup.run().await;
+    assert_eq!(brought.report.outcomes.page, 5);
+    let log = setup.network.log();
+    assert_eq!(log.len(), 5 + 4, "one robots.txt an origin");
+    assert_eq!(shortest_gap(&log), SECOND);
+    // Seven requests at a: no waiting for b, and no waiting at the end.
+    assert_eq!(start.elapsed(), Duration::from_millis(7 * 300 + 6 * 1000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_answer_does_not_eat_the_delay() {
+    // spider-rs #225: a delay counted from the start is no delay at all behind a slow server.
+    let pages = ["http://a.test/1", "http://a.test/2"];
+    let setup = Setup::new(&pages, |r| friendly(r).after(SECOND * 5)).delay(SECOND);
+    setup.run().await;
+    assert_eq!(shortest_gap(&setup.network.log()), SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slots_are_kept_and_their_starts_stay_apart() {
+    let pages: Vec<String> = (0..20).map(|i| format!("http://a.test/{i}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let mut setup = Setup::new(&pages, |r| friendly(r).after(SECOND * 10)).delay(SECOND);
+    setup.config.connections_per_host = 3;
+    let brought = setup.run().await;
+    assert_eq!(brought.report.outcomes.page, 20);
+    let log = setup.network.log();
+    let overlaps = |a: &Asked, b: &Asked| b.start <= a.start && b.end.unwrap() > a.start;
+    let beside = |a: &Asked| log.iter().filter(|b| overlaps(a, b)).count();
+    assert_eq!(log.iter().map(beside).max(), Some(3));
+    assert!(log.windows(2).all(|w| w[1].start - w[0].start >= SECOND));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_number_of_connections_is_bounded() {
+    let pages: Vec<String> = (0..50).map(|i| format!("http://h{i}.test/")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let mut setup = Setup::new(&pages, |r| friendly(r).after(SECOND));
+    setup.config.connections = 7;
+    let start = Instant::now();
+    setup.run().await;
+    assert_eq!(start.elapsed(), SECOND * 100u32.div_ceil(7), "all seven are busy all the time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_delay_outlives_a_host_that_leaves_and_comes_back() {
+    // NUTCH-2947: politeness state was dropped when a host's queue emptied. Here a has one page; b's
+    // pages lead back to a one by one.
+    let pages = ["http://a.test/0", "http://b.test/1", "http://b.test/2", "http://b.test/3"];
+    let setup = Setup::new(&pages, |r| match (&*r.url.host(), r.url.path_and_query()) {
+        (_, "/robots.txt") => reply(404, "").into(),
+        ("b.test", path) => {
+            let target = format!("http://a.test{path}");
+            Script::from(with_header(reply(302, ""), "location", &target)).after(Duration::from_millis(10))
+        }
+        _ => friendly(r).after(Duration::from_millis(700)),
+    })
+    .delay(SECOND);
+    let brought = setup.run().await;
+    assert_eq!(brought.report.followed, 3);
+    assert_eq!(shortest_gap(&setup.network.log()), SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_delay_outlives_a_run() {
+    let pages = ["http://a.test/1"];
+    let mut setup = Setup::new(&pages, |r| friendly(r).after(SECOND / 2)).delay(SECOND * 10);
+    let start = Instant::now();
+    setup.run().await;
+    let end = Instant::now();
+    // Each run's wall clock begins at `now`: the second begins when the first has ended.
+    setup.now = NOW + (end - start).as_millis() as u64;
+    setup.run().await;
+    let log = setup.network.log();
+    assert_eq!(log.len(), 3, "robots.txt is cached");
+    assert_eq!(log[2].start - end, SECOND * 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_was_set_back_does_not_block_a_host() {
+    let setup = Setup::new(&["http://a.test/1"], friendly).delay(SECOND);
+    let state = HostState { last_request: NOW * 2, ..HostState::default() };
+    setup.hosts.store(&Origin::of(&url("http://a.test/")), &state).unwrap();
+    let start = Instant::now();
+    setup.run().await;
+    assert_eq!(start.elapsed(), SECOND * 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn crawl_delay_is_kept_up_to_its_cap() {
+    let pages = ["http://a.test/1", "http://a.test/2"];
+    let setup = Setup::new(&pages, with_robots("User-agent: *\nCrawl-delay: 2.5\n")).delay(SECOND);
+    setup.run().await;
+    assert_eq!(shortest_gap(&setup.network.log()), Duration::from_millis(2500));
+
+    for rules in ["User-agent: *\nCrawl-delay: 31\n", "User-agent: *\nCrawl-delay: 1e300\n"] {
+        let setup = Setup::new(&pages, with_robots(rules)).delay(SECOND);
+        let brought = setup.run().await;
+        assert_eq!(brought.outcome(pages[0]), Outcome::Skipped(Skip::CrawlDelay), "{rules}");
+        assert_eq!(setup.network.urls(), ["http://a.test/robots.txt"]);
+    }
+    for rules in ["User-agent: *\nCrawl-delay: inf\n", "User-agent: *\nCrawl-delay: -3\n", "Crawl-delay: 9\n"]
+    {
+        let setup = Setup::new(&pages, with_robots(rules)).delay(SECOND);
+        assert_eq!(setup.run().await.report.outcomes.page, 2, "{rules}");
+        assert_eq!(shortest_gap(&setup.network.log()), SECOND, "{rules}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cached_crawl_delay_costs_no_wait_before_the_first_request() {
+    let pages = ["http://a.test/1", "http://a.test/2"];
+    let mut setup = Setup::new(&pages, with_robots("User-agent: *\nCrawl-delay: 20\n"));
+    setup.run().await;
+    let before = setup.network.log().len();
+    setup.now = NOW + 3_600_000;
+    let start = Instant::now();
+    setup.run().await;
+    let log = setup.network.log();
+    assert_eq!((log.len() - before, log[before].start), (2, start));
+    assert_eq!(log[before + 1].start - start, SECOND * 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_after_is_waited_for_in_both_forms() {
+    let date = httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_millis(NOW) + SECOND * 7);
+    for (status, value) in [(429, "7".to_owned()), (503, "7".to_owned()), (503, date)] {
+        let pages = ["http://a.test/1", "http://a.test/2"];
+        let setup = Setup::new(&pages, move |r| match r.url.path_and_query() {
+            "/1" => with_header(reply(status, ""), "retry-after", &value).into(),
+            _ => friendly(r),
+        });
+        let brought = setup.run().await;
+        assert_eq!(brought.of(pages[0]), format!("Failed(Status({status}))"));
+        assert_eq!(brought.of(pages[1]), "page 200");
+        assert_eq!(shortest_gap(&setup.network.log()[1..]), SECOND * 7);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_retry_after_leaves_the_host_alone_across_cycles() {
+    let pages = ["http://a.test/1", "http://a.test/2"];
+    let mut setup = Setup::new(&pages, |r| match r.url.path_and_query() {
+        "/1" => with_header(reply(503, ""), "retry-after", "99999999999999999999999").into(),
+        _ => friendly(r),
+    });
+    let brought = setup.run().await;
+    assert_eq!(brought.outcome(pages[1]), Outcome::Skipped(Skip::HostBackOff));
+    assert_eq!(setup.state(pages[0]).back_off_until, NOW + 24 * 3_600_000, "capped at a day");
+    // url-frontier: a restart forgot blocks.
+    assert_eq!(setup.run().await.report.requests, 0);
+    setup.now = NOW + 24 * 3_600_000;
+    assert!(setup.run().await.report.requests > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_fails_again_and_again_is_left_alone() {
+    let pages: Vec<String> = (0..100).map(|i| format!("http://a.test/{i:03}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let mut setup = Setup::new(&pages, |r| match r.url.path_and_query() {
+        "/robots.txt" => reply(404, "").into(),
+        // One success in between starts the count anew.
+        "/003" => reply(200, "").into(),
+        _ => reply(500, "").into(),
+    });
+    let outcomes = setup.run().await.report.outcomes;
+    assert_eq!((outcomes.failed_status, outcomes.skipped_host_back_off), (8, 91));
+    let state = setup.state(pages[0]);
+    assert_eq!((state.failures, state.back_off_until), (5, NOW + 60_000));
+    // After the back-off one page is tried; it fails, and the back-off doubles.
+    setup.now += 60_000;
+    let report = setup.run().await.report;
+    assert_eq!((report.requests, report.outcomes.skipped_host_back_off), (1, 99));
+    assert_eq!(setup.state(pages[0]).back_off_until, setup.now + 120_000);
+}
+
+/// What a small random web asks of us.
+#[derive(Clone, Debug)]
+struct Web {
+    hosts: usize,
+    pages: usize,
+    latency: u64,
+    delay: u64,
+    connections: usize,
+    open_hosts: usize,
+    redirect_every: u64,
+    redirect_robots: bool,
+}
+
+fn webs() -> impl Strategy<Value = Web> {
+    let sizes = (1usize..6, 1usize..12, 1usize..8, 1usize..4);
+    (sizes, 0u64..3000, 1u64..2000, 2u64..6, any::<bool>()).prop_map(
+        |((hosts, pages, connections, open_hosts), latency, delay, redirect_every, redirect_robots)| Web {
+            hosts,
+            pages,
+            latency,
+            delay,
+            connections,
+            open_hosts,
+            redirect_every,
+            redirect_robots,
+        },
+    )
+}
+
+/// FNV-1a: a stable mixture of the bytes.
+fn mix(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h: u64, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+        >> 7
+}
+
+impl Web {
+    fn answer(&self, r: &Request) -> Script {
+        let seed = mix(&r.url.to_string());
+        let elsewhere = format!("http://h{}.test", (seed >> 20) as usize % self.hosts);
+        let redirect = |to: String| with_header(reply(302, ""), "location", &to);
+        let answer = match r.url.path_and_query() {
+            "/robots.txt" if self.redirect_robots => redirect(format!("{elsewhere}/robots2.txt")),
+            "/robots.txt" | "/robots2.txt" => reply(200, "User-agent: *\nDisallow: /never"),
+            _ if seed.is_multiple_of(self.redirect_every) => redirect(format!("{elsewhere}/r{seed}")),
+            _ => reply(200, "x"),
+        };
+        Script::from(answer).after(Duration::from_millis(seed % (self.latency + 1)))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_web_makes_a_gap_shorter_than_the_delay(web in webs()) {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let scheme = |i: usize| if i.is_multiple_of(3) { "https" } else { "http" };
+            let pages: Vec<String> = (0..web.hosts * web.pages)
+                .map(|i| format!("{}://h{}.test/{i}", scheme(i), i % web.hosts))
+                .collect();
+            let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+            let delay = Duration::from_millis(web.delay);
+            let of = web.clone();
+            let mut setup = Setup::new(&pages, move |r| of.answer(r)).delay(delay);
+            setup.config.connections = web.connections;
+            setup.config.open_hosts = web.open_hosts;
+            let brought = setup.run().await;
+            let scheduled = brought.pages.iter().filter(|p| p.index.is_some()).count();
+            prop_assert_eq!(scheduled, pages.len());
+            let gap = shortest_gap(&setup.network.log());
+            prop_assert!(gap >= delay, "{:?}", gap);
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,164 @@
+//! robots.txt as part of a run: who is asked, when, and what follows.
+
+use super::*;
+use crate::NetworkError;
+use crate::testing::with_header;
+use recrawl_types::host::RobotsBody;
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_page_is_not_asked_for() {
+    let pages = ["http://a.test/no/1", "http://a.test/no/2", "http://a.test/yes"];
+    let setup = Setup::new(&pages, with_robots("User-agent: *\nDisallow: /no/\n"));
+    let brought = setup.run().await;
+    assert_eq!(brought.outcome(pages[0]), Outcome::RobotsDenied);
+    assert_eq!(brought.of(pages[2]), "page 200");
+    assert_eq!(setup.network.urls(), ["http://a.test/robots.txt", "http://a.test/yes"]);
+    let state = setup.state(pages[0]);
+    assert_eq!((state.robots_denied, state.requests), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn rfc_9309_section_2_3_1_4_server_errors_and_network_failures_forbid_everything() {
+    // Of eleven peers one does this on a network failure; the others crawl.
+    for script in [
+        Script::from(reply(500, "")),
+        reply(503, "User-agent: *\nAllow: /").into(),
+        NetworkError::Dns.into(),
+        NetworkError::Connect.into(),
+        NetworkError::Tls.into(),
+        NetworkError::Timeout.into(),
+        NetworkError::Protocol.into(),
+        NetworkError::Encoding.into(),
+        Script::from(reply(200, "")).after(Duration::from_secs(31)),
+    ] {
+        let shown = format!("{:?}", script.answer);
+        let mut setup = Setup::new(&["http://a.test/1", "http://a.test/2"], move |_| script.clone());
+        let brought = setup.run().await;
+        assert_eq!(brought.outcome("http://a.test/1"), Outcome::RobotsUnreachable, "{shown}");
+        assert_eq!(setup.network.urls(), ["http://a.test/robots.txt"], "{shown}");
+        // mwmbl #337, "robots.txt spamming": the next cycle, a moment later, does not ask again.
+        setup.now += 59_999;
+        assert_eq!(setup.run().await.report.requests, 0, "{shown}");
+        setup.now += 31_000;
+        assert_eq!(setup.run().await.report.requests, 1, "{shown}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rfc_9309_section_2_3_1_3_client_errors_allow_everything() {
+    // crawlee: the branch for 404 could not be reached.
+    for status in [400, 401, 403, 404, 410, 429, 451] {
+        let setup = Setup::new(&["http://a.test/1"], move |r| match r.url.path_and_query() {
+            "/robots.txt" => reply(status, "User-agent: *\nDisallow: /").into(),
+            _ => friendly(r),
+        });
+        assert_eq!(setup.run().await.of("http://a.test/1"), "page 200", "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn robots_is_kept_by_scheme_host_and_port_and_asked_for_once_a_day() {
+    // NUTCH-1752: robots.txt of one port was applied to another.
+    let pages = ["http://a.test/x", "https://a.test/x", "http://a.test:8080/x"];
+    let mut setup = Setup::new(&pages, |r| match (r.url.to_string().as_str(), r.url.path_and_query()) {
+        ("https://a.test/robots.txt", _) => reply(200, "User-agent: *\nDisallow: /").into(),
+        (_, "/robots.txt") => reply(404, "").into(),
+        _ => friendly(r),
+    });
+    let brought = setup.run().await;
+    assert_eq!(brought.of(pages[0]), "page 200");
+    assert_eq!(brought.outcome(pages[1]), Outcome::RobotsDenied);
+    assert_eq!(brought.of(pages[2]), "page 200");
+    assert_eq!(brought.report.robots_requests, 3);
+    setup.now += 24 * 3_600_000 - 1;
+    assert_eq!(setup.run().await.report.robots_requests, 0);
+    setup.now += 1;
+    assert_eq!(setup.run().await.report.robots_requests, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rfc_9309_section_2_3_1_2_redirects_are_judged_under_the_origin_asked_for() {
+    // NUTCH-2581: the redirected file overwrote that of the host that it lay on.
+    let pages = ["http://a.test/a", "http://b.test/a", "http://b.test/b"];
+    let setup = Setup::new(&pages, |r| match (&*r.url.host(), r.url.path_and_query()) {
+        ("a.test", "/robots.txt") => {
+            with_header(reply(301, ""), "location", "http://b.test/rules/a.txt").into()
+        }
+        ("b.test", "/rules/a.txt") => reply(200, "User-agent: *\nDisallow: /a").into(),
+        ("b.test", "/robots.txt") => reply(200, "User-agent: *\nDisallow: /b").into(),
+        _ => friendly(r),
+    });
+    let brought = setup.run().await;
+    assert_eq!(brought.outcome(pages[0]), Outcome::RobotsDenied);
+    assert_eq!(brought.of(pages[1]), "page 200");
+    assert_eq!(brought.outcome(pages[2]), Outcome::RobotsDenied);
+    assert_eq!(brought.report.robots_requests, 3);
+    let body = |page| setup.state(page).robots.unwrap().body;
+    assert_eq!(body("http://a.test/"), RobotsBody::Rules(b"User-agent: *\nDisallow: /a".to_vec()));
+    assert_eq!(body("http://b.test/"), RobotsBody::Rules(b"User-agent: *\nDisallow: /b".to_vec()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn rfc_9309_section_2_3_1_2_five_redirects_are_followed_and_a_sixth_is_none() {
+    for (hops, result) in [(5, "RobotsDenied"), (6, "page 200")] {
+        let setup = Setup::new(&["http://h0.test/x"], move |r| {
+            let host = r.url.host();
+            let at: usize = host.trim_start_matches('h').trim_end_matches(".test").parse().unwrap();
+            match r.url.path_and_query() {
+                "/robots.txt" if at == hops => reply(200, "User-agent: *\nDisallow: /").into(),
+                "/robots.txt" => {
+                    let target = format!("http://h{}.test/robots.txt", at + 1);
+                    with_header(reply(302, ""), "location", &target).into()
+                }
+                _ => friendly(r),
+            }
+        });
+        assert_eq!(setup.run().await.of("http://h0.test/x"), result, "{hops}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redirect_of_robots_to_nowhere_or_to_itself_is_none() {
+    for location in ["/robots.txt", "mailto:me@a.test", "http://[", ""] {
+        let setup = Setup::new(&["http://a.test/x"], move |r| match r.url.path_and_query() {
+            "/robots.txt" => with_header(reply(301, ""), "location", location).into(),
+            _ => friendly(r),
+        });
+        assert_eq!(setup.run().await.of("http://a.test/x"), "page 200", "{location:?}");
+        assert_eq!(setup.network.log().len(), 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rfc_9309_section_2_5_a_long_file_is_cut_and_its_beginning_obeyed() {
+    let pages = ["http://a.test/first", "http://a.test/last"];
+    let setup = Setup::new(&pages, |r| match r.url.path_and_query() {
+        "/robots.txt" => {
+            let filler = "Disallow: /filler\n".repeat(30_000);
+            reply(200, &format!("User-agent: *\nDisallow: /first\n{filler}Disallow: /last\n")).into()
+        }
+        _ => friendly(r),
+    });
+    let brought = setup.run().await;
+    assert_eq!(brought.outcome(pages[0]), Outcome::RobotsDenied);
+    assert_eq!(brought.of(pages[1]), "page 200");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_origin_at_a_refused_address_is_refused_and_not_unreachable() {
+    let pages = ["http://a.test/1", "http://a.test/2"];
+    let setup = Setup::new(&pages, |_| NetworkError::Refused.into());
+    let brought = setup.run().await;
+    assert_eq!(brought.outcome(pages[0]), Outcome::RefusedAddress);
+    assert_eq!((setup.network.log().len(), brought.report.requests), (1, 0));
+    assert_eq!(setup.state(pages[0]).robots, None, "once allowed, it must not be shut out for a while");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redirect_of_robots_to_a_refused_address_forbids_everything() {
+    let setup = Setup::new(&["http://a.test/1"], |r| match &*r.url.host() {
+        "a.test" => with_header(reply(301, ""), "location", "http://127.0.0.1/robots.txt").into(),
+        _ => NetworkError::Refused.into(),
+    });
+    assert_eq!(setup.run().await.outcome("http://a.test/1"), Outcome::RobotsUnreachable);
+}
