@@ -120,6 +120,9 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
         write(&files.configuration, &configuration)?;
         let seeds = if state.turns.is_empty() { &web.seeds[..] } else { &[] };
         let report = program.crawl(&files.configuration, seeds)?;
+        if let Some(rowless) = summary::rowless(&state.turns, &report) {
+            println!("{rowless}");
+        }
 
         let total = web.violations()?;
         let violations = total.since(counted);

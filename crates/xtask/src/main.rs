@@ -19,7 +19,11 @@ struct Cli {
 #[derive(Subcommand)]
 enum Task {
     /// Check the house rules of docs/style.md
-    Tidy,
+    Tidy {
+        /// First correct what needs no judgement
+        #[arg(long)]
+        fix: bool,
+    },
     /// Crawl the recorded web and judge every cycle by its truth
     Crawl(crawl::Options),
     /// Compare the crawler's counters with a replay of the mock web's log
@@ -28,9 +32,8 @@ enum Task {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
-        Task::Tidy => {
-            tidy::run(&tidy::repository_root()).map_err(|e| format!("the repository cannot be read: {e}"))
-        }
+        Task::Tidy { fix } => tidy::run(&tidy::repository_root(), fix)
+            .map_err(|e| format!("the repository cannot be read: {e}")),
         Task::Crawl(options) => crawl::run(&options).map(|()| true).map_err(|e| e.to_string()),
         Task::ReplayCheck(options) => replay_check::run(&options).map_err(|e| e.to_string()),
     };

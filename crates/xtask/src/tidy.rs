@@ -7,7 +7,8 @@ mod rule;
 mod rust_text;
 mod workspace;
 
-use rule::file_length;
+use rule::{dependency, file_length};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
@@ -45,9 +46,14 @@ fn complaints(workspace: &Workspace) -> Vec<String> {
     lines
 }
 
-/// Checks the repository at `root` and prints the outcome. True when there is nothing to complain of.
-pub fn run(root: &Path) -> io::Result<bool> {
-    let workspace = Workspace::read(root)?;
+/// Checks the repository at `root` and prints the outcome; before that, with `fix`, corrects what a
+/// machine can. True when there is nothing to complain of.
+pub fn run(root: &Path, fix: bool) -> io::Result<bool> {
+    let mut workspace = Workspace::read(root)?;
+    if fix {
+        fs::write(root.join(dependency::PAGE), dependency::corrected_page(&workspace))?;
+        workspace = Workspace::read(root)?;
+    }
     let found = complaints(&workspace);
     for line in &found {
         println!("{line}");

@@ -2,6 +2,7 @@
 
 use super::mockweb::Violations;
 use super::plan::Phase;
+use super::report::Report;
 use super::state::{State, Turn};
 use super::table::rate;
 use std::path::Path;
@@ -17,6 +18,16 @@ pub fn opening(state: &State, pages: usize, last_clock: u32, dir: &Path) -> Stri
         text += &format!("\nGoing on after cycle {}, clock {}.", last.report.cycle, last.clock);
     }
     text
+}
+
+/// A note on the cycle that has no row: the crawler committed it, and then this program was stopped
+/// before it had heard. The next cycle then ran at the same clock.
+pub fn rowless(turns: &[Turn], next: &Report) -> Option<String> {
+    let expected = turns.last().map_or(1, |t| t.report.cycle + 1);
+    let is_missing = next.cycle > expected;
+    is_missing.then(|| {
+        format!("(cycle {expected} has no row: it ended while nobody watched, at the same clock as the next)")
+    })
 }
 
 /// The closing table: the turns from number `before` on, which are those of this run, and all of them
@@ -104,6 +115,9 @@ mod tests {
         let text = opening(&state, 7, 99, Path::new("data"));
         assert_eq!(text, "r: 7 pages, cycles 0 to 99, replayed on port 8418; data in data");
         state.turns.push(turn(Phase::Scored, 12));
+        assert_eq!(rowless(&state.turns, &turn(Phase::Scored, 13).report), None);
+        let note = rowless(&state.turns, &turn(Phase::Scored, 14).report).expect("cycle 14 is missing");
+        assert!(note.contains("cycle 14 "), "{note}");
         assert!(opening(&state, 7, 99, Path::new("data")).ends_with("\nGoing on after cycle 13, clock 12."));
     }
 }

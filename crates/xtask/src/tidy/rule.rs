@@ -2,7 +2,7 @@
 
 mod assertion;
 mod crate_map;
-mod dependency;
+pub mod dependency;
 pub mod file_length;
 mod heading;
 mod import;

@@ -6,7 +6,8 @@ use crate::tidy::rust_text::{RustText, line_of, words};
 use crate::tidy::workspace::Workspace;
 use std::collections::BTreeMap;
 
-const PAGE: &str = "docs/dependencies.md";
+/// Where each outside crate has its row.
+pub const PAGE: &str = "docs/dependencies.md";
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let (users, mut found) = users(workspace);
@@ -33,7 +34,9 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
                 found.push(Complaint::of_file(PAGE, text));
             }
             Some(row) if row.used_in != used => {
-                let text = format!("`{name}` is used in {used}: write that in its second column");
+                let text = format!(
+                    "`{name}` is used in {used}: `cargo xtask tidy --fix` writes that into its second column"
+                );
                 found.push(Complaint::at(PAGE, line_of(page, row.offset(page)), text));
             }
             Some(row) if row.has_empty_cell => {
@@ -50,6 +53,21 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         found.push(Complaint::at(PAGE, line_of(page, row.offset(page)), text));
     }
     found
+}
+
+/// The page with the second column of every row as the manifests have it.
+pub fn corrected_page(workspace: &Workspace) -> String {
+    let (users, _) = users(workspace);
+    let page = workspace.text(PAGE).unwrap_or_default();
+    let correct = |line: &str| match Row::parse(line) {
+        Some(row) if users.contains_key(row.name) => {
+            let mut cells: Vec<String> = line.split('|').map(str::to_owned).collect();
+            cells[2] = format!(" {} ", users[row.name].join(", "));
+            cells.join("|") + "\n"
+        }
+        _ => format!("{line}\n"),
+    };
+    page.lines().map(correct).collect()
 }
 
 /// Outside crate → our crates that name it, `(tests)` behind one that needs it for its tests alone;
@@ -146,6 +164,16 @@ mod tests {
         assert!(found[1].contains("add a row for `bytes` (used in a)"), "{found:#?}");
         assert!(found[2].contains("no crate of ours uses `spare`"), "{found:#?}");
         assert!(found[4].contains("`gone` is no dependency"), "{found:#?}");
+    }
+
+    #[test]
+    fn the_second_column_can_be_corrected() {
+        let workspace = Workspace::of(&[
+            ("crates/a/Cargo.toml", "[dev-dependencies]\nurl.workspace = true"),
+            (PAGE, "# Page\n| `url` | b | URLs | none |\n| `gone` | b | x | y |\n"),
+        ]);
+        let page = "# Page\n| `url` | a (tests) | URLs | none |\n| `gone` | b | x | y |\n";
+        assert_eq!(corrected_page(&workspace), page);
     }
 
     #[test]
