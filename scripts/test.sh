@@ -5,10 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 step() {
-    local start=$SECONDS
+    local start=$SECONDS status=0
     echo "== $*"
-    "$@"
-    echo "== done in $((SECONDS - start)) s"
+    "$@" || status=$?
+    echo "== exit status $status after $((SECONDS - start)) s"
+    return "$status"
 }
 
 # Unit, property and integration tests, the house rules (crates/xtask) and documentation tests.
