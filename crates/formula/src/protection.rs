@@ -10,11 +10,12 @@ use std::fmt;
 /// | | x / y | log x |
 /// |---|---|---|
 /// | `program` (default) | \|y\| < 10⁻⁶: −10⁶ if x·y < 0, else 10⁶ | \|x\| ≤ 1: 0, else ln \|x\| |
-/// | `thesis` | \|y\| < 10⁻⁶: 10⁶ with the sign of x, turned where y < 0 | x = 0: 0, else ln x (NaN below 0) |
+/// | `thesis` | \|y\| < 10⁻⁶: −10⁶ if one of x, y is below 0, else 10⁶ | x = 0: 0, else ln x (NaN below 0) |
 /// | `journal` | y = 0: 0 | x ≤ 0: 0, else ln x |
 ///
 /// `program` is the default because it made the published figures. The thesis gives no numbers for
-/// "very close to zero" and "very large"; the program's stand in.
+/// "very close to zero" and "very large"; the program's stand in, so that the two differ only for y = 0
+/// below a negative x, and where x·y is too small for an `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {

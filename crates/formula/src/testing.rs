@@ -124,7 +124,7 @@ fn naive_division(x: f64, y: f64, protection: Protection) -> f64 {
     match protection {
         Protection::Program if y.abs() < 1e-6 && x * y < 0.0 => -1e6,
         Protection::Program if y.abs() < 1e-6 => 1e6,
-        Protection::Thesis if y.abs() < 1e-6 && (x.is_sign_negative() != (y < 0.0)) => -1e6,
+        Protection::Thesis if y.abs() < 1e-6 && (x < 0.0) != (y < 0.0) => -1e6,
         Protection::Thesis if y.abs() < 1e-6 => 1e6,
         Protection::Journal if y == 0.0 => 0.0,
         _ => x / y,

@@ -23,9 +23,10 @@ fn program(x: f64, y: f64) -> f64 {
     if y.abs() < Protection::NEAR_ZERO { protected } else { plain }
 }
 
+/// Asks for signs by comparing and not for the sign bit: that of a NaN means nothing.
 fn thesis(x: f64, y: f64) -> f64 {
-    let signed = Protection::VERY_LARGE.copysign(x);
-    let protected = if y < 0.0 { -signed } else { signed };
+    let turned = (x < 0.0) != (y < 0.0);
+    let protected = if turned { -Protection::VERY_LARGE } else { Protection::VERY_LARGE };
     let plain = x / y;
     if y.abs() < Protection::NEAR_ZERO { protected } else { plain }
 }
