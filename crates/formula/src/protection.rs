@@ -10,7 +10,7 @@ use std::fmt;
 /// | | x / y | log x |
 /// |---|---|---|
 /// | `program` (default) | \|y\| < 10⁻⁶: −10⁶ if x·y < 0, else 10⁶ | \|x\| ≤ 1: 0, else ln \|x\| |
-/// | `thesis` | \|y\| < 10⁻⁶: −10⁶ if one of x, y is below 0, else 10⁶ | x = 0: 0, else ln x (NaN below 0) |
+/// | `thesis` | \|y\| < 10⁻⁶: −10⁶ if just one of x, y is below 0, else 10⁶ | x = 0: 0, else ln x (NaN below 0) |
 /// | `journal` | y = 0: 0 | x ≤ 0: 0, else ln x |
 ///
 /// `program` is the default because it made the published figures. The thesis gives no numbers for
