@@ -1,1 +1,90 @@
+use super::*;
+use crate::testing::{reply, with_header};
+use recrawl_types::{PageRecord, Share};
 
+const NOW: u64 = 784_111_777_000; // Sun, 06 Nov 1994 08:49:37 GMT
+
+#[test]
+fn rfc_9110_section_10_2_3_retry_after_in_both_forms() {
+    let wait =
+        |status, value: &str| retry_after(&Ok(with_header(reply(status, ""), "retry-after", value)), NOW);
+    let seconds = |s| Some(Duration::from_secs(s));
+    assert_eq!(wait(503, "120"), seconds(120));
+    assert_eq!(wait(429, " 120 "), seconds(120));
+    assert_eq!(wait(429, "0"), seconds(0));
+    assert_eq!(wait(503, "Sun, 06 Nov 1994 08:50:37 GMT"), seconds(60));
+    assert_eq!(wait(503, "Sunday, 06-Nov-94 08:50:37 GMT"), seconds(60));
+    assert_eq!(wait(503, "Sun Nov  6 08:50:37 1994"), seconds(60));
+    assert_eq!(wait(503, "Sun, 06 Nov 1994 08:00:00 GMT"), seconds(0), "past");
+    assert_eq!(wait(503, "Sat, 06 Nov 2094 08:00:00 GMT"), seconds(86_400), "capped at a day");
+    assert_eq!(wait(503, "999999999999999999999999"), seconds(86_400));
+    for nonsense in ["", "-1", "soon", "1.5", "+5", "1e3"] {
+        assert_eq!(wait(503, nonsense), None, "{nonsense:?}");
+    }
+    assert_eq!(wait(200, "120"), None);
+    assert_eq!(wait(500, "120"), None);
+}
+
+#[test]
+fn only_what_speaks_against_the_host_counts_against_it() {
+    use Failure::*;
+    let failed = |failure| is_host_failure(&FetchResult::Nothing(Outcome::Failed(failure)));
+    for failure in [Dns, Connect, Tls, Timeout, Protocol, Status(429), Status(500), Status(503), Status(599)]
+    {
+        assert!(failed(failure), "{failure:?}");
+    }
+    for failure in [Encoding, Redirect, Status(400), Status(401), Status(403), Status(418)] {
+        assert!(!failed(failure), "{failure:?}");
+    }
+    assert!(!is_host_failure(&FetchResult::Nothing(Outcome::NotFound(404))));
+    assert!(!is_host_failure(&FetchResult::Page(Box::default())));
+}
+
+#[test]
+fn a_location_is_taken_as_browsers_take_it() {
+    let rules = UrlRules::default();
+    let from = rules.canonicalize("http://a.test/dir/page?q").unwrap();
+    let target = |location: &[u8]| {
+        let mut answer = reply(302, "");
+        answer.headers.insert(LOCATION, reqwest::header::HeaderValue::from_bytes(location).unwrap());
+        redirect_target(&answer, &from, &rules).map(|t| t.to_string())
+    };
+    for (location, to) in [
+        (&b"/x"[..], "http://a.test/x"),
+        (b"x", "http://a.test/dir/x"),
+        (b"?r", "http://a.test/dir/page?r"),
+        (b"//B.test", "http://b.test/"),
+        (b"  https://b.test/y  ", "https://b.test/y"),
+        (b"http:\\\\b.test\\y", "http://b.test/y"),
+        ("/ünï".as_bytes(), "http://a.test/%C3%BCn%C3%AF"),
+        (b"http://0x7f.1/", "http://127.0.0.1/"),
+    ] {
+        assert_eq!(target(location).as_deref(), Some(to), "{location:?}");
+    }
+    for location in
+        [&b""[..], b"#top", b"/dir/page?q", b"javascript:alert(1)", b"data:,x", b"file:///etc/passwd"]
+    {
+        assert_eq!(target(location), None, "{location:?}");
+    }
+    let long = format!("/{}", "x".repeat(3_000));
+    assert_eq!(target(long.as_bytes()), None, "longer than a URL may be");
+}
+
+#[test]
+fn validators_that_could_not_be_sent_back_are_not_kept() {
+    let mut answer = reply(200, "");
+    answer.headers.insert(ETAG, reqwest::header::HeaderValue::from_bytes(b"\"\xff\"").unwrap());
+    let answer = with_header(answer, "last-modified", "Sun, 06 Nov 1994 08:49:37 GMT");
+    let response = Response::from(answer);
+    assert_eq!(response.validators.etag, None);
+    assert_eq!(response.validators.last_modified.as_deref(), Some("Sun, 06 Nov 1994 08:49:37 GMT"));
+}
+
+#[test]
+fn a_304_counts_only_when_it_was_asked_for() {
+    let url = UrlRules::default().canonicalize("http://a.test/").unwrap();
+    let entry = ScheduleEntry { url, share: Share::Score, record: PageRecord::default() };
+    let of = |conditional| result_of(Ok(reply(304, "")), &entry, conditional, &UrlRules::default());
+    assert!(matches!(of(true), FetchResult::NotModified(_)));
+    assert!(matches!(of(false), FetchResult::Nothing(Outcome::Failed(Failure::Status(304)))));
+}

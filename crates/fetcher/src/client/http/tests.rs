@@ -1,1 +1,308 @@
+//! The real client against real sockets, on loopback. The server speaks bytes, so that it can also say
+//! what no HTTP library would.
 
+use super::*;
+use crate::limits::FetchConfig;
+use recrawl_types::{CanonicalUrl, UrlRules, Validators};
+use std::io::Write;
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const LIMIT: usize = 100_000;
+
+/// What a server does with a connection once it has read a request.
+#[derive(Clone)]
+enum Act {
+    /// Sends this, and closes.
+    Say(Vec<u8>),
+    /// Sends this, then the second for as long as somebody listens.
+    SayForEver(Vec<u8>, Vec<u8>),
+    /// Sends this, and resets the connection.
+    SayAndReset(Vec<u8>),
+    /// Sends the request back as a body, keeping the connection.
+    Echo,
+}
+
+/// A server on a port of its own, and the address of a page on it.
+async fn serve(act: Act) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer(stream, act.clone()));
+        }
+    });
+    address
+}
+
+async fn answer(mut stream: TcpStream, act: Act) -> std::io::Result<()> {
+    loop {
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            if stream.read(&mut byte).await? == 0 {
+                return Ok(());
+            }
+            request.push(byte[0]);
+        }
+        match &act {
+            Act::Say(bytes) => return stream.write_all(bytes).await,
+            Act::SayForEver(bytes, more) => {
+                stream.write_all(bytes).await?;
+                loop {
+                    stream.write_all(more).await?;
+                }
+            }
+            Act::SayAndReset(bytes) => {
+                stream.write_all(bytes).await?;
+                stream.flush().await?;
+                // Closing with a linger of zero sends RST instead of FIN.
+                return stream.set_zero_linger();
+            }
+            Act::Echo => stream.write_all(&body(&request, &[])).await?,
+        }
+    }
+}
+
+/// A whole answer with this body.
+fn body(bytes: &[u8], headers: &[&str]) -> Vec<u8> {
+    let headers: String = headers.iter().map(|h| format!("{h}\r\n")).collect();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n{headers}\r\n", bytes.len());
+    [head.as_bytes(), bytes].concat()
+}
+
+fn config() -> FetchConfig {
+    FetchConfig { allow_addresses: vec!["127.0.0.0/8".parse().unwrap()], ..FetchConfig::default() }
+}
+
+fn request(url: &str) -> Request {
+    let url: CanonicalUrl = UrlRules::default().canonicalize(url).unwrap();
+    Request { url, validators: Validators::default(), max_body: LIMIT, last: false }
+}
+
+async fn get(act: Act) -> Result<Reply, NetworkError> {
+    let address = serve(act).await;
+    HttpNetwork::new(&config()).unwrap().get(&request(&format!("http://{address}/"))).await
+}
+
+async fn get_bytes(bytes: Vec<u8>) -> Result<Reply, NetworkError> {
+    get(Act::Say(bytes)).await
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn bodies_are_decompressed_by_their_encoding() {
+    let zlib = {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(b"hello").unwrap();
+        encoder.finish().unwrap()
+    };
+    for (encoding, bytes) in [
+        ("identity", b"hello".to_vec()),
+        ("gzip", gzip(b"hello")),
+        ("deflate", zlib),
+        ("br", b"\x0b\x02\x80hello\x03".to_vec()),
+        ("zstd", b"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00hello".to_vec()),
+    ] {
+        let reply = get_bytes(body(&bytes, &[&format!("Content-Encoding: {encoding}")])).await.unwrap();
+        assert_eq!((&reply.body[..], reply.truncated), (&b"hello"[..], false), "{encoding}");
+        assert_eq!(reply.status, 200);
+        if encoding != "identity" {
+            assert!(!reply.headers.contains_key("content-encoding"), "{encoding}");
+            assert!(!reply.headers.contains_key("content-length"), "{encoding}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_decompressed_is_an_encoding_failure() {
+    let whole = gzip(&b"hello ".repeat(1000));
+    for bytes in [b"this is no gzip at all".to_vec(), whole[..whole.len() / 2].to_vec()] {
+        for encoding in ["gzip", "br", "zstd", "deflate"] {
+            let result = get_bytes(body(&bytes, &[&format!("Content-Encoding: {encoding}")])).await;
+            assert_eq!(result.err(), Some(NetworkError::Encoding), "{encoding}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_within_a_compressed_body_is_a_protocol_failure() {
+    let whole = body(&gzip(&b"hello ".repeat(1000)), &["Content-Encoding: gzip"]);
+    let result = get_bytes(whole[..whole.len() - 10].to_vec()).await;
+    assert_eq!(result.err(), Some(NetworkError::Protocol));
+}
+
+#[tokio::test]
+async fn bodies_end_at_the_limit() {
+    let head = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+    let endless = get(Act::SayForEver(head, vec![b'x'; 1000])).await.unwrap();
+    assert_eq!((endless.body.len(), endless.truncated), (LIMIT, true));
+
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    let endless = get(Act::SayForEver(chunked, b"5\r\nhello\r\n".to_vec())).await.unwrap();
+    assert_eq!((endless.body.len(), endless.truncated), (LIMIT, true));
+
+    let bomb = body(&gzip(&vec![0; 50_000_000]), &["Content-Encoding: gzip"]);
+    assert!(bomb.len() < 1_000_000);
+    let reply = get_bytes(bomb).await.unwrap();
+    assert_eq!((reply.body.len(), reply.truncated), (LIMIT, true));
+
+    let exact = get_bytes(body(&vec![b'x'; LIMIT], &[])).await.unwrap();
+    assert_eq!((exact.body.len(), exact.truncated), (LIMIT, false));
+    let claimed = b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n".to_vec();
+    let reply = get(Act::SayForEver(claimed, vec![b'x'; 1000])).await.unwrap();
+    assert_eq!((reply.body.len(), reply.truncated), (LIMIT, true), "what is claimed is not reserved");
+}
+
+#[tokio::test]
+async fn what_is_not_sound_http_is_a_protocol_failure() {
+    for bytes in [
+        &b""[..],
+        b"garbage\r\n\r\n",
+        b"HTTP/1.1 200",
+        b"HTTP/1.1 200 OK\r\nContent-Le",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello",
+        b"SSH-2.0-OpenSSH_9.9\r\n",
+    ] {
+        let result = get_bytes(bytes.to_vec()).await;
+        assert_eq!(result.err(), Some(NetworkError::Protocol), "{:?}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[tokio::test]
+async fn a_reset_at_any_stage_is_a_protocol_failure() {
+    for bytes in
+        [&b""[..], b"HTTP/1.1 200 OK\r\nConte", b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"]
+    {
+        let result = get(Act::SayAndReset(bytes.to_vec())).await;
+        assert_eq!(result.err(), Some(NetworkError::Protocol), "{:?}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[tokio::test]
+async fn headers_are_bounded_in_number_and_bytes() {
+    let many: Vec<String> = (0..MAX_HEADERS + 1).map(|i| format!("X-{i}: y")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert_eq!(get_bytes(body(b"x", &many)).await.err(), Some(NetworkError::Protocol));
+    assert_eq!(get_bytes(body(b"x", &many[..MAX_HEADERS - 1])).await.unwrap().body, "x");
+    let endless = Act::SayForEver(b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'y'; 1000]);
+    assert_eq!(get(endless).await.err(), Some(NetworkError::Protocol));
+}
+
+#[tokio::test]
+async fn a_content_length_that_is_too_small_ends_the_body() {
+    let reply =
+        get_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and more".to_vec()).await.unwrap();
+    assert_eq!(reply.body, "hello");
+}
+
+#[tokio::test]
+async fn no_listener_is_a_connect_failure_and_plain_text_behind_https_one_of_tls() {
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let network = HttpNetwork::new(&config()).unwrap();
+    let result = network.get(&request(&format!("http://{closed}/"))).await;
+    assert_eq!(result.err(), Some(NetworkError::Connect));
+    // The end of a ClientHello is not "\r\n\r\n", so this server speaks first.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let plain = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    });
+    let result = network.get(&request(&format!("https://{plain}/"))).await;
+    assert_eq!(result.err(), Some(NetworkError::Tls));
+}
+
+#[tokio::test]
+async fn redirects_are_answers() {
+    let target = serve(Act::Echo).await;
+    let head = format!("HTTP/1.1 302 Found\r\nLocation: http://{target}/\r\nContent-Length: 0\r\n\r\n");
+    let reply = get_bytes(head.into_bytes()).await.unwrap();
+    assert_eq!((reply.status, reply.body.len()), (302, 0));
+}
+
+#[tokio::test]
+async fn literals_and_names_are_refused_unless_their_block_is_allowed() {
+    let address = serve(Act::Echo).await;
+    let port = address.port();
+    let mut config = FetchConfig::default();
+    config.dns_overrides.insert("inner.test".into(), "127.0.0.1".parse().unwrap());
+    let strict = HttpNetwork::new(&config).unwrap();
+    for host in
+        ["127.0.0.1", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]", "inner.test", "localhost"]
+    {
+        let result = strict.get(&request(&format!("http://{host}:{port}/"))).await;
+        assert_eq!(result.err(), Some(NetworkError::Refused), "{host}");
+    }
+    config.allow_addresses = vec!["127.0.0.1/32".parse().unwrap()];
+    let open = HttpNetwork::new(&config).unwrap();
+    for host in ["127.0.0.1", "inner.test", "INNER.test."] {
+        let reply = open.get(&request(&format!("http://{host}:{port}/"))).await.unwrap();
+        assert_eq!(reply.peer, Some(address), "{host}");
+    }
+    let beside = open.get(&request(&format!("http://127.0.0.2:{port}/"))).await;
+    assert_eq!(beside.err(), Some(NetworkError::Refused));
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_resolve_is_neither_refused_nor_unconnected() {
+    // A label longer than DNS allows: no resolver sends it anywhere.
+    let name = "a".repeat(70);
+    let result = HttpNetwork::new(&config()).unwrap().get(&request(&format!("http://{name}.test/"))).await;
+    assert_eq!(result.err(), Some(NetworkError::Dns));
+}
+
+#[tokio::test]
+async fn the_request_says_who_we_are_and_what_we_have() {
+    let address = serve(Act::Echo).await;
+    let mut asked = request(&format!("http://{address}/a?b=%C3%BC"));
+    asked.validators = Validators::new(Some("W/\"v\""), Some("Sun, 06 Nov 1994 08:49:37 GMT"));
+    asked.last = true;
+    let mut config = config();
+    config.user_agent = "recrawl/9".into();
+    config.contact = Some("who@example.org".into());
+    let echo = HttpNetwork::new(&config).unwrap().get(&asked).await.unwrap().body;
+    let echo = String::from_utf8(echo.to_vec()).unwrap();
+    assert!(echo.starts_with("GET /a?b=%C3%BC HTTP/1.1\r\n"), "{echo}");
+    for line in [
+        "user-agent: recrawl/9",
+        "from: who@example.org",
+        "if-none-match: W/\"v\"",
+        "if-modified-since: Sun, 06 Nov 1994 08:49:37 GMT",
+        "connection: close",
+    ] {
+        assert!(echo.contains(&format!("\r\n{line}\r\n")), "{line} is missing in\n{echo}");
+    }
+    let encodings = echo.lines().find(|l| l.starts_with("accept-encoding")).unwrap();
+    assert!(["gzip", "br", "deflate", "zstd"].iter().all(|e| encodings.contains(e)), "{encodings}");
+    assert!(!echo.contains("cookie") && !echo.contains("referer"));
+
+    config.contact = Some("https://example.org/bot".into());
+    let echo = HttpNetwork::new(&config).unwrap().get(&asked).await.unwrap().body;
+    let echo = String::from_utf8(echo.to_vec()).unwrap();
+    assert!(echo.contains("\r\nuser-agent: recrawl/9 (+https://example.org/bot)\r\n"), "{echo}");
+    config.contact = Some("bell\u{7}".into());
+    let error = HttpNetwork::new(&config).unwrap_err().to_string();
+    assert!(error.contains("user_agent") && error.contains("printable"), "{error}");
+}
+
+#[tokio::test]
+async fn cookies_are_not_kept() {
+    let mut answer = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\n\r\nok".to_vec();
+    let first = serve(Act::Say(std::mem::take(&mut answer))).await;
+    let echo = serve(Act::Echo).await;
+    let network = HttpNetwork::new(&config()).unwrap();
+    network.get(&request(&format!("http://{first}/"))).await.unwrap();
+    let body = network.get(&request(&format!("http://{echo}/"))).await.unwrap().body;
+    assert!(!String::from_utf8_lossy(&body).to_lowercase().contains("cookie:"));
+}
