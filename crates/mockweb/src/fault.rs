@@ -1,0 +1,211 @@
+//! Faults on request: what goes wrong, below which path, on which host, how often.
+//!
+//! A fault returns what shall happen as data ([`Action`]); the server does it. Each kind is one file in
+//! `fault/` and one line in [`KINDS`]. A rule is written
+//! `[HOST]PREFIX=KIND[@SHARE][:VALUE]`, for example `/news=status:503`, `3/=timeout` (host 3 only),
+//! `/a=reset@0.1` (one request in ten).
+
+mod lost;
+mod redirect;
+mod status;
+mod trickle;
+
+use crate::seed::{mix, unit};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What the server shall do instead of answering well.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Answer with this status and these fields, and a short text.
+    Answer {
+        /// The status code.
+        status: u16,
+        /// Fields to send with it.
+        fields: Vec<(&'static str, String)>,
+    },
+    /// Say nothing for this long, then close.
+    Silence(Duration),
+    /// Reset the connection after this many bytes of the body; 0: before the head.
+    Reset {
+        /// Bytes of the body that are still sent.
+        after: usize,
+    },
+    /// Close the connection after this many bytes of the body, `Content-Length` promising all of it.
+    Truncate {
+        /// Bytes of the body that are sent; `None` for half of it.
+        after: Option<usize>,
+    },
+    /// The right answer, in small pieces.
+    Trickle {
+        /// Bytes of a piece.
+        piece: usize,
+        /// Time between two pieces.
+        pause: Duration,
+    },
+}
+
+/// A kind of fault.
+pub struct Kind {
+    /// What a rule calls it.
+    pub name: &'static str,
+    /// What it does, and what its value means.
+    pub help: &'static str,
+    /// Reads the value behind the colon.
+    parse: fn(Option<&str>) -> Result<Fault, String>,
+}
+
+/// A fault ready to strike: from the request to the action.
+type Fault = Box<dyn Fn(&Request) -> Action + Send + Sync>;
+
+/// What a fault may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Path and query.
+    pub target: &'a str,
+    /// The prefix of the rule, without host.
+    pub prefix: &'a str,
+}
+
+/// Every kind there is.
+pub const KINDS: [Kind; 8] = [
+    status::STATUS,
+    status::BUSY,
+    lost::TIMEOUT,
+    lost::RESET,
+    lost::TRUNCATED,
+    trickle::SLOW,
+    redirect::REDIRECT,
+    redirect::LOOP,
+];
+
+/// A rule: below which path which fault strikes.
+pub struct Rule {
+    text: String,
+    /// Counted from 0; `None` for every host.
+    host: Option<u32>,
+    prefix: String,
+    /// The share of requests that are struck, 0 to 1.
+    share: f64,
+    name: &'static str,
+    fault: Fault,
+}
+
+impl Rule {
+    /// The kind's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What happens to the request with this serial number; `None` when the rule leaves it alone.
+    pub fn strike(&self, host: u32, target: &str, serial: u64) -> Option<Action> {
+        let is_meant = self.host.is_none_or(|h| h == host) && target.starts_with(&self.prefix);
+        if !is_meant || unit(mix(&[0x6661_756c, serial])) >= self.share {
+            return None;
+        }
+        Some((self.fault)(&Request { target, prefix: &self.prefix }))
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rule({})", self.text)
+    }
+}
+
+impl Clone for Rule {
+    fn clone(&self) -> Rule {
+        self.text.parse().expect("a rule's own text is a rule")
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rule, String> {
+        let wrong = |why: &str| format!("fault {text:?}: {why}; write [HOST]PREFIX=KIND[@SHARE][:VALUE]");
+        let (place, what) = text.split_once('=').ok_or_else(|| wrong("there is no ="))?;
+        let slash = place.find('/').ok_or_else(|| wrong("the prefix does not start with /"))?;
+        let host = match &place[..slash] {
+            "" => None,
+            number => match number.parse::<u32>() {
+                Ok(number) if number > 0 => Some(number - 1),
+                _ => return Err(wrong("the host is no number from 1 on")),
+            },
+        };
+        let (kind, value) = what.split_once(':').map_or((what, None), |(kind, value)| (kind, Some(value)));
+        let (name, share) = match kind.split_once('@') {
+            None => (kind, 1.0),
+            Some((name, share)) => match share.parse::<f64>() {
+                Ok(share) if (0.0..=1.0).contains(&share) => (name, share),
+                _ => return Err(wrong("the share is no number from 0 to 1")),
+            },
+        };
+        let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
+            wrong(&format!("{name:?} is none of {}", KINDS.map(|kind| kind.name).join(", ")))
+        })?;
+        let fault = (kind.parse)(value).map_err(|why| wrong(&why))?;
+        let prefix = place[slash..].to_string();
+        Ok(Rule { text: text.to_string(), host, prefix, share, name: kind.name, fault })
+    }
+}
+
+/// Reads the value as a number, or takes the default when there is none.
+fn number<T: FromStr>(value: Option<&str>, default: T) -> Result<T, String> {
+    value.map_or(Ok(default), |text| text.parse().map_err(|_| format!("{text:?} is no such number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action(rule: &str, target: &str) -> Option<Action> {
+        rule.parse::<Rule>().unwrap().strike(2, target, 1)
+    }
+
+    #[test]
+    fn a_rule_strikes_its_host_and_prefix_only() {
+        assert!(action("/a=reset", "/a/b").is_some());
+        assert!(action("/a=reset", "/b").is_none());
+        assert!(action("3/=reset", "/b").is_some());
+        assert!(action("2/=reset", "/b").is_none());
+        assert!(action("/=reset@0", "/b").is_none());
+    }
+
+    #[test]
+    fn a_share_is_kept() {
+        let rule: Rule = "/=reset@0.1".parse().unwrap();
+        let struck = (0..10_000).filter(|&serial| rule.strike(0, "/", serial).is_some()).count();
+        assert!((900..1_100).contains(&struck), "{struck}");
+    }
+
+    #[test]
+    fn every_kind_says_what_it_does_and_can_be_written_without_a_value_or_says_why_not() {
+        let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), KINDS.len());
+        for kind in &KINDS {
+            assert!(!kind.help.is_empty(), "{}", kind.name);
+            let rule = format!("/x={}", kind.name).parse::<Rule>();
+            assert!(rule.is_ok_and(|rule| rule.strike(0, "/x/y", 0).is_some()), "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn a_wrong_rule_says_how_to_write_one() {
+        for wrong in
+            ["", "reset", "a=reset", "0/=reset", "/=flood", "/=reset@2", "/=status:abc", "/=status:99"]
+        {
+            let why = wrong.parse::<Rule>().unwrap_err();
+            assert!(why.contains("[HOST]PREFIX=KIND"), "{why}");
+        }
+    }
+}

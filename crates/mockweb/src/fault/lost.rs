@@ -1,0 +1,34 @@
+//! Answers that never come or do not come whole.
+
+use super::{Action, Kind, number};
+use std::time::Duration;
+
+/// Silence.
+pub const TIMEOUT: Kind = Kind {
+    name: "timeout",
+    help: "accepts the request and says nothing, then closes; value: the seconds until then, 3600",
+    parse: |value| {
+        let seconds = number(value, 3_600)?;
+        Ok(Box::new(move |_| Action::Silence(Duration::from_secs(seconds))))
+    },
+};
+
+/// A reset connection.
+pub const RESET: Kind = Kind {
+    name: "reset",
+    help: "resets the connection; value: bytes of the body that are sent before, 0 for not even a head, 0",
+    parse: |value| {
+        let after = number(value, 0)?;
+        Ok(Box::new(move |_| Action::Reset { after }))
+    },
+};
+
+/// A body that ends early.
+pub const TRUNCATED: Kind = Kind {
+    name: "truncated",
+    help: "closes before all bytes that Content-Length promises are sent; value: bytes sent, half of them",
+    parse: |value| {
+        let after = value.map(|text| number(Some(text), 0)).transpose()?;
+        Ok(Box::new(move |_| Action::Truncate { after }))
+    },
+};

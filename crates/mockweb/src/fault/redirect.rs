@@ -1,0 +1,64 @@
+//! Answers that send the client elsewhere.
+
+use super::{Action, Kind, Request, number};
+
+fn to(location: String) -> Action {
+    Action::Answer { status: 302, fields: vec![("location", location)] }
+}
+
+/// A redirect.
+pub const REDIRECT: Kind = Kind {
+    name: "redirect",
+    help: "answers 302; value: the Location, without one the target with the rule's prefix taken off",
+    parse: |value| {
+        let value = value.map(str::to_string);
+        Ok(Box::new(move |request: &Request| {
+            to(value.clone().unwrap_or_else(|| {
+                let rest = request.target.strip_prefix(request.prefix).unwrap_or("");
+                format!("/{}", rest.trim_start_matches('/'))
+            }))
+        }))
+    },
+};
+
+/// A redirect that never arrives.
+pub const LOOP: Kind = Kind {
+    name: "loop",
+    help: "redirects in a circle; value: addresses in the circle, 0 for a chain that never repeats, 2",
+    parse: |value| {
+        let length: u64 = number(value, 2)?;
+        Ok(Box::new(move |request: &Request| {
+            let (path, hop) = request.target.split_once("?hop=").unwrap_or((request.target, "0"));
+            let next = hop.parse::<u64>().unwrap_or(0) + 1;
+            let next = if length == 0 { next } else { next % length };
+            to(format!("{path}?hop={next}"))
+        }))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Action, Rule};
+
+    fn location(rule: &str, target: &str) -> String {
+        match rule.parse::<Rule>().unwrap().strike(0, target, 0) {
+            Some(Action::Answer { status: 302, fields }) => fields[0].1.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn redirects_lead_where_the_rule_says() {
+        assert_eq!(location("/old=redirect:http://169.254.169.254/", "/old/x"), "http://169.254.169.254/");
+        assert_eq!(location("/old=redirect", "/old/x?y=1"), "/x?y=1");
+        assert_eq!(location("/=redirect", "/x"), "/x");
+    }
+
+    #[test]
+    fn circles_have_the_length_asked_for_and_chains_none() {
+        assert_eq!(location("/=loop:3", "/x"), "/x?hop=1");
+        assert_eq!(location("/=loop:3", "/x?hop=2"), "/x?hop=0");
+        assert_eq!(location("/=loop:1", "/x?hop=0"), "/x?hop=0");
+        assert_eq!(location("/=loop:0", "/x?hop=99"), "/x?hop=100");
+    }
+}

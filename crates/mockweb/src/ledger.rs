@@ -1,0 +1,162 @@
+//! What the web knows of its visitors: who asked for what, who holds which version, who misbehaved.
+
+mod holdings;
+mod log;
+mod manners;
+
+pub use holdings::{Count, Counted, Freshness, Held, HeldPage};
+pub use log::{Access, LogError, LogLines};
+pub use manners::{AddressManners, GapFigures, HostManners, Violations};
+
+use crate::web::Web;
+use holdings::Holdings;
+use log::AccessLog;
+use manners::Manners;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// The accounts of one server. Every part has a lock of its own, held for moments.
+pub struct Ledger {
+    started: Instant,
+    serial: AtomicU64,
+    /// Exchanges whose last byte has been handed over but not yet been seen to reach the socket.
+    unsettled: AtomicUsize,
+    log: Mutex<AccessLog>,
+    holdings: Mutex<Holdings>,
+    manners: Mutex<Manners>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no thread panics with the ledger open")
+}
+
+impl Ledger {
+    /// Empty accounts, or those that the log file of an earlier run tells of.
+    ///
+    /// # Errors
+    /// [`LogError`] when the file cannot be read or tells of another web.
+    pub fn open(
+        web: &dyn Web,
+        addresses: usize,
+        file: Option<&Path>,
+        max_lines: usize,
+    ) -> Result<Ledger, LogError> {
+        let mut holdings = Holdings::new(web);
+        let log = match file {
+            None => AccessLog::in_memory(max_lines),
+            Some(path) => AccessLog::in_file(path, |access| {
+                if access
+                    .page_id
+                    .is_some_and(|page| page >= web.pages() || web.address(page).target != access.path)
+                {
+                    return false;
+                }
+                holdings.settle(access);
+                true
+            })?,
+        };
+        Ok(Ledger {
+            started: Instant::now(),
+            serial: AtomicU64::new(log.next()),
+            unsettled: AtomicUsize::new(0),
+            log: Mutex::new(log),
+            holdings: Mutex::new(holdings),
+            manners: Mutex::new(Manners::new(web.hosts() as usize, addresses)),
+        })
+    }
+
+    /// Time since the server started.
+    pub fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// A new serial number for a response.
+    pub fn next_serial(&self) -> u64 {
+        self.serial.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn connected(&self, address: usize) {
+        lock(&self.manners).connected(address);
+    }
+
+    pub(crate) fn disconnected(&self, address: usize) {
+        lock(&self.manners).disconnected(address);
+    }
+
+    pub(crate) fn arrived(&self, arrival: &Arrival<'_>) {
+        lock(&self.manners).arrived(arrival);
+    }
+
+    pub(crate) fn handed_over(&self) {
+        self.unsettled.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Enters a finished exchange; `was_handed_over` pairs it with [`Ledger::handed_over`].
+    pub(crate) fn settle(&self, address: usize, access: Access, was_handed_over: bool) {
+        let read_robots = access.complete && access.path == "/robots.txt";
+        lock(&self.manners).finished(address, access.host_id, read_robots);
+        lock(&self.holdings).settle(&access);
+        lock(&self.log).push(access);
+        if was_handed_over {
+            self.unsettled.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Waits, a fifth of a second at most, until every response that a client may already have read to
+    /// its end is entered: the server learns of it a moment after the client.
+    pub fn wait_until_settled(&self) {
+        for _ in 0..200 {
+            if self.unsettled.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The lines from number `from` on.
+    pub fn log(&self, from: u64) -> Result<LogLines, LogError> {
+        lock(&self.log).lines(from)
+    }
+
+    /// What each page is held at, by what was served of it.
+    pub fn held(&self, web: &dyn Web, cycle: u32) -> Held {
+        lock(&self.holdings).held(web, cycle)
+    }
+
+    /// Complete responses by page.
+    pub fn counts(&self) -> Vec<(Counted, u64)> {
+        lock(&self.holdings).counts().collect()
+    }
+
+    /// Who broke which rule.
+    pub fn violations(
+        &self,
+        delay: Duration,
+        names: &[String],
+        addresses: &[std::net::Ipv4Addr],
+    ) -> Violations {
+        lock(&self.manners).violations(delay, names, addresses)
+    }
+
+    /// Forgets the log, the counts and the manners; what is held stays.
+    ///
+    /// # Errors
+    /// [`LogError`] when the log file cannot be emptied.
+    pub fn reset(&self) -> Result<(), LogError> {
+        lock(&self.log).clear()?;
+        lock(&self.holdings).clear_counts();
+        lock(&self.manners).clear();
+        Ok(())
+    }
+}
+
+/// A request at the moment its head has been read.
+pub(crate) struct Arrival<'a> {
+    pub(crate) at: Duration,
+    pub(crate) address: usize,
+    pub(crate) host: Option<u32>,
+    pub(crate) target: &'a str,
+    pub(crate) is_forbidden: bool,
+}

@@ -1,0 +1,157 @@
+//! Which version of each page the visitors hold, and how often each page was given out.
+
+use super::Access;
+use crate::web::Web;
+use serde::Serialize;
+
+const NOTHING: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Slot {
+    version: u32,
+    cycle: u32,
+    count: u32,
+}
+
+/// What a count belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// A page, by number.
+    Page(u32),
+    /// The index page of a host, counted from 0.
+    Index(u32),
+}
+
+/// How often a URL was given out whole: complete responses to `GET` with status 200 or 304.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// The URL.
+    pub url: String,
+    /// The page; `None` for an index page.
+    pub page_id: Option<u32>,
+    /// Complete responses.
+    pub count: u64,
+}
+
+/// How much of a set of pages is held at its current version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Freshness {
+    /// Pages of the set that exist at the clock.
+    pub total: u32,
+    /// Of these, held at any version.
+    pub held: u32,
+    /// Of these, held at the current version.
+    pub fresh: u32,
+}
+
+impl Freshness {
+    fn count(&mut self, held: u32, now: u32) {
+        self.total += 1;
+        self.held += u32::from(held != NOTHING);
+        self.fresh += u32::from(held == now);
+    }
+
+    /// Fresh pages of all that exist, 0 to 1; 1 where none does.
+    pub fn share(&self) -> f64 {
+        if self.total == 0 { 1.0 } else { f64::from(self.fresh) / f64::from(self.total) }
+    }
+}
+
+/// One page as it is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HeldPage {
+    /// The page.
+    pub page_id: u32,
+    /// The version held; `None` when it was never served whole.
+    pub held: Option<u32>,
+    /// The cycle at which it was last served or confirmed.
+    pub cycle: Option<u32>,
+    /// The version now; `None` when the page does not exist at the clock.
+    pub now: Option<u32>,
+}
+
+/// All pages as they are held, and the sums.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The clock.
+    pub cycle: u32,
+    /// All pages that exist now.
+    pub all: Freshness,
+    /// Those there from the first to the last cycle.
+    pub fixed: Freshness,
+    /// Page by page.
+    pub pages: Vec<HeldPage>,
+}
+
+/// The account of pages.
+pub struct Holdings {
+    pages: Vec<Slot>,
+    indexes: Vec<u32>,
+}
+
+impl Holdings {
+    /// Nothing held.
+    pub fn new(web: &dyn Web) -> Holdings {
+        let nothing = Slot { version: NOTHING, cycle: 0, count: 0 };
+        Holdings { pages: vec![nothing; web.pages() as usize], indexes: vec![0; web.hosts() as usize] }
+    }
+
+    /// Enters an exchange that has ended.
+    pub fn settle(&mut self, access: &Access) {
+        if !access.complete || access.method != "GET" || !matches!(access.status, 200 | 304) {
+            return;
+        }
+        if let Some(slot) = access.page_id.and_then(|page| self.pages.get_mut(page as usize)) {
+            slot.count += 1;
+            slot.cycle = access.cycle;
+            if let Some(version) = access.holds {
+                slot.version = version;
+            }
+        } else if access.path == "/"
+            && let Some(count) = access.host_id.and_then(|host| self.indexes.get_mut(host as usize))
+        {
+            *count += 1;
+        }
+    }
+
+    /// How often each index page and each page was given out, those never given out left out.
+    pub fn counts(&self) -> impl Iterator<Item = (Counted, u64)> + '_ {
+        let indexes =
+            self.indexes.iter().enumerate().map(|(host, &count)| (Counted::Index(host as u32), count));
+        let pages =
+            self.pages.iter().enumerate().map(|(page, slot)| (Counted::Page(page as u32), slot.count));
+        indexes.chain(pages).filter(|&(_, count)| count > 0).map(|(what, count)| (what, u64::from(count)))
+    }
+
+    /// Starts counting anew; what is held stays.
+    pub fn clear_counts(&mut self) {
+        self.indexes.fill(0);
+        for slot in &mut self.pages {
+            slot.count = 0;
+        }
+    }
+
+    /// All pages against the truth at the cycle.
+    pub fn held(&self, web: &dyn Web, cycle: u32) -> Held {
+        let mut held =
+            Held { cycle, all: Freshness::default(), fixed: Freshness::default(), pages: Vec::new() };
+        for (page, slot) in self.pages.iter().enumerate() {
+            let page = page as u32;
+            let now = web.version(page, cycle);
+            if let Some(now) = now {
+                held.all.count(slot.version, now);
+                if web.is_fixed(page) {
+                    held.fixed.count(slot.version, now);
+                }
+            }
+            let is_held = slot.version != NOTHING;
+            held.pages.push(HeldPage {
+                page_id: page,
+                held: is_held.then_some(slot.version),
+                cycle: is_held.then_some(slot.cycle),
+                now,
+            });
+        }
+        held
+    }
+}

@@ -1,0 +1,68 @@
+//! The program `recrawl-mockweb`: serves a web on loopback, or cuts a small recording out of large ones.
+
+mod arguments;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use recrawl_mockweb::recording::cut;
+use recrawl_mockweb::{Config, Server};
+use std::io::{Read, Write};
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// 0: done. 1: it failed while working. Wrong words are 2, which clap sees to.
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Cut(arguments) => cut(&arguments.config())
+            .map_err(|e| e.to_string())
+            .and_then(|report| print_line(&report).map_err(|e| e.to_string())),
+        Command::Procedural(arguments) => serve(arguments.config(), arguments.serving.with_parent),
+        Command::Replay(arguments) => serve(arguments.config(), arguments.serving.with_parent),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("recrawl-mockweb: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_line(value: &impl serde::Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    let mut out = std::io::stdout().lock();
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// Serves until told to stop.
+fn serve(config: Config, with_parent: bool) -> Result<(), String> {
+    let server = Server::start(config).map_err(|e| e.to_string())?;
+    print_line(&server.info()).map_err(|e| e.to_string())?;
+    let waiting = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    waiting.and_then(|runtime| runtime.block_on(stop_asked(with_parent))).map_err(|e| e.to_string())
+}
+
+/// Waits for SIGTERM or SIGINT, or for the end of standard input when that stands for the parent.
+async fn stop_asked(with_parent: bool) -> std::io::Result<()> {
+    let (gone, parent) = tokio::sync::oneshot::channel();
+    if with_parent {
+        // Not a task: the runtime would wait for a blocked read at its end.
+        std::thread::spawn(move || {
+            let mut buffer = [0; 256];
+            while std::io::stdin().read(&mut buffer).is_ok_and(|n| n > 0) {}
+            gone.send(()).ok();
+        });
+    } else {
+        std::mem::forget(gone);
+    }
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = parent => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! A web made from a seed: sites, pages, links and texts are computed when they are asked for.
+//!
+//! Nothing is kept per page. Host sizes follow a power law; on each host the pages form a tree below the
+//! index page, so that every page can be reached from it, and random links lie on top. What a page says
+//! is a function of (seed, page, version), and its version of (seed, page, cycle).
+
+mod evolve;
+mod layout;
+mod page;
+mod prose;
+
+pub use evolve::{Mix, Process};
+pub(crate) use prose::Prose;
+
+use crate::robots::Robots;
+use crate::seed::mix;
+use crate::web::{Address, Authorities, Web};
+use layout::Layout;
+use std::time::{Duration, SystemTime};
+
+/// The most pages a procedural web may have; with every page the server keeps 12 bytes of account.
+pub const MAX_PAGES: u32 = 100_000_000;
+
+/// 2001-01-01, the date of cycle 0; one cycle is one day.
+const FIRST_DAY: u64 = 978_307_200;
+
+/// What a procedural web is made from.
+#[derive(Clone, Debug)]
+pub struct ProceduralConfig {
+    /// Pages in all, the hosts' index pages not counted.
+    pub pages: u32,
+    /// Hosts, at least one and at most as many as pages.
+    pub hosts: u32,
+    /// The seed of everything.
+    pub seed: u64,
+    /// Size of a page in bytes, about; what links and frame need is not undercut.
+    pub page_bytes: u32,
+    /// The exponent of the power law of host sizes: 0 makes them equal.
+    pub skew: f64,
+    /// How the change processes are dealt to pages.
+    pub mix: Mix,
+    /// A `Crawl-delay` in every robots.txt, in seconds.
+    pub crawl_delay_seconds: Option<u32>,
+}
+
+impl Default for ProceduralConfig {
+    fn default() -> Self {
+        ProceduralConfig {
+            pages: 1_000,
+            hosts: 16,
+            seed: 1,
+            page_bytes: 10_000,
+            skew: 0.8,
+            mix: Mix::default(),
+            crawl_delay_seconds: None,
+        }
+    }
+}
+
+/// Why no web can be made from a configuration.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ProceduralError {
+    /// No page, or more than [`MAX_PAGES`].
+    Pages(u32),
+    /// No host, or more hosts than pages.
+    Hosts {
+        /// Hosts asked for.
+        hosts: u32,
+        /// Pages asked for.
+        pages: u32,
+    },
+    /// An exponent that is negative or no number.
+    Skew(f64),
+}
+
+impl std::fmt::Display for ProceduralError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ProceduralError::Pages(n) => write!(f, "{n} pages: ask for 1 to {MAX_PAGES}"),
+            ProceduralError::Hosts { hosts, pages } => {
+                write!(f, "{hosts} hosts for {pages} pages: ask for at least 1 host and at most one a page")
+            }
+            ProceduralError::Skew(skew) => write!(f, "skew {skew}: ask for a number from 0 on"),
+        }
+    }
+}
+
+impl std::error::Error for ProceduralError {}
+
+/// The web itself.
+pub struct Procedural {
+    config: ProceduralConfig,
+    layout: Layout,
+    prose: Prose,
+    robots: Vec<Robots>,
+}
+
+impl Procedural {
+    /// Prepares the vocabulary and the hosts; no page is made yet.
+    ///
+    /// # Errors
+    /// [`ProceduralError`] when the figures do not go together.
+    pub fn new(config: ProceduralConfig) -> Result<Procedural, ProceduralError> {
+        if config.pages == 0 || config.pages > MAX_PAGES {
+            return Err(ProceduralError::Pages(config.pages));
+        }
+        if config.hosts == 0 || config.hosts > config.pages {
+            return Err(ProceduralError::Hosts { hosts: config.hosts, pages: config.pages });
+        }
+        if !config.skew.is_finite() || config.skew < 0.0 {
+            return Err(ProceduralError::Skew(config.skew));
+        }
+        let layout = Layout::new(config.seed, config.pages, config.hosts, config.skew);
+        let prose = Prose::new(config.seed);
+        let robots =
+            (0..config.hosts).map(|host| host_rules(config.seed, host, config.crawl_delay_seconds)).collect();
+        Ok(Procedural { config, layout, prose, robots })
+    }
+
+    /// The law by which the page changes.
+    pub fn process(&self, page: u32) -> Process {
+        self.config.mix.process(self.config.seed, page)
+    }
+
+    fn key(&self, page: u32) -> u64 {
+        mix(&[self.config.seed, evolve::EVENTS, u64::from(page)])
+    }
+}
+
+/// Paths that no page of ours lies below. Every host forbids the first and one more.
+const REFUSED: [&str; 5] = ["/private/", "/cgi-bin/", "/drafts/", "/tmp/", "/search?"];
+/// An exception inside the first.
+const OPEN: &str = "/private/open-";
+
+fn host_rules(seed: u64, host: u32, crawl_delay_seconds: Option<u32>) -> Robots {
+    Robots::new(&[REFUSED[0], refused_on(seed, host)], &[OPEN], crawl_delay_seconds)
+}
+
+fn refused_on(seed: u64, host: u32) -> &'static str {
+    REFUSED[1 + (mix(&[seed, 0x726f_626f, u64::from(host)]) % (REFUSED.len() as u64 - 1)) as usize]
+}
+
+impl Web for Procedural {
+    fn kind(&self) -> &'static str {
+        "procedural"
+    }
+
+    fn hosts(&self) -> u32 {
+        self.config.hosts
+    }
+
+    fn pages(&self) -> u32 {
+        self.config.pages
+    }
+
+    fn last_cycle(&self) -> Option<u32> {
+        None
+    }
+
+    fn find(&self, host: u32, target: &str) -> Option<u32> {
+        self.layout.find(host, target)
+    }
+
+    fn address(&self, page: u32) -> Address {
+        let mut target = Vec::with_capacity(40);
+        let host = self.layout.host_of(page);
+        self.layout.push_target(page, &mut target);
+        Address { host, target: String::from_utf8(target).expect("targets are ASCII") }
+    }
+
+    fn lifetime(&self, _page: u32) -> (u32, Option<u32>) {
+        (0, None)
+    }
+
+    fn version(&self, page: u32, cycle: u32) -> Option<u32> {
+        Some(self.changed_at(page, cycle))
+    }
+
+    fn changes(&self, page: u32, from: u32, to: u32) -> Vec<(u32, u32)> {
+        self.process(page).changes(self.key(page), from, to).into_iter().map(|cycle| (cycle, cycle)).collect()
+    }
+
+    fn changed_at(&self, page: u32, cycle: u32) -> u32 {
+        self.process(page).last_change(self.key(page), cycle)
+    }
+
+    fn date(&self, cycle: u32) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(FIRST_DAY + 86_400 * u64::from(cycle))
+    }
+
+    fn write_page(&self, page: u32, version: u32, notice: &str, names: &Authorities, out: &mut Vec<u8>) {
+        page::Sheet::new(self, page, names, out).page(version, notice);
+    }
+
+    fn write_index(&self, host: u32, _cycle: u32, names: &Authorities, out: &mut Vec<u8>) {
+        page::write_index(self, host, names, out);
+    }
+
+    fn sitemap(&self, _host: u32, _cycle: u32, _names: &Authorities) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn robots(&self, host: u32) -> &Robots {
+        &self.robots[host as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests;

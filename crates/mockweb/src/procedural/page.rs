@@ -1,0 +1,212 @@
+//! A procedural page as HTML: frame, links, and sentences of which a version rewrites some.
+//!
+//! Links are spelled in every way the Web spells them: whole addresses, without scheme, from the root,
+//! relative to the page, with fragments, and with `&amp;` where the target has a query.
+
+use super::{OPEN, Procedural, REFUSED, refused_on};
+use crate::seed::Stream;
+use crate::web::{Authorities, neighbours, push_number};
+
+const LINKS: u64 = 0x6c69_6e6b;
+const EDIT: u64 = 0x6564_6974;
+/// Links to pages of the same host, the way home included; with [`OUTSIDE`] some 25 a page, a good three
+/// quarters within the host.
+const INSIDE: u32 = 19;
+/// Links to pages of other hosts.
+const OUTSIDE: u32 = 6;
+const SENTENCES_A_PARAGRAPH: u32 = 6;
+/// What a sentence takes in bytes, on average, with its share of markup.
+const SENTENCE_BYTES: u32 = 107;
+/// What the frame and the links take in bytes, on average.
+const FRAME_BYTES: u32 = 3_000;
+
+/// A page while it is being written.
+pub struct Sheet<'a> {
+    web: &'a Procedural,
+    page: u32,
+    host: u32,
+    names: &'a Authorities,
+    out: &'a mut Vec<u8>,
+    /// Relative links climb out of the page's section first; pages with a query lie at the root.
+    depth: usize,
+    scratch: Vec<u8>,
+}
+
+impl<'a> Sheet<'a> {
+    /// A page to be appended to `out`.
+    pub fn new(web: &'a Procedural, page: u32, names: &'a Authorities, out: &'a mut Vec<u8>) -> Sheet<'a> {
+        let host = web.layout.host_of(page);
+        let mut scratch = Vec::with_capacity(64);
+        web.layout.push_target(page, &mut scratch);
+        let path_end = scratch.iter().position(|&b| b == b'?').unwrap_or(scratch.len());
+        let depth = scratch[1..path_end].iter().filter(|&&b| b == b'/').count();
+        Sheet { web, page, host, names, out, depth, scratch }
+    }
+
+    /// Writes the page at this version.
+    pub fn page(&mut self, version: u32, notice: &str) {
+        let id = u64::from(self.page);
+        self.out
+            .extend_from_slice(b"<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>");
+        self.web.prose.push_phrase([id, 0, LINKS], self.out);
+        self.out.extend_from_slice(
+            b"</title>\n<style>main { max-width: 40em } nav li { display: inline }</style>\n\
+              <script>var ready = 1 < 2;</script>\n</head>\n<body>\n<nav><ul>\n<li><a href=\"/\">home</a></li>\n",
+        );
+        let mut stream = Stream::of(&[self.web.config.seed, LINKS, id]);
+        let below = self.web.layout.below(self.host, Some(self.page));
+        let mut inside = (INSIDE - 1).saturating_sub(below.len() as u32);
+        for _ in 0..4.min(inside) {
+            inside -= 1;
+            let target = self.web.layout.page_near_index(self.host, &mut stream);
+            self.item(target, &mut stream);
+        }
+        self.out.extend_from_slice(b"</ul></nav>\n<main>\n<h1>");
+        self.web.prose.push_phrase([id, 0, LINKS], self.out);
+        self.out.extend_from_slice(b"</h1>\n");
+        self.out.extend_from_slice(notice.as_bytes());
+        self.paragraphs(version, inside, &mut stream);
+        self.out.extend_from_slice(b"<h2>In this section</h2>\n<ul>\n");
+        for target in below {
+            self.item(target, &mut stream);
+        }
+        if version > 0 {
+            // What is new on a page often leads to somewhere else.
+            let mut news = Stream::of(&[self.web.config.seed, EDIT, id, u64::from(version)]);
+            let target = self.web.layout.page_near_index(self.host, &mut news);
+            self.item(target, &mut news);
+        }
+        self.out.extend_from_slice(b"</ul>\n</main>\n<aside><h2>Elsewhere</h2><ul>\n");
+        for _ in 0..OUTSIDE {
+            let target = self.web.layout.page_elsewhere(self.host, &mut stream);
+            self.item(target, &mut stream);
+        }
+        self.out.extend_from_slice(b"</ul></aside>\n<footer>");
+        if stream.below(5) == 0 {
+            push_refused_link(self.web, self.host, id, self.out);
+        }
+        self.out.extend_from_slice(b"<p>All rights reserved.</p></footer>\n</body>\n</html>\n");
+    }
+
+    fn paragraphs(&mut self, version: u32, mut links: u32, stream: &mut Stream) {
+        let room = self.web.config.page_bytes.saturating_sub(FRAME_BYTES);
+        let sentences = (room / SENTENCE_BYTES).max(SENTENCES_A_PARAGRAPH);
+        let paragraphs = sentences.div_ceil(SENTENCES_A_PARAGRAPH);
+        let edited = edit(self.web.config.seed, self.page, version, sentences);
+        let mut left = paragraphs;
+        for sentence in 0..sentences {
+            if sentence % SENTENCES_A_PARAGRAPH == 0 {
+                self.out.extend_from_slice(b"<p>");
+            }
+            let rewritten = edited.0 <= sentence && sentence < edited.1;
+            let revision = if rewritten { u64::from(version) + 1 } else { 0 };
+            self.web.prose.push_sentence([u64::from(self.page), u64::from(sentence) + 1, revision], self.out);
+            let is_last = sentence + 1 == sentences;
+            if sentence % SENTENCES_A_PARAGRAPH == SENTENCES_A_PARAGRAPH - 1 || is_last {
+                let here = links.div_ceil(left);
+                for _ in 0..here {
+                    let target = self.web.layout.page_near_index(self.host, stream);
+                    self.link(target, stream);
+                    self.out.push(b' ');
+                }
+                links -= here;
+                left -= 1;
+                self.out.extend_from_slice(b"</p>\n");
+            }
+        }
+    }
+
+    fn item(&mut self, target: u32, stream: &mut Stream) {
+        self.out.extend_from_slice(b"<li>");
+        self.link(target, stream);
+        self.out.extend_from_slice(b"</li>\n");
+    }
+
+    fn link(&mut self, target: u32, stream: &mut Stream) {
+        let host = self.web.layout.host_of(target);
+        let authority = &self.names[host as usize];
+        self.scratch.clear();
+        self.web.layout.push_target(target, &mut self.scratch);
+        self.out.extend_from_slice(b"<a href=\"");
+        let mut path = &self.scratch[..];
+        let form = stream.below(8);
+        if host != self.host || form == 0 {
+            self.out.extend_from_slice(if form % 2 == 0 { b"http://" } else { b"//" });
+            self.out.extend_from_slice(authority.as_bytes());
+        } else if form < 4 {
+            for _ in 0..self.depth {
+                self.out.extend_from_slice(b"../");
+            }
+            path = &path[1..];
+        }
+        for &byte in path {
+            if byte == b'&' {
+                self.out.extend_from_slice(b"&amp;");
+            } else {
+                self.out.push(byte);
+            }
+        }
+        if form == 7 {
+            self.out.extend_from_slice(b"#section");
+        }
+        self.out.extend_from_slice(b"\">");
+        self.web.prose.push_phrase([u64::from(target), 0, LINKS], self.out);
+        self.out.extend_from_slice(b"</a>");
+    }
+}
+
+/// The sentences that a version rewrites, `from..to`. Most edits are small, some touch a quarter of the
+/// page, a few all of it; what a version does not rewrite is as in version 0.
+fn edit(seed: u64, page: u32, version: u32, sentences: u32) -> (u32, u32) {
+    if version == 0 {
+        return (0, 0);
+    }
+    let mut stream = Stream::of(&[seed, EDIT, u64::from(page), u64::from(version), 1]);
+    let length = match stream.below(10) {
+        0..=5 => 1 + stream.below(3),
+        6..=8 => sentences / 4,
+        _ => sentences,
+    }
+    .clamp(1, sentences);
+    let from = stream.below(sentences - length + 1);
+    (from, from + length)
+}
+
+fn push_refused_link(web: &Procedural, host: u32, number: u64, out: &mut Vec<u8>) {
+    let prefix = match number % 3 {
+        0 => REFUSED[0],
+        1 => refused_on(web.config.seed, host),
+        _ => OPEN,
+    };
+    out.extend_from_slice(b"<a href=\"");
+    out.extend_from_slice(prefix.as_bytes());
+    out.push(b'n');
+    push_number(number % 100, out);
+    out.extend_from_slice(b"\">internal</a> ");
+}
+
+/// Writes the index page of a host: the top of its tree, the other hosts, and two links below forbidden
+/// paths.
+pub fn write_index(web: &Procedural, host: u32, names: &Authorities, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>");
+    out.extend_from_slice(names[host as usize].as_bytes());
+    out.extend_from_slice(b"</title></head>\n<body>\n<main><h1>Welcome</h1>\n<ul>\n");
+    let mut target = Vec::new();
+    for page in web.layout.below(host, None) {
+        target.clear();
+        web.layout.push_target(page, &mut target);
+        let href = String::from_utf8_lossy(&target).replace('&', "&amp;");
+        out.extend_from_slice(format!("<li><a href=\"{href}\">").as_bytes());
+        web.prose.push_phrase([u64::from(page), 0, LINKS], out);
+        out.extend_from_slice(b"</a></li>\n");
+    }
+    out.extend_from_slice(b"</ul></main>\n<nav><ul>\n");
+    for other in neighbours(host, web.config.hosts) {
+        let name = &names[other as usize];
+        out.extend_from_slice(format!("<li><a href=\"http://{name}/\">{name}</a></li>\n").as_bytes());
+    }
+    out.extend_from_slice(b"</ul></nav>\n<footer>");
+    push_refused_link(web, host, 0, out);
+    push_refused_link(web, host, 1, out);
+    out.extend_from_slice(b"</footer>\n</body>\n</html>\n");
+}

@@ -1,0 +1,108 @@
+//! Recorded webs: reading, joining, holding and cutting them.
+//!
+//! A recording is a folder with `cycles.tsv`, `pages.tsv.gz` and, where contents are recorded,
+//! `content.jsonl.zst`; docs/mockweb.md describes the format. Several recordings are joined over the
+//! dates they share.
+
+mod align;
+mod cut;
+mod source;
+mod table;
+mod texts;
+
+pub use cut::{CutConfig, CutReport, cut};
+pub use source::Source;
+pub use table::{RecordedPage, seconds_of_date};
+pub use texts::Texts;
+
+use align::Alignment;
+use std::fmt;
+use std::path::PathBuf;
+use table::Table;
+
+/// Why a recording cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// A file could not be read or written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// A line is not what the format promises.
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The recordings have no date in common.
+    NoSharedDate,
+    /// Two pages would have the same address.
+    SamePath(String),
+    /// No recording was named, or none of its pages is left.
+    NoPage,
+}
+
+impl fmt::Display for RecordingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordingError::Io { path, cause } => write!(f, "{}: {cause}", path.display()),
+            RecordingError::Line { path, line, why } => write!(f, "{} line {line}: {why}", path.display()),
+            RecordingError::NoSharedDate => {
+                f.write_str("the recordings share no date: use each of them alone")
+            }
+            RecordingError::SamePath(path) => {
+                write!(f, "the recordings both have a page {path:?}: use each of them alone")
+            }
+            RecordingError::NoPage => f.write_str("there is no page in the recording"),
+        }
+    }
+}
+
+impl std::error::Error for RecordingError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            RecordingError::Io { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}
+
+/// One recorded web, ready to be shown: dates, pages, and texts where there are some.
+pub struct Recording {
+    /// The date of each cycle, as `YYYY-MM-DD`.
+    pub dates: Vec<String>,
+    /// The pages.
+    pub pages: Vec<RecordedPage>,
+    /// The contents, by page and version; `None` when a source recorded none.
+    pub texts: Option<Texts>,
+}
+
+impl Recording {
+    /// Reads one recording, or joins several over the dates they share.
+    ///
+    /// # Errors
+    /// [`RecordingError`] names file and line.
+    pub fn load(sources: &[Source]) -> Result<Recording, RecordingError> {
+        let tables = sources.iter().map(Table::read).collect::<Result<Vec<_>, _>>()?;
+        let aligned = Alignment::of(&tables)?;
+        let texts = if sources.iter().all(Source::has_content) {
+            Some(Texts::read(sources, &tables, &aligned)?)
+        } else {
+            None
+        };
+        Ok(Recording {
+            dates: aligned.dates,
+            pages: aligned.pages.into_iter().map(|aligned| aligned.page).collect(),
+            texts,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

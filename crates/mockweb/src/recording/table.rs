@@ -1,0 +1,151 @@
+//! The tables of one recording: its cycles and its pages with their changes, without the contents.
+
+use super::{RecordingError, Source};
+
+/// A page and its history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedPage {
+    /// Address in the world outside; can be empty.
+    pub url: String,
+    /// The page's own name in the recording; unique there.
+    pub path: String,
+    /// Site, service or section; can be empty.
+    pub group: String,
+    /// Title; can be empty.
+    pub title: String,
+    /// First cycle at which the page is there, with version 0.
+    pub first: u32,
+    /// Last cycle at which it is there.
+    pub last: u32,
+    /// From this cycle on, this version; in order of cycle.
+    pub changes: Vec<(u32, u32)>,
+}
+
+impl RecordedPage {
+    /// The version in force at the cycle; `None` when the page is not there.
+    pub fn version(&self, cycle: u32) -> Option<u32> {
+        if cycle < self.first || cycle > self.last {
+            return None;
+        }
+        Some(self.last_change(cycle).1)
+    }
+
+    /// The last change up to the cycle, and the version it brought. A page that has not changed yet did
+    /// so when it first appeared.
+    pub fn last_change(&self, cycle: u32) -> (u32, u32) {
+        let past = self.changes.partition_point(|&(at, _)| at <= cycle);
+        past.checked_sub(1).map_or((self.first, 0), |i| self.changes[i])
+    }
+
+    /// How many contents the page has had.
+    pub fn versions(&self) -> u32 {
+        self.changes.iter().map(|&(_, version)| version + 1).max().unwrap_or(1).max(1)
+    }
+}
+
+/// The tables of one recording.
+pub(super) struct Table {
+    pub(super) dates: Vec<String>,
+    pub(super) pages: Vec<RecordedPage>,
+}
+
+impl Table {
+    /// Reads both tables.
+    pub(super) fn read(source: &Source) -> Result<Table, RecordingError> {
+        let dates = read_dates(source)?;
+        let pages = read_pages(source, dates.len() as u32)?;
+        Ok(Table { dates, pages })
+    }
+}
+
+fn read_dates(source: &Source) -> Result<Vec<String>, RecordingError> {
+    let mut lines = source.cycles()?;
+    let mut dates: Vec<String> = Vec::new();
+    lines.next_line()?;
+    while let Some(line) = lines.next_line()? {
+        let date = match line.split_once('\t') {
+            Some((cycle, date)) if cycle.parse() == Ok(dates.len()) => date.to_string(),
+            _ => return Err(lines.error(format!("expected cycle {} and its date", dates.len()))),
+        };
+        if seconds_of_date(&date).is_none() {
+            return Err(lines.error(format!("{date:?} is no date of the form 2001-12-31")));
+        }
+        if dates.last().is_some_and(|last| *last >= date) {
+            return Err(lines.error("the dates are not in order"));
+        }
+        dates.push(date);
+    }
+    if dates.is_empty() { Err(lines.error("there is no cycle")) } else { Ok(dates) }
+}
+
+fn read_pages(source: &Source, cycles: u32) -> Result<Vec<RecordedPage>, RecordingError> {
+    let mut lines = source.pages()?;
+    let mut pages = Vec::new();
+    lines.next_line()?;
+    while let Some(line) = lines.next_line()? {
+        match read_page(line, pages.len(), cycles) {
+            Ok(page) => pages.push(page),
+            Err(why) => return Err(lines.error(why)),
+        }
+    }
+    Ok(pages)
+}
+
+fn read_page(line: &str, expected_id: usize, cycles: u32) -> Result<RecordedPage, String> {
+    let columns: Vec<&str> = line.split('\t').collect();
+    let &[id, url, path, group, title, first, last, changes] = &columns[..] else {
+        return Err(format!("{} columns instead of 8", columns.len()));
+    };
+    if id.parse() != Ok(expected_id) {
+        return Err(format!("page_id {id:?} instead of {expected_id}"));
+    }
+    let cycle = |text: &str| text.parse::<u32>().map_err(|_| format!("{text:?} is no cycle"));
+    let (first, last) = (cycle(first)?, cycle(last)?);
+    if first > last || last >= cycles {
+        return Err(format!("there from cycle {first} to {last}, with {cycles} cycles in all"));
+    }
+    let changes = changes
+        .split_ascii_whitespace()
+        .map(|pair| {
+            let (at, version) = pair.split_once(':').ok_or_else(|| format!("{pair:?} is no change"))?;
+            let version = version.parse::<u32>().map_err(|_| format!("{version:?} is no version"))?;
+            Ok((cycle(at)?, version))
+        })
+        .collect::<Result<Vec<(u32, u32)>, String>>()?;
+    let mut before = (first, 0);
+    let mut versions = 1;
+    for &(at, version) in &changes {
+        if at <= before.0 || at > last || version == before.1 || version > versions {
+            return Err(format!("change {at}:{version} does not follow {}:{}", before.0, before.1));
+        }
+        versions = versions.max(version + 1);
+        before = (at, version);
+    }
+    let text = |column: &str| column.to_string();
+    Ok(RecordedPage {
+        url: text(url),
+        path: text(path),
+        group: text(group),
+        title: text(title),
+        first,
+        last,
+        changes,
+    })
+}
+
+/// Seconds from 1970-01-01 to the start of a day written as `YYYY-MM-DD` (UTC); `None` when it is no such
+/// day. Days from civil date after Howard Hinnant.
+pub fn seconds_of_date(date: &str) -> Option<u64> {
+    let mut parts = date.splitn(3, '-');
+    let year: u64 = parts.next().filter(|p| p.len() == 4)?.parse().ok()?;
+    let month: u64 = parts.next().filter(|p| p.len() == 2)?.parse().ok()?;
+    let day: u64 = parts.next().filter(|p| p.len() == 2)?.parse().ok()?;
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = if month <= 2 { year - 1 } else { year };
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let year_of_era = year % 400;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    Some((year / 400 * 146_097 + day_of_era - 719_468) * 86_400)
+}

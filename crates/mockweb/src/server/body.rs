@@ -1,0 +1,91 @@
+//! The body of a response of the web: whole, in small pieces, or only its beginning.
+
+use super::connection::Line;
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::Sleep;
+
+/// How a body is sent.
+#[derive(Clone, Copy, Debug)]
+pub enum Manner {
+    /// At once.
+    Whole,
+    /// In pieces with a pause before each but the first.
+    Pieces(usize, Duration),
+    /// Up to a point, then the connection fails.
+    Until(usize),
+}
+
+/// A body that tells its line when it has been handed over to the end.
+pub struct PageBody {
+    rest: Bytes,
+    manner: Manner,
+    pause: Option<Pin<Box<Sleep>>>,
+    line: Arc<Line>,
+}
+
+impl PageBody {
+    /// A body. One without bytes is handed over as soon as its head is, which is now.
+    pub fn new(bytes: Bytes, manner: Manner, line: Arc<Line>) -> PageBody {
+        if bytes.is_empty() && !matches!(manner, Manner::Until(_)) {
+            line.handed_over();
+        }
+        PageBody { rest: bytes, manner, pause: None, line }
+    }
+
+    fn give(&mut self, bytes: usize) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let piece = self.rest.split_to(bytes.min(self.rest.len()));
+        if self.rest.is_empty() {
+            self.line.handed_over();
+        }
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+}
+
+impl Body for PageBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if let Some(pause) = &mut self.pause {
+            std::task::ready!(pause.as_mut().poll(cx));
+            self.pause = None;
+        }
+        match self.manner {
+            Manner::Whole if self.rest.is_empty() => Poll::Ready(None),
+            Manner::Whole => self.give(usize::MAX),
+            Manner::Pieces(..) if self.rest.is_empty() => Poll::Ready(None),
+            Manner::Pieces(piece, pause) => {
+                self.pause = Some(Box::pin(tokio::time::sleep(pause)));
+                self.give(piece)
+            }
+            Manner::Until(0) => {
+                Poll::Ready(Some(Err(io::Error::other("the fault asked for breaks off here"))))
+            }
+            Manner::Until(bytes) => {
+                // What was given before must leave the buffer before the connection fails.
+                self.pause = Some(Box::pin(tokio::time::sleep(Duration::from_millis(20))));
+                self.manner = Manner::Until(0);
+                let length = bytes.min(self.rest.len());
+                let piece = self.rest.split_to(length);
+                Poll::Ready(Some(Ok(Frame::data(piece))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && !matches!(self.manner, Manner::Until(_))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.manner {
+            Manner::Until(_) => SizeHint::default(),
+            _ => SizeHint::with_exact(self.rest.len() as u64),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! One connection, and the account of the exchange that runs on it.
+//!
+//! HTTP/1.1 without pipelining has one exchange at a time. Its entry stays open until it is known how it
+//! ended. *Complete* means that the operating system has taken every byte of the response for sending:
+//! the body (or the head, where there is no body) has been handed over to the HTTP layer to its end, and
+//! then the layer's buffer has been flushed into the socket. An exchange that is not complete when the
+//! next one begins, or when the connection goes, never was.
+
+use super::{Core, control, respond};
+use crate::ledger::Access;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, ready};
+use tokio::net::TcpStream;
+
+/// The longest request head, in bytes.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+
+/// Which of the two servers a connection belongs to.
+#[derive(Clone, Copy, Debug)]
+pub enum Side {
+    /// The web, on the listener with this number.
+    Web {
+        /// The listener.
+        address: usize,
+    },
+    /// The control interface.
+    Control,
+}
+
+/// Serves a connection until it ends, well or not.
+pub async fn serve(stream: TcpStream, side: Side, core: Arc<Core>) {
+    // Answers are written at once and whole; waiting for more to send would only delay them.
+    stream.set_nodelay(true).ok();
+    let mut http = http1::Builder::new();
+    http.max_buf_size(MAX_HEAD_BYTES);
+    // How a connection ended stands in the log; there is nobody else to tell.
+    match side {
+        Side::Control => {
+            let answer = service_fn(|request| control::answer(Arc::clone(&core), request));
+            http.serve_connection(TokioIo::new(stream), answer).await.ok();
+        }
+        Side::Web { address } => {
+            core.ledger.connected(address);
+            let line = Arc::new(Line { core, address, open: Mutex::new(Open::default()) });
+            let wire = Wire { io: TokioIo::new(stream), line: Arc::clone(&line) };
+            let answer = service_fn(|request| respond::respond(Arc::clone(&line), request));
+            http.serve_connection(wire, answer).await.ok();
+            line.core.ledger.disconnected(address);
+        }
+    }
+}
+
+/// A connection's account.
+pub struct Line {
+    pub(super) core: Arc<Core>,
+    pub(super) address: usize,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    exchange: Option<Access>,
+    bytes: u64,
+    is_handed_over: bool,
+    must_reset: bool,
+}
+
+impl Line {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().expect("no thread panics with a line open")
+    }
+
+    /// An exchange begins; one still open has failed.
+    pub(super) fn begin(&self, exchange: Access) {
+        self.end(false);
+        let mut open = self.open();
+        open.bytes = 0;
+        open.exchange = Some(exchange);
+    }
+
+    /// Changes what will be said of the running exchange.
+    pub(super) fn note(&self, change: impl FnOnce(&mut Access)) {
+        if let Some(exchange) = &mut self.open().exchange {
+            change(exchange);
+        }
+    }
+
+    /// Everything there is to send has been given to the HTTP layer.
+    pub(super) fn handed_over(&self) {
+        let mut open = self.open();
+        if open.exchange.is_some() && !open.is_handed_over {
+            open.is_handed_over = true;
+            self.core.ledger.handed_over();
+        }
+    }
+
+    /// The connection is to end with a reset instead of a farewell.
+    pub(super) fn reset(&self) {
+        self.open().must_reset = true;
+    }
+
+    fn written(&self, bytes: usize) {
+        self.open().bytes += bytes as u64;
+    }
+
+    fn flushed(&self) {
+        if self.open().is_handed_over {
+            self.end(true);
+        }
+    }
+
+    fn end(&self, complete: bool) {
+        let mut open = self.open();
+        let Some(mut exchange) = open.exchange.take() else { return };
+        let was_handed_over = std::mem::take(&mut open.is_handed_over);
+        exchange.complete = complete;
+        exchange.bytes = open.bytes;
+        if open.bytes == 0 {
+            exchange.status = 0;
+        }
+        drop(open);
+        self.core.ledger.settle(self.address, exchange, was_handed_over);
+    }
+}
+
+/// The socket, watched.
+struct Wire {
+    io: TokioIo<TcpStream>,
+    line: Arc<Line>,
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        if self.line.open().must_reset {
+            self.io.inner().set_zero_linger().ok();
+        }
+        self.line.end(false);
+    }
+}
+
+impl Read for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buf)
+    }
+}
+
+impl Write for Wire {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.io).poll_write(cx, buf))?;
+        self.line.written(written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.io).poll_flush(cx))?;
+        self.line.flushed();
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.line.open().must_reset {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.io).poll_write_vectored(cx, bufs))?;
+        self.line.written(written);
+        Poll::Ready(Ok(written))
+    }
+}

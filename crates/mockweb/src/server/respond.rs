@@ -1,0 +1,260 @@
+//! From a request to a response of the web.
+
+use super::body::{Manner, PageBody};
+use super::connection::Line;
+use crate::fault::Action;
+use crate::ledger::{Access, Arrival};
+use crate::sites::Spelling;
+use crate::validators::{State, Told};
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response};
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// What a response is made of, before it is sent in one manner or another.
+struct Answer {
+    status: u16,
+    fields: Vec<(HeaderName, String)>,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn text(status: u16, text: &str) -> Answer {
+        let fields = vec![(header::CONTENT_TYPE, "text/plain; charset=utf-8".to_string())];
+        Answer { status, fields, body: text.as_bytes().to_vec() }
+    }
+
+    fn of_type(kind: &str, body: Vec<u8>) -> Answer {
+        Answer { status: 200, fields: vec![(header::CONTENT_TYPE, kind.to_string())], body }
+    }
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// A request as it concerns the web: the host meant, how it was called, the target, the clock.
+struct Visit {
+    host: u32,
+    spelling: Spelling,
+    target: String,
+    cycle: u32,
+    serial: u64,
+}
+
+/// Answers one request. An error closes the connection without an answer.
+pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<Response<PageBody>> {
+    let core = Arc::clone(&line.core);
+    let at = core.ledger.now();
+    let authority = match request.uri().authority() {
+        Some(authority) => authority.as_str(),
+        None => field(request.headers(), header::HOST).unwrap_or(""),
+    };
+    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+    let meant = core.sites.resolve(authority);
+    let cycle = core.clock();
+    core.ledger.arrived(&Arrival {
+        at,
+        address: line.address,
+        host: meant.map(|(host, _)| host),
+        target,
+        is_forbidden: meant.is_some_and(|(host, _)| !core.web.robots(host).allows(target)),
+    });
+    line.begin(Access {
+        seq: 0,
+        ms: at.as_millis() as u64,
+        cycle,
+        host: meant.map_or(String::new(), |(host, spelling)| {
+            core.sites.authorities(spelling)[host as usize].clone()
+        }),
+        host_id: meant.map(|(host, _)| host),
+        method: request.method().as_str().to_string(),
+        path: target.to_string(),
+        page_id: None,
+        version: None,
+        status: 0,
+        complete: false,
+        bytes: 0,
+        conditional: request.headers().contains_key(header::IF_NONE_MATCH)
+            || request.headers().contains_key(header::IF_MODIFIED_SINCE),
+        holds: None,
+        fault: None,
+    });
+    let Some((host, spelling)) = meant else {
+        return Ok(send(&line, Answer::text(421, "no such host\n"), &request, Manner::Whole));
+    };
+    let visit =
+        Visit { host, spelling, target: target.to_string(), cycle, serial: core.ledger.next_serial() };
+    let struck = {
+        let faults = core.faults.read().expect("no thread panics with the faults open");
+        faults.iter().find_map(|rule| {
+            let action = rule.strike(host, &visit.target, visit.serial)?;
+            Some((rule.name(), action))
+        })
+    };
+    let Some((fault, action)) = struck else {
+        let answer = answer(&line, &visit, &request);
+        return Ok(send(&line, answer, &request, Manner::Whole));
+    };
+    line.note(|exchange| exchange.fault = Some(fault.to_string()));
+    let manner = match action {
+        Action::Answer { status, fields } => {
+            let mut answer = Answer::text(status, "a fault was asked for\n");
+            answer
+                .fields
+                .extend(fields.into_iter().map(|(name, value)| (HeaderName::from_static(name), value)));
+            return Ok(send(&line, answer, &request, Manner::Whole));
+        }
+        Action::Silence(time) => {
+            tokio::time::sleep(time).await;
+            return Err(io::Error::other("silence was asked for"));
+        }
+        Action::Reset { after: 0 } => {
+            line.reset();
+            return Err(io::Error::other("a reset was asked for"));
+        }
+        Action::Reset { after } => {
+            line.reset();
+            Manner::Until(after)
+        }
+        Action::Truncate { after: Some(after) } => Manner::Until(after),
+        Action::Truncate { after: None } => Manner::Until(usize::MAX),
+        Action::Trickle { piece, pause } => Manner::Pieces(piece, pause),
+    };
+    let answer = answer(&line, &visit, &request);
+    let manner = match manner {
+        // There is always a byte missing.
+        Manner::Until(usize::MAX) => Manner::Until(answer.body.len() / 2),
+        Manner::Until(after) => Manner::Until(after.min(answer.body.len().saturating_sub(1))),
+        other => other,
+    };
+    Ok(send(&line, answer, &request, manner))
+}
+
+/// What the web has at the target.
+fn answer(line: &Line, visit: &Visit, request: &Request<Incoming>) -> Answer {
+    let core = &line.core;
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        let mut answer = Answer::text(405, "only GET and HEAD\n");
+        answer.fields.push((header::ALLOW, "GET, HEAD".into()));
+        return answer;
+    }
+    let Visit { host, cycle, .. } = *visit;
+    let names = core.sites.authorities(visit.spelling);
+    match visit.target.as_str() {
+        "/" => {
+            let mut body = Vec::with_capacity(16 << 10);
+            core.web.write_index(host, cycle, names, &mut body);
+            Answer::of_type(HTML, body)
+        }
+        "/robots.txt" => {
+            let has_sitemap = core.web.sitemap(host, cycle, names).is_some();
+            let text = core.web.robots(host).text(&format!("http://{}", names[host as usize]), has_sitemap);
+            Answer::of_type("text/plain; charset=utf-8", text.into_bytes())
+        }
+        "/sitemap.xml" if core.web.sitemap(host, cycle, names).is_some() => {
+            let body = core.web.sitemap(host, cycle, names).unwrap_or_default();
+            Answer::of_type("application/xml", body)
+        }
+        target => match core.web.find(host, target) {
+            Some(page) => page_answer(line, visit, page, request.headers()),
+            // Forbidden paths lead to something, so that asking for them is not its own punishment.
+            None if !core.web.robots(host).allows(target) || target.starts_with("/private/") => {
+                let body = b"<!DOCTYPE html>\n<title>Internal</title>\n<p>Not for crawlers.</p>\n".to_vec();
+                Answer::of_type(HTML, body)
+            }
+            None => Answer::text(404, "there is no such page\n"),
+        },
+    }
+}
+
+fn page_answer(line: &Line, visit: &Visit, page: u32, headers: &HeaderMap) -> Answer {
+    let core = &line.core;
+    let Some(version) = core.web.version(page, visit.cycle) else {
+        return Answer::text(404, "the page is not there at this cycle\n");
+    };
+    let is_noisy = core.noise.is_on(visit.host);
+    let told = core.validators.tell(&State {
+        page,
+        version,
+        modified: core.web.date(core.web.changed_at(page, visit.cycle)),
+        appeared: core.web.date(core.web.lifetime(page).0),
+        is_noisy,
+        serial: visit.serial,
+    });
+    line.note(|exchange| {
+        exchange.page_id = Some(page);
+        exchange.version = Some(version);
+    });
+    let is_confirmed =
+        told.confirms(field(headers, header::IF_NONE_MATCH), field(headers, header::IF_MODIFIED_SINCE));
+    let mut fields = validator_fields(&told);
+    if is_confirmed {
+        let is_true = core.validators == crate::validators::Validators::Strong;
+        line.note(|exchange| exchange.holds = is_true.then_some(version));
+        return Answer { status: 304, fields, body: Vec::new() };
+    }
+    line.note(|exchange| exchange.holds = Some(version));
+    let mut body = Vec::with_capacity(16 << 10);
+    let notice = if is_noisy { core.noise.html(visit.host, visit.serial) } else { String::new() };
+    let names = core.sites.authorities(visit.spelling);
+    core.web.write_page(page, version, &notice, names, &mut body);
+    fields.push((header::CONTENT_TYPE, HTML.to_string()));
+    Answer { status: 200, fields, body }
+}
+
+fn validator_fields(told: &Told) -> Vec<(HeaderName, String)> {
+    let date = |moment: SystemTime| (header::LAST_MODIFIED, httpdate::fmt_http_date(moment));
+    let tag = told.etag.clone().map(|etag| (header::ETAG, etag));
+    tag.into_iter().chain(told.modified.map(date)).collect()
+}
+
+fn send(line: &Arc<Line>, answer: Answer, request: &Request<Incoming>, manner: Manner) -> Response<PageBody> {
+    let Answer { status, mut fields, mut body } = answer;
+    if line.core.gzip && status == 200 && accepts_gzip(request.headers()) {
+        body = gzip(&body);
+        fields.push((header::CONTENT_ENCODING, "gzip".into()));
+        fields.push((header::VARY, "accept-encoding".into()));
+    }
+    line.note(|exchange| exchange.status = status);
+    let length = body.len();
+    let is_head = request.method() == Method::HEAD;
+    if is_head {
+        body.clear();
+    }
+    let manner = if is_head { Manner::Whole } else { manner };
+    let mut response = Response::new(PageBody::new(Bytes::from(body), manner, Arc::clone(line)));
+    *response.status_mut() = hyper::StatusCode::from_u16(status).expect("statuses are from 200 to 599");
+    for (name, value) in fields {
+        match HeaderValue::from_str(&value) {
+            Ok(value) => response.headers_mut().append(name, value),
+            // Only a rule's own text can hold such bytes; it is shown as far as HTTP lets it.
+            Err(_) => response.headers_mut().append(name, HeaderValue::from_static("invalid")),
+        };
+    }
+    if is_head || matches!(manner, Manner::Until(_)) {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    response
+}
+
+fn field(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Is gzip among the codings accepted, and not with weight 0?
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    field(headers, header::ACCEPT_ENCODING).is_some_and(|codings| {
+        codings.split(',').any(|coding| {
+            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+            name.trim().eq_ignore_ascii_case("gzip") && !matches!(weight.trim(), "q=0" | "q=0.0")
+        })
+    })
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut packed =
+        flate2::write::GzEncoder::new(Vec::with_capacity(body.len() / 2), flate2::Compression::fast());
+    packed.write_all(body).and_then(|()| packed.finish()).expect("memory takes every byte")
+}

@@ -1,0 +1,120 @@
+//! What the hosts are called and where they listen.
+//!
+//! Host number h (from 0) listens on 127.1.0.0 + h + 1, all hosts on one port; any address of 127.0.0.0/8 can
+//! be listened on under Linux without set-up. With a domain it is also called `h1.DOMAIN` and so on.
+//! With fewer addresses than hosts, several hosts share an address and only names tell them apart.
+
+use std::net::Ipv4Addr;
+
+/// The most hosts: what fits into 127.1.0.0/16 behind its first address.
+pub const MAX_HOSTS: u32 = 65_534;
+
+/// How a client calls hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// `127.1.0.1:8000`
+    Address,
+    /// `h1.mock.test:8000`
+    Name,
+}
+
+/// All hosts.
+#[derive(Clone, Debug)]
+pub struct Sites {
+    port: u16,
+    hosts: u32,
+    addresses: Vec<Ipv4Addr>,
+    domain: Option<String>,
+    by_address: Vec<String>,
+    by_name: Vec<String>,
+}
+
+/// The address of the listener with this number, from 0.
+pub fn address(number: u32) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 1, 0, 1)) + number)
+}
+
+impl Sites {
+    /// Names the hosts. With fewer addresses than hosts there must be a domain.
+    pub fn new(hosts: u32, addresses: u32, port: u16, domain: Option<&str>) -> Sites {
+        let addresses: Vec<Ipv4Addr> = (0..addresses).map(address).collect();
+        let by_address =
+            (0..hosts as usize).map(|h| format!("{}:{port}", addresses[h % addresses.len()])).collect();
+        let domain = domain.map(|d| d.trim_matches('.').to_ascii_lowercase());
+        let by_name = domain
+            .iter()
+            .flat_map(|domain| (1..=hosts).map(move |h| format!("h{h}.{domain}:{port}")))
+            .collect();
+        Sites { port, hosts, addresses, domain, by_address, by_name }
+    }
+
+    /// The port of all hosts.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The addresses that are listened on.
+    pub fn addresses(&self) -> &[Ipv4Addr] {
+        &self.addresses
+    }
+
+    /// The spelling in which the web itself speaks of its hosts: names when it has a domain.
+    pub fn spelling(&self) -> Spelling {
+        if self.domain.is_some() { Spelling::Name } else { Spelling::Address }
+    }
+
+    /// What the hosts are called, `name:port` for each.
+    pub fn authorities(&self, spelling: Spelling) -> &[String] {
+        match spelling {
+            Spelling::Address => &self.by_address,
+            Spelling::Name => &self.by_name,
+        }
+    }
+
+    /// The host that a `Host` field means, and how it is called there; `None` when none is.
+    pub fn resolve(&self, authority: &str) -> Option<(u32, Spelling)> {
+        let (name, port) = match authority.rsplit_once(':') {
+            Some((name, port)) => (name, port.parse().ok()?),
+            None => (authority, 80),
+        };
+        if port != self.port {
+            return None;
+        }
+        if let Ok(address) = name.parse::<Ipv4Addr>() {
+            let host = self.addresses.iter().position(|a| *a == address)? as u32;
+            let is_shared = self.addresses.len() < self.hosts as usize;
+            return (!is_shared).then_some((host, Spelling::Address));
+        }
+        let name = name.to_ascii_lowercase();
+        let number = name.strip_suffix('.').unwrap_or(&name).strip_suffix(self.domain.as_deref()?)?;
+        let number: u32 = number.strip_suffix('.')?.strip_prefix('h')?.parse().ok()?;
+        (1..=self.hosts).contains(&number).then(|| (number - 1, Spelling::Name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_answer_to_address_and_name() {
+        let sites = Sites::new(300, 300, 81, Some("mock.test"));
+        assert_eq!(sites.authorities(Spelling::Address)[299], "127.1.1.44:81");
+        assert_eq!(sites.authorities(Spelling::Name)[299], "h300.mock.test:81");
+        assert_eq!(sites.resolve("127.1.1.44:81"), Some((299, Spelling::Address)));
+        assert_eq!(sites.resolve("H300.Mock.Test.:81"), Some((299, Spelling::Name)));
+        for stranger in
+            ["h0.mock.test:81", "h301.mock.test:81", "mock.test:81", "127.1.1.45:81", "127.1.1.44", ""]
+        {
+            assert_eq!(sites.resolve(stranger), None, "{stranger}");
+        }
+    }
+
+    #[test]
+    fn on_a_shared_address_only_names_tell_hosts_apart() {
+        let sites = Sites::new(1_000, 1, 81, Some("mock.test"));
+        assert_eq!(sites.resolve("h777.mock.test:81"), Some((776, Spelling::Name)));
+        assert_eq!(sites.resolve("127.1.0.1:81"), None);
+        assert_eq!(sites.addresses(), [address(0)]);
+    }
+}

@@ -1,0 +1,153 @@
+//! What a web is to the server: pages that can be found, named, dated and written at any cycle.
+//!
+//! Two webs exist, [`crate::procedural`] and [`crate::replay`]. Neither knows the clock, the sockets,
+//! the faults or who has fetched what; the same question always gets the same answer.
+
+use crate::robots::Robots;
+use std::time::SystemTime;
+
+/// Where a page is: the host (counted from 0) and the path with its query, percent-encoded as on the
+/// request line.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// The host, counted from 0.
+    pub host: u32,
+    /// Path and query, from the first slash on.
+    pub target: String,
+}
+
+/// What the hosts are called in links: one `name:port` for each host, in order.
+pub type Authorities = [String];
+
+/// A web whose pages change with a clock that counts cycles from 0.
+pub trait Web: Send + Sync {
+    /// `procedural` or `replay`.
+    fn kind(&self) -> &'static str;
+
+    /// How many hosts there are.
+    fn hosts(&self) -> u32;
+
+    /// How many pages there are; they are numbered from 0.
+    fn pages(&self) -> u32;
+
+    /// The last cycle that can be shown; `None` when the web goes on for ever.
+    fn last_cycle(&self) -> Option<u32>;
+
+    /// The page behind a target, whether it exists at the moment or not.
+    fn find(&self, host: u32, target: &str) -> Option<u32>;
+
+    /// Where the page is. It never moves.
+    fn address(&self, page: u32) -> Address;
+
+    /// First and last cycle at which the page exists; `None` when it stays for ever.
+    fn lifetime(&self, page: u32) -> (u32, Option<u32>);
+
+    /// The content in force at the cycle, as a number that names it; `None` when the page does not
+    /// exist then. Two contents of a page are the same exactly when their numbers are.
+    fn version(&self, page: u32, cycle: u32) -> Option<u32>;
+
+    /// The changes after `from` and up to `to`, in order: from this cycle on, this version.
+    fn changes(&self, page: u32, from: u32, to: u32) -> Vec<(u32, u32)>;
+
+    /// The cycle at which the content in force at `cycle` came into force.
+    fn changed_at(&self, page: u32, cycle: u32) -> u32;
+
+    /// The moment a cycle stands for, told in `Last-Modified`.
+    fn date(&self, cycle: u32) -> SystemTime;
+
+    /// The page's HTML at this version. `notice` is put into the text as it is.
+    fn write_page(&self, page: u32, version: u32, notice: &str, names: &Authorities, out: &mut Vec<u8>);
+
+    /// The HTML of a host's index page `/` at the cycle.
+    fn write_index(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>);
+
+    /// The host's sitemap at the cycle; `None` where the web has none.
+    fn sitemap(&self, host: u32, cycle: u32, names: &Authorities) -> Option<Vec<u8>>;
+
+    /// What the host asks of crawlers.
+    fn robots(&self, host: u32) -> &Robots;
+
+    /// Does the page exist from the first to the last cycle?
+    fn is_fixed(&self, page: u32) -> bool {
+        let (first, last) = self.lifetime(page);
+        first == 0 && last == self.last_cycle()
+    }
+}
+
+/// Appends text with the characters escaped that mean something in HTML and XML, in text and in quoted
+/// attributes alike.
+pub fn push_escaped(text: &str, out: &mut Vec<u8>) {
+    for &byte in text.as_bytes() {
+        match byte {
+            b'&' => out.extend_from_slice(b"&amp;"),
+            b'<' => out.extend_from_slice(b"&lt;"),
+            b'>' => out.extend_from_slice(b"&gt;"),
+            b'"' => out.extend_from_slice(b"&quot;"),
+            _ => out.push(byte),
+        }
+    }
+}
+
+/// Appends a number in decimal.
+pub fn push_number(number: u64, out: &mut Vec<u8>) {
+    let mut digits = [0_u8; 20];
+    let mut at = digits.len();
+    let mut rest = number;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// The other hosts a host's index page links to: all of them where they are few, otherwise a few
+/// neighbours on a ring and two far ones, so that every host can still be reached from every other.
+pub fn neighbours(host: u32, hosts: u32) -> Vec<u32> {
+    const FEW: u32 = 128;
+    if hosts <= FEW {
+        return (0..hosts).filter(|&h| h != host).collect();
+    }
+    let mut near: Vec<u32> = (1..=8).map(|step| (host + step) % hosts).collect();
+    for far in [u64::from(host) * 2, u64::from(host) * 2 + 1] {
+        let far = (far % u64::from(hosts)) as u32;
+        if far != host && !near.contains(&far) {
+            near.push(far);
+        }
+    }
+    near
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_text_are_written_as_html_wants_them() {
+        let mut out = Vec::new();
+        push_number(0, &mut out);
+        push_escaped("<a href=\"?x=1&y=2\">", &mut out);
+        push_number(u64::MAX, &mut out);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            format!("0&lt;a href=&quot;?x=1&amp;y=2&quot;&gt;{}", u64::MAX)
+        );
+    }
+
+    #[test]
+    fn every_host_is_reached_over_index_pages_however_many_there_are() {
+        for hosts in [1, 2, 64, 128, 129, 1_000] {
+            let mut seen = vec![false; hosts as usize];
+            let mut queue = vec![0];
+            while let Some(host) = queue.pop() {
+                if !std::mem::replace(&mut seen[host as usize], true) {
+                    queue.extend(neighbours(host, hosts));
+                }
+            }
+            assert!(seen.iter().all(|&s| s), "{hosts} hosts");
+        }
+    }
+}

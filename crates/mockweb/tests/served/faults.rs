@@ -1,0 +1,132 @@
+//! What goes wrong on request, and how the log tells it.
+
+use crate::client::{ask, connect, get, procedural, split};
+use recrawl_mockweb::Server;
+use recrawl_mockweb::ledger::Access;
+use std::io::{ErrorKind, Read, Write};
+use std::time::{Duration, Instant};
+
+fn with(server: &Server, rule: &str) {
+    server.set_faults(vec![rule.parse().unwrap()]);
+}
+
+/// The line of the last exchange; waits for it, since some faults outlast the client.
+fn last(server: &Server, lines: usize) -> Access {
+    for _ in 0..2_000 {
+        let log = server.log(0).unwrap();
+        if log.len() >= lines {
+            return log[lines - 1].clone();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("line {lines} never came");
+}
+
+#[test]
+fn each_fault_does_what_it_says_and_stands_in_the_log() {
+    let server = procedural(20, 2, |_| {});
+    let url = server.url(0);
+    let whole = get(&url);
+
+    with(&server, "/=status:503");
+    assert_eq!(get(&url).status, 503);
+    with(&server, "/=busy:7");
+    let busy = get(&url);
+    assert_eq!((busy.status, busy.field("retry-after")), (429, Some("7")));
+    with(&server, "/=redirect:http://10.0.0.1/");
+    assert_eq!(get(&url).field("location"), Some("http://10.0.0.1/"));
+    with(&server, "/=loop");
+    assert_eq!(get(&url).status, 302);
+    for (line, status) in [(2, 503), (3, 429), (4, 302), (5, 302)] {
+        let access = last(&server, line);
+        assert_eq!((access.status, access.complete, access.page_id), (status, true, None));
+        assert!(access.fault.is_some());
+    }
+
+    with(&server, "/=reset");
+    let reply = get(&url);
+    assert_eq!((reply.status, reply.error), (0, Some(ErrorKind::ConnectionReset)));
+    let access = last(&server, 6);
+    assert_eq!((access.status, access.complete, access.bytes), (0, false, 0));
+
+    with(&server, "/=truncated:1000");
+    let reply = get(&url);
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.field("content-length").unwrap().parse(), Ok(whole.body.len()));
+    assert_eq!(reply.body, whole.body[..1_000]);
+    let access = last(&server, 7);
+    assert_eq!((access.status, access.complete), (200, false));
+    assert!((1_000..1_500).contains(&access.bytes), "{}", access.bytes);
+
+    with(&server, "/=timeout:0");
+    assert_eq!(get(&url).status, 0);
+    assert!(!last(&server, 8).complete);
+
+    with(&server, "/=slow:100000");
+    let before = Instant::now();
+    let reply = get(&url);
+    assert_eq!(reply.body, whole.body);
+    // 10 kB in pieces of 10 kB: at least one pause, or none where the page fits into one piece.
+    assert!(before.elapsed() < Duration::from_secs(10));
+    assert!(last(&server, 9).complete);
+
+    server.set_faults(Vec::new());
+    assert_eq!(get(&url).body, whole.body);
+    let counts = server.counts();
+    assert_eq!(counts.len(), 1);
+    assert_eq!(counts[0].count, 3, "the first, the slow one and the last were whole");
+}
+
+#[test]
+fn a_reset_in_the_middle_of_a_body() {
+    let server = procedural(20, 2, |_| {});
+    with(&server, "/=reset:2000");
+    let reply = get(&server.url(0));
+    assert_eq!((reply.status, reply.error), (200, Some(ErrorKind::ConnectionReset)));
+    assert!(!last(&server, 1).complete);
+    assert_eq!(server.held().all.held, 0);
+}
+
+#[test]
+fn silence_ends_when_the_client_loses_patience() {
+    let server = procedural(20, 2, |_| {});
+    with(&server, "/=timeout");
+    let url = server.url(0);
+    let (authority, target) = split(&url);
+    let mut stream = connect(authority);
+    write!(stream, "GET {target} HTTP/1.1\r\nhost: {authority}\r\n\r\n").unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    assert!(stream.read(&mut [0; 10]).is_err());
+    drop(stream);
+    let access = last(&server, 1);
+    assert_eq!((access.status, access.complete), (0, false));
+}
+
+#[test]
+fn a_client_that_goes_away_makes_an_exchange_incomplete() {
+    // Slow enough that the page cannot be in the socket's buffer when the client goes.
+    let server = procedural(20, 2, |_| {});
+    with(&server, "/=slow:10000");
+    let url = server.url(0);
+    let (authority, target) = split(&url);
+    let mut stream = connect(authority);
+    write!(stream, "GET {target} HTTP/1.1\r\nhost: {authority}\r\n\r\n").unwrap();
+    stream.read_exact(&mut [0; 500]).unwrap();
+    drop(stream);
+    let access = last(&server, 1);
+    assert_eq!((access.status, access.complete, access.page_id), (200, false, Some(0)));
+    assert!(access.bytes >= 500);
+    assert!(server.counts().is_empty());
+    assert_eq!(server.held().all.held, 0);
+}
+
+#[test]
+fn a_redirect_can_take_its_prefix_off() {
+    let server = procedural(20, 2, |_| {});
+    with(&server, "/old=redirect");
+    let url = server.url(5);
+    let (authority, target) = split(&url);
+    let reply = ask("GET", &format!("http://{authority}/old{target}"), &[], "");
+    assert_eq!((reply.status, reply.field("location")), (302, Some(target)));
+    assert_eq!(get(&url).status, 200);
+}

@@ -1,0 +1,16 @@
+//! The server over real sockets, asked by a client that shares nothing with it.
+
+/// A client of a few lines, and the links of a page as a browser reads them.
+mod client;
+/// Conditional requests, noise, gzip, and what a response looks like.
+mod conditional;
+/// The control interface says what the handle says.
+mod control;
+/// What goes wrong on request, and how the log tells it.
+mod faults;
+/// Held pages, counts, log, manners.
+mod ledger;
+/// Every page is reached by links, every link arrives.
+mod reach;
+/// What the bundled recording says, page by page and cycle by cycle.
+mod truth;
