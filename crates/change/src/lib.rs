@@ -10,7 +10,7 @@
 
 pub mod detector;
 mod fingerprint;
-mod noise;
+pub mod noise;
 mod rules;
 mod simhash;
 mod sip;

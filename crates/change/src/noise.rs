@@ -1,23 +1,24 @@
 //! A site's noise floor: how far its pages differ although nothing on them changed.
 //!
-//! Some sites print a clock, a counter or a rotating advertisement into every page, and no two visits
-//! see the same text. A page record cannot tell that from a change; the site's other visits can: noise
-//! is there at *every* visit of *every* page, a change is not. The law:
+//! Some sites print a clock, a counter or a rotating advertisement into every page, and hardly two
+//! visits see the same text. A page record cannot tell that from a change; the site's other visits can:
+//! noise is there at every visit of every page, however short a time after the last one. The law:
+//! - A comparison counts for 1/t, t the cycles since the page's last visit: the longer ago, the likelier
+//!   it saw a real change. A difference on a page that the *score* chose counts for a quarter of that: it
+//!   was chosen because it changes.
 //! - A site has a floor while at least [`MIN_SEEN`] comparisons are remembered and at most one in
-//!   [`RARE`] of them found the text unchanged. One page that stands still is enough to end a floor.
+//!   [`RARE`] of them found the text unchanged.
 //! - The floor is m + 2·√m bits, rounded down, with m the median distance of the comparisons that found
 //!   a difference. Noise flips bits of a SimHash nearly independently, so the number of flipped bits
-//!   spreads about its mean by no more than its root; and up to half of the visits may meet real changes
-//!   without moving a median far.
+//!   spreads about its mean by no more than its root; and real changes in up to half of the visits do
+//!   not move a median far.
 //! - A site whose m is above [`MAX_NOISE`] has no floor: its pages do not differ *a little*.
 //!
 //! Memory is of about [`MEMORY`] comparisons, of which one cycle may bring [`PER_CYCLE`]: a burst of real
-//! changes all over a site, in one cycle or a few, makes no floor, and where noise stops the floor is
-//! gone with the first cycle that shows it. It is quick to forget and slow to learn, except from nothing:
-//! a new site's floor comes with its second cycle of comparisons.
-//!
-//! A page that the *score* chose was chosen because it changes, so that it differs says little; such a
-//! difference counts for a quarter.
+//! changes all over a site, in one cycle or a few, makes no floor on a site that was clean before. It is
+//! slow to learn, except from nothing: a new site's floor comes with its second cycle of comparisons,
+//! which is when its warm-up ends. Where noise stops, the floor is gone after two cycles in which as many
+//! comparisons find nothing.
 
 use recrawl_types::Share;
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 /// Comparisons without which there is no judgement.
 pub const MIN_SEEN: u32 = 12;
 /// At most one comparison in so many may find no difference.
-pub const RARE: u32 = 16;
+pub const RARE: u32 = 4;
 /// The highest median distance that is a little.
 pub const MAX_NOISE: u32 = 6;
 /// Comparisons that are remembered, older ones fading.
@@ -33,8 +34,9 @@ pub const MEMORY: u32 = 32;
 /// Comparisons that one cycle can add; a cycle that made more is scaled down to these.
 pub const PER_CYCLE: u32 = 8;
 
-/// Units that one comparison counts for, so that fading and scaling work in whole numbers.
-const FULL: u32 = 256;
+/// Units that a comparison after one cycle counts for, so that weights, fading and scaling are whole
+/// numbers.
+const FULL: u32 = 1 << 12;
 /// Units of a difference on a page that the score chose.
 const CHOSEN: u32 = FULL / 4;
 /// Distances are told apart up to here; the last cell holds all that are further.
@@ -48,11 +50,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one comparison of texts: why the page was visited, whether the digests were equal, and how
-    /// far apart the SimHashes were (not read where the digests are equal). An answer that the server
-    /// itself calls unmodified is an equal one. First fetches, redirects and opaque bodies are none.
-    pub fn observe(&mut self, share: Share, digest_equal: bool, distance: u32) {
-        let units = if digest_equal || share != Share::Score { FULL } else { CHOSEN };
+    /// Counts one comparison of texts: why the page was visited, how many cycles after its last visit,
+    /// whether the digests were equal, and how far apart the SimHashes were (not read where the digests
+    /// are equal). An answer that the server itself calls unmodified is an equal one. First fetches,
+    /// redirects and opaque bodies are none.
+    pub fn observe(&mut self, share: Share, cycles: u32, digest_equal: bool, distance: u32) {
+        let weight = if digest_equal || share != Share::Score { FULL } else { CHOSEN };
+        let units = (weight / cycles.max(1)).max(1);
         let cell = if digest_equal {
             &mut self.equal
         } else {
@@ -100,7 +104,7 @@ impl NoiseFloor {
     /// The distance up to which texts of this site differ without a change; none where there is no noise.
     pub fn floor(&self) -> Option<u32> {
         let total = self.total();
-        if total < MIN_SEEN * FULL || self.equal * RARE > total {
+        if total < MIN_SEEN * FULL || self.equal > total / RARE {
             return None;
         }
         let median = self.median()?;
@@ -111,14 +115,18 @@ impl NoiseFloor {
     /// The median distance of the differing comparisons.
     fn median(&self) -> Option<u32> {
         let differing = self.total() - self.equal;
-        let mut below = 0;
+        let mut below = 0u32;
         self.differing.iter().zip(0..).find_map(|(cell, distance)| {
-            below += cell;
-            (*cell > 0 && 2 * below >= differing).then_some(distance)
+            below = below.saturating_add(*cell);
+            (*cell > 0 && below >= differing.div_ceil(2)).then_some(distance)
         })
     }
 
     fn total(&self) -> u32 {
-        self.equal + self.differing.iter().sum::<u32>()
+        // Saturating, since what is read from a damaged disk can be anything.
+        self.differing.iter().fold(self.equal, |sum, cell| sum.saturating_add(*cell))
     }
 }
+
+#[cfg(test)]
+mod tests;

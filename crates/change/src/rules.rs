@@ -58,3 +58,72 @@ pub fn distance(before: &Content, after: &Content) -> Option<u32> {
     let texts = before.kind == ContentKind::Text && after.kind == ContentKind::Text;
     texts.then(|| simhash::hamming_distance(before.fingerprint.simhash, after.fingerprint.simhash))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tally;
+    use recrawl_types::Share;
+
+    fn content(kind: ContentKind, simhash: u64, digest: u128) -> Content {
+        Content { kind, fingerprint: Fingerprint { simhash, digest }, ..Content::default() }
+    }
+
+    fn noisy() -> NoiseFloor {
+        let mut floor = NoiseFloor::default();
+        for _ in 0..3 {
+            let mut tally = Tally::default();
+            (0..20).for_each(|_| tally.observe(Share::Warmup, 1, false, 4));
+            floor.fold(&tally);
+        }
+        assert_eq!(floor.floor(), Some(8));
+        floor
+    }
+
+    #[test]
+    fn kinds_differ_and_only_texts_have_a_floor() {
+        let rules = ChangeRules::default();
+        let floor = noisy();
+        for (before, after, on_clean, on_noisy) in [
+            (content(ContentKind::Text, 0, 1), content(ContentKind::Text, 0, 1), false, false),
+            (content(ContentKind::Text, 0, 1), content(ContentKind::Text, 0b1, 2), true, false),
+            (content(ContentKind::Text, 0, 1), content(ContentKind::Text, 0x1ff, 2), true, true),
+            (content(ContentKind::Text, 0, 1), content(ContentKind::Opaque, 0, 1), true, true),
+            (content(ContentKind::Opaque, 0, 1), content(ContentKind::Opaque, 0, 2), true, true),
+            (content(ContentKind::Opaque, 0, 1), content(ContentKind::Opaque, 0, 1), false, false),
+            (content(ContentKind::Redirect, 0, 1), content(ContentKind::Redirect, 0, 2), true, true),
+            (content(ContentKind::Redirect, 0, 1), content(ContentKind::Redirect, 0, 1), false, false),
+        ] {
+            assert_eq!(
+                rules.changed(&before, &after, &NoiseFloor::default()),
+                on_clean,
+                "{before:?} {after:?}"
+            );
+            assert_eq!(rules.changed(&before, &after, &floor), on_noisy, "{before:?} {after:?}");
+        }
+        let lax = ChangeRules { detector: "simhash".parse().unwrap(), max_distance: 64, ..rules };
+        let (a, b) = (content(ContentKind::Opaque, 0, 1), content(ContentKind::Opaque, 0, 2));
+        assert!(lax.changed(&a, &b, &floor));
+    }
+
+    #[test]
+    fn only_texts_have_a_distance() {
+        let text = content(ContentKind::Text, 0b1011, 1);
+        assert_eq!(distance(&text, &content(ContentKind::Text, 0b1, 2)), Some(2));
+        assert_eq!(distance(&text, &content(ContentKind::Redirect, 0, 2)), None);
+    }
+
+    #[test]
+    fn the_configuration_is_checked_and_comes_back() {
+        let read = |text: &str| serde_json::from_str::<ChangeRules>(text).map_err(|e| e.to_string());
+        assert_eq!(read("{}"), Ok(ChangeRules::default()));
+        let rules = read(r#"{"detector":"simhash","max_distance":3,"features":"words"}"#).unwrap();
+        assert_eq!(
+            (rules.detector.name(), rules.max_distance, rules.features),
+            ("simhash", 3, Features::Words)
+        );
+        assert_eq!(read(&serde_json::to_string(&rules).unwrap()), Ok(rules));
+        assert!(read(r#"{"detector":"md5"}"#).unwrap_err().contains("there are adaptive, digest, simhash"));
+        assert!(read(r#"{"max_distnace":3}"#).unwrap_err().contains("max_distnace"));
+    }
+}
