@@ -203,7 +203,7 @@ impl Loop {
         }
         let now = self.run.now();
         let host = self.frontier.host(ended.host);
-        host.ended(ended.track, now);
+        host.ended(ended.track, ended.asked, now);
         if let Some(wait) = ended.retry_after {
             if wait <= self.run.config.max_retry_after {
                 host.pace.hold(Instant::now() + wait);
@@ -215,9 +215,9 @@ impl Loop {
         match ended.kind {
             EndedKind::Settled => Ok(()),
             EndedKind::Page { host_failed, follow } => {
-                if let (Some(failed), Some(track)) = (host_failed, ended.track) {
+                if let Some(track) = ended.track.filter(|_| ended.asked) {
                     let host = self.frontier.host(ended.host);
-                    host.track(track).count(failed, self.run.config.host_failures, now);
+                    host.track(track).count(host_failed, self.run.config.host_failures, now);
                 }
                 follow.map_or(Ok(()), |waiting| self.follow(waiting))
             }

@@ -321,8 +321,6 @@ impl Host {
                     Ok(()) => {
                         let track = &mut self.tracks[at];
                         track.in_flight += 1;
-                        track.state.requests += 1;
-                        track.state.last_request = now;
                         let errand = track.errands.pop_front();
                         let ask = errand.map_or_else(|| Ask::Page(Box::new(track.pop())), Ask::Robots);
                         let ask = Some((track.id, ask));
@@ -397,13 +395,16 @@ impl Host {
     }
 
     /// An answer to a request of this track has ended, or the pages before it were delivered.
-    pub fn ended(&mut self, track: Option<u32>, now: u64) {
+    pub fn ended(&mut self, track: Option<u32>, asked: bool, now: u64) {
         self.in_flight -= 1;
         if let Some(id) = track {
             self.pace.ended();
             let track = self.track(id);
             track.in_flight -= 1;
-            track.state.last_request = now;
+            if asked {
+                track.state.requests += 1;
+                track.state.last_request = now;
+            }
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Ended {
     /// The track that made a request.
     pub track: Option<u32>,
     pub kind: EndedKind,
+    /// Was anything sent? A refused address is asked nothing.
+    pub asked: bool,
     /// How long the answer asks us to stay away.
     pub retry_after: Option<Duration>,
     /// Nobody takes the pages any more.
@@ -43,8 +45,8 @@ pub enum EndedKind {
     Settled,
     /// A page was asked for.
     Page {
-        /// Does the result speak against the host? None where nothing was sent.
-        host_failed: Option<bool>,
+        /// Does the result speak against the host?
+        host_failed: bool,
         /// A redirect's target that is news.
         follow: Option<Waiting>,
     },
@@ -59,6 +61,7 @@ impl Visit {
             host: self.host,
             track: self.ask.as_ref().map(|(track, _)| *track),
             kind: EndedKind::Settled,
+            asked: false,
             retry_after: None,
             output_closed: false,
         };
@@ -74,7 +77,8 @@ impl Visit {
                 let url = errand.url.clone();
                 let validators = Validators::default();
                 let answer = ask(&Request { url, validators, max_body: MAX_ROBOTS, last: false }, &run).await;
-                run.report().robots_requests += 1;
+                ended.asked = answer.as_ref().err() != Some(&NetworkError::Refused);
+                run.report().robots_requests += u64::from(ended.asked);
                 ended.retry_after = retry_after(&answer, run.now());
                 ended.kind = EndedKind::Robots { errand, answer };
             }
@@ -100,8 +104,7 @@ async fn ask(request: &Request, run: &Run) -> Result<Reply, NetworkError> {
     let answer = timeout(run.config.timeout, run.network.get(request)).await;
     let answer = answer.unwrap_or(Err(NetworkError::Timeout));
     let mut report = run.report();
-    // A refused address was asked nothing.
-    report.requests += u64::from(!matches!(answer, Err(NetworkError::Refused)));
+    report.requests += u64::from(answer.as_ref().err() != Some(&NetworkError::Refused));
     report.bytes += answer.as_ref().map_or(0, |reply| reply.body.len() as u64);
     drop(report);
     answer
@@ -116,9 +119,9 @@ async fn visit_page(waiting: Waiting, last: bool, run: &Run, ended: &mut Ended) 
     let answer = ask(&request, run).await;
     let (at, elapsed) = (run.now(), start.elapsed());
     ended.retry_after = retry_after(&answer, at);
-    let asked = !matches!(answer, Err(NetworkError::Refused));
+    ended.asked = answer.as_ref().err() != Some(&NetworkError::Refused);
     let mut result = result_of(answer, &entry, conditional, &run.rules);
-    let host_failed = asked.then(|| is_host_failure(&result));
+    let host_failed = is_host_failure(&result);
     let mut follow = None;
     if let FetchResult::Redirect { target, .. } = &result
         && is_news(&entry, target)

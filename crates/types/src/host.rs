@@ -53,7 +53,7 @@ pub struct HostState {
     pub requests: u64,
     /// Pages that robots.txt kept us from.
     pub robots_denied: u64,
-    /// When the last request was sent, in milliseconds since 1970.
+    /// When the answer to the last request ended, in milliseconds since 1970. The delay is counted from it.
     pub last_request: u64,
 }
 

@@ -5,6 +5,7 @@ mod politeness;
 mod redirects;
 mod robots;
 mod running;
+mod sockets;
 
 use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::{FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Request};
