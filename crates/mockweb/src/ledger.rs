@@ -17,6 +17,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+/// How often, and with what pause in between, to ask whether the accounts are settled.
+pub(crate) const PATIENCE: (u32, Duration) = (200, Duration::from_millis(1));
+
 /// The accounts of one server. Every part has a lock of its own, held for moments.
 pub struct Ledger {
     started: Instant,
@@ -104,15 +107,11 @@ impl Ledger {
         }
     }
 
-    /// Waits, a fifth of a second at most, until every response that a client may already have read to
-    /// its end is entered: the server learns of it a moment after the client.
-    pub fn wait_until_settled(&self) {
-        for _ in 0..200 {
-            if self.unsettled.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+    /// Is every response that a client may already have read to its end entered? The server learns of the
+    /// end a moment after the client, so whoever asks for accounts waits for this, for [`PATIENCE`] at
+    /// most: a client that reads slowly must not hold them up.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unsettled.load(Ordering::Acquire) == 0
     }
 
     /// The lines from number `from` on.

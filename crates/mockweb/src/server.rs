@@ -10,7 +10,7 @@ mod listen;
 mod respond;
 
 use crate::fault::Rule;
-use crate::ledger::{Access, Count, Counted, Held, Ledger, LogError, Violations};
+use crate::ledger::{Access, Count, Counted, Held, Ledger, LogError, PATIENCE, Violations};
 use crate::noise::Noise;
 use crate::procedural::{Procedural, ProceduralConfig, ProceduralError};
 use crate::recording::RecordingError;
@@ -269,8 +269,11 @@ impl Core {
         }
     }
 
+    pub(crate) fn held(&self) -> Held {
+        self.ledger.held(&*self.web, self.clock())
+    }
+
     pub(crate) fn counts(&self) -> Vec<Count> {
-        self.ledger.wait_until_settled();
         let named = |(what, count)| match what {
             Counted::Page(page) => Count { url: self.url(page), page_id: Some(page), count },
             Counted::Index(host) => Count { url: self.index_url(host), page_id: None, count },
@@ -279,7 +282,6 @@ impl Core {
     }
 
     pub(crate) fn violations(&self, delay: Duration) -> Violations {
-        self.ledger.wait_until_settled();
         self.ledger.violations(delay, self.names(), self.sites.addresses())
     }
 }
@@ -426,8 +428,7 @@ impl Server {
 
     /// What the visitors hold of each page, against the truth at the clock.
     pub fn held(&self) -> Held {
-        self.core.ledger.wait_until_settled();
-        self.core.ledger.held(&*self.core.web, self.core.clock())
+        self.settled().held()
     }
 
     /// The lines of the log from number `from` on, as far as they are kept.
@@ -435,18 +436,28 @@ impl Server {
     /// # Errors
     /// [`LogError`] when the log file cannot be written or read.
     pub fn log(&self, from: u64) -> Result<Vec<Access>, LogError> {
-        self.core.ledger.wait_until_settled();
-        self.core.ledger.log(from)?.collect()
+        self.settled().ledger.log(from)?.collect()
     }
 
     /// Who broke which rule; gaps are measured against `delay`.
     pub fn violations(&self, delay: Duration) -> Violations {
-        self.core.violations(delay)
+        self.settled().violations(delay)
     }
 
     /// How often each page and index page was given out whole.
     pub fn counts(&self) -> Vec<Count> {
-        self.core.counts()
+        self.settled().counts()
+    }
+
+    /// The core, once its accounts are settled or patience has ended.
+    fn settled(&self) -> &Core {
+        for _ in 0..PATIENCE.0 {
+            if self.core.ledger.is_settled() {
+                break;
+            }
+            std::thread::sleep(PATIENCE.1);
+        }
+        &self.core
     }
 
     /// Replaces the faults.
@@ -459,8 +470,7 @@ impl Server {
     /// # Errors
     /// [`LogError`] when the log file cannot be emptied.
     pub fn reset_log(&self) -> Result<(), LogError> {
-        self.core.ledger.wait_until_settled();
-        self.core.ledger.reset()
+        self.settled().ledger.reset()
     }
 }
 

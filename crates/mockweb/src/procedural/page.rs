@@ -131,7 +131,7 @@ impl<'a> Sheet<'a> {
         let mut path = &self.scratch[..];
         let form = stream.below(8);
         if host != self.host || form == 0 {
-            self.out.extend_from_slice(if form % 2 == 0 { b"http://" } else { b"//" });
+            self.out.extend_from_slice(if form.is_multiple_of(2) { b"http://" } else { b"//" });
             self.out.extend_from_slice(authority.as_bytes());
         } else if form < 4 {
             for _ in 0..self.depth {

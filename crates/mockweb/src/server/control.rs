@@ -2,6 +2,7 @@
 
 use super::Core;
 use crate::fault::{KINDS, Rule};
+use crate::ledger::PATIENCE;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming};
 use hyper::header::{self, HeaderValue};
@@ -62,6 +63,13 @@ pub async fn answer(
 ) -> Result<Response<ControlBody>, Infallible> {
     let (head, body) = request.into_parts();
     let query = Query(head.uri.query().unwrap_or(""));
+    // Asleep, not blocked: what is waited for may have to run on this very thread.
+    for _ in 0..PATIENCE.0 {
+        if core.ledger.is_settled() {
+            break;
+        }
+        tokio::time::sleep(PATIENCE.1).await;
+    }
     let outcome = match read(body).await {
         Ok(body) => route(&core, &head.method, head.uri.path(), &query, &body),
         Err(refusal) => Err(refusal),
@@ -110,16 +118,11 @@ fn route(
             Ok(lines((0..core.web.pages()).map(move |page| shared.truth(page, from, to))))
         }
         (m, "/held") if m == get => {
-            core.ledger.wait_until_settled();
-            let held = core.ledger.held(&*core.web, core.clock());
+            let held = core.held();
             Ok(document(&json!({ "cycle": held.cycle, "all": held.all, "fixed": held.fixed })))
         }
-        (m, "/held/pages") if m == get => {
-            core.ledger.wait_until_settled();
-            Ok(lines(core.ledger.held(&*core.web, core.clock()).pages.into_iter()))
-        }
+        (m, "/held/pages") if m == get => Ok(lines(core.held().pages.into_iter())),
         (m, "/log") if m == get => {
-            core.ledger.wait_until_settled();
             let log = core.ledger.log(query.number("from", 0)?).map_err(Refusal::broken)?;
             // A line that cannot be read ends the list; whoever counts the lines finds out.
             Ok(lines(log.map_while(Result::ok)))
@@ -143,7 +146,6 @@ fn route(
             Ok(document(&json!({ "rules": texts })))
         }
         (m, "/reset-log") if m == post => {
-            core.ledger.wait_until_settled();
             core.ledger.reset().map_err(Refusal::broken)?;
             Ok(document(&json!({})))
         }

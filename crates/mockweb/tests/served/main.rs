@@ -10,6 +10,8 @@ mod control;
 mod faults;
 /// Held pages, counts, log, manners.
 mod ledger;
+/// The program: its first line, its end, its complaints.
+mod program;
 /// Every page is reached by links, every link arrives.
 mod reach;
 /// What the bundled recording says, page by page and cycle by cycle.
