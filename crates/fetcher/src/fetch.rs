@@ -301,7 +301,7 @@ impl Loop {
             Standing::Refused
         } else {
             let state = judge(&answer, track.state.robots.as_ref(), now, MAX_ROBOTS);
-            debug!(%origin, ?answer, "robots.txt");
+            debug!(%origin, status = ?answer.as_ref().map(|r| r.status), "robots.txt");
             let standing = Standing::says(&state.body, self.run.config.product_token());
             track.state.robots = Some(state);
             track.store(&self.run)?;
@@ -312,7 +312,7 @@ impl Loop {
         {
             warn!(%origin, ?delay, "robots.txt asks for a longer delay than max_crawl_delay");
         }
-        track.judged(standing);
+        track.judged(standing, now, &self.run);
         host.keep_crawl_delay(&self.run);
         self.wake(id);
         Ok(())

@@ -77,6 +77,32 @@ async fn robots_is_kept_by_scheme_host_and_port_and_asked_for_once_a_day() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn rfc_9309_section_2_4_holds_within_a_long_run_too() {
+    // NUTCH and Scrapy: a file was believed for as long as the process ran.
+    let hour = Duration::from_secs(3600);
+    let pages: Vec<String> = (0..100).map(|i| format!("http://a.test/{i:03}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let start = Instant::now();
+    let mut setup = Setup::new(&pages, move |r| match r.url.path_and_query() {
+        "/robots.txt" if start.elapsed() < hour * 30 => reply(404, "").into(),
+        "/robots.txt" => reply(200, "User-agent: *\nDisallow: /").into(),
+        _ => friendly(r),
+    })
+    .delay(hour);
+    let report = setup.run().await.report;
+    // Asked at hours 0, 24 (still absent) and 48.
+    assert_eq!(report.robots_requests, 3);
+    assert_eq!((report.outcomes.page, report.outcomes.robots_denied), (46, 54));
+
+    // A wait longer than the cache lasts must not end in asking for robots.txt alone.
+    setup.config.robots_cache = Duration::from_secs(60);
+    setup.now += 1_000 * 3_600_000;
+    setup.network = ScriptedNetwork::new(friendly);
+    let report = setup.run().await.report;
+    assert_eq!((report.outcomes.page, report.robots_requests), (100, 100));
+}
+
+#[tokio::test(start_paused = true)]
 async fn rfc_9309_section_2_3_1_2_redirects_are_judged_under_the_origin_asked_for() {
     // NUTCH-2581: the redirected file overwrote that of the host that it lay on.
     let pages = ["http://a.test/a", "http://b.test/a", "http://b.test/b"];

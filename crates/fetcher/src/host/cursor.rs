@@ -1,0 +1,91 @@
+//! The part of the schedule that belongs to one origin, read in chunks: what keeps memory at O(open
+//! hosts) whatever the schedule's length.
+
+use crate::fetch::Run;
+use crate::limits::CHUNK;
+use crate::outcome::{FetchError, FetchResult, FetchedPage};
+use recrawl_types::{CanonicalUrl, HostRun, Outcome, ScheduleEntry};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A page waiting to be asked for.
+#[derive(Debug)]
+pub struct Waiting {
+    pub index: Option<u64>,
+    pub entry: ScheduleEntry,
+    pub hops: u8,
+}
+
+impl Waiting {
+    /// The page, settled without a request.
+    pub fn settled(self, outcome: Outcome, now: u64) -> FetchedPage {
+        FetchedPage {
+            index: self.index,
+            entry: self.entry,
+            hops: self.hops,
+            result: FetchResult::Nothing(outcome),
+            at: now,
+            elapsed: Duration::ZERO,
+        }
+    }
+}
+
+/// The part of the schedule that belongs to one origin, read in chunks.
+#[derive(Debug)]
+pub struct Cursor {
+    run: HostRun,
+    /// The next entry to read.
+    next: u64,
+    /// Entries read and not taken.
+    chunk: VecDeque<(u64, ScheduleEntry)>,
+}
+
+impl Cursor {
+    /// At the run's first entry.
+    pub fn new(run: &HostRun) -> Cursor {
+        Cursor { next: run.start, run: run.clone(), chunk: VecDeque::new() }
+    }
+
+    /// Reads on until an entry that is not done is at hand; false at the end.
+    pub fn fill(&mut self, run: &Run) -> Result<bool, FetchError> {
+        let end = self.run.start + self.run.count;
+        while self.chunk.is_empty() && self.next < end {
+            let max = CHUNK.min((end - self.next) as usize);
+            let error = |source| FetchError::Schedule { index: self.next, source };
+            let entries = run.schedule.read(&self.run, self.next, max).map_err(error)?;
+            let sound = !entries.is_empty()
+                && entries.len() <= max
+                && entries.iter().all(|e| e.url.same_origin(&self.run.first));
+            if !sound {
+                // An entry of another host would escape this host's politeness.
+                return Err(error(std::io::Error::other("its entries are not those of its host")));
+            }
+            let first = self.next;
+            self.next += entries.len() as u64;
+            self.chunk.extend((first..).zip(entries).filter(|(index, _)| !(run.done)(*index)));
+        }
+        Ok(!self.chunk.is_empty())
+    }
+
+    /// The page at the front, if [`Cursor::fill`] saw one.
+    pub fn front(&self) -> Option<&CanonicalUrl> {
+        self.chunk.front().map(|(_, entry)| &entry.url)
+    }
+
+    /// Is everything read and taken?
+    pub fn is_at_end(&self) -> bool {
+        self.chunk.is_empty() && self.next == self.run.start + self.run.count
+    }
+
+    /// The next page that is not done.
+    pub fn next(&mut self, run: &Run) -> Result<Option<Waiting>, FetchError> {
+        self.fill(run)?;
+        Ok(self.pop())
+    }
+
+    /// The page at the front, taken; none before [`Cursor::fill`].
+    pub fn pop(&mut self) -> Option<Waiting> {
+        let (index, entry) = self.chunk.pop_front()?;
+        Some(Waiting { index: Some(index), hops: entry.record.known.hops, entry })
+    }
+}

@@ -1,0 +1,241 @@
+//! One origin of a host: what waits there, what its robots.txt says, and what is learned of it.
+
+use super::{Cursor, Waiting};
+use crate::fetch::Run;
+use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
+use crate::outcome::FetchError;
+use crate::robots::standing::Standing;
+use recrawl_types::{CanonicalUrl, HostState, Origin, Outcome, Skip};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A request for robots.txt, or for what it redirects to; for an origin that may be another host's.
+#[derive(Debug)]
+pub struct Errand {
+    /// The robots.txt of the origin that will be judged by the answer.
+    pub owner: CanonicalUrl,
+    pub url: CanonicalUrl,
+    pub hops: u8,
+}
+
+/// A request to make.
+#[derive(Debug)]
+pub enum Ask {
+    Page(Box<Waiting>),
+    Robots(Errand),
+}
+
+/// What is known of an origin's robots.txt.
+#[derive(Debug)]
+enum Robots {
+    Unknown,
+    Asked,
+    Known {
+        standing: Standing,
+        /// To be asked for again from then on, in milliseconds since 1970.
+        until: u64,
+        /// Was a page asked for under it? Each judgement serves one page at least: were a wait longer
+        /// than the cache lasts, nothing but robots.txt would ever be asked for.
+        used: bool,
+    },
+}
+
+/// What a track can do first.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing, for now or for good.
+    Nothing,
+    /// The page at the front needs no request: it ends like this.
+    Settle(Outcome),
+    /// Make a request.
+    Request,
+}
+
+/// One origin of a host.
+#[derive(Debug)]
+pub struct Track {
+    pub id: u32,
+    pub origin: Origin,
+    pub state: HostState,
+    robots: Robots,
+    pub errands: VecDeque<Errand>,
+    pub followed: VecDeque<Waiting>,
+    pub cursor: Option<Cursor>,
+    in_flight: u32,
+}
+
+impl Track {
+    /// Opens an origin, with what earlier cycles learned of it.
+    pub fn open(id: u32, origin: &Origin, run: &Run) -> Result<Track, FetchError> {
+        let error = |source| FetchError::Host { origin: origin.clone(), source };
+        let state = run.hosts.load(origin).map_err(error)?.unwrap_or_default();
+        let mut track = Track {
+            id,
+            origin: origin.clone(),
+            state,
+            robots: Robots::Unknown,
+            errands: VecDeque::new(),
+            followed: VecDeque::new(),
+            cursor: None,
+            in_flight: 0,
+        };
+        let stored = track.state.robots.as_ref();
+        if let Some((standing, fetched)) =
+            stored.and_then(|r| Some((Standing::of(r, run.now(), &run.config)?, r.fetched)))
+        {
+            track.judged(standing, fetched, run);
+        }
+        Ok(track)
+    }
+
+    /// Stores what was learned.
+    pub fn store(&self, run: &Run) -> Result<(), FetchError> {
+        let error = |source| FetchError::Host { origin: self.origin.clone(), source };
+        run.hosts.store(&self.origin, &self.state).map_err(error)
+    }
+
+    /// Takes the judgement of a robots.txt that was fetched at this time.
+    pub fn judged(&mut self, standing: Standing, fetched: u64, run: &Run) {
+        let until = fetched.saturating_add(run.config.robots_cache.as_millis() as u64);
+        self.robots = Robots::Known { standing, until, used: false };
+    }
+
+    /// The Crawl-delay that robots.txt asks for.
+    pub fn crawl_delay(&self) -> Option<Duration> {
+        match &self.robots {
+            Robots::Known { standing: Standing::Rules(rules), .. } => rules.crawl_delay,
+            _ => None,
+        }
+    }
+
+    /// What can be done first. Asks for robots.txt where that must come before a page.
+    pub fn step(&mut self, run: &Run, now: u64) -> Result<Step, FetchError> {
+        if !self.errands.is_empty() {
+            return Ok(Step::Request);
+        }
+        if !self.fill(run)? || matches!(self.robots, Robots::Asked) {
+            return Ok(Step::Nothing);
+        }
+        if matches!(self.robots, Robots::Known { until, used: true, .. } if until <= now) {
+            self.robots = Robots::Unknown;
+        }
+        let url = self.front().expect("fill() saw a page");
+        if let Some(outcome) = self.verdict(url, run, now) {
+            return Ok(Step::Settle(outcome));
+        }
+        if matches!(self.robots, Robots::Unknown) {
+            let url = robots_url(url);
+            self.errands.push_back(Errand { owner: url.clone(), url, hops: 0 });
+            self.robots = Robots::Asked;
+        }
+        Ok(Step::Request)
+    }
+
+    /// The outcome of a page that needs no request; none where it does (or where robots.txt must be
+    /// asked for first).
+    fn verdict(&self, url: &CanonicalUrl, run: &Run, now: u64) -> Option<Outcome> {
+        if !(run.scope)(url) {
+            return Some(Outcome::Skipped(Skip::OutOfScope));
+        }
+        if self.state.back_off_until > now {
+            return Some(Outcome::Skipped(Skip::HostBackOff));
+        }
+        let Robots::Known { standing, .. } = &self.robots else { return None };
+        match standing {
+            Standing::Unreachable => Some(Outcome::RobotsUnreachable),
+            Standing::Refused => Some(Outcome::RefusedAddress),
+            Standing::Rules(rules) if !rules.allows(url.path_and_query()) => Some(Outcome::RobotsDenied),
+            Standing::Rules(rules) if rules.crawl_delay.is_some_and(|d| d > run.config.max_crawl_delay) => {
+                Some(Outcome::Skipped(Skip::CrawlDelay))
+            }
+            Standing::Rules(_) => None,
+        }
+    }
+
+    /// Takes the page at the front, whose outcome is settled.
+    pub fn settle(&mut self, outcome: Outcome, now: u64) -> crate::FetchedPage {
+        self.state.robots_denied += u64::from(outcome == Outcome::RobotsDenied);
+        self.pop().settled(outcome, now)
+    }
+
+    /// Takes the request that [`Track::step`] spoke of.
+    pub fn ask(&mut self) -> Ask {
+        self.in_flight += 1;
+        if let Some(errand) = self.errands.pop_front() {
+            return Ask::Robots(errand);
+        }
+        if let Robots::Known { used, .. } = &mut self.robots {
+            *used = true;
+        }
+        Ask::Page(Box::new(self.pop()))
+    }
+
+    /// A request has been answered, or found to be to a refused address.
+    pub fn ended(&mut self, asked: bool, now: u64) {
+        self.in_flight -= 1;
+        if asked {
+            self.state.requests += 1;
+            self.state.last_request = now;
+        }
+    }
+
+    /// Makes sure that [`Track::front`] sees the next page; false when there is none.
+    fn fill(&mut self, run: &Run) -> Result<bool, FetchError> {
+        if !self.followed.is_empty() {
+            return Ok(true);
+        }
+        let Some(cursor) = &mut self.cursor else { return Ok(false) };
+        let more = cursor.fill(run)?;
+        if !more {
+            self.cursor = None;
+        }
+        Ok(more)
+    }
+
+    /// The page at the front, followed targets first.
+    fn front(&self) -> Option<&CanonicalUrl> {
+        self.followed.front().map(|w| &w.entry.url).or_else(|| self.cursor.as_ref()?.front())
+    }
+
+    fn pop(&mut self) -> Waiting {
+        let page = self.followed.pop_front().or_else(|| self.cursor.as_mut()?.pop());
+        page.expect("fill() saw a page")
+    }
+
+    /// Does nothing wait here, and is nothing under way?
+    pub fn is_idle(&self) -> bool {
+        let waits = matches!(self.robots, Robots::Asked) || self.cursor.is_some();
+        !waits && self.errands.is_empty() && self.followed.is_empty() && self.in_flight == 0
+    }
+
+    /// Is nothing left to ask for, as far as is known here?
+    pub fn is_exhausted(&self) -> bool {
+        self.errands.is_empty()
+            && self.followed.is_empty()
+            && self.cursor.as_ref().is_none_or(Cursor::is_at_end)
+    }
+
+    /// Counts a page's end for or against the host.
+    pub fn count(&mut self, failed: bool, host_failures: u32, now: u64) {
+        if !failed {
+            self.state.failures = 0;
+            return;
+        }
+        self.state.failures = self.state.failures.saturating_add(1);
+        if let Some(beyond) = self.state.failures.checked_sub(host_failures) {
+            let wait = MIN_HOST_BACK_OFF.saturating_mul(1 << beyond.min(16)).min(MAX_HOST_BACK_OFF);
+            self.back_off(wait, now);
+        }
+    }
+
+    /// Leaves the host alone for this long.
+    pub fn back_off(&mut self, wait: Duration, now: u64) {
+        self.state.back_off_until = self.state.back_off_until.max(now + wait.as_millis() as u64);
+    }
+}
+
+/// Where the robots.txt of a page's origin lies.
+fn robots_url(page: &CanonicalUrl) -> CanonicalUrl {
+    let key = [page.origin_key(), b"/robots.txt"].concat();
+    CanonicalUrl::from_key(&key).expect("a page's origin and a short path make a URL")
+}
