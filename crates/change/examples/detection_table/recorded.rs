@@ -2,7 +2,7 @@
 
 use crate::{DISTANCES, Prints, Spread, percent};
 use flate2::read::GzDecoder;
-use pulldown_cmark::{Event, Options, Parser, html};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 use recrawl_extractor::{Extracted, Limits, extract};
 use recrawl_types::UrlRules;
 use std::fs::File;
@@ -17,8 +17,8 @@ pub struct Set {
     pub pages: Vec<Page>,
     /// The last cycle of any page.
     pub last: u32,
-    /// Words of Markdown text and words that the extractor found after rendering, of first versions.
-    words: [u64; 2],
+    /// Letters of Markdown text, and letters that the extractor found after rendering, of first versions.
+    letters: [u64; 2],
     /// Pages of which the extractor found less than nine tenths.
     cut: u64,
 }
@@ -69,7 +69,7 @@ pub fn load(folder: &Path) -> io::Result<Set> {
     }
     let name = folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let last = pages.iter().map(|p| p.last).max().unwrap_or(0);
-    let mut set = Set { name, pages, last, words: [0; 2], cut: 0 };
+    let mut set = Set { name, pages, last, letters: [0; 2], cut: 0 };
     let content = zstd::Decoder::new(File::open(folder.join("content.jsonl.zst"))?)?;
     for line in BufReader::new(content).lines() {
         let record: serde_json::Value = serde_json::from_str(&line?)?;
@@ -79,9 +79,9 @@ pub fn load(folder: &Path) -> io::Result<Set> {
         };
         let text = rendered(markdown);
         if page.versions.is_empty() {
-            let (whole, found) = (words_of_markdown(markdown), text.split_whitespace().count() as u64);
-            set.words[0] += whole;
-            set.words[1] += found;
+            let (whole, found) = (letters_of_markdown(markdown), letters(&text));
+            set.letters[0] += whole;
+            set.letters[1] += found;
             set.cut += u64::from(found * 10 < whole * 9);
         }
         page.versions.push(Prints::of(&text));
@@ -101,18 +101,23 @@ fn rendered(markdown: &str) -> String {
     }
 }
 
-/// Words that a Markdown document says, its own HTML aside.
-fn words_of_markdown(markdown: &str) -> u64 {
-    let mut text = String::new();
+/// Letters that a Markdown document says, its own HTML and the names of its images aside.
+fn letters_of_markdown(markdown: &str) -> u64 {
+    let (mut count, mut images) = (0, 0);
     for event in Parser::new_ext(markdown, Options::all()) {
         match event {
-            Event::Text(piece) | Event::Code(piece) => text.push_str(&piece),
-            Event::Start(pulldown_cmark::Tag::Image { .. }) => {}
-            Event::Start(_) | Event::End(_) | Event::SoftBreak | Event::HardBreak => text.push(' '),
+            Event::Start(Tag::Image { .. }) => images += 1,
+            Event::End(TagEnd::Image) => images -= 1,
+            Event::Text(piece) | Event::Code(piece) if images == 0 => count += letters(&piece),
             _ => {}
         }
     }
-    text.split_whitespace().count() as u64
+    count
+}
+
+/// Characters that are no white space.
+fn letters(text: &str) -> u64 {
+    text.chars().filter(|c| !c.is_whitespace()).count() as u64
 }
 
 /// Table: missed changes at each distance.
@@ -131,15 +136,15 @@ pub fn print_tables(sets: &[Set]) {
         }
         println!();
     }
-    println!("\n| set | changes | invisible | visible | words of Markdown | found | pages under 9/10 |");
+    println!("\n| set | changes | invisible | visible | letters of Markdown | found | pages under 9/10 |");
     println!("|---|--:|--:|--:|--:|--:|--:|");
     for (set, (changes, invisible, _)) in sets.iter().zip(&spreads) {
-        let found = percent(set.words[1], set.words[0]);
+        let found = percent(set.letters[1], set.letters[0]);
         let visible = changes - invisible;
         println!(
             "| {} | {changes} | {invisible} | {visible} | {} | {found:.2} % | {} of {} |",
             set.name,
-            set.words[0],
+            set.letters[0],
             set.cut,
             set.pages.len()
         );
