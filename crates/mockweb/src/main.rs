@@ -47,16 +47,18 @@ fn serve(config: Config, with_parent: bool) -> Result<(), String> {
 /// Waits for SIGTERM or SIGINT, or for the end of standard input when that stands for the parent.
 async fn stop_asked(with_parent: bool) -> std::io::Result<()> {
     let (gone, parent) = tokio::sync::oneshot::channel();
-    if with_parent {
-        // Not a task: the runtime would wait for a blocked read at its end.
+    // Without a parent to watch the channel stays open and silent.
+    let _kept = if with_parent {
+        // A thread, not a task: the runtime would wait for a blocked read at its end.
         std::thread::spawn(move || {
             let mut buffer = [0; 256];
             while std::io::stdin().read(&mut buffer).is_ok_and(|n| n > 0) {}
             gone.send(()).ok();
         });
+        None
     } else {
-        std::mem::forget(gone);
-    }
+        Some(gone)
+    };
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {

@@ -98,3 +98,16 @@ fn a_server_that_cannot_be_says_why() {
     let taken = refused(&|c| c.port = running.port()).to_string();
     assert!(taken.contains("cannot listen on 127.1.0.1:"), "{taken}");
 }
+
+#[tokio::test]
+async fn a_server_can_be_started_and_ended_inside_a_runtime() {
+    let server = procedural(20, 2, |_| {});
+    let web = ProceduralConfig { pages: 10, hosts: 2, ..ProceduralConfig::default() };
+    let mut config = recrawl_mockweb::Config::new(WebConfig::Procedural(web));
+    config.port = server.port();
+    assert!(matches!(Server::start(config), Err(StartError::Listen { .. })));
+    let url = server.url(0);
+    assert_eq!(tokio::task::spawn_blocking(move || get(&url).status).await.unwrap(), 200);
+    assert_eq!(server.counts().len(), 1);
+    drop(server);
+}
