@@ -58,9 +58,9 @@ pub struct Page {
     /// Where the page leads, in order of first appearance, each address once. A page's links to
     /// itself (all its `#fragment` links among them) are not here.
     pub links: Vec<FoundLink>,
-    /// The visible text: white space collapsed, blocks on lines of their own. What is left out stands
-    /// in docs of the module `text`: scripts, styles, hidden parts, and the page's frame (navigation,
-    /// header, footer).
+    /// The visible text: white space collapsed, blocks on lines of their own. Scripts, styles, hidden
+    /// parts and the page's frame (navigation, the page's own header, footer and asides) are left out;
+    /// the list of what exactly opens `src/text.rs`. A page that is nearly all frame keeps it.
     pub text: String,
     /// The document's title, white space collapsed.
     pub title: Option<String>,
