@@ -210,7 +210,7 @@ fn matches(pattern: &str, path: &str) -> bool {
         if anchored && pieces.peek().is_none() {
             return rest.ends_with(piece);
         }
-        match rest.find(piece) {
+        match memchr::memmem::find(rest.as_bytes(), piece.as_bytes()) {
             Some(at) => rest = &rest[at + piece.len()..],
             None => return false,
         }
