@@ -1,1 +1,45 @@
-//! repository
+//! Generations of page records on disk, the cycle's own files, and the tables of small state.
+//!
+//! For the crawl cycle, which reads generation g, logs what it does, and commits generation g+1. The main
+//! types are [`Repository`] and [`Generation`]. A generation is written once, in the one order of URLs:
+//! sorted, front-coded keys apart from fixed-width state columns, and these apart from what only visited
+//! pages have, so that scoring reads state alone. Every block carries a checksum; one atomic rename of the
+//! manifest is the commit. Every byte is described in docs/formats.md.
+//!
+//! An embedded database was considered for the pages and refused: a cycle touches a twentieth of all
+//! pages, which is nearly every block, and a sequential rewrite of small columns moves fewer bytes than
+//! point updates do. Where point updates are the rule (hosts), there is one: [`SledTables`].
+//!
+//! This crate knows nothing of scoring and of HTTP.
+
+mod block;
+mod bytes;
+pub mod codec;
+mod column;
+mod error;
+mod format;
+mod frames;
+mod generation;
+mod index;
+mod manifest;
+mod origins;
+mod repository;
+mod schedule_file;
+pub mod spill;
+pub mod storage;
+mod tables;
+mod visit_log;
+mod writer;
+
+pub use block::BLOCK_PAGES;
+pub use bytes::Malformed;
+pub use error::{CommitError, Damage, OpenError, ReadError, WriteError};
+pub use format::{FORMAT_VERSION, MAX_FRAME_BYTES};
+pub use generation::{Gather, Generation, Records, States};
+pub use manifest::Summary;
+pub use origins::OriginRun;
+pub use repository::{Reports, Repository};
+pub use schedule_file::{ScheduleFile, ScheduleWriter};
+pub use tables::SledTables;
+pub use visit_log::{Done, LogError, Recovered, VisitLog, VisitReader};
+pub use writer::GenerationWriter;

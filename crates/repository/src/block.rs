@@ -1,0 +1,177 @@
+//! A block: up to [`BLOCK_PAGES`] consecutive pages, as one frame in each file of a generation.
+
+use crate::bytes::{Malformed, Take};
+use crate::codec::{content_kind, put_key, put_validators, status, take_key, take_validators};
+use crate::column::{put_column, put_flags, take_column, take_flags, take_into};
+use recrawl_types::{
+    ArchivePosition, Content, ContentKind, Cycle, Fingerprint, History, Known, StateColumns, Status,
+};
+
+/// Pages in a block. Its keys are some 20 kB packed: large enough that an index entry for each block of
+/// a hundred million pages fits in memory, small enough that one look-up is cheap.
+pub const BLOCK_PAGES: usize = 1024;
+
+/// Appends a key to a block's keys; `last` is the key before it in the block, empty for the first.
+pub(crate) fn put_block_key(out: &mut Vec<u8>, last: &[u8], key: &[u8]) {
+    put_key(out, last, key);
+}
+
+/// Walks the keys of a block.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyWalk<'a>(Take<'a>);
+
+impl<'a> KeyWalk<'a> {
+    pub fn new(payload: &'a [u8]) -> KeyWalk<'a> {
+        KeyWalk(Take(payload))
+    }
+
+    /// Replaces `key`, the key before, with the next one.
+    pub fn step(&mut self, key: &mut Vec<u8>) -> Result<(), Malformed> {
+        take_key(&mut self.0, key)
+    }
+
+    /// Bytes not walked yet.
+    pub fn left(&self) -> usize {
+        self.0.0.len()
+    }
+}
+
+/// The known part of a block: flags of visited pages, then the columns of [`Known`].
+pub(crate) fn put_block_known(out: &mut Vec<u8>, visited: &[bool], known: &[Known]) {
+    put_flags(out, visited);
+    put_column(out, known.iter().map(|k| k.status as u8));
+    put_column(out, known.iter().map(|k| k.depth));
+    put_column(out, known.iter().map(|k| k.hops));
+    put_column(out, known.iter().map(|k| k.in_links));
+    put_column(out, known.iter().map(|k| k.discovered));
+    put_column(out, known.iter().map(|k| k.last_attempt));
+    put_column(out, known.iter().map(|k| k.failures));
+    put_column(out, known.iter().map(|k| k.not_found));
+    put_column(out, known.iter().map(|k| k.not_found_cycle));
+    put_column(out, known.iter().map(|k| k.not_found_at));
+}
+
+/// Appends the known part to `columns`.
+pub(crate) fn take_block_known(
+    payload: &[u8],
+    rows: usize,
+    columns: &mut StateColumns,
+) -> Result<(), Malformed> {
+    let mut take = Take(payload);
+    let start = columns.known.len();
+    take_flags(&mut take, rows, &mut columns.visited)?;
+    columns.known.resize(start + rows, Known::default());
+    let known = &mut columns.known[start..];
+    let mut statuses_are_sound = true;
+    take_column(&mut take, rows, |row, v: u8| match status(v) {
+        Ok(status) => known[row].status = status,
+        Err(_) => statuses_are_sound = false,
+    })?;
+    take_column(&mut take, rows, |row, v| known[row].depth = v)?;
+    take_column(&mut take, rows, |row, v| known[row].hops = v)?;
+    take_column(&mut take, rows, |row, v| known[row].in_links = v)?;
+    take_column(&mut take, rows, |row, v| known[row].discovered = v)?;
+    take_column(&mut take, rows, |row, v| known[row].last_attempt = v)?;
+    take_column(&mut take, rows, |row, v| known[row].failures = v)?;
+    take_column(&mut take, rows, |row, v| known[row].not_found = v)?;
+    take_column(&mut take, rows, |row, v| known[row].not_found_cycle = v)?;
+    take_column(&mut take, rows, |row, v| known[row].not_found_at = v)?;
+    take.end()?;
+    if statuses_are_sound { Ok(()) } else { Err(Malformed("a page's status is unknown")) }
+}
+
+/// The histories of a block's visited pages, as columns.
+pub(crate) fn put_block_history(out: &mut Vec<u8>, histories: &[History]) {
+    put_column(out, histories.iter().map(|h| h.visits));
+    put_column(out, histories.iter().map(|h| h.changes));
+    put_column(out, histories.iter().map(|h| h.first));
+    put_column(out, histories.iter().map(|h| h.last));
+    put_column(out, histories.iter().map(|h| h.last_change));
+    put_column(out, histories.iter().map(|h| h.ramp_visits));
+    put_column(out, histories.iter().map(|h| h.ramp_cycles));
+    put_column(out, histories.iter().map(|h| h.geometric_visits));
+    put_column(out, histories.iter().map(|h| h.geometric_cycles));
+}
+
+/// Appends a block's history columns to those of `columns`, zeros for pages never visited. The known
+/// part must have been taken, its block beginning at row `start`; `places` is a buffer.
+pub(crate) fn take_block_history(
+    payload: &[u8],
+    start: usize,
+    places: &mut Vec<usize>,
+    columns: &mut StateColumns,
+) -> Result<(), Malformed> {
+    places.clear();
+    places.extend((start..columns.visited.len()).filter(|&row| columns.visited[row]));
+    let (rows, end) = (places.len(), columns.visited.len());
+    let mut take = Take(payload);
+    macro_rules! column {
+        ($name:ident, $zero:expr, $of:expr) => {
+            columns.$name.resize(end, $zero);
+            let column = &mut columns.$name;
+            take_column(&mut take, rows, |row, v| column[places[row]] = $of(v))?;
+        };
+    }
+    let number = |v: u32| v;
+    let cycle = |v: Cycle| v.0;
+    column!(visits, 0, number);
+    column!(changes, 0, number);
+    column!(first, 0, cycle);
+    column!(last, 0, cycle);
+    column!(last_change, 0, cycle);
+    column!(ramp_visits, 0, |v: u64| v);
+    column!(ramp_cycles, 0, |v: u64| v);
+    column!(geometric_visits, 0.0, |v: f64| v);
+    column!(geometric_cycles, 0.0, |v: f64| v);
+    take.end()
+}
+
+/// The contents of a block's visited pages: fixed-width columns, then validators.
+pub(crate) fn put_block_content(out: &mut Vec<u8>, contents: &[Content]) {
+    let position = |c: &Content| c.archive.unwrap_or(ArchivePosition { file: 0, offset: 0 });
+    put_column(out, contents.iter().map(|c| c.kind as u8));
+    put_column(out, contents.iter().map(|c| c.fingerprint.simhash));
+    put_column(out, contents.iter().map(|c| c.fingerprint.digest as u64));
+    put_column(out, contents.iter().map(|c| (c.fingerprint.digest >> 64) as u64));
+    put_column(out, contents.iter().map(|c| c.payload));
+    // WARC files are numbered from 1: 0 says that there is none.
+    put_column(out, contents.iter().map(|c| position(c).file));
+    put_column(out, contents.iter().map(|c| position(c).offset));
+    for content in contents {
+        put_validators(out, &content.validators);
+    }
+}
+
+/// Takes the contents of `rows` visited pages.
+pub(crate) fn take_block_content(payload: &[u8], rows: usize) -> Result<Vec<Content>, Malformed> {
+    let mut take = Take(payload);
+    let mut kinds: Vec<u8> = Vec::new();
+    let mut words: [Vec<u64>; 4] = Default::default();
+    let (mut files, mut offsets): (Vec<u32>, Vec<u64>) = Default::default();
+    take_into(&mut take, rows, &mut kinds)?;
+    for column in &mut words {
+        take_into(&mut take, rows, column)?;
+    }
+    take_into(&mut take, rows, &mut files)?;
+    take_into(&mut take, rows, &mut offsets)?;
+    let [simhash, low, high, payloads] = words;
+    let mut contents = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let kind: ContentKind = content_kind(kinds[row])?;
+        let digest = u128::from(high[row]) << 64 | u128::from(low[row]);
+        contents.push(Content {
+            kind,
+            fingerprint: Fingerprint { simhash: simhash[row], digest },
+            payload: payloads[row],
+            validators: take_validators(&mut take)?,
+            archive: (files[row] > 0).then(|| ArchivePosition { file: files[row], offset: offsets[row] }),
+        });
+    }
+    take.end()?;
+    Ok(contents)
+}
+
+/// Is the page gone?
+pub(crate) fn is_gone(known: &Known) -> bool {
+    known.status == Status::Gone
+}

@@ -1,0 +1,421 @@
+//! Records, visits, links and schedule entries as bytes: what the cycle's own files hold.
+//!
+//! Keys are written as what they share with a key nearby, then the rest: a page's links share most of
+//! their bytes with the page.
+
+use crate::bytes::{Malformed, Put, Take};
+use recrawl_types::{
+    ArchivePosition, CanonicalUrl, Change, Content, ContentKind, Cycle, Difference, Failure, Fingerprint,
+    History, Known, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Skip, Status, Validators,
+    Visit, Visited,
+};
+
+/// Appends `key` as the bytes it shares with `near`, then the rest.
+pub(crate) fn put_key(out: &mut Vec<u8>, near: &[u8], key: &[u8]) {
+    let shared = near.iter().zip(key).take_while(|(a, b)| a == b).count();
+    out.put_varint(shared as u64);
+    out.put_bytes(&key[shared..]);
+}
+
+/// Takes a key that [`put_key`] wrote, in place of the key in `near`.
+pub(crate) fn take_key(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<(), Malformed> {
+    let shared: usize = take.narrow()?;
+    let rest = take.bytes()?;
+    if shared > near.len() {
+        return Err(Malformed("a key shares more than there is"));
+    }
+    near.truncate(shared);
+    near.extend_from_slice(rest);
+    Ok(())
+}
+
+fn url(key: &[u8]) -> Result<CanonicalUrl, Malformed> {
+    CanonicalUrl::from_key(key).map_err(|_| Malformed("a key is no URL's"))
+}
+
+fn take_url(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<CanonicalUrl, Malformed> {
+    take_key(take, near)?;
+    url(near)
+}
+
+fn put_f64(out: &mut Vec<u8>, value: f64) {
+    out.put_u64(value.to_bits());
+}
+
+fn take_f64(take: &mut Take<'_>) -> Result<f64, Malformed> {
+    take.u64().map(f64::from_bits)
+}
+
+fn take_cycle(take: &mut Take<'_>) -> Result<Cycle, Malformed> {
+    take.narrow().map(Cycle)
+}
+
+pub(crate) fn status(byte: u8) -> Result<Status, Malformed> {
+    match byte {
+        0 => Ok(Status::Live),
+        1 => Ok(Status::Gone),
+        _ => Err(Malformed("a page's status is unknown")),
+    }
+}
+
+pub(crate) fn content_kind(byte: u8) -> Result<ContentKind, Malformed> {
+    match byte {
+        0 => Ok(ContentKind::Text),
+        1 => Ok(ContentKind::Opaque),
+        2 => Ok(ContentKind::Redirect),
+        _ => Err(Malformed("a content's kind is unknown")),
+    }
+}
+
+fn put_known(out: &mut Vec<u8>, known: &Known) {
+    out.put_u8(known.status as u8);
+    out.put_varint(known.depth.into());
+    out.put_u8(known.hops);
+    out.put_varint(known.in_links.into());
+    out.put_varint(known.discovered.0.into());
+    out.put_varint(known.last_attempt.0.into());
+    out.put_u8(known.failures);
+    out.put_u8(known.not_found);
+    out.put_varint(known.not_found_cycle.0.into());
+    out.put_varint(known.not_found_at.into());
+}
+
+fn take_known(take: &mut Take<'_>) -> Result<Known, Malformed> {
+    Ok(Known {
+        status: status(take.u8()?)?,
+        depth: take.narrow()?,
+        hops: take.u8()?,
+        in_links: take.narrow()?,
+        discovered: take_cycle(take)?,
+        last_attempt: take_cycle(take)?,
+        failures: take.u8()?,
+        not_found: take.u8()?,
+        not_found_cycle: take_cycle(take)?,
+        not_found_at: take.narrow()?,
+    })
+}
+
+fn put_history(out: &mut Vec<u8>, history: &History) {
+    for number in [history.visits, history.changes, history.first.0, history.last.0, history.last_change.0] {
+        out.put_varint(number.into());
+    }
+    out.put_varint(history.ramp_visits);
+    out.put_varint(history.ramp_cycles);
+    put_f64(out, history.geometric_visits);
+    put_f64(out, history.geometric_cycles);
+}
+
+fn take_history(take: &mut Take<'_>) -> Result<History, Malformed> {
+    Ok(History {
+        visits: take.narrow()?,
+        changes: take.narrow()?,
+        first: take_cycle(take)?,
+        last: take_cycle(take)?,
+        last_change: take_cycle(take)?,
+        ramp_visits: take.varint()?,
+        ramp_cycles: take.varint()?,
+        geometric_visits: take_f64(take)?,
+        geometric_cycles: take_f64(take)?,
+    })
+}
+
+const HAS_ETAG: u8 = 1;
+const HAS_LAST_MODIFIED: u8 = 2;
+const HAS_ARCHIVE: u8 = 4;
+
+/// Appends validators behind a byte that says which there are.
+pub(crate) fn put_validators(out: &mut Vec<u8>, validators: &Validators) {
+    let (etag, modified) = (&validators.etag, &validators.last_modified);
+    let has = |there: bool, bit| if there { bit } else { 0 };
+    out.put_u8(has(etag.is_some(), HAS_ETAG) | has(modified.is_some(), HAS_LAST_MODIFIED));
+    for text in [etag, modified].into_iter().flatten() {
+        out.put_bytes(text.as_bytes());
+    }
+}
+
+/// Takes what [`put_validators`] wrote.
+pub(crate) fn take_validators(take: &mut Take<'_>) -> Result<Validators, Malformed> {
+    let has = take.u8()?;
+    let mut text = |bit| -> Result<Option<Box<str>>, Malformed> {
+        if has & bit == 0 {
+            return Ok(None);
+        }
+        let text = std::str::from_utf8(take.bytes()?).map_err(|_| Malformed("a validator is not text"))?;
+        Ok(Some(text.into()))
+    };
+    Ok(Validators { etag: text(HAS_ETAG)?, last_modified: text(HAS_LAST_MODIFIED)? })
+}
+
+fn put_content(out: &mut Vec<u8>, content: &Content) {
+    out.put_u8(content.kind as u8);
+    out.put_u8(if content.archive.is_some() { HAS_ARCHIVE } else { 0 });
+    out.put_u64(content.fingerprint.simhash);
+    out.extend_from_slice(&content.fingerprint.digest.to_le_bytes());
+    out.put_u64(content.payload);
+    if let Some(position) = content.archive {
+        out.put_varint(position.file.into());
+        out.put_varint(position.offset);
+    }
+    put_validators(out, &content.validators);
+}
+
+fn take_content(take: &mut Take<'_>) -> Result<Content, Malformed> {
+    let kind = content_kind(take.u8()?)?;
+    let has_archive = take.u8()? == HAS_ARCHIVE;
+    let simhash = take.u64()?;
+    let (low, high) = (take.u64()?, take.u64()?);
+    let payload = take.u64()?;
+    let archive = match has_archive {
+        true => Some(ArchivePosition { file: take.narrow()?, offset: take.varint()? }),
+        false => None,
+    };
+    let digest = u128::from(high) << 64 | u128::from(low);
+    let validators = take_validators(take)?;
+    Ok(Content { kind, fingerprint: Fingerprint { simhash, digest }, payload, validators, archive })
+}
+
+fn put_record(out: &mut Vec<u8>, record: &PageRecord) {
+    put_known(out, &record.known);
+    out.put_u8(u8::from(record.visited.is_some()));
+    if let Some(visited) = &record.visited {
+        put_history(out, &visited.history);
+        put_content(out, &visited.content);
+    }
+}
+
+fn take_record(take: &mut Take<'_>) -> Result<PageRecord, Malformed> {
+    let known = take_known(take)?;
+    let visited = match take.u8()? {
+        0 => None,
+        1 => Some(Visited { history: take_history(take)?, content: take_content(take)? }),
+        _ => return Err(Malformed("a page is neither visited nor not")),
+    };
+    Ok(PageRecord { known, visited })
+}
+
+fn put_share(out: &mut Vec<u8>, share: Share) {
+    match share {
+        Share::Score => out.put_u8(0),
+        Share::Discovery => out.put_u8(1),
+        Share::Warmup => out.put_u8(2),
+        Share::Audit(probability) => {
+            out.put_u8(3);
+            put_f64(out, probability);
+        }
+        Share::Followed => out.put_u8(4),
+    }
+}
+
+fn take_share(take: &mut Take<'_>) -> Result<Share, Malformed> {
+    Ok(match take.u8()? {
+        0 => Share::Score,
+        1 => Share::Discovery,
+        2 => Share::Warmup,
+        3 => Share::Audit(take_f64(take)?),
+        4 => Share::Followed,
+        _ => return Err(Malformed("a share is unknown")),
+    })
+}
+
+/// Appends an entry whose key is written against `near`.
+pub(crate) fn put_entry(out: &mut Vec<u8>, near: &[u8], entry: &ScheduleEntry) {
+    put_key(out, near, entry.url.key());
+    put_share(out, entry.share);
+    put_record(out, &entry.record);
+}
+
+/// Takes an entry; `near` becomes its key.
+pub(crate) fn take_entry(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<ScheduleEntry, Malformed> {
+    let url = take_url(take, near)?;
+    Ok(ScheduleEntry { url, share: take_share(take)?, record: take_record(take)? })
+}
+
+/// Outcome as a tag and a detail: the change, the status, the kind of failure.
+fn outcome_parts(outcome: Outcome) -> (u8, u64) {
+    let change = |c: Change| match c {
+        Change::First => 0,
+        Change::Unchanged => 1,
+        Change::Changed => 2,
+        Change::Undecided => 3,
+    };
+    match outcome {
+        Outcome::Fetched(c) => (0, change(c)),
+        Outcome::NotModified => (1, 0),
+        Outcome::Redirected(c) => (2, change(c)),
+        Outcome::NotFound(status) => (3, status.into()),
+        Outcome::Failed(Failure::Status(status)) => (4, status.into()),
+        Outcome::Failed(Failure::Dns) => (5, 0),
+        Outcome::Failed(Failure::Connect) => (5, 1),
+        Outcome::Failed(Failure::Tls) => (5, 2),
+        Outcome::Failed(Failure::Timeout) => (5, 3),
+        Outcome::Failed(Failure::Protocol) => (5, 4),
+        Outcome::Failed(Failure::Encoding) => (5, 5),
+        Outcome::Failed(Failure::Redirect) => (5, 6),
+        Outcome::RobotsDenied => (6, 0),
+        Outcome::RobotsUnreachable => (7, 0),
+        Outcome::RefusedAddress => (8, 0),
+        Outcome::Skipped(Skip::Deadline) => (9, 0),
+        Outcome::Skipped(Skip::HostBackOff) => (9, 1),
+        Outcome::Skipped(Skip::OutOfScope) => (9, 2),
+        Outcome::Skipped(Skip::CrawlDelay) => (9, 3),
+    }
+}
+
+fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
+    let unknown = Malformed("an outcome is unknown");
+    let status = || u16::try_from(detail).map_err(|_| unknown);
+    let change = || match detail {
+        0 => Ok(Change::First),
+        1 => Ok(Change::Unchanged),
+        2 => Ok(Change::Changed),
+        3 => Ok(Change::Undecided),
+        _ => Err(unknown),
+    };
+    Ok(match (tag, detail) {
+        (0, _) => Outcome::Fetched(change()?),
+        (1, 0) => Outcome::NotModified,
+        (2, _) => Outcome::Redirected(change()?),
+        (3, _) => Outcome::NotFound(status()?),
+        (4, _) => Outcome::Failed(Failure::Status(status()?)),
+        (5, 0) => Outcome::Failed(Failure::Dns),
+        (5, 1) => Outcome::Failed(Failure::Connect),
+        (5, 2) => Outcome::Failed(Failure::Tls),
+        (5, 3) => Outcome::Failed(Failure::Timeout),
+        (5, 4) => Outcome::Failed(Failure::Protocol),
+        (5, 5) => Outcome::Failed(Failure::Encoding),
+        (5, 6) => Outcome::Failed(Failure::Redirect),
+        (6, 0) => Outcome::RobotsDenied,
+        (7, 0) => Outcome::RobotsUnreachable,
+        (8, 0) => Outcome::RefusedAddress,
+        (9, 0) => Outcome::Skipped(Skip::Deadline),
+        (9, 1) => Outcome::Skipped(Skip::HostBackOff),
+        (9, 2) => Outcome::Skipped(Skip::OutOfScope),
+        (9, 3) => Outcome::Skipped(Skip::CrawlDelay),
+        _ => return Err(unknown),
+    })
+}
+
+fn put_link_near(out: &mut Vec<u8>, near: &[u8], link: &Link) {
+    put_key(out, near, link.url.key());
+    out.put_varint(link.depth.into());
+    out.put_u8(link.hops);
+    out.put_u8(u8::from(link.counted));
+}
+
+fn take_link_near(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<Link, Malformed> {
+    let url = take_url(take, near)?;
+    Ok(Link { url, depth: take.narrow()?, hops: take.u8()?, counted: take.u8()? == 1 })
+}
+
+fn put_links(out: &mut Vec<u8>, page: &[u8], links: &[Link]) {
+    out.put_varint(links.len() as u64);
+    let mut near = page;
+    for link in links {
+        put_link_near(out, near, link);
+        near = link.url.key();
+    }
+}
+
+fn take_links(take: &mut Take<'_>, page: &[u8]) -> Result<Vec<Link>, Malformed> {
+    let count: usize = take.narrow()?;
+    // A damaged count must not reserve memory for what is not there.
+    let mut links = Vec::with_capacity(count.min(take.0.len()));
+    let mut near = page.to_vec();
+    for _ in 0..count {
+        links.push(take_link_near(take, &mut near)?);
+    }
+    Ok(links)
+}
+
+/// Appends a visit.
+pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
+    put_key(out, &[], visit.url.key());
+    out.put_varint(visit.index.map_or(0, |i| i + 1));
+    put_share(out, visit.share);
+    out.put_varint(visit.at);
+    let (tag, detail) = outcome_parts(visit.outcome);
+    out.put_u8(tag);
+    out.put_varint(detail);
+    out.put_varint(visit.bytes);
+    out.put_u8(visit.difference.map_or(0, |d| 1 + u8::from(d.same_digest)));
+    out.put_u8(visit.difference.map_or(0, |d| d.distance));
+    out.put_u8(u8::from(visit.content.is_some()));
+    if let Some(content) = &visit.content {
+        put_content(out, content);
+    }
+    put_links(out, visit.url.key(), &visit.links);
+}
+
+/// Reads a visit that is all of `bytes`.
+///
+/// # Errors
+/// When the bytes are not what [`put_visit`] wrote.
+pub fn take_visit(bytes: &[u8]) -> Result<Visit, Malformed> {
+    let mut take = Take(bytes);
+    let mut key = Vec::new();
+    let url = take_url(&mut take, &mut key)?;
+    let index = take.varint()?.checked_sub(1);
+    let share = take_share(&mut take)?;
+    let at = take.varint()?;
+    let outcome = outcome_of(take.u8()?, take.varint()?)?;
+    let bytes = take.varint()?;
+    let (same, distance) = (take.u8()?, take.u8()?);
+    let difference = (same > 0).then_some(Difference { same_digest: same == 2, distance });
+    let content = match take.u8()? {
+        0 => None,
+        _ => Some(take_content(&mut take)?),
+    };
+    let links = take_links(&mut take, &key)?;
+    take.end()?;
+    Ok(Visit { url, index, share, at, outcome, content, difference, links, bytes })
+}
+
+/// Appends a link.
+pub fn put_link(out: &mut Vec<u8>, link: &Link) {
+    put_link_near(out, &[], link);
+}
+
+/// Reads a link that is all of `bytes`.
+///
+/// # Errors
+/// When the bytes are not what [`put_link`] wrote.
+pub fn take_link(bytes: &[u8]) -> Result<Link, Malformed> {
+    let mut take = Take(bytes);
+    let link = take_link_near(&mut take, &mut Vec::new())?;
+    take.end()?;
+    Ok(link)
+}
+
+const VISIT: u8 = 0;
+const SEEDS: u8 = 1;
+
+/// Appends a record of the visit log.
+pub(crate) fn put_log_record(out: &mut Vec<u8>, record: &LogRecord) {
+    match record {
+        LogRecord::Visit(visit) => {
+            out.put_u8(VISIT);
+            put_visit(out, visit);
+        }
+        LogRecord::Seeds(links) => {
+            out.put_u8(SEEDS);
+            put_links(out, &[], links);
+        }
+    }
+}
+
+/// Reads a record of the visit log.
+pub(crate) fn take_log_record(bytes: &[u8]) -> Result<LogRecord, Malformed> {
+    let mut take = Take(bytes);
+    match take.u8()? {
+        VISIT => take_visit(take.0).map(Box::new).map(LogRecord::Visit),
+        SEEDS => {
+            let links = take_links(&mut take, &[])?;
+            take.end()?;
+            Ok(LogRecord::Seeds(links))
+        }
+        _ => Err(Malformed("a record of unknown kind")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

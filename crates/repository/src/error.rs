@@ -1,0 +1,227 @@
+//! What can go wrong, one enum per operation, each with the file, the place and the cause.
+
+use std::fmt;
+use std::io;
+
+/// A file, or a part of one, does not hold what was written there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file.
+    pub file: String,
+    /// Where the damaged part begins, in bytes.
+    pub offset: u64,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: damaged at byte {}: {}", self.file, self.offset, self.what)
+    }
+}
+
+/// Reading stored data failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The operating system refused.
+    Io {
+        /// The file.
+        file: String,
+        /// What it said.
+        source: io::Error,
+    },
+    /// What was read is not what was written. Restore the data folder from a backup, or run
+    /// `recrawl repository verify` for the whole list.
+    Damaged(Damage),
+}
+
+impl ReadError {
+    pub(crate) fn io(file: impl Into<String>) -> impl FnOnce(io::Error) -> ReadError {
+        move |source| ReadError::Io { file: file.into(), source }
+    }
+
+    pub(crate) fn damaged(file: &str, offset: u64, what: impl Into<String>) -> ReadError {
+        ReadError::Damaged(Damage { file: file.to_owned(), offset, what: what.into() })
+    }
+
+    /// The damage; a refusal of the operating system is one at the file's beginning.
+    pub fn into_damage(self) -> Damage {
+        match self {
+            ReadError::Damaged(damage) => damage,
+            ReadError::Io { file, source } => {
+                Damage { file, offset: 0, what: format!("cannot be read: {source}") }
+            }
+        }
+    }
+
+    /// Is it that the file does not exist?
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self, ReadError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Io { file, source } => write!(f, "{file}: cannot read: {source}"),
+            ReadError::Damaged(damage) => {
+                write!(f, "{damage}; restore it from a backup (`recrawl repository verify` lists all damage)")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ReadError::Io { source, .. } => Some(source),
+            ReadError::Damaged(_) => None,
+        }
+    }
+}
+
+impl From<ReadError> for io::Error {
+    fn from(e: ReadError) -> io::Error {
+        let kind = match &e {
+            ReadError::Io { source, .. } => source.kind(),
+            ReadError::Damaged(_) => io::ErrorKind::InvalidData,
+        };
+        io::Error::new(kind, e)
+    }
+}
+
+/// Writing failed. What was committed before stays as it was.
+#[derive(Debug)]
+pub struct WriteError {
+    /// The file.
+    pub file: String,
+    /// What was to be done to it: "write", "sync" …
+    pub action: &'static str,
+    /// What the operating system said.
+    pub source: io::Error,
+}
+
+impl WriteError {
+    pub(crate) fn of(file: impl Into<String>, action: &'static str) -> impl FnOnce(io::Error) -> WriteError {
+        move |source| WriteError { file: file.into(), action, source }
+    }
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: cannot {}: {}", self.file, self.action, self.source)?;
+        match self.source.kind() {
+            io::ErrorKind::StorageFull => f.write_str("; make room and start again, nothing is lost"),
+            io::ErrorKind::ReadOnlyFilesystem => f.write_str("; mount the disk for writing and start again"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// Opening a repository failed. Nothing was changed, but that leftovers may have been removed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another process has the data folder.
+    InUse(String),
+    /// There is no repository to read.
+    Absent(String),
+    /// It was written by another version of the program.
+    Version {
+        /// The manifest.
+        file: String,
+        /// The version found.
+        found: u32,
+        /// The one version that this program reads and writes.
+        supported: u32,
+    },
+    /// Reading failed.
+    Read(ReadError),
+    /// Writing failed.
+    Write(WriteError),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::InUse(dir) => write!(f, "{dir}: in use by another process; stop that one first"),
+            OpenError::Absent(file) => write!(f, "{file}: not found; no cycle was ever begun in this folder"),
+            OpenError::Version { file, found, supported } => write!(
+                f,
+                "{file}: written in format version {found}, this program reads version {supported}; \
+                 use the program that wrote it"
+            ),
+            OpenError::Read(e) => e.fmt(f),
+            OpenError::Write(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            OpenError::Read(e) => Some(e),
+            OpenError::Write(e) => Some(e),
+            _ => None,
+        }
+    }
+}
+
+impl From<ReadError> for OpenError {
+    fn from(e: ReadError) -> OpenError {
+        OpenError::Read(e)
+    }
+}
+
+impl From<WriteError> for OpenError {
+    fn from(e: WriteError) -> OpenError {
+        OpenError::Write(e)
+    }
+}
+
+/// Making a new generation failed. The committed one stays.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// Writing it failed.
+    Write(WriteError),
+    /// It was written and could not be read again.
+    Read(ReadError),
+}
+
+impl fmt::Display for CommitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommitError::Write(e) => e.fmt(f),
+            CommitError::Read(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CommitError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            CommitError::Write(e) => Some(e),
+            CommitError::Read(e) => Some(e),
+        }
+    }
+}
+
+impl From<WriteError> for CommitError {
+    fn from(e: WriteError) -> CommitError {
+        CommitError::Write(e)
+    }
+}
+
+impl From<ReadError> for CommitError {
+    fn from(e: ReadError) -> CommitError {
+        CommitError::Read(e)
+    }
+}

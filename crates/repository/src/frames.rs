@@ -1,0 +1,237 @@
+//! Files of frames, written and read from front to back: logs, reports, schedules, spills.
+
+use crate::bytes::Malformed;
+use crate::error::{ReadError, WriteError};
+use crate::format::{
+    FRAME_HEADER_BYTES, FileKind, HEADER_BYTES, HeaderError, check_header, frame_length, header, open_frame,
+    put_frame,
+};
+use crate::storage::{ReadFile, Storage, WriteFile};
+use recrawl_types::Cycle;
+
+/// Writes collect up to this many bytes before they go to the file.
+const WRITE_BUFFER: usize = 1 << 20;
+/// Reads ask for at least this many bytes at once.
+const READ_AHEAD: usize = 256 << 10;
+
+/// A file that grows by frames, through a buffer.
+pub struct FrameWriter {
+    kind: FileKind,
+    path: String,
+    file: Box<dyn WriteFile>,
+    buffer: Vec<u8>,
+    /// Bytes in the file and in the buffer.
+    length: u64,
+}
+
+impl FrameWriter {
+    /// Makes the file `name` with its header.
+    pub fn create(
+        storage: &dyn Storage,
+        name: &str,
+        kind: FileKind,
+        number: Cycle,
+    ) -> Result<FrameWriter, WriteError> {
+        let path = storage.locate(name);
+        let file = storage.create(name).map_err(WriteError::of(&path, "create"))?;
+        let buffer = header(kind, number).to_vec();
+        Ok(FrameWriter { kind, path, file, buffer, length: HEADER_BYTES as u64 })
+    }
+
+    /// Appends a frame; gives its offset and its length in the file.
+    pub fn push(&mut self, payload: &[u8]) -> Result<(u64, u32), WriteError> {
+        let before = self.buffer.len();
+        put_frame(&mut self.buffer, self.kind, payload);
+        self.pushed(before)
+    }
+
+    fn pushed(&mut self, before: usize) -> Result<(u64, u32), WriteError> {
+        let (offset, length) = (self.length, self.buffer.len() - before);
+        self.length += length as u64;
+        if self.buffer.len() >= WRITE_BUFFER {
+            self.flush()?;
+        }
+        Ok((offset, length as u32))
+    }
+
+    /// Gives the operating system what the buffer holds.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        if !self.buffer.is_empty() {
+            self.file.write(&self.buffer).map_err(WriteError::of(&self.path, "write"))?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Makes everything durable but the file's name; gives its length.
+    pub fn sync(&mut self) -> Result<u64, WriteError> {
+        self.flush()?;
+        self.file.sync().map_err(WriteError::of(&self.path, "sync"))?;
+        Ok(self.length)
+    }
+}
+
+/// A file opened for reading, with its path for messages.
+pub(crate) struct Source {
+    file: Box<dyn ReadFile>,
+    path: String,
+    length: u64,
+}
+
+impl Source {
+    /// Opens a file and checks its header.
+    pub fn open(
+        storage: &dyn Storage,
+        name: &str,
+        kind: FileKind,
+        number: Cycle,
+    ) -> Result<Source, ReadError> {
+        let source = Source::open_unchecked(storage, name)?;
+        source.check_header(kind, number)?;
+        Ok(source)
+    }
+
+    /// Opens a file whose header has yet to be checked.
+    pub fn open_unchecked(storage: &dyn Storage, name: &str) -> Result<Source, ReadError> {
+        let path = storage.locate(name);
+        let file = storage.open(name).map_err(ReadError::io(&path))?;
+        let length = file.length().map_err(ReadError::io(&path))?;
+        Ok(Source { file, path, length })
+    }
+
+    /// Checks the header. Another version is damage here: only the manifest may be of another.
+    pub fn check_header(&self, kind: FileKind, number: Cycle) -> Result<(), ReadError> {
+        let mut bytes = [0; HEADER_BYTES];
+        self.read_exact(&mut bytes, 0)?;
+        check_header(&bytes, kind, number).map_err(|e| match e {
+            HeaderError::Version(v) => self.damaged(0, format!("it is of format version {v}")),
+            HeaderError::Malformed(Malformed(what)) => self.damaged(0, what),
+        })
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Its length when it was opened.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub fn damaged(&self, offset: u64, what: impl Into<String>) -> ReadError {
+        ReadError::damaged(&self.path, offset, what)
+    }
+
+    pub fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<(), ReadError> {
+        if offset + buffer.len() as u64 > self.length {
+            return Err(self.damaged(offset, format!("the file ends at byte {}", self.length)));
+        }
+        self.file.read_at(buffer, offset).map_err(ReadError::io(&self.path))
+    }
+}
+
+/// Reads parts of a file, in order or nearly so, through a buffer.
+#[derive(Default)]
+pub(crate) struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+    ahead: usize,
+}
+
+impl Window {
+    /// A window that reads ahead: for reading all of a file.
+    pub fn sequential() -> Window {
+        Window { ahead: READ_AHEAD, ..Window::default() }
+    }
+
+    /// A window that reads what is asked for: for reading here and there.
+    pub fn exact() -> Window {
+        Window::default()
+    }
+
+    /// The bytes `offset..offset + length` of `source`. One window serves one source.
+    pub fn get(&mut self, source: &Source, offset: u64, length: usize) -> Result<&[u8], ReadError> {
+        let held = self.start..self.start + self.bytes.len() as u64;
+        if offset < held.start || offset + length as u64 > held.end {
+            let left = source.length().saturating_sub(offset);
+            let wanted = length.max(self.ahead.min(usize::try_from(left).unwrap_or(usize::MAX)));
+            if wanted as u64 > left {
+                return Err(source.damaged(offset, format!("the file ends at byte {}", source.length())));
+            }
+            self.bytes.resize(wanted, 0);
+            if let Err(e) = source.read_exact(&mut self.bytes, offset) {
+                self.bytes.clear();
+                return Err(e);
+            }
+            self.start = offset;
+        }
+        let at = (offset - self.start) as usize;
+        Ok(&self.bytes[at..at + length])
+    }
+}
+
+/// Reads a file of frames from front to back.
+pub struct FrameReader {
+    kind: FileKind,
+    source: Source,
+    window: Window,
+    scratch: Vec<u8>,
+    at: u64,
+    end: u64,
+}
+
+impl FrameReader {
+    /// Opens a file and checks its header.
+    pub fn open(
+        storage: &dyn Storage,
+        name: &str,
+        kind: FileKind,
+        number: Cycle,
+    ) -> Result<FrameReader, ReadError> {
+        let source = Source::open(storage, name, kind, number)?;
+        let end = source.length();
+        Ok(FrameReader::over(source, kind, end))
+    }
+
+    /// Reads the frames of an open file up to byte `end`.
+    pub(crate) fn over(source: Source, kind: FileKind, end: u64) -> FrameReader {
+        let window = Window::sequential();
+        FrameReader { kind, source, window, scratch: Vec::new(), at: HEADER_BYTES as u64, end }
+    }
+
+    /// The offset of the next frame.
+    pub fn offset(&self) -> u64 {
+        self.at
+    }
+
+    /// An error that names the frame read last… or any other place in the file.
+    pub(crate) fn damaged(&self, offset: u64, what: &str) -> ReadError {
+        self.source.damaged(offset, what)
+    }
+
+    /// The next payload; none at the end. After an error the reader stays where it is.
+    pub fn next_frame(&mut self) -> Result<Option<&[u8]>, ReadError> {
+        let at = self.at;
+        if at == self.end {
+            return Ok(None);
+        }
+        let left = self.end.saturating_sub(at);
+        if left < FRAME_HEADER_BYTES as u64 {
+            return Err(self.damaged(at, "a frame is cut short"));
+        }
+        let head = self.window.get(&self.source, at, FRAME_HEADER_BYTES)?;
+        let head = head.first_chunk().expect("the window gave a header's length");
+        let length = frame_length(head).map_err(|Malformed(what)| self.source.damaged(at, what))?;
+        if length as u64 > left {
+            return Err(self.damaged(at, "a frame is cut short"));
+        }
+        let frame = self.window.get(&self.source, at, length)?;
+        match open_frame(frame, self.kind, &mut self.scratch) {
+            Ok(payload) => {
+                self.at += length as u64;
+                Ok(Some(payload))
+            }
+            Err(Malformed(what)) => Err(self.source.damaged(at, what)),
+        }
+    }
+}

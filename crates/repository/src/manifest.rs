@@ -1,0 +1,101 @@
+//! The manifest: the one file that says what is committed. Swapped by an atomic rename.
+
+use crate::bytes::{Malformed, Put, Take};
+use crate::error::{OpenError, WriteError};
+use crate::format::{
+    FORMAT_VERSION, FRAME_HEADER_BYTES, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT,
+    check_header, header, open_frame, put_frame,
+};
+use crate::frames::Source;
+use crate::storage::Storage;
+use recrawl_types::Cycle;
+
+/// Counts and sizes of a generation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The generation's number: the cycle that made it.
+    pub number: Cycle,
+    /// Known URLs.
+    pub pages: u64,
+    /// Of these, visited at least once.
+    pub visited: u64,
+    /// Of these, confirmed gone.
+    pub gone: u64,
+    /// Origins.
+    pub origins: u64,
+    /// Bytes of all its files.
+    pub bytes: u64,
+}
+
+/// What is committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub summary: Summary,
+    /// How much of the reports file is committed.
+    pub reports: u64,
+}
+
+/// Reads the manifest; none where there is no repository yet.
+pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError> {
+    let source = match Source::open_unchecked(storage, MANIFEST) {
+        Err(e) if e.is_absent() => return Ok(None),
+        other => other?,
+    };
+    let mut bytes = vec![0; source.length().min(4096) as usize];
+    source.read_exact(&mut bytes, 0)?;
+    let damaged = |what| OpenError::Read(source.damaged(0, what));
+    let Some((head, frame)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+        return Err(damaged("it is too short"));
+    };
+    // The number is in the header and is checked against itself: a manifest says which it is.
+    let number = Cycle(Take(&head[16..]).u32().map_err(|Malformed(what)| damaged(what))?);
+    match check_header(head, FileKind::Manifest, number) {
+        Ok(()) => {}
+        Err(HeaderError::Version(found)) => {
+            let file = source.path().to_owned();
+            return Err(OpenError::Version { file, found, supported: FORMAT_VERSION });
+        }
+        Err(HeaderError::Malformed(Malformed(what))) => return Err(damaged(what)),
+    }
+    let mut scratch = Vec::new();
+    let manifest = open_frame(frame, FileKind::Manifest, &mut scratch).and_then(|payload| {
+        let mut take = Take(payload);
+        let mut next = || take.u64();
+        let summary = Summary {
+            number,
+            pages: next()?,
+            visited: next()?,
+            gone: next()?,
+            origins: next()?,
+            bytes: next()?,
+        };
+        let manifest = Manifest { summary, reports: next()? };
+        take.end()?;
+        Ok(manifest)
+    });
+    let offset = HEADER_BYTES as u64;
+    manifest.map(Some).map_err(|Malformed(what)| OpenError::Read(source.damaged(offset, what)))
+}
+
+/// Commits: after this returns, `manifest` is what a restart finds, whatever happens.
+pub(crate) fn write(storage: &dyn Storage, manifest: &Manifest) -> Result<(), WriteError> {
+    let summary = &manifest.summary;
+    let mut payload = Vec::with_capacity(48);
+    for number in
+        [summary.pages, summary.visited, summary.gone, summary.origins, summary.bytes, manifest.reports]
+    {
+        payload.put_u64(number);
+    }
+    let mut bytes = header(FileKind::Manifest, summary.number).to_vec();
+    put_frame(&mut bytes, FileKind::Manifest, &payload);
+    debug_assert_eq!(bytes.len(), HEADER_BYTES + FRAME_HEADER_BYTES + payload.len());
+    let path = storage.locate(MANIFEST_NEXT);
+    let mut file = storage.create(MANIFEST_NEXT).map_err(WriteError::of(&path, "create"))?;
+    file.write(&bytes).map_err(WriteError::of(&path, "write"))?;
+    file.sync().map_err(WriteError::of(&path, "sync"))?;
+    // The names of the generation's files first, then the name that points to them.
+    let folder = storage.locate("");
+    storage.sync_dir().map_err(WriteError::of(&folder, "sync"))?;
+    storage.rename(MANIFEST_NEXT, MANIFEST).map_err(WriteError::of(&path, "rename"))?;
+    storage.sync_dir().map_err(WriteError::of(&folder, "sync"))
+}

@@ -1,0 +1,220 @@
+//! The repository: the committed generation, the next one in the making, the reports of all cycles.
+
+use crate::bytes::Malformed;
+use crate::error::{CommitError, OpenError, ReadError, WriteError};
+use crate::format::{FileKind, MANIFEST_NEXT, REPORTS, UNFINISHED, check_frame, frame_length, number_in};
+use crate::frames::{FrameReader, FrameWriter, Source};
+use crate::generation::Generation;
+use crate::manifest::{self, Manifest};
+use crate::storage::Storage;
+use crate::writer::GenerationWriter;
+use recrawl_types::Cycle;
+use std::any::Any;
+use std::sync::Arc;
+
+/// How often a reader tries again when a commit removes files under it.
+const READ_ATTEMPTS: u32 = 20;
+
+/// An open repository.
+pub struct Repository {
+    storage: Arc<dyn Storage>,
+    manifest: Manifest,
+    current: Arc<Generation>,
+    /// None for a reader.
+    _lock: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Repository {
+    /// Opens the repository in `storage` for writing, or makes an empty one. Files of a generation that was
+    /// never committed, and of cycles that are, are removed.
+    ///
+    /// # Errors
+    /// [`OpenError`]: in use by another process, of another version, damaged, or the disk refuses.
+    pub fn open(storage: Arc<dyn Storage>) -> Result<Repository, OpenError> {
+        let folder = storage.locate("");
+        let lock = storage.lock().map_err(|e| match e.kind() {
+            std::io::ErrorKind::WouldBlock => OpenError::InUse(folder),
+            _ => OpenError::Write(WriteError { file: folder, action: "lock", source: e }),
+        })?;
+        let manifest = match manifest::read(&*storage)? {
+            Some(manifest) => manifest,
+            None => {
+                let mut reports = FrameWriter::create(&*storage, REPORTS, FileKind::Reports, Cycle(0))?;
+                let manifest = Manifest { reports: reports.sync()?, ..Manifest::default() };
+                manifest::write(&*storage, &manifest)?;
+                manifest
+            }
+        };
+        let current = Arc::new(Generation::open(storage.clone(), manifest.summary)?);
+        let repository = Repository { storage, manifest, current, _lock: Some(lock) };
+        repository.cut_reports()?;
+        repository.remove_leftovers()?;
+        Ok(repository)
+    }
+
+    /// Opens the repository for reading, also while another process writes to it. It sees the generation
+    /// that was committed last, and goes on seeing it.
+    ///
+    /// # Errors
+    /// As [`Repository::open`]; [`OpenError::Absent`] where there is none.
+    pub fn open_read(storage: Arc<dyn Storage>) -> Result<Repository, OpenError> {
+        let mut attempts = 0;
+        loop {
+            let manifest = manifest::read(&*storage)?
+                .ok_or_else(|| OpenError::Absent(storage.locate(crate::format::MANIFEST)))?;
+            match Generation::open(storage.clone(), manifest.summary) {
+                Ok(current) => {
+                    return Ok(Repository { storage, manifest, current: Arc::new(current), _lock: None });
+                }
+                // A commit came between: the manifest names newer files now.
+                Err(e) if e.is_absent() && attempts < READ_ATTEMPTS => attempts += 1,
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// The committed generation.
+    pub fn current(&self) -> Arc<Generation> {
+        self.current.clone()
+    }
+
+    /// The storage.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// Walks the reports of all committed cycles, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn reports(&self) -> Result<Reports, ReadError> {
+        let source = Source::open(&*self.storage, REPORTS, FileKind::Reports, Cycle(0))?;
+        Ok(Reports(FrameReader::over(source, FileKind::Reports, self.manifest.reports)))
+    }
+
+    /// Begins the next generation.
+    ///
+    /// # Errors
+    /// When its files cannot be made.
+    pub fn begin(&self) -> Result<GenerationWriter, WriteError> {
+        GenerationWriter::create(self.storage.clone(), self.current.number().next())
+    }
+
+    /// Makes a generation the current one, durable with its report, and removes the one before and the
+    /// files of the cycle. Whatever interrupts this, a restart finds the one or the other, whole.
+    ///
+    /// # Errors
+    /// [`CommitError`]; the generation before is then still the current one.
+    pub fn commit(&mut self, writer: GenerationWriter, report: &[u8]) -> Result<(), CommitError> {
+        assert_eq!(writer.number(), self.current.number().next(), "generations follow each other");
+        let summary = writer.finish()?;
+        let reports = self.append_report(report)?;
+        let manifest = Manifest { summary, reports };
+        // Read before it is committed: what cannot be opened must not become the only truth.
+        let current = Arc::new(Generation::open(self.storage.clone(), summary)?);
+        manifest::write(&*self.storage, &manifest)?;
+        self.manifest = manifest;
+        self.current = current;
+        // The commit has happened; what cannot be removed now is removed at the next start.
+        if let Err(error) = self.remove_leftovers() {
+            tracing::warn!(%error, "files of the last generation are left behind");
+        }
+        Ok(())
+    }
+
+    fn append_report(&self, report: &[u8]) -> Result<u64, CommitError> {
+        self.cut_reports()?;
+        let path = self.storage.locate(REPORTS);
+        let mut file = self.storage.append(REPORTS).map_err(WriteError::of(&path, "open"))?;
+        let mut frame = Vec::new();
+        crate::format::put_frame(&mut frame, FileKind::Reports, report);
+        file.write(&frame).map_err(WriteError::of(&path, "write"))?;
+        file.sync().map_err(WriteError::of(&path, "sync"))?;
+        Ok(self.manifest.reports + frame.len() as u64)
+    }
+
+    /// Cuts what a commit that never came to its end left behind the committed reports.
+    fn cut_reports(&self) -> Result<(), OpenError> {
+        let length = Source::open_unchecked(&*self.storage, REPORTS)?.length();
+        if length > self.manifest.reports {
+            let path = self.storage.locate(REPORTS);
+            self.storage
+                .truncate(REPORTS, self.manifest.reports)
+                .map_err(WriteError::of(path, "truncate"))?;
+        }
+        Ok(())
+    }
+
+    /// Removes every file that belongs neither to the current generation nor to the cycle after it.
+    fn remove_leftovers(&self) -> Result<(), WriteError> {
+        let folder = self.storage.locate("");
+        let number = self.current.number();
+        for name in self.storage.list().map_err(WriteError::of(&folder, "list"))? {
+            let of_another_generation = number_in(&name, "generation").is_some_and(|n| n != number);
+            let of_another_cycle = number_in(&name, "cycle").is_some_and(|n| n != number.next());
+            let unfinished = name == MANIFEST_NEXT || name.ends_with(UNFINISHED) || name.contains(".spill-");
+            if of_another_generation || of_another_cycle || unfinished {
+                self.storage.remove(&name).map_err(WriteError::of(self.storage.locate(&name), "remove"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all that is committed and lists the damage.
+    pub fn verify(&self) -> Vec<crate::error::Damage> {
+        let mut damage = self.current.verify();
+        let reports = self.reports().and_then(|mut reports| {
+            while reports.next_report()?.is_some() {}
+            Ok(())
+        });
+        damage.extend(reports.err().map(ReadError::into_damage));
+        damage
+    }
+}
+
+impl From<OpenError> for CommitError {
+    fn from(error: OpenError) -> CommitError {
+        match error {
+            OpenError::Write(e) => CommitError::Write(e),
+            OpenError::Read(e) => CommitError::Read(e),
+            OpenError::InUse(file) | OpenError::Absent(file) | OpenError::Version { file, .. } => {
+                CommitError::Read(ReadError::damaged(&file, 0, "it is not what was opened"))
+            }
+        }
+    }
+}
+
+/// The reports of committed cycles.
+pub struct Reports(FrameReader);
+
+impl Reports {
+    /// The next report; none at the end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn next_report(&mut self) -> Result<Option<&[u8]>, ReadError> {
+        self.0.next_frame()
+    }
+}
+
+/// The length of the sound frames at the beginning of a growing file, and what it had behind them.
+pub(crate) fn sound_length(source: &Source, kind: FileKind) -> Result<u64, ReadError> {
+    let mut window = crate::frames::Window::sequential();
+    let mut at = crate::format::HEADER_BYTES as u64;
+    let head_bytes = crate::format::FRAME_HEADER_BYTES;
+    while at + head_bytes as u64 <= source.length() {
+        let head = window.get(source, at, head_bytes)?.first_chunk().copied();
+        let length = match frame_length(&head.expect("the window gave a header's length")) {
+            Ok(length) if at + length as u64 <= source.length() => length,
+            Ok(_) | Err(Malformed(_)) => break,
+        };
+        if check_frame(window.get(source, at, length)?, kind).is_err() {
+            break;
+        }
+        at += length as u64;
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests;

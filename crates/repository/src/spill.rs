@@ -1,0 +1,104 @@
+//! Sorted runs of a batch that outgrew memory: records of any bytes, many in a frame.
+
+use crate::bytes::{Put, Take};
+use crate::error::{ReadError, WriteError};
+use crate::format::{FileKind, cycle_file};
+use crate::frames::{FrameReader, FrameWriter};
+use crate::storage::Storage;
+use recrawl_types::Cycle;
+
+/// A frame is closed when it holds this much.
+const FRAME: usize = 64 << 10;
+
+fn name(cycle: Cycle, part: u32) -> String {
+    cycle_file(cycle, &format!("spill-{part:06}"))
+}
+
+/// Writes one run.
+pub struct SpillWriter {
+    frames: FrameWriter,
+    payload: Vec<u8>,
+}
+
+impl SpillWriter {
+    /// Begins run number `part` of the cycle's batch.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<SpillWriter, WriteError> {
+        let frames = FrameWriter::create(storage, &name(cycle, part), FileKind::Spill, cycle)?;
+        Ok(SpillWriter { frames, payload: Vec::with_capacity(2 * FRAME) })
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn push(&mut self, record: &[u8]) -> Result<(), WriteError> {
+        self.payload.put_bytes(record);
+        if self.payload.len() >= FRAME {
+            self.frames.push(&self.payload)?;
+            self.payload.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes what is left. Not synced: a run is of no use after a crash, the log makes it again.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        if !self.payload.is_empty() {
+            self.frames.push(&self.payload)?;
+        }
+        self.frames.flush()
+    }
+}
+
+/// Reads one run from front to back.
+pub struct SpillReader {
+    frames: FrameReader,
+    payload: Vec<u8>,
+    at: usize,
+}
+
+impl SpillReader {
+    /// Opens run number `part`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<SpillReader, ReadError> {
+        let frames = FrameReader::open(storage, &name(cycle, part), FileKind::Spill, cycle)?;
+        Ok(SpillReader { frames, payload: Vec::new(), at: 0 })
+    }
+
+    /// The next record; none at the end.
+    ///
+    /// # Errors
+    /// When the run cannot be read, or is damaged.
+    pub fn next_record(&mut self) -> Result<Option<&[u8]>, ReadError> {
+        if self.at == self.payload.len() {
+            let Some(payload) = self.frames.next_frame()? else { return Ok(None) };
+            self.payload.clear();
+            self.payload.extend_from_slice(payload);
+            self.at = 0;
+        }
+        let mut take = Take(&self.payload[self.at..]);
+        let length = match take.bytes() {
+            Ok(record) => record.len(),
+            Err(_) => return Err(self.frames.damaged(self.frames.offset(), "a record is cut short")),
+        };
+        let end = self.payload.len() - take.0.len();
+        self.at = end;
+        Ok(Some(&self.payload[end - length..end]))
+    }
+}
+
+/// Removes run number `part`.
+///
+/// # Errors
+/// When the file cannot be removed.
+pub fn remove(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<(), WriteError> {
+    let name = name(cycle, part);
+    storage.remove(&name).map_err(WriteError::of(storage.locate(&name), "remove"))
+}

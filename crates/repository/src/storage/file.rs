@@ -1,0 +1,132 @@
+//! Storage in a folder of the file system.
+
+use super::{ReadFile, Storage, WriteFile};
+use rustix::fs::{FlockOperation, flock};
+use std::any::Any;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The file whose lock is the folder's lock. It stays when the process ends; the lock does not.
+const LOCK: &str = "LOCK";
+
+/// A folder of the file system.
+#[derive(Debug)]
+pub struct FileStorage {
+    dir: PathBuf,
+}
+
+impl FileStorage {
+    /// The folder `dir`, made if there is none.
+    pub fn create(dir: &Path) -> io::Result<FileStorage> {
+        fs::create_dir_all(dir)?;
+        Ok(FileStorage { dir: dir.to_path_buf() })
+    }
+
+    /// The folder `dir`, which must exist: for reading.
+    pub fn existing(dir: &Path) -> io::Result<FileStorage> {
+        if fs::metadata(dir)?.is_dir() {
+            Ok(FileStorage { dir: dir.to_path_buf() })
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+}
+
+impl Storage for FileStorage {
+    fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
+        // Removed first, not truncated: a reader that has the old file open keeps it whole.
+        match fs::remove_file(self.path(name)) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+        let file = OpenOptions::new().append(true).create_new(true).open(self.path(name))?;
+        Ok(Box::new(Writer(file)))
+    }
+
+    fn append(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
+        Ok(Box::new(Writer(OpenOptions::new().append(true).open(self.path(name))?)))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
+        Ok(Box::new(Reader(File::open(self.path(name))?)))
+    }
+
+    fn truncate(&self, name: &str, length: u64) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(self.path(name))?;
+        file.set_len(length)?;
+        file.sync_all()
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from), self.path(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path(name))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.dir)? {
+            let entry = entry?;
+            // A name that is not text is none of ours.
+            if let (true, Ok(name)) = (entry.file_type()?.is_file(), entry.file_name().into_string()) {
+                if name != LOCK {
+                    names.push(name);
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        File::open(&self.dir)?.sync_all()
+    }
+
+    fn lock(&self) -> io::Result<Box<dyn Any + Send + Sync>> {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(self.path(LOCK))?;
+        // std's own lock needs a newer Rust than the workspace promises.
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Box::new(file))
+    }
+
+    fn locate(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+}
+
+struct Writer(File);
+
+impl WriteFile for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        // All, not data alone: the length of a growing file is part of what was promised.
+        self.0.sync_all()
+    }
+}
+
+struct Reader(File);
+
+impl ReadFile for Reader {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_exact_at(buffer, offset)
+    }
+}

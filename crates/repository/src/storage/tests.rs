@@ -1,0 +1,118 @@
+//! One suite over all back ends, and the fault model's own tests.
+
+use super::*;
+use std::collections::BTreeMap;
+
+fn over_all(check: impl Fn(&dyn Storage)) {
+    let dir = tempfile::tempdir().unwrap();
+    check(&FileStorage::create(&dir.path().join("made")).unwrap());
+    check(&MemoryStorage::new());
+    check(&FaultyStorage::new());
+}
+
+fn write(storage: &dyn Storage, name: &str, bytes: &[u8]) {
+    let mut file = storage.create(name).unwrap();
+    file.write(bytes).unwrap();
+    file.sync().unwrap();
+}
+
+fn read(storage: &dyn Storage, name: &str) -> Vec<u8> {
+    let file = storage.open(name).unwrap();
+    let mut bytes = vec![0; file.length().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+#[test]
+fn what_is_written_is_read_at_any_offset() {
+    over_all(|storage| {
+        write(storage, "a", b"hello");
+        storage.append("a").unwrap().write(b" world").unwrap();
+        assert_eq!(read(storage, "a"), b"hello world");
+        let mut part = [0; 3];
+        storage.open("a").unwrap().read_at(&mut part, 4).unwrap();
+        assert_eq!(&part, b"o w");
+        let beyond = storage.open("a").unwrap().read_at(&mut part, 9).unwrap_err();
+        assert_eq!(beyond.kind(), io::ErrorKind::UnexpectedEof);
+        storage.truncate("a", 5).unwrap();
+        storage.append("a").unwrap().write(b"!").unwrap();
+        assert_eq!(read(storage, "a"), b"hello!");
+        assert_eq!(storage.open("b").err().unwrap().kind(), io::ErrorKind::NotFound);
+        assert_eq!(storage.append("b").err().unwrap().kind(), io::ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn an_open_file_outlives_its_name() {
+    over_all(|storage| {
+        write(storage, "a", b"old");
+        let old = storage.open("a").unwrap();
+        write(storage, "a", b"new, longer");
+        write(storage, "b", b"b");
+        storage.rename("b", "a").unwrap();
+        storage.remove("a").unwrap();
+        storage.sync_dir().unwrap();
+        let mut bytes = [0; 3];
+        old.read_at(&mut bytes, 0).unwrap();
+        assert_eq!((&bytes, old.length().unwrap()), (b"old", 3));
+        assert!(storage.list().unwrap().is_empty());
+        assert_eq!(storage.remove("a").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(storage.rename("a", "b").unwrap_err().kind(), io::ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn a_lock_is_held_once_and_given_back() {
+    over_all(|storage| {
+        let lock = storage.lock().unwrap();
+        assert_eq!(storage.lock().err().unwrap().kind(), io::ErrorKind::WouldBlock);
+        drop(lock);
+        assert!(storage.lock().is_ok());
+        assert!(storage.list().unwrap().is_empty(), "the lock is not a file of ours");
+    });
+}
+
+#[test]
+fn a_power_cut_keeps_what_was_synced_and_only_that_is_sure() {
+    let storage = FaultyStorage::new();
+    write(&storage, "synced", b"one");
+    storage.sync_dir().unwrap();
+    storage.append("synced").unwrap().write(b"two").unwrap();
+    write(&storage, "unnamed", b"three");
+    storage.rename("synced", "renamed").unwrap();
+    let image = |s| storage.after_power_cut(s).image();
+    assert_eq!(image(Survivors::Synced), BTreeMap::from([("synced".into(), b"one".to_vec())]));
+    assert_eq!(image(Survivors::All), storage.image());
+    let mut images = Vec::new();
+    for seed in 0..100 {
+        let files = image(Survivors::Some(seed));
+        let kept = files.get("renamed").or(files.get("synced")).expect("a rename is never half done");
+        assert!(kept.starts_with(b"one"));
+        images.push(files);
+    }
+    images.sort();
+    images.dedup();
+    assert!(images.len() > 10, "only {} different outcomes", images.len());
+}
+
+#[test]
+fn faults_strike_where_they_were_set() {
+    let storage = FaultyStorage::new();
+    storage.set_fault(Fault::Fail(2));
+    let mut file = storage.create("a").unwrap();
+    assert!(file.write(b"1234").is_err());
+    file.write(b"56").unwrap();
+    assert_eq!(read(&storage, "a"), b"1256", "half of the failed write");
+    storage.set_fault(Fault::Full(6));
+    assert_eq!(file.write(b"789").unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert_eq!(read(&storage, "a"), b"125678");
+    storage.set_fault(Fault::ReadOnly);
+    assert_eq!(storage.remove("a").unwrap_err().kind(), io::ErrorKind::ReadOnlyFilesystem);
+    storage.set_fault(Fault::FailRead(1));
+    let mut byte = [0];
+    assert!(storage.open("a").unwrap().read_at(&mut byte, 0).is_err());
+    assert!(storage.open("a").unwrap().read_at(&mut byte, 0).is_ok());
+    storage.set_fault(Fault::Stop(1));
+    assert!(storage.sync_dir().is_err());
+    assert!(storage.list().is_err() && storage.open("a").is_err() && file.sync().is_err());
+}

@@ -1,0 +1,239 @@
+//! What is small and changes at any time, in sled: hosts, noise floors of sites, settings.
+//!
+//! One entry is one value with a checksum of ours before it, so that damage is noticed here and not
+//! where the value is used. Writes reach the disk within a second, and at every [`SledTables::flush`].
+
+use crate::bytes::{Malformed, Put, Take};
+use crate::format::{FileKind, open_frame, put_frame};
+use recrawl_types::host::{RobotsBody, RobotsState};
+use recrawl_types::{Cycle, HostState, HostTable, Origin};
+use std::io;
+use std::path::Path;
+
+/// Memory for cached pages. The tables are read once a host and cycle: more would buy nothing.
+const CACHE_BYTES: u64 = 8 << 20;
+/// How long a write may wait for the disk, in milliseconds.
+const FLUSH_EVERY_MS: u64 = 1000;
+/// The key under which the sites' tree remembers the last cycle that was applied.
+const APPLIED: &[u8] = b"\0cycle";
+
+/// The tables. One process at a time.
+pub struct SledTables {
+    path: String,
+    database: sled::Db,
+    hosts: sled::Tree,
+    sites: sled::Tree,
+    settings: sled::Tree,
+}
+
+impl SledTables {
+    /// Opens the tables in folder `dir`, or makes them.
+    ///
+    /// # Errors
+    /// When another process has them, or the disk refuses.
+    pub fn open(dir: &Path) -> io::Result<SledTables> {
+        let config =
+            sled::Config::new().path(dir).cache_capacity(CACHE_BYTES).flush_every_ms(Some(FLUSH_EVERY_MS));
+        SledTables::with(config, dir.display().to_string())
+    }
+
+    /// Tables that live as long as the value.
+    ///
+    /// # Errors
+    /// When no temporary folder can be made.
+    pub fn temporary() -> io::Result<SledTables> {
+        SledTables::with(sled::Config::new().temporary(true).cache_capacity(CACHE_BYTES), "temporary".into())
+    }
+
+    fn with(config: sled::Config, path: String) -> io::Result<SledTables> {
+        let named = |e: sled::Error| failed(&path, e);
+        let database = config.open().map_err(named)?;
+        let (hosts, sites) =
+            (database.open_tree("hosts").map_err(named)?, database.open_tree("sites").map_err(named)?);
+        let settings = database.open_tree("settings").map_err(named)?;
+        Ok(SledTables { database, hosts, sites, settings, path })
+    }
+
+    /// What is kept of a site.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn site(&self, site: &str) -> io::Result<Option<Vec<u8>>> {
+        self.load(&self.sites, site.as_bytes())
+    }
+
+    /// Keeps what a cycle taught about sites, all of it or nothing, once: applying a cycle again, as a
+    /// restart between this and the commit does, changes nothing.
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn apply_cycle(
+        &self,
+        cycle: Cycle,
+        sites: impl IntoIterator<Item = (String, Vec<u8>)>,
+    ) -> io::Result<()> {
+        let applied = self.sites.get(APPLIED).map_err(|e| failed(&self.path, e))?;
+        if applied.is_some_and(|bytes| bytes.as_ref() >= &cycle.0.to_be_bytes()[..]) {
+            return Ok(());
+        }
+        let mut batch = sled::Batch::default();
+        for (site, value) in sites {
+            batch.insert(site.as_bytes(), sealed(&value));
+        }
+        batch.insert(APPLIED, &cycle.0.to_be_bytes()[..]);
+        self.sites.apply_batch(batch).map_err(|e| failed(&self.path, e))
+    }
+
+    /// A setting.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn setting(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        self.load(&self.settings, name.as_bytes())
+    }
+
+    /// Keeps a setting.
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn set_setting(&self, name: &str, value: &[u8]) -> io::Result<()> {
+        self.store(&self.settings, name.as_bytes(), value)
+    }
+
+    /// Walks all hosts that were ever asked anything, in no useful order.
+    pub fn hosts(&self) -> impl Iterator<Item = io::Result<(Origin, HostState)>> + '_ {
+        self.hosts.iter().map(|entry| {
+            let (key, value) = entry.map_err(|e| failed(&self.path, e))?;
+            let value = opened(&value).map_err(|m| self.damaged(m))?;
+            let origin = take_origin(&key).map_err(|m| self.damaged(m))?;
+            Ok((origin, take_host(&value).map_err(|m| self.damaged(m))?))
+        })
+    }
+
+    /// Makes everything durable.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn flush(&self) -> io::Result<()> {
+        self.database.flush().map(drop).map_err(|e| failed(&self.path, e))
+    }
+
+    fn load(&self, tree: &sled::Tree, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        match tree.get(key).map_err(|e| failed(&self.path, e))? {
+            Some(value) => opened(&value).map(Some).map_err(|m| self.damaged(m)),
+            None => Ok(None),
+        }
+    }
+
+    fn store(&self, tree: &sled::Tree, key: &[u8], value: &[u8]) -> io::Result<()> {
+        tree.insert(key, sealed(value)).map(drop).map_err(|e| failed(&self.path, e))
+    }
+
+    fn damaged(&self, Malformed(what): Malformed) -> io::Error {
+        let text = format!("{}: an entry is damaged: {what}; remove the folder to start it anew", self.path);
+        io::Error::new(io::ErrorKind::InvalidData, text)
+    }
+}
+
+/// sled's error with the folder's name and the operating system's own kind.
+fn failed(path: &str, error: sled::Error) -> io::Error {
+    let kind = match &error {
+        sled::Error::Io(e) => e.kind(),
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, format!("{path}: {error}"))
+}
+
+fn sealed(value: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::new();
+    put_frame(&mut frame, FileKind::Table, value);
+    frame
+}
+
+fn opened(frame: &[u8]) -> Result<Vec<u8>, Malformed> {
+    open_frame(frame, FileKind::Table, &mut Vec::new()).map(<[u8]>::to_vec)
+}
+
+fn put_origin(origin: &Origin) -> Vec<u8> {
+    let mut key = origin.host.as_bytes().to_vec();
+    key.push(0);
+    key.extend_from_slice(&origin.port.to_be_bytes());
+    key.push(origin.scheme as u8);
+    key
+}
+
+fn take_origin(key: &[u8]) -> Result<Origin, Malformed> {
+    let wrong = Malformed("its key is no origin");
+    let (host, rest) = key.split_last_chunk::<4>().ok_or(wrong)?;
+    let scheme = if rest[3] == 0 { recrawl_types::Scheme::Http } else { recrawl_types::Scheme::Https };
+    let host = std::str::from_utf8(host).map_err(|_| wrong)?;
+    Ok(Origin { scheme, host: host.into(), port: u16::from_be_bytes([rest[1], rest[2]]) })
+}
+
+fn put_host(state: &HostState) -> Vec<u8> {
+    let mut out = Vec::new();
+    for number in [
+        u64::from(state.failures),
+        state.back_off_until,
+        state.requests,
+        state.robots_denied,
+        state.last_request,
+    ] {
+        out.put_varint(number);
+    }
+    out.put_u8(u8::from(state.robots.is_some()));
+    if let Some(robots) = &state.robots {
+        out.put_varint(robots.fetched);
+        out.put_varint(robots.unreachable_since.map_or(0, |at| at + 1));
+        match &robots.body {
+            RobotsBody::AllowAll => out.put_u8(0),
+            RobotsBody::DisallowAll => out.put_u8(1),
+            RobotsBody::Rules(body) => {
+                out.put_u8(2);
+                out.put_bytes(body);
+            }
+        }
+    }
+    out
+}
+
+fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
+    let mut take = Take(bytes);
+    let mut state = HostState {
+        failures: take.narrow()?,
+        back_off_until: take.varint()?,
+        requests: take.varint()?,
+        robots_denied: take.varint()?,
+        last_request: take.varint()?,
+        robots: None,
+    };
+    if take.u8()? == 1 {
+        let fetched = take.varint()?;
+        let unreachable_since = take.varint()?.checked_sub(1);
+        let body = match take.u8()? {
+            0 => RobotsBody::AllowAll,
+            1 => RobotsBody::DisallowAll,
+            2 => RobotsBody::Rules(take.bytes()?.to_vec()),
+            _ => return Err(Malformed("robots.txt of an unknown kind")),
+        };
+        state.robots = Some(RobotsState { fetched, unreachable_since, body });
+    }
+    take.end()?;
+    Ok(state)
+}
+
+impl HostTable for SledTables {
+    fn load(&self, origin: &Origin) -> io::Result<Option<HostState>> {
+        match self.load(&self.hosts, &put_origin(origin))? {
+            Some(bytes) => take_host(&bytes).map(Some).map_err(|m| self.damaged(m)),
+            None => Ok(None),
+        }
+    }
+
+    fn store(&self, origin: &Origin, state: &HostState) -> io::Result<()> {
+        self.store(&self.hosts, &put_origin(origin), &put_host(state))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! The visit log: what a cycle has done so far. It only grows, a frame a record, written at once.
+
+use crate::bytes::Malformed;
+use crate::codec::{put_log_record, take_log_record};
+use crate::error::{ReadError, WriteError};
+use crate::format::{FileKind, HEADER_BYTES, cycle_file, header, put_frame};
+use crate::frames::{FrameReader, Source};
+use crate::repository::sound_length;
+use crate::storage::{Storage, WriteFile};
+use recrawl_types::{ArchivePosition, Cycle, LogRecord};
+use std::fmt;
+
+fn file(cycle: Cycle) -> String {
+    cycle_file(cycle, "visits")
+}
+
+/// The log, open for appending.
+pub struct VisitLog {
+    path: String,
+    file: Box<dyn WriteFile>,
+    payload: Vec<u8>,
+    frame: Vec<u8>,
+}
+
+/// What an earlier run of the cycle left in the log.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// The schedule indexes that are done.
+    pub done: Done,
+    /// The highest archive position that a visit names.
+    pub archived: Option<ArchivePosition>,
+    /// Records in the log.
+    pub records: u64,
+    /// Bytes of a torn tail that were cut off.
+    pub cut: u64,
+}
+
+/// A set of schedule indexes: one bit each.
+#[derive(Debug, Default, Clone)]
+pub struct Done {
+    words: Vec<u64>,
+    count: u64,
+}
+
+impl Done {
+    /// Is this index done?
+    pub fn contains(&self, index: u64) -> bool {
+        self.words.get((index / 64) as usize).is_some_and(|w| w >> (index % 64) & 1 == 1)
+    }
+
+    /// How many are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn insert(&mut self, index: u64) {
+        let word = (index / 64) as usize;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let bit = 1 << (index % 64);
+        self.count += u64::from(self.words[word] & bit == 0);
+        self.words[word] |= bit;
+    }
+}
+
+/// A log could not be opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LogError {
+    /// It cannot be read, or is damaged before its tail.
+    Read(ReadError),
+    /// It cannot be made or cut.
+    Write(WriteError),
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogError::Read(e) => e.fmt(f),
+            LogError::Write(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LogError {}
+
+impl From<ReadError> for LogError {
+    fn from(e: ReadError) -> LogError {
+        LogError::Read(e)
+    }
+}
+
+impl From<WriteError> for LogError {
+    fn from(e: WriteError) -> LogError {
+        LogError::Write(e)
+    }
+}
+
+impl VisitLog {
+    /// Opens the cycle's log, or begins it. A torn tail, as a crash leaves it, is cut off; what stands
+    /// before it is told.
+    ///
+    /// # Errors
+    /// [`LogError`].
+    pub fn open(storage: &dyn Storage, cycle: Cycle) -> Result<(VisitLog, Recovered), LogError> {
+        let name = file(cycle);
+        let path = storage.locate(&name);
+        let mut recovered = Recovered::default();
+        let mut begun = false;
+        match Source::open_unchecked(storage, &name) {
+            Err(e) if e.is_absent() => {}
+            Err(e) => return Err(e.into()),
+            // Less than a header: the crash came while the file was made.
+            Ok(source) if source.length() < HEADER_BYTES as u64 => {}
+            Ok(source) => {
+                source.check_header(FileKind::Visits, cycle)?;
+                let sound = sound_length(&source, FileKind::Visits)?;
+                recovered.cut = source.length() - sound;
+                if recovered.cut > 0 {
+                    storage.truncate(&name, sound).map_err(WriteError::of(&path, "truncate"))?;
+                }
+                begun = true;
+            }
+        }
+        if begun {
+            recover(&mut VisitReader::open(storage, cycle)?, &mut recovered)?;
+        }
+        let file = if begun {
+            storage.append(&name).map_err(WriteError::of(&path, "open"))?
+        } else {
+            let mut file = storage.create(&name).map_err(WriteError::of(&path, "create"))?;
+            file.write(&header(FileKind::Visits, cycle)).map_err(WriteError::of(&path, "write"))?;
+            file.sync().map_err(WriteError::of(&path, "sync"))?;
+            storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
+            file
+        };
+        Ok((VisitLog { path, file, payload: Vec::new(), frame: Vec::new() }, recovered))
+    }
+
+    /// Appends a record, in one write. It survives the process at once, and the machine after
+    /// [`VisitLog::sync`].
+    ///
+    /// # Errors
+    /// When the disk takes no more; a part of the record may be in the file then, and the next
+    /// [`VisitLog::open`] cuts it off.
+    pub fn append(&mut self, record: &LogRecord) -> Result<(), WriteError> {
+        self.payload.clear();
+        put_log_record(&mut self.payload, record);
+        self.frame.clear();
+        put_frame(&mut self.frame, FileKind::Visits, &self.payload);
+        self.file.write(&self.frame).map_err(WriteError::of(&self.path, "write"))
+    }
+
+    /// Makes all records durable.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sync(&mut self) -> Result<(), WriteError> {
+        self.file.sync().map_err(WriteError::of(&self.path, "sync"))
+    }
+
+    /// Walks a cycle's log from front to back. A cycle without a log has no records.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(storage: &dyn Storage, cycle: Cycle) -> Result<VisitReader, ReadError> {
+        VisitReader::open(storage, cycle)
+    }
+}
+
+fn recover(reader: &mut VisitReader, recovered: &mut Recovered) -> Result<(), ReadError> {
+    while let Some(record) = reader.next_record()? {
+        recovered.records += 1;
+        if let LogRecord::Visit(visit) = record {
+            if let Some(index) = visit.index {
+                recovered.done.insert(index);
+            }
+            recovered.archived = recovered.archived.max(visit.content.and_then(|c| c.archive));
+        }
+    }
+    Ok(())
+}
+
+/// A log, read from front to back.
+pub struct VisitReader(Option<FrameReader>);
+
+impl VisitReader {
+    fn open(storage: &dyn Storage, cycle: Cycle) -> Result<VisitReader, ReadError> {
+        match FrameReader::open(storage, &file(cycle), FileKind::Visits, cycle) {
+            Ok(frames) => Ok(VisitReader(Some(frames))),
+            Err(e) if e.is_absent() => Ok(VisitReader(None)),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The next record; none at the end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn next_record(&mut self) -> Result<Option<LogRecord>, ReadError> {
+        let Some(frames) = &mut self.0 else { return Ok(None) };
+        let offset = frames.offset();
+        let Some(payload) = frames.next_frame()? else { return Ok(None) };
+        let record = take_log_record(payload);
+        record.map(Some).map_err(|Malformed(what)| frames.damaged(offset, what))
+    }
+}
