@@ -16,7 +16,7 @@ use std::ops::Range;
 /// - **Warm-up** pages are all chosen, beside k.
 /// - **Audit**: round(`audit_share`·k) of the pages that compete by score, drawn uniformly without
 ///   replacement; each carries the probability with which it was.
-/// - **Discovery**: round(`discovery_share`·k), at least `discovery_min`, of the URLs that were never
+/// - **Discovery**: round(`discovery_share`·k), and beyond k up to `discovery_min`, of the URLs that were never
 ///   fetched: those nearer to a seed first, of one depth the targets of redirects first, then those
 ///   with more links to them.
 /// - **Score**: the rest of k, by the policy's score, highest first and NaN last; a page that the audit
@@ -67,6 +67,7 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
         request.check()?;
         policy.prepare(request.cycle, request.seed);
         let (k, targets) = (request.pages, request.targets());
+        let unfetched = k.saturating_add(request.discovery_min);
         let ties = TieBreak::new(&request);
         let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
         Ok(Planner {
@@ -79,13 +80,17 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
                 audit,
                 counts: Counts::default(),
             },
-            all: Pools::new(u64::MAX, k, k, targets.audit),
+            all: Pools::new(u64::MAX, unfetched, k, targets.audit),
             hosts: request.max_per_host.map(|limit| {
-                Hosts::new(host_lengths, limit, Pools::new(limit, limit.min(k), limit.min(k), targets.audit))
+                Hosts::new(
+                    host_lengths,
+                    limit,
+                    Pools::new(limit, limit.min(unfetched), limit.min(k), targets.audit),
+                )
             }),
             scanned: 0,
             scores: Vec::new(),
-            rules: Rules { pages: k, targets, ties, audit },
+            rules: Rules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },
         })
     }
 

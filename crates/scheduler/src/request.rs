@@ -19,13 +19,14 @@ pub enum Ties {
 pub struct PlanRequest {
     /// The cycle that is planned.
     pub cycle: Cycle,
-    /// k: pages to choose beside the warm-up. The planner takes up to 64 bytes of memory for each.
+    /// k: pages to choose beside the warm-up. The planner takes up to 64 bytes of memory for each, and 32
+    /// for each of `discovery_min`.
     pub pages: u64,
     /// The share of k for URLs that were never fetched, 0 to 1.
     pub discovery_share: f64,
     /// The share of k for a uniform sample of the pages that compete by score, 0 to 1.
     pub audit_share: f64,
-    /// At least so many of k for URLs that were never fetched, as far as the audit leaves room.
+    /// At least so many URLs that were never fetched are chosen, even where that exceeds k.
     pub discovery_min: u64,
     /// A page's first so many visits after its first fetch are due at once, whatever its score.
     pub warmup: u32,
@@ -46,12 +47,11 @@ pub(crate) struct Targets {
 }
 
 impl PlanRequest {
-    /// The audit has its share, discovery its own or its minimum out of what is left, the score the
-    /// rest.
+    /// The audit has its share, discovery its own out of what is left, the score the rest.
     pub(crate) fn targets(&self) -> Targets {
         let part = |share: f64| (share * self.pages as f64).round() as u64;
         let audit = part(self.audit_share).min(self.pages);
-        let discovery = part(self.discovery_share).max(self.discovery_min).min(self.pages - audit);
+        let discovery = part(self.discovery_share).min(self.pages - audit);
         Targets { audit, discovery, score: self.pages - audit - discovery }
     }
 
@@ -145,8 +145,7 @@ mod tests {
             (t.audit, t.discovery, t.score)
         };
         assert_eq!(targets(100, 0.2, 0.05, 0), (5, 20, 75));
-        assert_eq!(targets(100, 0.2, 0.05, 50), (5, 50, 45));
-        assert_eq!(targets(100, 0.2, 0.05, 1000), (5, 95, 0));
+        assert_eq!(targets(100, 0.2, 0.05, 50), (5, 20, 75), "the minimum takes nothing from the score");
         assert_eq!(targets(1, 0.5, 0.5, 0), (1, 0, 0));
         assert_eq!(targets(0, 0.5, 0.5, 9), (0, 0, 0));
     }

@@ -3,9 +3,9 @@
 //! Warm-up pages are chosen before anything else. Then the audit sample is drawn, then score and
 //! discovery take turns, the one that is further from its target first, each with its best candidate
 //! whose host has a slot left. What the audit or the score cannot use goes to discovery, and what
-//! discovery cannot use to the score.
+//! discovery cannot use to the score. Last, discovery goes on beyond k up to its minimum.
 //!
-//! The k best candidates of each order are enough for that: each candidate that is passed was chosen,
+//! The k best candidates of each order (and for discovery its minimum more) are enough for that: each candidate that is passed was chosen,
 //! or is in the sample, or found its host full of pages of the sample and of the other order; and those
 //! are together no more than k.
 
@@ -20,6 +20,7 @@ use recrawl_types::Share;
 /// What the places are given by.
 pub(crate) struct Rules {
     pub pages: u64,
+    pub discovery_min: u64,
     pub targets: Targets,
     pub ties: TieBreak,
     pub audit: Shuffle,
@@ -54,6 +55,13 @@ impl Rules {
             queue.take();
             crowds.admit(page);
             chosen.push((page, share));
+        }
+        // Beyond k, if need be: a young repository is filled without touching what the score may choose.
+        while discovery.taken < self.discovery_min {
+            let Some(page) = discovery.peek(&self.ties, &mut crowds) else { break };
+            discovery.take();
+            crowds.admit(page);
+            chosen.push((page, Share::Discovery));
         }
         (counts.score, counts.discovery) = (score.taken, discovery.taken);
         chosen.sort_unstable_by_key(|&(ordinal, _)| ordinal);

@@ -204,6 +204,16 @@ pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page
         };
         *used.entry(host_of[i]).or_default() += 1;
     }
+    while counts.discovery < request.discovery_min {
+        by_discovery.retain(|&i| room(&used, i) > 0);
+        if by_discovery.is_empty() {
+            break;
+        }
+        let i = by_discovery.remove(0);
+        counts.discovery += 1;
+        chosen.push((i as u64, Share::Discovery));
+        *used.entry(host_of[i]).or_default() += 1;
+    }
     chosen.sort_by_key(|c| c.0);
     Plan { chosen, cutoff, counts }
 }
