@@ -338,7 +338,10 @@ pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
     out.put_varint(detail);
     out.put_varint(visit.bytes);
     out.put_u8(visit.difference.map_or(0, |d| 1 + u8::from(d.same_digest)));
-    out.put_u8(visit.difference.map_or(0, |d| d.distance));
+    if let Some(difference) = visit.difference {
+        out.put_u8(difference.distance);
+        out.put_varint(difference.cycles.into());
+    }
     out.put_u8(u8::from(visit.content.is_some()));
     if let Some(content) = &visit.content {
         put_content(out, content);
@@ -359,8 +362,10 @@ pub fn take_visit(bytes: &[u8]) -> Result<Visit, Malformed> {
     let at = take.varint()?;
     let outcome = outcome_of(take.u8()?, take.varint()?)?;
     let bytes = take.varint()?;
-    let (same, distance) = (take.u8()?, take.u8()?);
-    let difference = (same > 0).then_some(Difference { same_digest: same == 2, distance });
+    let difference = match take.u8()? {
+        0 => None,
+        same => Some(Difference { same_digest: same == 2, distance: take.u8()?, cycles: take.narrow()? }),
+    };
     let content = match take.u8()? {
         0 => None,
         _ => Some(take_content(&mut take)?),

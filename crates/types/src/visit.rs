@@ -23,7 +23,8 @@ pub struct Visit {
     /// What was seen; present exactly for [`Outcome::Fetched`], [`Outcome::Redirected`] and, when the
     /// server renewed them, for the validators of [`Outcome::NotModified`].
     pub content: Option<Content>,
-    /// How far the text moved since the last visit, when both visits saw text: what a site's noise
+    /// How far the text moved since the last visit, when both visits saw text (a 304 is the same text
+    /// without a distance): what a site's noise
     /// floor is learned from.
     pub difference: Option<Difference>,
     /// Links found (for a redirect: its target).
@@ -77,6 +78,8 @@ pub struct Difference {
     pub same_digest: bool,
     /// Hamming distance of the SimHashes, 0 to 64.
     pub distance: u8,
+    /// Cycles since the last visit (t).
+    pub cycles: u32,
 }
 
 /// Why a page was looked for and not got.
