@@ -1,1 +1,25 @@
-//! verifier
+//! Uniqueness by sorted merge: the batch of a cycle and generation g become generation g+1.
+//!
+//! For the program, which feeds a [`Batch`] with the cycle's log and calls [`merge`]. Both sides are
+//! in the one order of [`CanonicalUrl`](recrawl_types::CanonicalUrl), so whether a URL is known is
+//! answered by one sequential pass over the known ones, as VEUNI does (Henrique et al., SPIRE 2011).
+//! A table or filter of all known URLs would answer sooner, but would need memory for every page ever
+//! discovered, or a random read of the disk for each link; here memory is bounded by [`BatchLimits`].
+//!
+//! It knows no HTTP and no formula. Whether two contents differ is asked of a judge it is given, and
+//! what a visit means for a record is `update`, the code behind the table in docs/outcomes.md.
+
+mod batch;
+mod error;
+mod host_cap;
+mod merge;
+mod report;
+mod runs;
+mod touch;
+mod update;
+
+pub use crate::batch::{Batch, BatchLimits};
+pub use crate::error::{BatchError, MergeError};
+pub use crate::merge::{Judge, MergeRules, merge};
+pub use crate::report::MergeReport;
+pub use crate::runs::SortedBatch;

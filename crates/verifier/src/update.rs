@@ -1,0 +1,135 @@
+//! From links and visits to records: the rules of docs/outcomes.md.
+
+use crate::touch::Links;
+use crate::{Judge, MergeReport};
+use recrawl_types::{
+    CanonicalUrl, Change, Content, Cycle, Known, Outcome, PageRecord, Status, Visit, Visited,
+};
+
+/// The record of a URL that was not known. A visit without a link to tell the depth is a seed's.
+pub(crate) fn discover(cycle: Cycle, links: Option<&Links>) -> PageRecord {
+    let mut record = PageRecord::discovered(cycle, links.map_or(0, |l| l.depth));
+    if let Some(links) = links {
+        record.known.hops = links.hops;
+        record.known.in_links = links.counted;
+    }
+    record
+}
+
+/// New links to a known page.
+pub(crate) fn apply_links(known: &mut Known, links: &Links, report: &mut MergeReport) {
+    known.depth = known.depth.min(links.depth);
+    known.hops = known.hops.min(links.hops);
+    known.in_links = known.in_links.saturating_add(links.counted);
+    if links.seed && known.status == Status::Gone {
+        known.failures = 0;
+        revive(known, report);
+    }
+}
+
+/// A visit to a page.
+pub(crate) fn apply_visit(
+    record: &mut PageRecord,
+    visit: Visit,
+    cycle: Cycle,
+    judge: Judge<'_>,
+    report: &mut MergeReport,
+) {
+    let Visit { url, outcome, content, at, .. } = visit;
+    match (outcome, content) {
+        (Outcome::Skipped(_), _) => {}
+        (Outcome::Fetched(change) | Outcome::Redirected(change), Some(content)) => {
+            let change = decide(&url, change, record.visited.as_ref(), &content, judge, report);
+            let history = change.fold(record.visited.take().map(|v| v.history), cycle);
+            record.visited = Some(Visited { history, content });
+            succeed(&mut record.known, cycle, report);
+        }
+        (Outcome::NotModified, content) if record.visited.is_some() => {
+            let visited = record.visited.as_mut().expect("checked just before");
+            visited.history = Change::Unchanged.fold(Some(visited.history), cycle);
+            if let Some(renewed) = content {
+                visited.content = renewed;
+            }
+            succeed(&mut record.known, cycle, report);
+        }
+        (Outcome::NotFound(_), _) => {
+            fail(&mut record.known, cycle);
+            confirm_absence(&mut record.known, at, cycle, report);
+        }
+        // The fetcher brings content with every page, and a 304 only for a page it has asked for with
+        // validators. If it did not, nothing was got: a failure.
+        (Outcome::Fetched(_) | Outcome::Redirected(_) | Outcome::NotModified, _)
+        | (
+            Outcome::Failed(_) | Outcome::RobotsDenied | Outcome::RobotsUnreachable | Outcome::RefusedAddress,
+            _,
+        ) => fail(&mut record.known, cycle),
+    }
+}
+
+/// The comparison, made now where the fetcher could not make it: it had no record at hand, or took
+/// for a first visit what another visit of the batch came before.
+fn decide(
+    url: &CanonicalUrl,
+    change: Change,
+    before: Option<&Visited>,
+    after: &Content,
+    judge: Judge<'_>,
+    report: &mut MergeReport,
+) -> Change {
+    match (change, before) {
+        (Change::Changed | Change::Unchanged, _) | (Change::First, None) => change,
+        (Change::Undecided, None) => {
+            report.decided_first += 1;
+            Change::First
+        }
+        (Change::Undecided | Change::First, Some(before)) => {
+            if judge(url, &before.content, after) {
+                report.decided_changed += 1;
+                Change::Changed
+            } else {
+                report.decided_unchanged += 1;
+                Change::Unchanged
+            }
+        }
+    }
+}
+
+fn succeed(known: &mut Known, cycle: Cycle, report: &mut MergeReport) {
+    known.last_attempt = cycle;
+    known.failures = 0;
+    revive(known, report);
+}
+
+/// The page exists, or is believed to: all that spoke against it is forgotten.
+fn revive(known: &mut Known, report: &mut MergeReport) {
+    report.revived += u64::from(known.status == Status::Gone);
+    known.status = Status::Live;
+    known.not_found = 0;
+    known.not_found_cycle = Cycle(0);
+    known.not_found_at = 0;
+}
+
+fn fail(known: &mut Known, cycle: Cycle) {
+    known.last_attempt = cycle;
+    known.failures = known.failures.saturating_add(1);
+}
+
+/// `at` is in milliseconds since 1970. A clock that went backwards counts as no time.
+fn confirm_absence(known: &mut Known, at: u64, cycle: Cycle, report: &mut MergeReport) {
+    let at = u32::try_from(at / 1000).unwrap_or(u32::MAX);
+    let spaced = at.saturating_sub(known.not_found_at) >= Known::GONE_SPACING_SECONDS
+        && cycle.since(known.not_found_cycle) >= Known::GONE_SPACING_CYCLES;
+    if known.status == Status::Gone || !(known.not_found == 0 || spaced) {
+        return;
+    }
+    known.not_found += 1;
+    known.not_found_cycle = cycle;
+    known.not_found_at = at;
+    if known.not_found >= Known::GONE_AFTER {
+        known.status = Status::Gone;
+        report.newly_gone += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

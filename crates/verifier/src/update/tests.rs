@@ -1,0 +1,232 @@
+//! One case for each row of docs/outcomes.md.
+
+use super::*;
+use recrawl_types::{Failure, Fingerprint, History, Share, Skip, UrlRules, Validators};
+
+const NOW: Cycle = Cycle(20);
+const DAY: u64 = 24 * 3600 * 1000;
+
+fn content(digest: u128) -> Content {
+    Content { fingerprint: Fingerprint { simhash: 0, digest }, ..Content::default() }
+}
+
+/// A page visited in cycles 3 and 8, changed at the second, that failed twice since and was not found.
+fn visited_page() -> PageRecord {
+    let mut history = History::first_fetch(Cycle(3));
+    history.record(Cycle(8), true);
+    PageRecord {
+        known: Known {
+            discovered: Cycle(2),
+            last_attempt: Cycle(15),
+            failures: 2,
+            not_found: 1,
+            not_found_cycle: Cycle(15),
+            not_found_at: 100 * 86_400,
+            depth: 3,
+            in_links: 5,
+            ..Known::default()
+        },
+        visited: Some(Visited { history, content: content(1) }),
+    }
+}
+
+fn visit(outcome: Outcome, content: Option<Content>) -> Visit {
+    Visit {
+        url: UrlRules::keep_all().canonicalize("http://a.example/p").unwrap(),
+        index: None,
+        share: Share::Score,
+        at: 200 * DAY,
+        outcome,
+        content,
+        difference: None,
+        links: Vec::new(),
+        bytes: 0,
+    }
+}
+
+fn after(mut record: PageRecord, visit: Visit) -> (PageRecord, MergeReport) {
+    let mut report = MergeReport::default();
+    let judge = |_: &CanonicalUrl, a: &Content, b: &Content| a.fingerprint != b.fingerprint;
+    apply_visit(&mut record, visit, NOW, &judge, &mut report);
+    (record, report)
+}
+
+fn counters(record: &PageRecord) -> (u32, u32, u32) {
+    let history = record.visited.as_ref().expect("a visited page").history;
+    (history.visits, history.changes, NOW.since(history.last))
+}
+
+fn assert_live_and_undoubted(known: &Known) {
+    assert_eq!((known.status, known.failures, known.last_attempt), (Status::Live, 0, NOW));
+    assert_eq!((known.not_found, known.not_found_cycle, known.not_found_at), (0, Cycle(0), 0));
+}
+
+#[test]
+fn a_first_fetch_starts_the_clock() {
+    let page = PageRecord::discovered(Cycle(2), 3);
+    for outcome in [Outcome::Fetched(Change::First), Outcome::Redirected(Change::First)] {
+        let (record, report) = after(page.clone(), visit(outcome, Some(content(7))));
+        assert_eq!(counters(&record), (0, 0, 0));
+        assert_eq!(record.visited.as_ref().unwrap().content, content(7));
+        assert_live_and_undoubted(&record.known);
+        assert_eq!(report, MergeReport::default());
+    }
+}
+
+#[test]
+fn a_compared_visit_counts_and_replaces_the_content() {
+    for (change, expected) in [(Change::Unchanged, (2, 1, 0)), (Change::Changed, (2, 2, 0))] {
+        for outcome in [Outcome::Fetched(change), Outcome::Redirected(change)] {
+            let (record, _) = after(visited_page(), visit(outcome, Some(content(7))));
+            assert_eq!(counters(&record), expected, "{outcome:?}");
+            assert_eq!(record.visited.as_ref().unwrap().content, content(7));
+            assert_live_and_undoubted(&record.known);
+            assert_eq!((record.known.depth, record.known.in_links), (3, 5));
+        }
+    }
+}
+
+#[test]
+fn not_modified_is_a_visit_without_change_and_may_renew_validators() {
+    let (record, _) = after(visited_page(), visit(Outcome::NotModified, None));
+    assert_eq!(counters(&record), (2, 1, 0));
+    assert_eq!(record.visited.as_ref().unwrap().content, content(1));
+    assert_live_and_undoubted(&record.known);
+
+    let renewed = Content { validators: Validators::new(Some("\"e2\""), None), ..content(1) };
+    let (record, _) = after(visited_page(), visit(Outcome::NotModified, Some(renewed.clone())));
+    assert_eq!(counters(&record), (2, 1, 0));
+    assert_eq!(record.visited.unwrap().content, renewed);
+}
+
+#[test]
+fn an_undecided_visit_is_decided_by_what_the_record_holds() {
+    let fetched = Outcome::Fetched(Change::Undecided);
+    let never = PageRecord::discovered(Cycle(2), 0);
+    let (record, report) = after(never, visit(fetched, Some(content(1))));
+    assert_eq!((counters(&record), report.decided_first), ((0, 0, 0), 1));
+
+    let (record, report) = after(visited_page(), visit(fetched, Some(content(1))));
+    assert_eq!((counters(&record), report.decided_unchanged), ((2, 1, 0), 1));
+
+    let (record, report) = after(visited_page(), visit(fetched, Some(content(2))));
+    assert_eq!((counters(&record), report.decided_changed), ((2, 2, 0), 1));
+}
+
+#[test]
+fn a_second_first_visit_is_compared_with_the_first() {
+    let never = PageRecord::discovered(Cycle(2), 0);
+    let first = Outcome::Fetched(Change::First);
+    let (record, _) = after(never, visit(first, Some(content(1))));
+    let (record, report) = after(record, visit(first, Some(content(2))));
+    assert_eq!((counters(&record), report.decided_changed), ((1, 1, 0), 1));
+}
+
+#[test]
+fn what_is_no_visit_counts_as_a_failed_attempt_and_nothing_else() {
+    let failures = [
+        Failure::Dns,
+        Failure::Connect,
+        Failure::Tls,
+        Failure::Timeout,
+        Failure::Protocol,
+        Failure::Encoding,
+        Failure::Redirect,
+        Failure::Status(500),
+    ];
+    let denials = [Outcome::RobotsDenied, Outcome::RobotsUnreachable, Outcome::RefusedAddress];
+    for outcome in failures.map(Outcome::Failed).into_iter().chain(denials) {
+        let mut expected = visited_page();
+        expected.known.failures = 3;
+        expected.known.last_attempt = NOW;
+        assert_eq!(after(visited_page(), visit(outcome, None)).0, expected, "{outcome:?}");
+    }
+    let mut worn = visited_page();
+    worn.known.failures = 255;
+    assert_eq!(after(worn, visit(Outcome::RobotsDenied, None)).0.known.failures, 255);
+}
+
+#[test]
+fn a_visit_that_brought_nothing_counts_as_failed() {
+    for outcome in [Outcome::Fetched(Change::First), Outcome::Redirected(Change::First), Outcome::NotModified]
+    {
+        let (record, _) = after(PageRecord::discovered(Cycle(2), 3), visit(outcome, None));
+        assert_eq!((record.visited, record.known.failures), (None, 1), "{outcome:?}");
+        assert_eq!(record.known.last_attempt, NOW);
+    }
+}
+
+#[test]
+fn a_skipped_page_stays_as_it_is() {
+    for skip in [Skip::Deadline, Skip::HostBackOff, Skip::OutOfScope, Skip::CrawlDelay] {
+        assert_eq!(after(visited_page(), visit(Outcome::Skipped(skip), None)).0, visited_page());
+    }
+}
+
+#[test]
+fn three_spaced_confirmations_make_a_page_gone() {
+    let not_found = |record, day: u64, cycle| {
+        let mut record: PageRecord = record;
+        let mut report = MergeReport::default();
+        let visit = Visit { at: day * DAY, ..visit(Outcome::NotFound(404), None) };
+        apply_visit(&mut record, visit, Cycle(cycle), &|_, _, _| true, &mut report);
+        (record, report.newly_gone)
+    };
+    let mut page = visited_page();
+    page.known.not_found = 0;
+    let expected = [
+        // day, cycle, confirmations, gone
+        (100, 20, 1, false), // the first
+        (106, 30, 1, false), // too few days
+        (108, 22, 1, false), // too few cycles
+        (107, 23, 2, false),
+        (90, 40, 2, false), // the clock went backwards
+        (114, 26, 3, true),
+        (200, 90, 3, true), // gone for good
+    ];
+    let mut newly_gone = 0;
+    for (i, (day, cycle, confirmations, gone)) in (3u8..).zip(expected) {
+        let (next, newly) = not_found(page, day, cycle);
+        page = next;
+        newly_gone += newly;
+        assert_eq!(page.known.not_found, confirmations, "day {day}");
+        assert_eq!(page.known.status == Status::Gone, gone, "day {day}");
+        assert_eq!((page.known.failures, page.known.last_attempt), (i, Cycle(cycle)));
+    }
+    assert_eq!(newly_gone, 1);
+    assert_eq!(page.visited, visited_page().visited, "record, history and content stay");
+
+    let (back, report) = after(page, visit(Outcome::Fetched(Change::Unchanged), Some(content(1))));
+    assert_live_and_undoubted(&back.known);
+    assert_eq!(report.revived, 1);
+}
+
+#[test]
+fn links_lower_depth_and_hops_and_only_a_seed_revives() {
+    let gone = Known {
+        status: Status::Gone,
+        depth: 4,
+        hops: 2,
+        in_links: u32::MAX - 1,
+        failures: 9,
+        not_found: 3,
+        not_found_cycle: Cycle(9),
+        not_found_at: 5,
+        ..Known::default()
+    };
+    let link = Links { seen: 9, counted: 3, depth: 6, hops: 0, seed: false };
+    let mut report = MergeReport::default();
+    let mut known = gone;
+    apply_links(&mut known, &link, &mut report);
+    assert_eq!(known, Known { hops: 0, in_links: u32::MAX, ..gone });
+
+    apply_links(&mut known, &Links { depth: 0, seed: true, ..link }, &mut report);
+    assert_eq!(known, Known { in_links: u32::MAX, ..Known::default() });
+    assert_eq!(report.revived, 1);
+
+    // A seed takes nothing back from a live page.
+    let doubted = Known { failures: 2, not_found: 1, ..Known::default() };
+    let mut known = doubted;
+    apply_links(&mut known, &Links { counted: 0, depth: 0, seed: true, ..link }, &mut report);
+    assert_eq!(known, doubted);
+}
