@@ -105,3 +105,32 @@ pub(crate) fn take(record: &[u8]) -> Result<(CanonicalUrl, Touch), Malformed> {
         _ => Err(Malformed("neither links nor a visit")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use recrawl_types::UrlRules;
+
+    proptest! {
+        #[test]
+        fn links_come_back_and_a_cut_record_is_refused(
+            seen in 1u64.., counted: u32, depth: u16, hops: u8, seed: bool, cut in 0usize..1000
+        ) {
+            let url = UrlRules::keep_all().canonicalize("http://a.example/p?q=1").unwrap();
+            let links = Links { seen, counted, depth, hops, seed };
+            let mut bytes = Vec::new();
+            put_links(&mut bytes, url.clone(), &links);
+            prop_assert_eq!(take(&bytes), Ok((url, Touch { links: Some(links), visits: Vec::new() })));
+            prop_assert!(take(&bytes[..cut % bytes.len()]).is_err());
+        }
+
+        #[test]
+        fn bytes_of_any_kind_are_a_record_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            if let Ok((url, touch)) = take(&bytes) {
+                prop_assert!(CanonicalUrl::from_key(url.key()).is_ok());
+                prop_assert_eq!(touch.links.is_some(), touch.visits.is_empty());
+            }
+        }
+    }
+}

@@ -275,7 +275,7 @@ fn any_cycle() -> impl Strategy<Value = (u64, Vec<LogRecord>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn generations_equal_the_model_spilled_or_not(cycles in proptest::collection::vec(any_cycle(), 1..14)) {
