@@ -1,2 +1,48 @@
-//! recrawl
-fn main() {}
+//! recrawl: an incremental web crawler that learns what to revisit.
+//!
+//! This crate is the leaf that joins the stages: the only one that knows TOML, the command line, JSON and
+//! WARC. Start reading at [`cycle`], which is the crawl cycle in one screen.
+
+mod archive;
+mod cli;
+mod command;
+mod config;
+mod crawl;
+mod cycle;
+mod failure;
+mod formula_file;
+mod gather;
+mod page;
+mod pipeline;
+mod plan;
+mod progress;
+mod reading;
+mod report;
+mod scope;
+mod seeds;
+mod settings;
+mod shutdown;
+mod site_noise;
+mod units;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse(); // wrong words: clap says so and exits with 2
+    start_logging();
+    match command::run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("recrawl: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Logs to standard error, warnings and worse unless RECRAWL_LOG says otherwise.
+fn start_logging() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("RECRAWL_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+}

@@ -1,0 +1,228 @@
+//! The words of the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// An incremental web crawler that learns what to revisit.
+#[derive(Parser)]
+#[command(name = "recrawl", version, about, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done; 1 it failed while working; 2 the words or the configuration \
+                        are wrong, and nothing was touched.\nLogs go to standard error; RECRAWL_LOG=debug \
+                        (or a tracing filter) says more.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Crawl: plan, fetch, compare and commit, cycle after cycle
+    #[command(
+        after_help = "Example:\n  recrawl crawl --seed https://example.com/ --data-dir data/example --cycles 3"
+    )]
+    Crawl(CrawlArgs),
+    /// Show the repository, the last cycles and hosts, or one host
+    #[command(
+        after_help = "Example:\n  recrawl status --data-dir data/example\n  recrawl status --host example.com"
+    )]
+    Status(StatusArgs),
+    /// Show what is known of one URL and why it is, or is not, visited next
+    #[command(after_help = "Example:\n  recrawl explain https://example.com/ --data-dir data/example")]
+    Explain(ExplainArgs),
+    /// List, show, check and choose score formulas
+    #[command(subcommand, after_help = "Example:\n  recrawl formula check 't * (X + 0.1) / (n + 1)'")]
+    Formula(FormulaCommand),
+    /// Look after the repository
+    #[command(subcommand, after_help = "Example:\n  recrawl repository verify --data-dir data/example")]
+    Repository(RepositoryCommand),
+    /// Write what is known to files other programs read
+    #[command(after_help = "Example:\n  recrawl export pages --out pages.jsonl --data-dir data/example")]
+    Export(ExportArgs),
+    /// Check or show the configuration
+    #[command(subcommand, after_help = "Example:\n  recrawl config check --config recrawl.toml")]
+    Config(ConfigCommand),
+}
+
+/// Which crawl: a configuration, a data directory, or both.
+#[derive(Args, Clone, Default)]
+pub struct Where {
+    /// Configuration file (TOML); config/recrawl.toml lists every key
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Data directory; overrides storage.data_dir
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// `recrawl crawl`
+#[derive(Args)]
+pub struct CrawlArgs {
+    /// Which crawl.
+    #[command(flatten)]
+    pub at: Where,
+    /// A URL to start from; may be given again
+    #[arg(long = "seed", value_name = "URL")]
+    pub seeds: Vec<String>,
+    /// A file of URLs to start from, one a line; `#` begins a comment
+    #[arg(long = "seeds", value_name = "FILE")]
+    pub seed_file: Option<PathBuf>,
+    /// Run this many cycles and exit; without it, go on, one cycle each cycle.period
+    #[arg(long, value_name = "N")]
+    pub cycles: Option<u32>,
+    /// What ranks the pages: a formula's name, its file, or an expression
+    #[arg(long, value_name = "NAME|EXPR")]
+    pub formula: Option<String>,
+    /// Decides ties, the audit sample and jitter; the same seed repeats them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub random_seed: u64,
+    /// One JSON object a line per cycle on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recrawl status`
+#[derive(Args)]
+pub struct StatusArgs {
+    /// Which crawl.
+    #[command(flatten)]
+    pub at: Where,
+    /// Only this host
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
+    /// One JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recrawl explain`
+#[derive(Args)]
+pub struct ExplainArgs {
+    /// The page
+    pub url: String,
+    /// Which crawl.
+    #[command(flatten)]
+    pub at: Where,
+    /// Explain by this formula in place of the configured one
+    #[arg(long, value_name = "NAME|EXPR")]
+    pub formula: Option<String>,
+    /// One JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recrawl formula`
+#[derive(Subcommand)]
+pub enum FormulaCommand {
+    /// List the formulas at hand
+    List {
+        /// Which crawl.
+        #[command(flatten)]
+        at: Where,
+        /// One JSON document on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a formula file
+    Show {
+        /// Its name, or an expression
+        formula: String,
+    },
+    /// Parse a formula and say what it costs and whether it can be trusted
+    Check {
+        /// A name, a file, or an expression
+        formula: String,
+        /// One JSON document on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// Rank by this formula from the next cycle on
+    Use {
+        /// A name, a file, or an expression
+        formula: String,
+        /// Which crawl.
+        #[command(flatten)]
+        at: Where,
+    },
+}
+
+/// `recrawl repository`
+#[derive(Subcommand)]
+pub enum RepositoryCommand {
+    /// Pages, hosts and bytes
+    Stats {
+        /// Which crawl.
+        #[command(flatten)]
+        at: Where,
+        /// One JSON document on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read everything and report damage
+    Verify {
+        /// Which crawl.
+        #[command(flatten)]
+        at: Where,
+        /// One JSON document on standard output
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `recrawl export`
+#[derive(Args)]
+pub struct ExportArgs {
+    /// What to write
+    #[arg(value_enum)]
+    pub what: Exported,
+    /// Where to; `-` for standard output
+    #[arg(long, value_name = "PATH")]
+    pub out: PathBuf,
+    /// Which crawl.
+    #[command(flatten)]
+    pub at: Where,
+}
+
+/// What can be exported.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Exported {
+    /// Every known URL with its record, as JSON lines
+    Pages,
+}
+
+/// `recrawl config`
+#[derive(Subcommand)]
+pub enum ConfigCommand {
+    /// Say whether a configuration can be used
+    Check {
+        /// The file; without it, the built-in defaults
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
+    /// Print the configuration in force, defaults filled in
+    Show {
+        /// The file; without it, the built-in defaults
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// One JSON document on standard output
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_command_has_an_example() {
+        let cli = Cli::command();
+        cli.clone().debug_assert();
+        for command in cli.get_subcommands() {
+            let help = command.get_after_help().map(|h| h.to_string()).unwrap_or_default();
+            assert!(help.contains("Example:"), "recrawl {} --help shows no example", command.get_name());
+        }
+    }
+}

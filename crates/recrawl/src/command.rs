@@ -1,0 +1,74 @@
+//! The commands: one file each.
+
+mod config;
+mod crawl;
+mod explain;
+mod export;
+mod formula;
+mod repository;
+mod status;
+
+use crate::cli::Command;
+use crate::failure::Failure;
+use std::io::{self, Write};
+
+/// Runs a command.
+///
+/// # Errors
+/// What the user has to know, in one line.
+pub fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Crawl(args) => crawl::run(&args),
+        Command::Status(args) => status::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Formula(command) => formula::run(&command),
+        Command::Repository(command) => repository::run(&command),
+        Command::Export(args) => export::run(&args),
+        Command::Config(command) => config::run(&command),
+    }
+}
+
+/// Prints to standard output. A reader that went away (`recrawl … | head`) is no failure.
+///
+/// # Errors
+/// When standard output takes no more for another reason.
+fn print(text: impl AsRef<str>) -> Result<(), Failure> {
+    match writeln!(io::stdout(), "{}", text.as_ref()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(e) => Err(Failure::Work(format!("standard output: {e}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// One JSON document.
+///
+/// # Errors
+/// As [`print`].
+fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    print(serde_json::to_string_pretty(value).map_err(Failure::work)?)
+}
+
+/// 1234567 as "1,234,567".
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousands;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(thousands(number), text);
+        }
+    }
+}

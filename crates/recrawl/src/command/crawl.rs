@@ -1,0 +1,93 @@
+//! `recrawl crawl`: cycle after cycle.
+
+use super::{print, thousands};
+use crate::cli::CrawlArgs;
+use crate::crawl::Crawl;
+use crate::cycle::{self, Turn};
+use crate::failure::Failure;
+use crate::formula_file;
+use crate::report::CycleReport;
+use crate::seeds;
+use crate::settings::Settings;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
+    let mut settings = Settings::load(args.at.config.as_deref(), args.at.data_dir.as_deref())?;
+    if let Some(text) = &args.formula {
+        settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
+        settings.formula_is_given = true;
+    }
+    let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
+    let begun = settings.data_dir.join("MANIFEST").exists();
+    if seeds.is_empty() && !begun {
+        let text = "nothing to start from: give --seed URL or --seeds FILE, or the --data-dir of a crawl";
+        return Err(Failure::Usage(text.into()));
+    }
+    if !args.json && std::io::stderr().is_terminal() {
+        eprintln!("data in {}", settings.data_dir.display());
+    }
+    let mut crawl = Crawl::open(settings, &seeds, args.random_seed)?;
+    let mut rows = 0;
+    loop {
+        match cycle::turn(&mut crawl, &seeds)? {
+            Turn::Interrupted => {
+                tracing::info!("stopped; the next start goes on with this cycle");
+                return crawl.tables.flush().map_err(Failure::from);
+            }
+            Turn::Committed(report) => {
+                tracing::info!(
+                    cycle = report.cycle,
+                    scheduled = report.scheduled,
+                    fetched = report.tally.fetched,
+                    changed = report.tally.changed,
+                    known = report.pages_known,
+                    "cycle committed"
+                );
+                publish(&report, rows, args.json)?;
+                rows += 1;
+                if args.cycles.is_some_and(|cycles| rows >= cycles) || crawl.shutdown.requested() {
+                    return Ok(());
+                }
+                if args.cycles.is_none() && wait_for_next(&crawl, &report) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Waits until `cycle.period` after the start of the cycle just done, so that cycles do not drift by their
+/// own length; true when a signal came. A clock that stepped back makes the wait one period at most.
+fn wait_for_next(crawl: &Crawl, report: &CycleReport) -> bool {
+    let period = crawl.settings.config.cycle.period.0;
+    let gone_by = Duration::from_millis((crawl.clock)().saturating_sub(report.started));
+    crawl.shutdown.wait(period.saturating_sub(gone_by))
+}
+
+/// One JSON object, or one aligned row, a cycle.
+fn publish(report: &CycleReport, rows: u32, json: bool) -> Result<(), Failure> {
+    if json {
+        return print(String::from_utf8(report.to_json()).expect("JSON is UTF-8"));
+    }
+    if rows % 20 == 0 {
+        print(
+            "cycle  scheduled  fetched  first  changed  change rate  failed  new links      known  seconds",
+        )?;
+    }
+    let tally = &report.tally;
+    let rate = report.change_rate.map_or("-".into(), |r| format!("{r:.3}"));
+    print(format!(
+        "{:>5}  {:>9}  {:>7}  {:>5}  {:>7}  {:>11}  {:>6}  {:>9}  {:>9}  {:>7.1}",
+        report.cycle,
+        thousands(report.scheduled),
+        thousands(tally.fetched),
+        thousands(tally.first_visits),
+        thousands(tally.changed),
+        rate,
+        thousands(tally.failed + tally.not_found),
+        thousands(report.links_new),
+        thousands(report.pages_known),
+        report.seconds
+    ))
+}

@@ -1,0 +1,232 @@
+//! `recrawl explain`: what is known of a URL, how its score comes about, and whether it is visited next.
+
+use super::export::page_json;
+use super::{print, print_json};
+use crate::cli::ExplainArgs;
+use crate::crawl::TABLES;
+use crate::failure::Failure;
+use crate::formula_file;
+use crate::reading;
+use crate::report::CycleReport;
+use crate::settings::Settings;
+use recrawl_fetcher::robots::Rules;
+use recrawl_formula::{Formula, estimator};
+use recrawl_repository::{Generation, SledTables};
+use recrawl_scheduler::policy::formula::FormulaPolicy;
+use recrawl_scheduler::{Gate, PlanRequest, Policy, RankCounter};
+use recrawl_types::host::RobotsBody;
+use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord};
+use serde_json::{Value, json};
+
+/// What decides about a page, in the order in which it is asked.
+struct Explanation {
+    url: CanonicalUrl,
+    record: PageRecord,
+    cycle: Cycle,
+    formula: Formula,
+    gate: Gate,
+    /// Among the pages that compete by score; from 1.
+    rank: Option<u64>,
+    score: Option<f64>,
+    cutoff: Option<f64>,
+    robots: String,
+    in_scope: Option<bool>,
+}
+
+pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let mut settings = Settings::load(args.at.config.as_deref(), args.at.data_dir.as_deref())?;
+    let url =
+        settings.rules.canonicalize(&args.url).map_err(|e| Failure::Usage(format!("{}: {e}", args.url)))?;
+    let formula = match &args.formula {
+        Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
+        None => formula_file::of_data_dir(&settings.data_dir)?.unwrap_or_else(|| settings.formula.clone()),
+    };
+    let repository = reading::repository(&settings)?;
+    let generation = repository.current();
+    let Some((ordinal, record)) = generation.get(&url).map_err(Failure::work)? else {
+        return Err(Failure::Work(format!(
+            "{url}: not known: no seed names it and no page visited so far links to it"
+        )));
+    };
+    let cycle = generation.number().next();
+    let tables = reading::tables(&settings.data_dir);
+    let warmup = settings.config.cycle.warmup;
+    let visits = record.visited.as_ref().map(|v| v.history.visits);
+    let gate = Gate::of(&record.known, visits, cycle, warmup);
+    let score = record.visited.as_ref().map(|v| formula.explain(&v.history, cycle)[0].value);
+    let rank = match (gate, score) {
+        (Gate::Revisit, Some(score)) => Some(rank(&settings, &generation, &formula, ordinal, score)?),
+        _ => None,
+    };
+    let last = reading::last_reports(&repository, 1)?;
+    let in_scope = scope(&mut settings, &tables, &url)?;
+    let robots = robots(&settings, &tables, &url)?;
+    let cutoff = last.first().and_then(|r: &CycleReport| r.cutoff);
+    let explanation =
+        Explanation { url, record, cycle, formula, gate, rank, score, cutoff, robots, in_scope };
+    if args.json { print_json(&explanation.json()) } else { explanation.print() }
+}
+
+/// The page's place among all that compete by score in the next cycle.
+fn rank(
+    settings: &Settings,
+    generation: &Generation,
+    formula: &Formula,
+    ordinal: u64,
+    score: f64,
+) -> Result<u64, Failure> {
+    let config = &settings.config.cycle;
+    let cycle = generation.number().next();
+    let request = PlanRequest {
+        cycle,
+        pages: config.pages.of(generation.pages()).max(config.pages_min),
+        discovery_share: config.discovery_share.0,
+        audit_share: config.audit_share.0,
+        discovery_min: config.discovery_min,
+        warmup: config.warmup,
+        max_per_host: None,
+        seed: 0,
+        ties: settings.ties,
+    };
+    let mut policy = FormulaPolicy::new(formula);
+    policy.prepare(cycle, request.seed);
+    let mut counter = RankCounter::new(&request, ordinal, score);
+    let mut states = generation.states();
+    while let Some((_, columns)) = states.next_block().map_err(Failure::work)? {
+        counter.scan(&policy, columns);
+    }
+    Ok(counter.rank())
+}
+
+/// Does the page belong to the crawl? None where the sites of the seeds cannot be read.
+fn scope(
+    settings: &mut Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+) -> Result<Option<bool>, Failure> {
+    if settings.config.scope.hosts.is_empty() {
+        let Ok(tables) = tables else { return Ok(None) };
+        settings.scope.admit_sites(crate::crawl::seed_sites(tables, &[])?);
+    }
+    Ok(Some(settings.scope.admits(url)))
+}
+
+/// What robots.txt says of the page.
+fn robots(
+    settings: &Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+) -> Result<String, Failure> {
+    let tables = match tables {
+        Ok(tables) => tables,
+        Err(why) => return Ok(format!("not looked up: {TABLES}: {why}")),
+    };
+    let Some(state) = tables.load(&Origin::of(url))? else { return Ok("not fetched yet".into()) };
+    let Some(robots) = state.robots else { return Ok("not fetched yet".into()) };
+    let when = crate::archive::timestamp(robots.fetched);
+    Ok(match robots.body {
+        RobotsBody::AllowAll => format!("allowed: there was none at {when}"),
+        RobotsBody::DisallowAll => format!("forbidden for now: it could not be had at {when}"),
+        RobotsBody::Rules(body) => {
+            let rules = Rules::parse(&body, settings.fetch.product_token());
+            let word = if rules.allows(url.path_and_query()) { "allowed" } else { "forbidden" };
+            format!("{word} by the file of {when}")
+        }
+    })
+}
+
+impl Explanation {
+    fn verdict(&self) -> String {
+        let known = &self.record.known;
+        match self.gate {
+            Gate::Gone => "never: it is gone, confirmed three times; a seed that names it revives it".into(),
+            Gate::BackOff => {
+                let due = known.last_attempt.0 + known.back_off();
+                format!("not before cycle {due}: its last {} attempts failed", known.failures)
+            }
+            Gate::Discovery => "as the discovery share comes to it: it was never fetched".into(),
+            Gate::Warmup => "in the next cycle: its warm-up visits are due whatever its score".into(),
+            Gate::Revisit => match (self.score, self.cutoff, self.rank) {
+                (Some(score), Some(cutoff), _) if score >= cutoff => {
+                    format!("probably in the next cycle: the lowest score chosen last was {cutoff:.4}")
+                }
+                (_, Some(cutoff), Some(rank)) => format!(
+                    "not in the next cycle, unless the sample draws it: rank {rank}, and the lowest score chosen last was {cutoff:.4}"
+                ),
+                (_, _, Some(rank)) => format!("by its score: rank {rank}"),
+                _ => "by its score".into(),
+            },
+        }
+    }
+
+    /// An estimator's value for this page, in the formula's basis: the terminal of its name, alone.
+    fn rate(&self, name: &str, history: &History) -> String {
+        let terminal = Formula::from_expression(name).expect("every estimator is a terminal");
+        let alone = Formula { basis: self.formula.basis, ..terminal };
+        format!("{name} {:.4}", alone.explain(history, self.cycle)[0].value)
+    }
+
+    fn gate_name(&self) -> &'static str {
+        match self.gate {
+            Gate::Gone => "gone",
+            Gate::BackOff => "back_off",
+            Gate::Discovery => "discovery",
+            Gate::Warmup => "warmup",
+            Gate::Revisit => "score",
+        }
+    }
+
+    fn json(&self) -> Value {
+        let history = self.record.visited.as_ref().map(|v| v.history);
+        json!({
+            "page": page_json(&self.url, &self.record), "cycle": self.cycle, "gate": self.gate_name(),
+            "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
+            "cutoff": self.cutoff, "terms": history.map(|h| self.formula.explain(&h, self.cycle)),
+            "robots": self.robots, "in_scope": self.in_scope, "visited_next": self.verdict(),
+        })
+    }
+
+    fn print(&self) -> Result<(), Failure> {
+        let known = &self.record.known;
+        print(format!("url         {}", self.url))?;
+        print(format!(
+            "known       since cycle {}, {} links from a seed, linked from {} pages",
+            known.discovered, known.depth, known.in_links
+        ))?;
+        match &self.record.visited {
+            None => print("visited     never")?,
+            Some(visited) => {
+                let h = &visited.history;
+                let t = self.cycle.since(h.last);
+                print(format!("visited     first in cycle {}, last in cycle {}", h.first, h.last))?;
+                print(format!(
+                    "counters    n = {}, X = {}, t = {t} in cycle {}",
+                    h.visits, h.changes, self.cycle
+                ))?;
+                let rates: Vec<String> = estimator::ALL.iter().map(|e| self.rate(e.name, h)).collect();
+                print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis))?;
+                print(format!("formula     {}", self.formula.name))?;
+                for term in self.formula.explain(h, self.cycle) {
+                    print(format!(
+                        "            {:indent$}{} = {}",
+                        "",
+                        term.text,
+                        term.value,
+                        indent = 2 * term.depth
+                    ))?;
+                }
+            }
+        }
+        if let Some(rank) = self.rank {
+            print(format!("rank        {rank} by score"))?;
+        }
+        print(format!("robots.txt  {}", self.robots))?;
+        let scope = match self.in_scope {
+            Some(true) => "inside",
+            Some(false) => "outside: it is scheduled and then skipped",
+            None => "not looked up: the running crawl keeps the sites of its seeds to itself",
+        };
+        print(format!("scope       {scope}"))?;
+        print(format!("visited     {}", self.verdict()))
+    }
+}

@@ -1,0 +1,104 @@
+//! `recrawl formula`: which formulas there are, what they say, whether they can be trusted.
+
+use super::{print, print_json};
+use crate::cli::FormulaCommand;
+use crate::failure::Failure;
+use crate::formula_file;
+use crate::settings::Settings;
+use recrawl_formula::{Formula, builtin};
+use serde_json::json;
+
+pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
+    match command {
+        FormulaCommand::List { at, json } => {
+            let settings = Settings::load(at.config.as_deref(), at.data_dir.as_deref())?;
+            let in_force = formula_file::of_data_dir(&settings.data_dir)?.unwrap_or(settings.formula);
+            list(&in_force, *json)
+        }
+        FormulaCommand::Show { formula } => {
+            let formula = formula_file::find(formula).map_err(Failure::Usage)?;
+            print(formula.to_toml().map_err(Failure::work)?.trim_end())
+        }
+        FormulaCommand::Check { formula, json } => {
+            check(&formula_file::find(formula).map_err(Failure::Usage)?, *json)
+        }
+        FormulaCommand::Use { formula, at } => {
+            let formula = formula_file::find(formula).map_err(Failure::Usage)?;
+            let settings = Settings::load(at.config.as_deref(), at.data_dir.as_deref())?;
+            if !settings.data_dir.is_dir() {
+                let text = format!("{}: no such data directory", settings.data_dir.display());
+                return Err(Failure::Usage(text));
+            }
+            formula_file::keep_in_data_dir(&settings.data_dir, &formula)?;
+            print(format!("{}: in force from the next cycle on", formula.name))
+        }
+    }
+}
+
+fn list(in_force: &Formula, as_json: bool) -> Result<(), Failure> {
+    let mut formulas: Vec<Formula> = builtin::ALL.iter().map(|b| b.formula()).collect();
+    if !formulas.contains(in_force) {
+        formulas.push(in_force.clone());
+    }
+    if as_json {
+        let entry = |f: &Formula| {
+            json!({"name": f.name, "expression": f.expr.to_string(), "description": f.description,
+                   "protection": f.protection.to_string(), "basis": f.basis.to_string(),
+                   "in_force": f == in_force})
+        };
+        return print_json(&formulas.iter().map(entry).collect::<Vec<_>>());
+    }
+    let width = formulas.iter().map(|f| f.name.len()).max().unwrap_or(0);
+    for formula in &formulas {
+        let mark = if formula == in_force { '*' } else { ' ' };
+        print(format!("{mark} {:width$}  {}", formula.name, formula.expr))?;
+    }
+    print("* in force")
+}
+
+fn check(formula: &Formula, as_json: bool) -> Result<(), Failure> {
+    let check = formula.check();
+    if as_json {
+        return print_json(
+            &json!({"name": formula.name, "expression": formula.expr.to_string(), "check": check}),
+        );
+    }
+    print(format!("expression  {}", formula.expr))?;
+    if let Some(simpler) = &check.simplified {
+        print(format!("simplified  {simpler}"))?;
+    }
+    print(format!("terminals   {}", check.terminals.join(" ")))?;
+    print(format!("protection  {}, estimators by {}", formula.protection, formula.basis))?;
+    print(format!(
+        "size        {} nodes, depth {}, {} operations a page",
+        check.nodes, check.depth, check.cost
+    ))?;
+    let mut warned = false;
+    let mut warn = |text: String| {
+        warned = true;
+        print(format!("warning     {text}"))
+    };
+    if let Some(at) = &check.not_finite {
+        let text = "the score is not finite at n = ";
+        warn(format!(
+            "{text}{}, X = {}, t = {}: {} (NaN ranks below every number)",
+            at.n, at.x, at.t, at.score
+        ))?;
+    }
+    if let Some([young, old]) = &check.falls_with_age {
+        let text = "the score falls with age: at n = ";
+        warn(format!(
+            "{text}{}, X = {} from {} at t = {} to {} at t = {}",
+            young.n, young.x, young.score, young.t, old.score, old.t
+        ))?;
+    }
+    if let Some(at) = &check.starves {
+        let text = "pages that never changed are never visited again: at X = 0, n = ";
+        warn(format!("{text}{} the score stays {} however old they are", at.n, at.score))?;
+    }
+    if warned {
+        Ok(())
+    } else {
+        print("fine        finite, rising with age, no page starves (on the grid of states tried)")
+    }
+}

@@ -1,0 +1,164 @@
+//! `recrawl status`: where a crawl stands, or what one host was promised and given.
+
+use super::{print, print_json, thousands};
+use crate::archive::timestamp;
+use crate::cli::StatusArgs;
+use crate::failure::Failure;
+use crate::formula_file;
+use crate::reading;
+use crate::settings::Settings;
+use recrawl_types::host::RobotsBody;
+use recrawl_types::{HostState, Origin, Scheme};
+use serde_json::{Value, json};
+
+/// Cycles shown.
+const CYCLES: usize = 10;
+/// Hosts shown: those with the most pages.
+const HOSTS: usize = 10;
+/// Lines of robots.txt shown for a host.
+const ROBOTS_LINES: usize = 20;
+
+pub fn run(args: &StatusArgs) -> Result<(), Failure> {
+    let settings = Settings::load(args.at.config.as_deref(), args.at.data_dir.as_deref())?;
+    match &args.host {
+        Some(host) => one_host(&settings, host, args.json),
+        None => crawl(&settings, args.json),
+    }
+}
+
+/// An origin's key as people write it.
+fn origin_text(key: &[u8]) -> String {
+    let mut url = key.to_vec();
+    url.push(b'/');
+    recrawl_types::CanonicalUrl::from_key(&url).map_or_else(|_| "?".into(), |u| Origin::of(&u).to_string())
+}
+
+fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
+    let repository = reading::repository(settings)?;
+    let generation = repository.current();
+    let reports = reading::last_reports(&repository, CYCLES)?;
+    let mut origins = generation.origins().map_err(Failure::work)?;
+    origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
+    let formula = formula_file::of_data_dir(&settings.data_dir)?.unwrap_or_else(|| settings.formula.clone());
+    let summary = generation.summary();
+    if as_json {
+        let hosts: Vec<Value> = origins
+            .iter()
+            .take(HOSTS)
+            .map(|o| json!({"host": origin_text(&o.key), "pages": o.pages, "visited": o.visited}))
+            .collect();
+        return print_json(&json!({
+            "data_dir": settings.data_dir, "generation": summary.number, "pages": summary.pages,
+            "visited": summary.visited, "gone": summary.gone, "hosts": summary.origins, "bytes": summary.bytes,
+            "formula": formula.expr.to_string(), "cycles": reports, "largest_hosts": hosts,
+        }));
+    }
+    print(format!("data        {}", settings.data_dir.display()))?;
+    print(format!("generation  {}", summary.number))?;
+    print(format!(
+        "pages       {} known, {} visited, {} gone",
+        thousands(summary.pages),
+        thousands(summary.visited),
+        thousands(summary.gone)
+    ))?;
+    print(format!("hosts       {}", thousands(summary.origins)))?;
+    print(format!("formula     {}: {}", formula.name, formula.expr))?;
+    print(format!("repository  {} bytes", thousands(summary.bytes)))?;
+    print(
+        "\ncycle  began                 scheduled  fetched  changed  change rate  failed  seconds  stopped by",
+    )?;
+    for report in &reports {
+        print(format!(
+            "{:>5}  {}  {:>9}  {:>7}  {:>7}  {:>11}  {:>6}  {:>7.1}  {}",
+            report.cycle,
+            timestamp(report.started),
+            report.scheduled,
+            report.tally.fetched,
+            report.tally.changed,
+            report.change_rate.map_or("-".into(), |r| format!("{r:.3}")),
+            report.tally.failed + report.tally.not_found,
+            report.seconds,
+            report.stopped_by
+        ))?;
+    }
+    print("\nlargest hosts                                 pages    visited")?;
+    for origin in origins.iter().take(HOSTS) {
+        print(format!(
+            "{:40}  {:>9}  {:>9}",
+            origin_text(&origin.key),
+            thousands(origin.pages),
+            thousands(origin.visited)
+        ))?;
+    }
+    Ok(())
+}
+
+fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failure> {
+    let tables = reading::tables(&settings.data_dir).map_err(|e| Failure::Work(format!("hosts: {e}")))?;
+    let mut found = Vec::new();
+    for entry in tables.hosts() {
+        let (origin, state) = entry?;
+        if &*origin.host == host || origin.to_string() == host.trim_end_matches('/') {
+            found.push((origin, state));
+        }
+    }
+    if found.is_empty() {
+        return Err(Failure::Work(format!(
+            "{host}: never asked anything; `recrawl status` lists the largest hosts"
+        )));
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    if as_json {
+        return print_json(&found.iter().map(|(o, s)| host_json(settings, o, s)).collect::<Vec<_>>());
+    }
+    found.iter().try_for_each(|(origin, state)| print_host(settings, origin, state))
+}
+
+fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
+    let robots = state.robots.as_ref();
+    let text = robots.and_then(|r| match &r.body {
+        RobotsBody::Rules(body) => Some(String::from_utf8_lossy(body).into_owned()),
+        _ => None,
+    });
+    json!({
+        "host": origin.to_string(), "scheme": if origin.scheme == Scheme::Http { "http" } else { "https" },
+        "delay_ms": settings.fetch.delay_per_host.as_millis() as u64, "requests": state.requests,
+        "robots_denied": state.robots_denied, "failures": state.failures, "back_off_until": state.back_off_until,
+        "last_request": state.last_request, "robots_fetched": robots.map(|r| r.fetched), "robots": text,
+    })
+}
+
+fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result<(), Failure> {
+    print(format!("host          {origin}"))?;
+    let delay = settings.fetch.delay_per_host;
+    print(format!("promised      {delay:?} between an answer and the next request"))?;
+    let last = if state.last_request > 0 { timestamp(state.last_request) } else { "never".into() };
+    print(format!("requests      {}, the last answered {last}", thousands(state.requests)))?;
+    print(format!("failures      {} in a row", state.failures))?;
+    if state.back_off_until > 0 {
+        print(format!("left alone    until {}", timestamp(state.back_off_until)))?;
+    }
+    print(format!("denied        {} pages by robots.txt", thousands(state.robots_denied)))?;
+    match &state.robots {
+        None => print("robots.txt    never asked for"),
+        Some(robots) => {
+            let meaning = match &robots.body {
+                RobotsBody::AllowAll => "there is none: all is allowed",
+                RobotsBody::DisallowAll => "cannot be had: all is forbidden (RFC 9309 section 2.3.1.4)",
+                RobotsBody::Rules(_) => "in force:",
+            };
+            print(format!("robots.txt    of {}, {meaning}", timestamp(robots.fetched)))?;
+            if let RobotsBody::Rules(body) = &robots.body {
+                let text = String::from_utf8_lossy(body);
+                for line in text.lines().take(ROBOTS_LINES) {
+                    print(format!("              {line}"))?;
+                }
+                let more = text.lines().count().saturating_sub(ROBOTS_LINES);
+                if more > 0 {
+                    print(format!("              … and {more} lines more"))?;
+                }
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! The configuration as typed: TOML, one table a stage, every key optional, unknown keys refused.
+//!
+//! This is the first of two steps. Here values are only read, with their units; what they mean
+//! together, and whether they can be used, is decided once in [`crate::settings`].
+
+use crate::units::{Amount, Share, Size, Span};
+use recrawl_change::ChangeRules;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// Declares a table of the configuration with its defaults.
+macro_rules! table {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident : $type:ty = $default:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+        impl Default for $name {
+            fn default() -> Self { $name { $($field: $default,)* } }
+        }
+    };
+}
+
+table! {
+    /// The whole file. The keys are explained in config/recrawl.toml.
+    Config {
+        /// Who we are.
+        crawler: Crawler = Crawler::default(),
+        /// The cycle and its budget.
+        cycle: CycleConfig = CycleConfig::default(),
+        /// What we promise to hosts.
+        politeness: Politeness = Politeness::default(),
+        /// Fetching and its limits.
+        fetch: Fetch = Fetch::default(),
+        /// Names.
+        dns: Dns = Dns::default(),
+        /// What makes two addresses one page.
+        urls: Urls = Urls::default(),
+        /// What belongs to the crawl.
+        scope: Scope = Scope::default(),
+        /// Extraction and its limits.
+        extract: Extract = Extract::default(),
+        /// What counts as a change.
+        change: ChangeRules = ChangeRules::default(),
+        /// How pages are ranked.
+        schedule: Schedule = Schedule::default(),
+        /// Where things are kept.
+        storage: Storage = Storage::default(),
+    }
+}
+
+table! {
+    /// `[crawler]`
+    Crawler {
+        /// Product token and version; what robots.txt groups are matched with.
+        user_agent: String = concat!("recrawl/", env!("CARGO_PKG_VERSION")).into(),
+        /// Where a site's owner can reach the operator.
+        contact: String = String::new(),
+    }
+}
+
+table! {
+    /// `[cycle]`
+    CycleConfig {
+        /// From the start of one cycle to the start of the next.
+        period: Span = Span::millis(24 * 3_600_000),
+        /// No request is started later than this after the cycle's start.
+        deadline: Option<Span> = None,
+        /// k, the budget.
+        pages: Amount = Amount::Share(0.05),
+        /// k is at least this.
+        pages_min: u64 = 100,
+        /// Visits after the first that are due whatever the score.
+        warmup: u32 = 2,
+        /// Part of k for URLs never fetched.
+        discovery_share: Share = Share(0.2),
+        /// So many never-fetched URLs are visited even where that exceeds k.
+        discovery_min: u64 = 0,
+        /// Part of k for the uniform sample.
+        audit_share: Share = Share(0.01),
+    }
+}
+
+table! {
+    /// `[politeness]`
+    Politeness {
+        /// Between two requests to one host.
+        delay_per_host: Span = Span::millis(1000),
+        /// Requests under way to one host at a time.
+        connections_per_host: u32 = 1,
+        /// A longer Crawl-delay than this leaves the host alone.
+        max_crawl_delay: Span = Span::millis(30_000),
+        /// A Retry-After up to this is waited for within the cycle.
+        max_retry_after: Span = Span::millis(60_000),
+        /// robots.txt is fetched again after this long.
+        robots_cache: Span = Span::millis(24 * 3_600_000),
+        /// Failures in a row after which a host is left alone for the rest of the cycle.
+        host_failures: u32 = 5,
+    }
+}
+
+table! {
+    /// `[fetch]`
+    Fetch {
+        /// Requests under way at a time, over all hosts.
+        connections: u32 = 256,
+        /// Hosts whose pages and robots rules are in memory at a time.
+        open_hosts: u32 = 512,
+        /// For a whole response.
+        timeout: Span = Span::millis(30_000),
+        /// For the connection alone.
+        connect_timeout: Span = Span::millis(10_000),
+        /// Bytes of a body that are kept, after decompression.
+        max_body: Size = Size(2 << 20),
+        /// Redirects in a row that are followed.
+        max_redirects: u8 = 5,
+        /// CIDR blocks exempt from the refusal of private and loopback addresses.
+        allow_addresses: Vec<String> = Vec::new(),
+    }
+}
+
+table! {
+    /// `[dns]`
+    Dns {
+        /// Name → address, asked before any resolver.
+        overrides: BTreeMap<String, IpAddr> = BTreeMap::new(),
+    }
+}
+
+table! {
+    /// `[urls]`
+    Urls {
+        /// Query and path parameters that name no page.
+        drop_parameters: Vec<String> = recrawl_types::UrlRules::default().drop_parameters,
+    }
+}
+
+table! {
+    /// `[scope]`
+    Scope {
+        /// Hosts that belong; empty for the sites of the seeds, `*` for all, `*.example.com` with subdomains.
+        hosts: Vec<String> = Vec::new(),
+        /// Hosts that do not, in the same spellings.
+        refuse_hosts: Vec<String> = Vec::new(),
+        /// URL prefixes that belong; empty for all.
+        prefixes: Vec<String> = Vec::new(),
+        /// URL prefixes that do not.
+        refuse_prefixes: Vec<String> = Vec::new(),
+        /// Links from a seed.
+        max_depth: u16 = 50,
+        /// Known URLs of one host.
+        max_pages_per_host: u64 = 1_000_000,
+    }
+}
+
+table! {
+    /// `[extract]`
+    Extract {
+        /// Distinct links taken from one page.
+        max_links: u32 = 10_000,
+        /// Bytes of visible text compared.
+        max_text: Size = Size(1 << 20),
+    }
+}
+
+table! {
+    /// `[schedule]`
+    Schedule {
+        /// A formula's name, its file, or an expression.
+        formula: String = String::from("default"),
+        /// Pages of one host in a cycle; 0 for no cap.
+        max_per_host: u64 = 0,
+        /// `hash` or `index`: who wins among equal scores.
+        ties: String = String::from("hash"),
+    }
+}
+
+table! {
+    /// `[storage]`
+    Storage {
+        /// Where the repository is.
+        data_dir: PathBuf = PathBuf::from("data"),
+        /// Are page bodies kept, as WARC files?
+        archive: bool = true,
+        /// A WARC file is closed at this size.
+        archive_file: Size = Size(1 << 30),
+        /// Memory of the batch before it spills to disk.
+        batch_memory: Size = Size(64 << 20),
+    }
+}
+
+/// Why a configuration cannot be used. Nothing was touched.
+#[derive(Debug)]
+pub enum ConfigError {
+    /// The file could not be read.
+    Read(PathBuf, std::io::Error),
+    /// It is no TOML, or a value is of the wrong kind.
+    Parse(PathBuf, String),
+    /// A key that does not exist.
+    UnknownKey {
+        /// The file.
+        file: PathBuf,
+        /// The key with its table.
+        key: String,
+        /// The key that is spelled most like it.
+        nearest: Option<String>,
+    },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Read(file, why) => write!(f, "configuration {}: {why}", file.display()),
+            ConfigError::Parse(file, why) => write!(f, "configuration {}: {why}", file.display()),
+            ConfigError::UnknownKey { file, key, nearest } => {
+                write!(f, "configuration {}: there is no key `{key}`", file.display())?;
+                match nearest {
+                    Some(near) => write!(f, "; did you mean `{near}`?"),
+                    None => write!(f, "; config/recrawl.toml lists them all"),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ConfigError`], naming the file, the line and, for an unknown key, the nearest one.
+    pub fn read(file: &Path) -> Result<Config, ConfigError> {
+        let text = std::fs::read_to_string(file).map_err(|e| ConfigError::Read(file.into(), e))?;
+        Config::parse(&text, file)
+    }
+
+    /// Parses a text; `file` is only for messages.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn parse(text: &str, file: &Path) -> Result<Config, ConfigError> {
+        let parse_error = |e: toml::de::Error| ConfigError::Parse(file.into(), on_one_line(&e, text));
+        let table: toml::Table = toml::from_str(text).map_err(parse_error)?;
+        check_keys(&table, file)?;
+        toml::from_str(text).map_err(parse_error)
+    }
+}
+
+/// "line 3: message" in place of the parser's drawing over several lines.
+fn on_one_line(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message().replace('\n', "; ");
+    match error.span() {
+        Some(span) => format!("line {}: {message}", text[..span.start].matches('\n').count() + 1),
+        None => message,
+    }
+}
+
+/// Every key must exist; the list of keys is the default configuration itself.
+fn check_keys(table: &toml::Table, file: &Path) -> Result<(), ConfigError> {
+    let known = all_keys();
+    for (name, value) in table {
+        let inner = value.as_table();
+        let keys: Vec<String> = match inner {
+            Some(inner) if inner.is_empty() => vec![format!("{name}.")],
+            Some(inner) => inner.keys().map(|k| format!("{name}.{k}")).collect(),
+            None => vec![name.clone()],
+        };
+        for key in keys {
+            let exists = known.iter().any(|k| *k == key || (key.ends_with('.') && k.starts_with(&key)));
+            if !exists {
+                let nearest = known
+                    .iter()
+                    .map(|k| (strsim::normalized_damerau_levenshtein(k, &key), k))
+                    .max_by(|a, b| a.0.total_cmp(&b.0))
+                    .filter(|(likeness, _)| *likeness > 0.4)
+                    .map(|(_, k)| k.clone());
+                return Err(ConfigError::UnknownKey { file: file.into(), key, nearest });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every key as `table.key`.
+pub fn all_keys() -> Vec<String> {
+    let complete = Config {
+        cycle: CycleConfig { deadline: Some(Span::millis(1000)), ..CycleConfig::default() },
+        ..Config::default()
+    };
+    let tables = toml::Table::try_from(complete).expect("the configuration is a table of tables");
+    let keys_of = |(name, value): (String, toml::Value)| {
+        let inner = value.as_table().cloned().unwrap_or_default();
+        inner.into_iter().map(move |(key, _)| format!("{name}.{key}")).collect::<Vec<_>>()
+    };
+    tables.into_iter().flat_map(keys_of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reference: every key with its default, its unit and the reason.
+    const REFERENCE: &str = include_str!("../../../config/recrawl.toml");
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(text, Path::new("f.toml")).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_reference_names_every_key_and_states_the_defaults() {
+        assert_eq!(parse(REFERENCE).unwrap(), Config::default());
+        for key in all_keys() {
+            let (_, name) = key.split_once('.').unwrap();
+            let stated = REFERENCE.lines().any(|l| {
+                l.trim_start_matches("# ").split_once('=').is_some_and(|(left, _)| left.trim() == name)
+            });
+            assert!(
+                stated,
+                "config/recrawl.toml does not state `{key}`: add it with default, unit and reason"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest() {
+        let error = parse("[politeness]\ndelay_per_hots = \"1 s\"").unwrap_err();
+        assert!(error.contains("politeness.delay_per_hots"), "{error}");
+        assert!(error.contains("did you mean `politeness.delay_per_host`"), "{error}");
+        let error = parse("[polite]\ndelay_per_host = \"1 s\"").unwrap_err();
+        assert!(error.contains("politeness.delay_per_host"), "{error}");
+        assert!(parse("[nonsense]\n").unwrap_err().contains("nonsense"));
+        assert!(parse("x = 1").unwrap_err().contains("no key `x`"));
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_line() {
+        let error = parse("[cycle]\n\nperiod = 5\n").unwrap_err();
+        assert!(error.contains("line 3") && error.contains("unit"), "{error}");
+        assert!(parse("[cycle]\npages = \"101%\"").unwrap_err().contains("line 2"));
+        assert!(parse("[cycle\n").unwrap_err().contains("line 1"));
+    }
+
+    #[test]
+    fn names_may_hold_dots() {
+        let config = parse("[dns.overrides]\n\"a.example\" = \"127.0.0.1\"\n").unwrap();
+        assert_eq!(config.dns.overrides["a.example"], "127.0.0.1".parse::<IpAddr>().unwrap());
+    }
+}

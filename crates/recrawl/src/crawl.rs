@@ -1,0 +1,169 @@
+//! A crawl opened: everything that outlives a cycle.
+
+use crate::archive::{Archive, ArchiveEnd};
+use crate::failure::Failure;
+use crate::formula_file;
+use crate::settings::Settings;
+use crate::shutdown::Shutdown;
+use recrawl_change::Features;
+use recrawl_fetcher::{Fetcher, HttpNetwork, WallClock};
+use recrawl_formula::Formula;
+use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_repository::{Repository, SledTables};
+use recrawl_types::{ArchivePosition, CanonicalUrl, Cycle, HostTable, Site, UrlRules};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The folder of the tables, in the data directory.
+pub const TABLES: &str = "hosts.sled";
+/// The folder of the page bodies, in the data directory.
+pub const WARC: &str = "warc";
+
+/// Names of settings kept in the tables.
+const SEED_SITES: &str = "seed_sites";
+const PINNED: &str = "pinned";
+const ARCHIVE_END: &str = "archive_end";
+
+/// An open crawl. No other process has it.
+pub struct Crawl {
+    /// The configuration; its scope admits the sites of the seeds.
+    pub settings: Settings,
+    /// The data directory's files.
+    pub storage: Arc<dyn Storage>,
+    /// Generations.
+    pub repository: Repository,
+    /// Hosts, sites, settings.
+    pub tables: Arc<SledTables>,
+    /// The fetcher.
+    pub fetcher: Fetcher,
+    /// Signals.
+    pub shutdown: Shutdown,
+    /// The time of day.
+    pub clock: WallClock,
+    /// What decides ties and samples.
+    pub random_seed: u64,
+}
+
+/// Decisions that belong to a repository for life: other ones would give pages other names, or make
+/// what is remembered of their contents meaningless.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Pinned {
+    rules: UrlRules,
+    features: Features,
+}
+
+impl Crawl {
+    /// Opens the crawl in the data directory of `settings`, or begins one there.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when the configuration is not the one that the repository was begun with;
+    /// [`Failure::Work`] when the directory is in use, of another version, damaged, or cannot be written to.
+    pub fn open(mut settings: Settings, seeds: &[CanonicalUrl], random_seed: u64) -> Result<Crawl, Failure> {
+        let folder = settings.data_dir.clone();
+        let storage: Arc<dyn Storage> =
+            Arc::new(FileStorage::create(&folder).map_err(|e| in_folder(&folder, e))?);
+        let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
+        let tables = Arc::new(SledTables::open(&folder.join(TABLES))?);
+        check_pinned(&tables, &settings)?;
+        settings.scope.admit_sites(seed_sites(&tables, seeds)?);
+        let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
+        let clock = recrawl_fetcher::system_clock();
+        let hosts: Arc<dyn HostTable> = tables.clone();
+        let fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, clock.clone());
+        let shutdown = Shutdown::new().map_err(Failure::work)?;
+        Ok(Crawl { settings, storage, repository, tables, fetcher, shutdown, clock, random_seed })
+    }
+
+    /// The formula in force: the one given on the command line, the data directory's own, or the
+    /// configured one.
+    ///
+    /// # Errors
+    /// When the data directory's own cannot be read.
+    pub fn formula(&self) -> Result<Formula, Failure> {
+        if self.settings.formula_is_given {
+            return Ok(self.settings.formula.clone());
+        }
+        Ok(formula_file::of_data_dir(&self.settings.data_dir)?
+            .unwrap_or_else(|| self.settings.formula.clone()))
+    }
+
+    /// Opens the archive behind its last record that the log or the last commit knows.
+    ///
+    /// # Errors
+    /// When the folder cannot be read or written.
+    pub fn archive(&self, logged: Option<ArchivePosition>) -> Result<Option<Archive>, Failure> {
+        let storage = &self.settings.config.storage;
+        if !storage.archive {
+            return Ok(None);
+        }
+        let folder = self.settings.data_dir.join(WARC);
+        let committed = self.tables.setting(ARCHIVE_END)?;
+        let committed: Option<ArchiveEnd> =
+            committed.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(Failure::work)?;
+        let logged = match logged {
+            Some(position) => ArchiveEnd::of_record(&folder, position)?,
+            None => None,
+        };
+        let end = committed.max(logged);
+        Archive::open(&folder, storage.archive_file.0, end).map(Some).map_err(Failure::from)
+    }
+
+    /// Remembers where the archive ends and what a cycle taught, then makes both durable.
+    ///
+    /// # Errors
+    /// When the tables cannot be written.
+    pub fn keep(
+        &self,
+        cycle: Cycle,
+        sites: Vec<(String, Vec<u8>)>,
+        archive: Option<ArchiveEnd>,
+    ) -> Result<(), Failure> {
+        self.tables.apply_cycle(cycle, sites)?;
+        if let Some(end) = archive {
+            self.tables.set_setting(ARCHIVE_END, &serde_json::to_vec(&end).map_err(Failure::work)?)?;
+        }
+        self.tables.flush()?;
+        Ok(())
+    }
+}
+
+fn in_folder(folder: &Path, error: std::io::Error) -> Failure {
+    Failure::Work(format!("data directory {}: {error}", folder.display()))
+}
+
+/// Pins the decisions on the first opening and holds the configuration to them on every later one.
+fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
+    let pinned = Pinned { rules: settings.rules.clone(), features: settings.change.features };
+    let Some(bytes) = tables.setting(PINNED)? else {
+        let bytes = serde_json::to_vec(&pinned).map_err(Failure::work)?;
+        return tables.set_setting(PINNED, &bytes).map_err(Failure::from);
+    };
+    let before: Pinned = serde_json::from_slice(&bytes).map_err(Failure::work)?;
+    let key = match () {
+        () if before.rules != pinned.rules => "urls.drop_parameters",
+        () if before.features != pinned.features => "change.features",
+        () => return Ok(()),
+    };
+    Err(Failure::Usage(format!(
+        "{key} is not what {} was begun with: put it back, or choose another data directory",
+        settings.data_dir.display()
+    )))
+}
+
+/// The sites of all seeds that this repository was ever given.
+pub fn seed_sites(tables: &SledTables, seeds: &[CanonicalUrl]) -> Result<BTreeSet<String>, Failure> {
+    let known = tables.setting(SEED_SITES)?;
+    let mut sites: BTreeSet<String> = known
+        .map(|bytes| serde_json::from_slice(&bytes))
+        .transpose()
+        .map_err(Failure::work)?
+        .unwrap_or_default();
+    let before = sites.len();
+    sites.extend(seeds.iter().map(|url| Site::of(url).to_string()));
+    if sites.len() > before {
+        tables.set_setting(SEED_SITES, &serde_json::to_vec(&sites).map_err(Failure::work)?)?;
+    }
+    Ok(sites)
+}

@@ -1,0 +1,63 @@
+//! The crawl cycle: generation g goes in, generation g+1 comes out.
+//!
+//! ```text
+//! generation g ──scan──▶ scheduler: score, top k ──schedule──▶ fetcher ──page──▶ change ──visit──────┐
+//!      ▲                                                          └────────────▶ extractor ──links───┤
+//!      └── commit (one rename) ◀── generation g+1 + report ◀── verifier: sorted merge, records updated ┘
+//! ```
+//!
+//! Whatever stops a cycle, the next run of it goes on with the same schedule and the same log.
+
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::gather::{self, Gathered};
+use crate::pipeline;
+use crate::plan;
+use crate::report::CycleReport;
+use crate::site_noise::SiteNoise;
+use recrawl_fetcher::StoppedBy;
+use recrawl_types::CanonicalUrl;
+use recrawl_verifier::MergeRules;
+
+/// How a turn of the cycle ended.
+pub enum Turn {
+    /// Generation g+1 is durable.
+    Committed(Box<CycleReport>),
+    /// A signal came; the cycle waits to be resumed.
+    Interrupted,
+}
+
+/// One turn of the cycle.
+///
+/// # Errors
+/// When a stage cannot go on. Nothing is lost: the cycle resumes where its log ends.
+pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> {
+    let generation = crawl.repository.current();
+    let cycle = generation.number().next();
+
+    let plan = plan::resume_or_make(crawl, &generation, cycle, seeds)?;
+    let facts = plan.facts.clone();
+
+    let fetched = pipeline::run(crawl, plan)?;
+    if fetched.stopped_by == StoppedBy::Stop {
+        return Ok(Turn::Interrupted);
+    }
+
+    let Gathered { batch, tally, noise } = gather::read_log(crawl, cycle)?;
+
+    let mut next = crawl.repository.begin().map_err(Failure::work)?;
+    let floors = SiteNoise::new(&crawl.tables);
+    let rules = MergeRules {
+        cycle,
+        max_hops: crawl.settings.fetch.max_redirects,
+        max_pages_per_host: crawl.settings.config.scope.max_pages_per_host,
+        judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
+    };
+    let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
+
+    let now = (crawl.clock)();
+    let report = CycleReport::new(&facts, tally, &merged, fetched.stopped_by, now);
+    crawl.keep(cycle, noise.fold(&crawl.tables)?, fetched.archive)?;
+    crawl.repository.commit(next, &report.to_json()).map_err(Failure::work)?;
+    Ok(Turn::Committed(Box::new(report)))
+}

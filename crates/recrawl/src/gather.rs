@@ -1,0 +1,39 @@
+//! From the cycle's log to the verifier's batch, the report's counts and the lesson about noise.
+
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::report::Tally;
+use crate::site_noise::NoiseLesson;
+use recrawl_repository::VisitLog;
+use recrawl_types::{Cycle, LogRecord};
+use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
+
+/// All that a cycle's log says.
+pub struct Gathered {
+    /// Visits and links, sorted.
+    pub batch: SortedBatch,
+    /// Counts for the report.
+    pub tally: Tally,
+    /// What was learned of sites.
+    pub noise: NoiseLesson,
+}
+
+/// Reads the log once, from front to back, in bounded memory.
+///
+/// # Errors
+/// When the log cannot be read or the batch cannot spill.
+pub fn read_log(crawl: &Crawl, cycle: Cycle) -> Result<Gathered, Failure> {
+    let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
+    let mut batch = Batch::new(crawl.storage.clone(), cycle, limits);
+    let (mut tally, mut noise) = (Tally::default(), NoiseLesson::default());
+    let mut log = VisitLog::read(&*crawl.storage, cycle).map_err(Failure::work)?;
+    while let Some(record) = log.next_record().map_err(Failure::work)? {
+        if let LogRecord::Visit(visit) = &record {
+            tally.add(visit);
+            noise.observe(visit);
+        }
+        batch.add(record).map_err(Failure::work)?;
+    }
+    let batch = batch.finish().map_err(Failure::work)?;
+    Ok(Gathered { batch, tally, noise })
+}

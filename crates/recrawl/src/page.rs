@@ -1,0 +1,194 @@
+//! From a fetched page to a visit: read it, compare it, prepare its archive record.
+//!
+//! Pure but for the noise floors, and independent of every other page, so that workers share nothing.
+
+use crate::archive::{Head, Record};
+use crate::failure::Failure;
+use crate::scope::Scope;
+use crate::site_noise::SiteNoise;
+use recrawl_change::ChangeRules;
+use recrawl_extractor::{Extracted, Limits};
+use recrawl_fetcher::{FetchResult, FetchedPage, Response};
+use recrawl_types::{
+    CanonicalUrl, Change, Content, ContentKind, Cycle, Difference, Fingerprint, History, Link, Outcome, Site,
+    UrlRules, Validators, Visit, Visited,
+};
+
+/// All that reading a page needs.
+pub struct PageReader<'c> {
+    /// The cycle that runs.
+    pub cycle: Cycle,
+    /// What makes two addresses one page.
+    pub rules: &'c UrlRules,
+    /// Which links belong to the crawl.
+    pub scope: &'c Scope,
+    /// What counts as a change.
+    pub change: &'c ChangeRules,
+    /// What sites do at every visit.
+    pub noise: &'c SiteNoise<'c>,
+    /// Bounds on extraction.
+    pub limits: &'c Limits,
+    /// Are bodies archived?
+    pub archive: bool,
+}
+
+/// A page read and compared.
+pub struct ReadPage {
+    /// For the visit log.
+    pub visit: Visit,
+    /// For the archive: one gzip member.
+    pub member: Option<Vec<u8>>,
+}
+
+impl PageReader<'_> {
+    /// Reads one page.
+    ///
+    /// # Errors
+    /// When the noise floor of its site cannot be had.
+    pub fn read(&self, page: FetchedPage) -> Result<ReadPage, Failure> {
+        let mut visit = Visit {
+            url: page.entry.url.clone(),
+            index: page.index,
+            share: page.entry.share,
+            at: page.at,
+            outcome: Outcome::NotModified,
+            content: None,
+            difference: None,
+            links: Vec::new(),
+            bytes: 0,
+        };
+        let member = match &page.result {
+            FetchResult::Page(response) => self.document(&page, response, &mut visit)?,
+            FetchResult::NotModified(response) => {
+                if let Some(Visited { history, content }) = &page.entry.record.visited {
+                    visit.content = renewed(content, response);
+                    visit.difference = difference(history, self.cycle, content, content);
+                }
+                self.member(&visit, response, &Record::NotModified)
+            }
+            FetchResult::Redirect { target, response } => {
+                self.redirect(&page, target, &mut visit);
+                self.member(&visit, response, &Record::Response { truncated: false, body: b"" })
+            }
+            FetchResult::Nothing(outcome) => {
+                visit.outcome = *outcome;
+                None
+            }
+        };
+        Ok(ReadPage { visit, member })
+    }
+
+    /// 2xx: extract, compare, collect links.
+    fn document(
+        &self,
+        page: &FetchedPage,
+        response: &Response,
+        visit: &mut Visit,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let url = &page.entry.url;
+        let extracted = recrawl_extractor::extract(
+            &response.body,
+            response.content_type.as_deref(),
+            url,
+            self.rules,
+            self.limits,
+        );
+        let (kind, fingerprint) = match &extracted {
+            Extracted::Page(read) => (ContentKind::Text, self.change.fingerprint(&read.text)),
+            Extracted::Opaque => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
+        };
+        let mut content = Content {
+            kind,
+            fingerprint,
+            payload: Content::payload_of(&response.body),
+            validators: response.validators.clone(),
+            archive: None,
+        };
+        let before = page.entry.record.visited.as_ref();
+        let change = match before {
+            _ if page.index.is_none() => Change::Undecided,
+            None => Change::First,
+            Some(Visited { history, content: before }) => {
+                visit.difference = difference(history, self.cycle, before, &content);
+                let floor = self.noise.of(&Site::of(url))?;
+                if self.change.changed(before, &content, &floor) {
+                    Change::Changed
+                } else {
+                    Change::Unchanged
+                }
+            }
+        };
+        visit.outcome = Outcome::Fetched(change);
+        visit.bytes = response.body.len() as u64;
+        if let Extracted::Page(read) = extracted
+            && !read.nofollow
+        {
+            let depth = page.entry.record.known.depth.saturating_add(1);
+            let counted = change == Change::First;
+            let followed = read.links.into_iter().filter(|l| !l.nofollow).map(|l| l.url);
+            let in_scope = followed.filter(|url| self.scope.admits_link(url, depth));
+            visit.links = in_scope.map(|url| Link { url, depth, hops: 0, counted }).collect();
+        }
+        let same = before.map(|b| &b.content).filter(|b| b.payload == content.payload);
+        let record = match same.and_then(|b| b.archive) {
+            Some(position) => {
+                content.archive = Some(position);
+                Record::Same { body: &response.body }
+            }
+            None => Record::Response { truncated: response.truncated, body: &response.body },
+        };
+        visit.content = Some(content);
+        Ok(self.member(visit, response, &record))
+    }
+
+    /// 3xx: changed exactly when the target is another than at the last visit.
+    fn redirect(&self, page: &FetchedPage, target: &CanonicalUrl, visit: &mut Visit) {
+        let content = Content {
+            kind: ContentKind::Redirect,
+            fingerprint: Fingerprint::of_redirect(target),
+            ..Content::default()
+        };
+        let change = match page.entry.record.visited.as_ref().map(|v| &v.content) {
+            _ if page.index.is_none() => Change::Undecided,
+            None => Change::First,
+            Some(b) if b.kind == content.kind && b.fingerprint == content.fingerprint => Change::Unchanged,
+            Some(_) => Change::Changed,
+        };
+        let known = &page.entry.record.known;
+        if self.scope.admits_link(target, known.depth) {
+            let hops = page.hops.saturating_add(1);
+            visit.links.push(Link { url: target.clone(), depth: known.depth, hops, counted: false });
+        }
+        visit.outcome = Outcome::Redirected(change);
+        visit.content = Some(content);
+    }
+
+    fn member(&self, visit: &Visit, response: &Response, record: &Record<'_>) -> Option<Vec<u8>> {
+        if !self.archive {
+            return None;
+        }
+        let url = visit.url.as_text();
+        let headers = response.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let peer = response.peer.map(|p| p.ip());
+        Some(record.compress(&Head { url: &url, at: visit.at, peer, status: response.status }, headers))
+    }
+}
+
+/// After a 304: the content of the last visit with the validators that came now, if any did.
+fn renewed(before: &Content, response: &Response) -> Option<Content> {
+    let Validators { etag, last_modified } = response.validators.clone();
+    if etag.is_none() && last_modified.is_none() {
+        return None;
+    }
+    let old = before.validators.clone();
+    let validators =
+        Validators { etag: etag.or(old.etag), last_modified: last_modified.or(old.last_modified) };
+    Some(Content { validators, ..before.clone() })
+}
+
+/// How far the text moved, where both visits saw text.
+fn difference(history: &History, cycle: Cycle, before: &Content, after: &Content) -> Option<Difference> {
+    let distance = recrawl_change::distance(before, after)?;
+    let same_digest = before.fingerprint.digest == after.fingerprint.digest;
+    Some(Difference { same_digest, distance: distance as u8, cycles: cycle.since(history.last) })
+}

@@ -1,0 +1,156 @@
+//! Fetch, read, record: the stages of a running cycle, joined by bounded queues.
+//!
+//! The fetcher runs on this thread's runtime; page workers parse, compare and compress; one recorder
+//! appends to the archive and to the visit log, in that order, so that a logged visit never points at a
+//! record that is not there. Every queue holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
+
+use crate::archive::{Archive, ArchiveEnd};
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::page::{PageReader, ReadPage};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::site_noise::SiteNoise;
+use recrawl_fetcher::{FetchedPage, Job, StoppedBy};
+use recrawl_repository::{Done, VisitLog};
+use recrawl_types::{CanonicalUrl, LogRecord, ScheduleSource};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Pages between two stages. Each may hold a body of `fetch.max_body` bytes.
+const QUEUE: usize = 32;
+
+/// How the fetching of a cycle ended.
+pub struct Fetched {
+    /// Why.
+    pub stopped_by: StoppedBy,
+    /// Where the archive ends now; none when bodies are not kept.
+    pub archive: Option<ArchiveEnd>,
+}
+
+/// Runs the schedule to its end, to the deadline or to a signal. What was fetched is in the log when this
+/// returns, also when it returns an error.
+///
+/// # Errors
+/// When a stage cannot go on: the schedule cannot be read, or the disk takes no more.
+pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
+    let Plan { facts, schedule, mut log, recovered } = plan;
+    let mut archive = crawl.archive(recovered.archived)?;
+    let noise = SiteNoise::new(&crawl.tables);
+    let reader = PageReader {
+        cycle: facts.cycle,
+        rules: &crawl.settings.rules,
+        scope: &crawl.settings.scope,
+        change: &crawl.settings.change,
+        noise: &noise,
+        limits: &crawl.settings.limits,
+        archive: archive.is_some(),
+    };
+    let done = Arc::new(recovered.done);
+    let progress = Progress::new(facts.cycle.0, schedule.len(), schedule.hosts().len(), done.count());
+    let recorder = Recorder { archive: archive.as_mut(), log: &mut log, progress: &progress };
+    // Its own token: a disk that takes no more stops this cycle, and is no signal.
+    let stop = crawl.shutdown.token().child_token();
+    let left = crawl.settings.config.cycle.deadline.map(|d| {
+        let ran = Duration::from_millis((crawl.clock)().saturating_sub(facts.started));
+        d.0.saturating_sub(ran)
+    });
+    let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
+    let stopped_by = join_stages(crawl, &reader, recorder, &stop, pages, |deadline| {
+        let scope = crawl.settings.scope.clone();
+        Job {
+            schedule: schedule.clone(),
+            done: Arc::new(move |index| Done::contains(&done, index)),
+            scope: Arc::new(move |url: &CanonicalUrl| scope.admits(url)),
+            rules: Arc::new(crawl.settings.rules.clone()),
+            out: fetched,
+            stop: stop.clone(),
+            deadline: left.map(|left| deadline + left),
+        }
+    })?;
+    Ok(Fetched { stopped_by, archive: archive.as_ref().map(Archive::end) })
+}
+
+/// Starts workers and recorder, runs the fetcher, and waits for all of them.
+fn join_stages(
+    crawl: &Crawl,
+    reader: &PageReader<'_>,
+    mut recorder: Recorder<'_>,
+    stop: &CancellationToken,
+    pages: mpsc::Receiver<FetchedPage>,
+    job: impl FnOnce(tokio::time::Instant) -> Job,
+) -> Result<StoppedBy, Failure> {
+    let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
+    let pages = Mutex::new(pages);
+    thread::scope(|scope| {
+        let (read, reads) = crossbeam_channel::bounded::<Result<ReadPage, Failure>>(QUEUE);
+        for _ in 0..workers {
+            let (read, pages) = (read.clone(), &pages);
+            scope.spawn(move || {
+                loop {
+                    let page = pages.lock().expect("no panic under the lock").blocking_recv();
+                    let Some(page) = page else { return };
+                    if read.send(reader.read(page)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(read);
+        let recording = scope.spawn(move || record(&reads, &mut recorder, stop));
+        let job = job(tokio::time::Instant::now());
+        let report = crawl.shutdown.runtime().block_on(crawl.fetcher.run(job));
+        recording.join().expect("the recorder does not panic")?;
+        report.map(|r| r.stopped_by).map_err(Failure::work)
+    })
+}
+
+/// Where the recorder puts things.
+struct Recorder<'r> {
+    /// Page bodies; none when they are not kept.
+    archive: Option<&'r mut Archive>,
+    /// The cycle's log.
+    log: &'r mut VisitLog,
+    /// The line on the terminal.
+    progress: &'r Progress,
+}
+
+/// Appends pages until there are no more. After an error the rest is let go, so that the other stages
+/// come to their end: those pages were not recorded and will be asked for again.
+fn record(
+    reads: &crossbeam_channel::Receiver<Result<ReadPage, Failure>>,
+    recorder: &mut Recorder<'_>,
+    stop: &CancellationToken,
+) -> Result<(), Failure> {
+    let mut outcome = Ok(());
+    for page in reads {
+        if outcome.is_ok() {
+            outcome = page.and_then(|page| record_page(page, recorder));
+            if outcome.is_err() {
+                stop.cancel();
+            }
+        }
+    }
+    outcome?;
+    if let Some(archive) = recorder.archive.as_deref() {
+        archive.sync()?;
+    }
+    recorder.log.sync().map_err(Failure::work)
+}
+
+fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {
+    let ReadPage { mut visit, member } = page;
+    if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
+        let position = archive.append(&member)?;
+        // A revisit record has no body: the page keeps pointing at the one that has.
+        if let Some(content) = visit.content.as_mut().filter(|c| c.archive.is_none()) {
+            content.archive = Some(position);
+        }
+    }
+    recorder.log.append(&LogRecord::Visit(Box::new(visit))).map_err(Failure::work)?;
+    recorder.progress.page_done();
+    Ok(())
+}

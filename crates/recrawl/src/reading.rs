@@ -1,0 +1,56 @@
+//! A crawl opened for reading, beside a process that may be writing to it.
+
+use crate::crawl::TABLES;
+use crate::failure::Failure;
+use crate::report::CycleReport;
+use crate::settings::Settings;
+use recrawl_repository::storage::FileStorage;
+use recrawl_repository::{OpenError, Repository, SledTables};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens the repository of a data directory as it was last committed.
+///
+/// # Errors
+/// [`Failure::Usage`] where there is none; [`Failure::Work`] where it cannot be read.
+pub fn repository(settings: &Settings) -> Result<Repository, Failure> {
+    let folder = &settings.data_dir;
+    let storage = FileStorage::existing(folder)
+        .map_err(|e| Failure::Usage(format!("data directory {}: {e}", folder.display())))?;
+    Repository::open_read(Arc::new(storage)).map_err(|e| match e {
+        OpenError::Absent(_) => {
+            Failure::Usage(format!("data directory {}: holds no crawl", folder.display()))
+        }
+        other => Failure::work(other),
+    })
+}
+
+/// The tables of a data directory, or why they cannot be had: a running crawl keeps them to itself.
+pub fn tables(data_dir: &Path) -> Result<SledTables, String> {
+    let folder = data_dir.join(TABLES);
+    if !folder.is_dir() {
+        return Err("no host was ever asked anything".into());
+    }
+    SledTables::open(&folder).map_err(|e| match e.kind() {
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Other => {
+            "in use by the running crawl: stop it to read hosts".into()
+        }
+        _ => e.to_string(),
+    })
+}
+
+/// The reports of the last `most` committed cycles, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn last_reports(repository: &Repository, most: usize) -> Result<Vec<CycleReport>, Failure> {
+    let mut reports = repository.reports().map_err(Failure::work)?;
+    let mut last = std::collections::VecDeque::with_capacity(most + 1);
+    while let Some(bytes) = reports.next_report().map_err(Failure::work)? {
+        last.push_back(serde_json::from_slice(bytes).map_err(Failure::work)?);
+        if last.len() > most {
+            last.pop_front();
+        }
+    }
+    Ok(last.into())
+}

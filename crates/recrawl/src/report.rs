@@ -1,0 +1,239 @@
+//! What a cycle reports, counted from its own visit log: the same after any number of interruptions.
+
+use crate::plan::Facts;
+use recrawl_fetcher::StoppedBy;
+use recrawl_types::{Change, Outcome, Share, Visit};
+use recrawl_verifier::MergeReport;
+use serde::{Deserialize, Serialize};
+
+/// Counts over the visits of one cycle.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Visits: pages fetched, not modified or redirected.
+    pub fetched: u64,
+    /// First successful fetches among them.
+    pub first_visits: u64,
+    /// Visits that a page's warm-up was due.
+    pub warmup_visits: u64,
+    /// Visits that met a change, whatever chose them.
+    pub changed: u64,
+    /// Visits that met none.
+    pub unchanged: u64,
+    /// 304 among the unchanged.
+    pub not_modified: u64,
+    /// Redirects among the visits.
+    pub redirected: u64,
+    /// Visits chosen by score that could be compared.
+    pub score_visits: u64,
+    /// Those of them that met a change.
+    pub score_changed: u64,
+    /// Visits of the uniform sample that could be compared.
+    pub audit_visits: u64,
+    /// Those of them that met a change.
+    pub audit_changed: u64,
+    /// 404 and 410.
+    pub not_found: u64,
+    /// Looked for and not got.
+    pub failed: u64,
+    /// Forbidden by robots.txt, or robots.txt could not be had.
+    pub robots_denied: u64,
+    /// Addresses that the configuration refuses.
+    pub refused: u64,
+    /// Scheduled and not asked for.
+    pub skipped: u64,
+    /// Links found, each time they were.
+    pub links_seen: u64,
+    /// Body bytes.
+    pub bytes: u64,
+}
+
+impl Tally {
+    /// Counts one visit. [`Change::Undecided`] is counted by [`Tally::decide`] once the verifier knows.
+    pub fn add(&mut self, visit: &Visit) {
+        self.bytes += visit.bytes;
+        self.links_seen += visit.links.len() as u64;
+        match visit.outcome {
+            Outcome::Fetched(change) => self.compared(change, visit.share),
+            Outcome::Redirected(change) => {
+                self.redirected += 1;
+                self.compared(change, visit.share);
+            }
+            Outcome::NotModified => {
+                self.not_modified += 1;
+                self.compared(Change::Unchanged, visit.share);
+            }
+            Outcome::NotFound(_) => self.not_found += 1,
+            Outcome::Failed(_) => self.failed += 1,
+            Outcome::RobotsDenied | Outcome::RobotsUnreachable => self.robots_denied += 1,
+            Outcome::RefusedAddress => self.refused += 1,
+            Outcome::Skipped(_) => self.skipped += 1,
+        }
+    }
+
+    fn compared(&mut self, change: Change, share: Share) {
+        self.fetched += 1;
+        let changed = match change {
+            Change::First => {
+                self.first_visits += 1;
+                return;
+            }
+            Change::Undecided => return,
+            Change::Changed => true,
+            Change::Unchanged => false,
+        };
+        let count = |changed_or_not: &mut u64, visits: &mut u64| {
+            *visits += 1;
+            *changed_or_not += u64::from(changed);
+        };
+        match share {
+            Share::Score => count(&mut self.score_changed, &mut self.score_visits),
+            Share::Audit(_) => count(&mut self.audit_changed, &mut self.audit_visits),
+            Share::Warmup => self.warmup_visits += 1,
+            Share::Discovery | Share::Followed => {}
+        }
+        if changed {
+            self.changed += 1;
+        } else {
+            self.unchanged += 1;
+        }
+    }
+
+    /// Counts what the verifier decided about pages whose record was not at hand.
+    pub fn decide(&mut self, first: u64, changed: u64, unchanged: u64) {
+        self.first_visits += first;
+        self.changed += changed;
+        self.unchanged += unchanged;
+    }
+}
+
+/// One object a line with `--json`; kept with the generation that the cycle made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CycleReport {
+    /// The cycle's number.
+    pub cycle: u32,
+    /// Pages in the schedule.
+    pub scheduled: u64,
+    /// Counts over the visits.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Pages confirmed gone in this cycle.
+    pub gone: u64,
+    /// Links to URLs not known before.
+    pub links_new: u64,
+    /// Links that wait for a later merge. Every cycle merges all of its links, so none does.
+    pub links_pending: u64,
+    /// URLs known after the cycle.
+    pub pages_known: u64,
+    /// Of these, fetched at least once.
+    pub pages_visited: u64,
+    /// Live URLs that were never fetched and may be in the next cycle.
+    pub never_fetched: u64,
+    /// score_changed / score_visits; none where the score chose nothing.
+    pub change_rate: Option<f64>,
+    /// The same over the uniform sample.
+    pub audit_change_rate: Option<f64>,
+    /// The lowest score that was chosen.
+    pub cutoff: Option<f64>,
+    /// What ranked the pages.
+    pub formula: String,
+    /// When the cycle began, in milliseconds since 1970.
+    pub started: u64,
+    /// How long it took, interruptions included.
+    pub seconds: f64,
+    /// `schedule` (all done) or `deadline`.
+    pub stopped_by: String,
+}
+
+impl CycleReport {
+    /// The report of a cycle that is about to be committed at `now` (milliseconds since 1970).
+    pub fn new(
+        facts: &Facts,
+        mut tally: Tally,
+        merged: &MergeReport,
+        stopped_by: StoppedBy,
+        now: u64,
+    ) -> CycleReport {
+        tally.decide(merged.decided_first, merged.decided_changed, merged.decided_unchanged);
+        CycleReport {
+            cycle: facts.cycle.0,
+            scheduled: facts.scheduled,
+            gone: merged.newly_gone,
+            links_new: merged.links_new,
+            links_pending: 0,
+            pages_known: merged.pages,
+            pages_visited: merged.visited,
+            never_fetched: merged.never_fetched,
+            change_rate: ratio(tally.score_changed, tally.score_visits),
+            audit_change_rate: ratio(tally.audit_changed, tally.audit_visits),
+            cutoff: facts.cutoff.filter(|c| c.is_finite()),
+            formula: facts.formula.clone(),
+            started: facts.started,
+            seconds: now.saturating_sub(facts.started) as f64 / 1000.0,
+            stopped_by: match stopped_by {
+                StoppedBy::Deadline => "deadline".into(),
+                StoppedBy::End | StoppedBy::Stop => "schedule".into(),
+            },
+            tally,
+        }
+    }
+
+    /// As it is committed, and printed with `--json`.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a report is plain data")
+    }
+}
+
+/// a / b, where there is something to divide by.
+pub fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Failure, Skip, UrlRules};
+
+    fn visit(outcome: Outcome, share: Share) -> Visit {
+        Visit {
+            url: UrlRules::default().canonicalize("http://a.example/").unwrap(),
+            index: Some(0),
+            share,
+            at: 0,
+            outcome,
+            content: None,
+            difference: None,
+            links: Vec::new(),
+            bytes: 10,
+        }
+    }
+
+    #[test]
+    fn only_visits_that_the_score_chose_enter_the_change_rate() {
+        let mut tally = Tally::default();
+        for (outcome, share) in [
+            (Outcome::Fetched(Change::First), Share::Discovery),
+            (Outcome::Fetched(Change::Changed), Share::Warmup),
+            (Outcome::Fetched(Change::Changed), Share::Score),
+            (Outcome::NotModified, Share::Score),
+            (Outcome::Redirected(Change::Changed), Share::Score),
+            (Outcome::Fetched(Change::Unchanged), Share::Audit(0.1)),
+            (Outcome::Fetched(Change::Undecided), Share::Followed),
+            (Outcome::Failed(Failure::Timeout), Share::Score),
+            (Outcome::NotFound(404), Share::Score),
+            (Outcome::RobotsDenied, Share::Score),
+            (Outcome::Skipped(Skip::Deadline), Share::Score),
+        ] {
+            tally.add(&visit(outcome, share));
+        }
+        tally.decide(1, 0, 0);
+        assert_eq!((tally.score_visits, tally.score_changed), (3, 2));
+        assert_eq!((tally.audit_visits, tally.audit_changed), (1, 0));
+        assert_eq!((tally.changed, tally.unchanged, tally.not_modified), (3, 2, 1));
+        assert_eq!((tally.fetched, tally.first_visits, tally.warmup_visits), (7, 2, 1));
+        assert_eq!((tally.failed, tally.not_found, tally.robots_denied, tally.skipped), (1, 1, 1, 1));
+        assert_eq!(tally.first_visits + tally.changed + tally.unchanged, tally.fetched);
+        assert_eq!(ratio(tally.score_changed, tally.score_visits), Some(2.0 / 3.0));
+        assert_eq!(ratio(0, 0), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! What belongs to the crawl: hosts, prefixes, depth.
+
+use recrawl_types::{CanonicalUrl, Site, UrlRules};
+use std::collections::BTreeSet;
+
+/// The scope, checked and ready to be asked for every link.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Host patterns that belong; none at all leaves it to `seed_sites`.
+    hosts: Vec<HostPattern>,
+    refuse_hosts: Vec<HostPattern>,
+    prefixes: Vec<String>,
+    refuse_prefixes: Vec<String>,
+    /// Links from a seed.
+    max_depth: u16,
+    /// The sites of all seeds so far; asked only where no host is configured.
+    seed_sites: BTreeSet<String>,
+}
+
+/// `*`, `example.com` or `*.example.com`.
+#[derive(Clone, Debug, PartialEq)]
+enum HostPattern {
+    Any,
+    Exact(String),
+    WithSubdomains(String),
+}
+
+impl HostPattern {
+    /// Reads a pattern; the host in it becomes canonical.
+    fn parse(text: &str) -> Result<HostPattern, String> {
+        if text == "*" {
+            return Ok(HostPattern::Any);
+        }
+        let (name, subdomains) = match text.strip_prefix("*.") {
+            Some(name) => (name, true),
+            None => (text, false),
+        };
+        let url = UrlRules::keep_all()
+            .canonicalize(&format!("http://{name}/"))
+            .ok()
+            .filter(|u| u.path_and_query() == "/" && u.port() == 80)
+            .ok_or_else(|| format!("{text:?} is no host: write example.com, *.example.com or *"))?;
+        let host = url.host().into_owned();
+        Ok(if subdomains { HostPattern::WithSubdomains(host) } else { HostPattern::Exact(host) })
+    }
+
+    fn matches(&self, host: &str) -> bool {
+        match self {
+            HostPattern::Any => true,
+            HostPattern::Exact(name) => host == name,
+            HostPattern::WithSubdomains(name) => {
+                host.strip_suffix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            }
+        }
+    }
+}
+
+impl Scope {
+    /// Checks the `[scope]` table.
+    ///
+    /// # Errors
+    /// Which key holds what that is no host or no URL.
+    pub fn new(config: &crate::config::Scope) -> Result<Scope, String> {
+        let hosts = |key: &str, list: &[String]| {
+            list.iter()
+                .map(|h| HostPattern::parse(h).map_err(|e| format!("scope.{key}: {e}")))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let prefixes = |key: &str, list: &[String]| {
+            list.iter()
+                .map(|p| {
+                    let url = UrlRules::keep_all()
+                        .canonicalize(p)
+                        .map_err(|e| format!("scope.{key}: {p:?}: {e}"))?;
+                    Ok(url.to_string())
+                })
+                .collect::<Result<Vec<_>, String>>()
+        };
+        Ok(Scope {
+            hosts: hosts("hosts", &config.hosts)?,
+            refuse_hosts: hosts("refuse_hosts", &config.refuse_hosts)?,
+            prefixes: prefixes("prefixes", &config.prefixes)?,
+            refuse_prefixes: prefixes("refuse_prefixes", &config.refuse_prefixes)?,
+            max_depth: config.max_depth,
+            seed_sites: BTreeSet::new(),
+        })
+    }
+
+    /// Lets the sites of these seeds in, where the configuration names no hosts.
+    pub fn admit_sites(&mut self, sites: impl IntoIterator<Item = String>) {
+        self.seed_sites.extend(sites);
+    }
+
+    /// Does the URL belong to the crawl?
+    pub fn admits(&self, url: &CanonicalUrl) -> bool {
+        let host = url.host();
+        let named = |list: &[HostPattern]| list.iter().any(|p| p.matches(&host));
+        let host_belongs = if self.hosts.is_empty() {
+            self.seed_sites.contains(Site::of_host(&host).as_str())
+        } else {
+            named(&self.hosts)
+        };
+        if !host_belongs || named(&self.refuse_hosts) {
+            return false;
+        }
+        if self.prefixes.is_empty() && self.refuse_prefixes.is_empty() {
+            return true;
+        }
+        let text = url.to_string();
+        let begins = |list: &[String]| list.iter().any(|p| text.starts_with(p.as_str()));
+        (self.prefixes.is_empty() || begins(&self.prefixes)) && !begins(&self.refuse_prefixes)
+    }
+
+    /// Does a link of this depth belong?
+    pub fn admits_link(&self, url: &CanonicalUrl, depth: u16) -> bool {
+        depth <= self.max_depth && self.admits(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn scope(edit: impl FnOnce(&mut config::Scope)) -> Scope {
+        let mut raw = config::Scope::default();
+        edit(&mut raw);
+        Scope::new(&raw).unwrap()
+    }
+
+    fn url(text: &str) -> CanonicalUrl {
+        UrlRules::default().canonicalize(text).unwrap()
+    }
+
+    #[test]
+    fn without_hosts_the_sites_of_the_seeds_belong() {
+        let mut scope = scope(|_| {});
+        assert!(!scope.admits(&url("http://example.com/")));
+        scope.admit_sites([Site::of(&url("https://www.example.com/")).to_string()]);
+        assert!(scope.admits(&url("http://example.com/")));
+        assert!(scope.admits(&url("http://other.example.com/")));
+        assert!(!scope.admits(&url("http://example.org/")));
+    }
+
+    #[test]
+    fn hosts_and_prefixes_admit_and_refuse() {
+        let scope = scope(|s| {
+            s.hosts = vec!["*.Example.com".into(), "a.org".into()];
+            s.refuse_hosts = vec!["bad.example.com".into()];
+            s.refuse_prefixes = vec!["http://a.org/private/".into()];
+            s.max_depth = 3;
+        });
+        for (text, admitted) in [
+            ("http://example.com/", true),
+            ("http://x.y.example.com/", true),
+            ("http://notexample.com/", false),
+            ("http://bad.example.com/", false),
+            ("http://a.org/public", true),
+            ("http://a.org/private/x", false),
+            ("http://b.a.org/", false),
+        ] {
+            assert_eq!(scope.admits(&url(text)), admitted, "{text}");
+        }
+        assert!(scope.admits_link(&url("http://a.org/"), 3));
+        assert!(!scope.admits_link(&url("http://a.org/"), 4));
+    }
+
+    #[test]
+    fn what_is_no_host_is_refused_by_name() {
+        let raw = config::Scope { hosts: vec!["http://a/b".into()], ..config::Scope::default() };
+        assert!(Scope::new(&raw).unwrap_err().contains("scope.hosts"));
+    }
+}

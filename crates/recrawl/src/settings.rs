@@ -1,0 +1,142 @@
+//! The configuration checked: every value turned into what its stage wants, once, before anything is touched.
+
+use crate::config::{Config, ConfigError};
+use crate::failure::Failure;
+use crate::formula_file;
+use crate::scope::Scope;
+use recrawl_change::ChangeRules;
+use recrawl_extractor::Limits;
+use recrawl_fetcher::FetchConfig;
+use recrawl_formula::Formula;
+use recrawl_scheduler::Ties;
+use recrawl_types::UrlRules;
+use std::path::{Path, PathBuf};
+
+/// A configuration that can be used.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// As read, defaults filled in.
+    pub config: Config,
+    /// Where the crawl is kept.
+    pub data_dir: PathBuf,
+    /// For the fetcher.
+    pub fetch: FetchConfig,
+    /// For links and pages; the seeds' sites are added when the crawl opens.
+    pub scope: Scope,
+    /// For addresses.
+    pub rules: UrlRules,
+    /// For comparison.
+    pub change: ChangeRules,
+    /// For extraction.
+    pub limits: Limits,
+    /// What ranks the pages, unless the data directory has a formula of its own.
+    pub formula: Formula,
+    /// Was it given on the command line? Then it goes before the data directory's own.
+    pub formula_is_given: bool,
+    /// Who wins among equal scores.
+    pub ties: Ties,
+}
+
+impl Settings {
+    /// Reads and checks a configuration file, or takes the defaults.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`], naming file and key.
+    pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
+        let config = match file {
+            Some(file) => Config::read(file)?,
+            None => Config::default(),
+        };
+        let mut settings = Settings::check(config).map_err(|problem| match file {
+            Some(file) => Failure::from(ConfigError::Parse(file.into(), problem)),
+            None => Failure::Usage(problem),
+        })?;
+        if let Some(folder) = data_dir {
+            settings.data_dir = folder.into();
+        }
+        Ok(settings)
+    }
+
+    /// Checks values and their relations.
+    fn check(config: Config) -> Result<Settings, String> {
+        let cycle = &config.cycle;
+        let shares = cycle.discovery_share.0 + cycle.audit_share.0;
+        if shares > 1.0 {
+            return Err(format!("cycle.discovery_share and cycle.audit_share add up to {shares}: at most 1"));
+        }
+        if cycle.period.0.is_zero() {
+            return Err("cycle.period must not be 0".into());
+        }
+        if cycle.deadline.is_some_and(|d| d.0.is_zero()) {
+            return Err("cycle.deadline must not be 0: leave it out for none".into());
+        }
+        if config.storage.archive_file.0 < 1 << 20 {
+            return Err("storage.archive_file must be at least 1 MiB".into());
+        }
+        if config.storage.batch_memory.0 < 1 << 20 {
+            return Err("storage.batch_memory must be at least 1 MiB".into());
+        }
+        if config.extract.max_links == 0 || config.extract.max_text.0 == 0 {
+            return Err("extract.max_links and extract.max_text must not be 0".into());
+        }
+        let ties = match config.schedule.ties.as_str() {
+            "hash" => Ties::Hash,
+            "index" => Ties::Index,
+            other => return Err(format!("schedule.ties is {other:?}: write \"hash\" or \"index\"")),
+        };
+        let formula =
+            formula_file::find(&config.schedule.formula).map_err(|e| format!("schedule.formula: {e}"))?;
+        if config.change.max_distance > 64 {
+            return Err("change.max_distance: a SimHash has 64 bits".into());
+        }
+        Ok(Settings {
+            data_dir: config.storage.data_dir.clone(),
+            fetch: fetch_config(&config)?,
+            scope: Scope::new(&config.scope)?,
+            rules: UrlRules { drop_parameters: config.urls.drop_parameters.clone() },
+            change: config.change.clone(),
+            limits: Limits {
+                max_links: config.extract.max_links as usize,
+                max_text: config.extract.max_text.0 as usize,
+            },
+            formula,
+            formula_is_given: false,
+            ties,
+            config,
+        })
+    }
+}
+
+fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
+    let (fetch, politeness) = (&config.fetch, &config.politeness);
+    let block = |text: &String| {
+        let address = || text.parse::<std::net::IpAddr>().ok().map(ipnet::IpNet::from);
+        text.parse::<ipnet::IpNet>().ok().or_else(address).ok_or_else(|| {
+            format!(
+                "fetch.allow_addresses: {text:?} is no CIDR block: write 10.0.0.0/8, ::1/128 or an address"
+            )
+        })
+    };
+    let checked = FetchConfig {
+        user_agent: config.crawler.user_agent.clone(),
+        contact: Some(config.crawler.contact.clone()).filter(|c| !c.is_empty()),
+        connections: fetch.connections as usize,
+        connections_per_host: politeness.connections_per_host as usize,
+        open_hosts: fetch.open_hosts as usize,
+        delay_per_host: politeness.delay_per_host.0,
+        max_crawl_delay: politeness.max_crawl_delay.0,
+        max_retry_after: politeness.max_retry_after.0,
+        host_failures: politeness.host_failures,
+        timeout: fetch.timeout.0,
+        connect_timeout: fetch.connect_timeout.0,
+        max_body: fetch.max_body.0 as usize,
+        max_redirects: fetch.max_redirects,
+        allow_addresses: fetch.allow_addresses.iter().map(block).collect::<Result<_, _>>()?,
+        dns_overrides: config.dns.overrides.clone(),
+        robots_cache: politeness.robots_cache.0,
+    };
+    match checked.problem() {
+        Some(problem) => Err(problem),
+        None => Ok(checked),
+    }
+}

@@ -1,0 +1,97 @@
+//! Words, exit codes, and one-line errors.
+
+use crate::harness::{World, fails, program, succeeds, web, workspace_file};
+
+#[test]
+fn wrong_words_exit_with_2_and_touch_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for words in [
+        &["crawl", "--no-such-flag"][..],
+        &["crawl", "--cycles", "many"],
+        &["frobnicate"],
+        &[],
+        &["export", "everything", "--out", "x"],
+    ] {
+        let output = program().current_dir(folder.path()).args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_bad_seed_names_itself_and_touches_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let crawl =
+        |words: &[&str]| program().current_dir(folder.path()).arg("crawl").args(words).output().unwrap();
+    let line = fails(crawl(&["--seed", "example.com", "--cycles", "1"]), 2);
+    assert!(line.contains("example.com") && line.contains("https://"), "{line}");
+    std::fs::write(folder.path().join("seeds.txt"), "https://a.example/\nnonsense\n").unwrap();
+    let line = fails(crawl(&["--seeds", "seeds.txt", "--cycles", "1"]), 2);
+    assert!(line.contains("seeds.txt") && line.contains("line 2"), "{line}");
+    let line = fails(crawl(&["--seeds", "none.txt", "--cycles", "1"]), 2);
+    assert!(line.contains("none.txt"), "{line}");
+    assert!(!folder.path().join("data").exists());
+}
+
+#[test]
+fn a_crawl_with_nothing_to_start_from_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = program().current_dir(folder.path()).args(["crawl", "--cycles", "1"]).output().unwrap();
+    let line = fails(output, 2);
+    assert!(line.contains("--seed"), "{line}");
+    assert!(!folder.path().join("data").exists());
+}
+
+#[test]
+fn a_bad_configuration_names_file_key_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("c.toml");
+    for (text, wants) in [
+        ("[politeness]\ndelay_per_hots = \"1 s\"\n", &["delay_per_hots", "delay_per_host`"][..]),
+        ("[cycle]\nperiod = 5\n", &["line 2", "unit"]),
+        ("[cycle]\ndiscovery_share = 0.8\naudit_share = 0.5\n", &["audit_share"]),
+        ("[schedule]\nformula = \"t * Y\"\n", &["schedule.formula", "Y"]),
+        ("[fetch]\nallow_addresses = [\"localhost\"]\n", &["allow_addresses", "localhost"]),
+        ("[change]\ndetector = \"psychic\"\n", &["psychic", "digest"]),
+        ("[scope]\nhosts = [\"http://x/\"]\n", &["scope.hosts"]),
+        ("[crawler]\nuser_agent = \"\"\n", &["user_agent"]),
+        ("[cycle\n", &["line 1"]),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let output = program().args(["config", "check", "--config"]).arg(&file).output().unwrap();
+        let line = fails(output, 2);
+        for want in wants {
+            assert!(line.contains(want), "{text:?}: {line}");
+        }
+        assert!(line.contains("c.toml"), "{line}");
+    }
+}
+
+#[test]
+fn the_reference_configuration_is_the_default() {
+    let reference = workspace_file("config/recrawl.toml");
+    succeeds(program().args(["config", "check", "--config"]).arg(&reference).output().unwrap());
+    let shown = succeeds(program().args(["config", "show", "--config"]).arg(&reference).output().unwrap());
+    let defaults = succeeds(program().args(["config", "show"]).output().unwrap());
+    assert_eq!(shown, defaults);
+}
+
+#[test]
+fn formulas_are_listed_shown_checked_and_used() {
+    let list = succeeds(program().args(["formula", "list"]).output().unwrap());
+    assert!(list.contains("default") && list.contains("t * (X + 0.1) / (n + 1)"), "{list}");
+    let show = succeeds(program().args(["formula", "show", "age"]).output().unwrap());
+    assert!(show.contains("expression = \"t\""), "{show}");
+    let check = succeeds(program().args(["formula", "check", "t * X"]).output().unwrap());
+    assert!(check.contains("never visited again"), "t * X starves: {check}");
+    let fine = succeeds(program().args(["formula", "check", "default"]).output().unwrap());
+    assert!(fine.contains("fine"), "{fine}");
+    let line = fails(program().args(["formula", "check", "t * ("]).output().unwrap(), 2);
+    assert!(line.contains("column"), "{line}");
+
+    let world = World::new(web(20, 2), "");
+    world.crawl(1);
+    succeeds(world.run(&["formula", "use", "t * (X + 2)"]));
+    let report = world.crawl(1).remove(0);
+    assert_eq!(report["formula"], "t * (X + 2)");
+}

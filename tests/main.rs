@@ -1,0 +1,19 @@
+//! The program under test, as its users meet it: the real binary, a mock web on loopback, a data directory
+//! of its own for each test.
+//!
+//! One binary for all, since each costs a link. A new behaviour is a module; try not to add more.
+
+mod harness;
+
+/// Words, exit codes, and one-line errors.
+mod cli;
+/// kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
+mod crash;
+/// Whole crawls: discovery, warm-up, budget, counters against the mock web's own count.
+mod cycle;
+/// Not looked at is never gone: what a failed or skipped visit leaves alone.
+mod not_gone;
+/// What the web's owners see: robots.txt, delays, refused addresses.
+mod politeness;
+/// Bad disks, other versions, a directory in use.
+mod trouble;
