@@ -318,8 +318,8 @@ fn put_links(out: &mut Vec<u8>, page: &[u8], links: &[Link]) {
 
 fn take_links(take: &mut Take<'_>, page: &[u8]) -> Result<Vec<Link>, Malformed> {
     let count: usize = take.narrow()?;
-    // A damaged count must not reserve memory for what is not there.
-    let mut links = Vec::with_capacity(count.min(take.0.len()));
+    // A damaged count must not reserve memory for what is not there: a link has five bytes at least.
+    let mut links = Vec::with_capacity(count.min(take.0.len() / 5));
     let mut near = page.to_vec();
     for _ in 0..count {
         links.push(take_link_near(take, &mut near)?);

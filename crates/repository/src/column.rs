@@ -145,7 +145,7 @@ mod tests {
         let mut bytes = Vec::new();
         put_column(&mut bytes, values.iter().copied());
         let mut take = Take(&bytes);
-        let mut back = Vec::new();
+        let mut back: Vec<T> = Vec::new();
         take_into(&mut take, values.len(), &mut back).unwrap();
         take.end().unwrap();
         assert_eq!(back, values);

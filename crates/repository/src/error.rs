@@ -106,6 +106,12 @@ impl WriteError {
     pub(crate) fn of(file: impl Into<String>, action: &'static str) -> impl FnOnce(io::Error) -> WriteError {
         move |source| WriteError { file: file.into(), action, source }
     }
+
+    /// Of a file that an earlier failure left with an unknown end.
+    pub(crate) fn after_failure(file: &str) -> WriteError {
+        let source = io::Error::other("an earlier write failed; open it anew");
+        WriteError { file: file.to_owned(), action: "write", source }
+    }
 }
 
 impl fmt::Display for WriteError {

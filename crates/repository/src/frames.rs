@@ -8,6 +8,7 @@ use crate::format::{
 };
 use crate::storage::{ReadFile, Storage, WriteFile};
 use recrawl_types::Cycle;
+use std::sync::Arc;
 
 /// Writes collect up to this many bytes before they go to the file.
 const WRITE_BUFFER: usize = 1 << 20;
@@ -22,6 +23,8 @@ pub struct FrameWriter {
     buffer: Vec<u8>,
     /// Bytes in the file and in the buffer.
     length: u64,
+    /// A write failed: nobody knows what the file ends with, so nothing more goes in.
+    broken: bool,
 }
 
 impl FrameWriter {
@@ -35,7 +38,7 @@ impl FrameWriter {
         let path = storage.locate(name);
         let file = storage.create(name).map_err(WriteError::of(&path, "create"))?;
         let buffer = header(kind, number).to_vec();
-        Ok(FrameWriter { kind, path, file, buffer, length: HEADER_BYTES as u64 })
+        Ok(FrameWriter { kind, path, file, buffer, length: HEADER_BYTES as u64, broken: false })
     }
 
     /// Appends a frame; gives its offset and its length in the file.
@@ -54,10 +57,15 @@ impl FrameWriter {
         Ok((offset, length as u32))
     }
 
-    /// Gives the operating system what the buffer holds.
+    /// Gives the operating system what the buffer holds. After an error every further call fails too.
     pub fn flush(&mut self) -> Result<(), WriteError> {
+        if self.broken {
+            return Err(WriteError::after_failure(&self.path));
+        }
         if !self.buffer.is_empty() {
+            self.broken = true;
             self.file.write(&self.buffer).map_err(WriteError::of(&self.path, "write"))?;
+            self.broken = false;
             self.buffer.clear();
         }
         Ok(())
@@ -66,14 +74,17 @@ impl FrameWriter {
     /// Makes everything durable but the file's name; gives its length.
     pub fn sync(&mut self) -> Result<u64, WriteError> {
         self.flush()?;
+        self.broken = true;
         self.file.sync().map_err(WriteError::of(&self.path, "sync"))?;
+        self.broken = false;
         Ok(self.length)
     }
 }
 
 /// A file opened for reading, with its path for messages.
+#[derive(Clone)]
 pub(crate) struct Source {
-    file: Box<dyn ReadFile>,
+    file: Arc<dyn ReadFile>,
     path: String,
     length: u64,
 }
@@ -94,7 +105,7 @@ impl Source {
     /// Opens a file whose header has yet to be checked.
     pub fn open_unchecked(storage: &dyn Storage, name: &str) -> Result<Source, ReadError> {
         let path = storage.locate(name);
-        let file = storage.open(name).map_err(ReadError::io(&path))?;
+        let file: Arc<dyn ReadFile> = storage.open(name).map_err(ReadError::io(&path))?.into();
         let length = file.length().map_err(ReadError::io(&path))?;
         Ok(Source { file, path, length })
     }
@@ -123,7 +134,7 @@ impl Source {
     }
 
     pub fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<(), ReadError> {
-        if offset + buffer.len() as u64 > self.length {
+        if offset.saturating_add(buffer.len() as u64) > self.length {
             return Err(self.damaged(offset, format!("the file ends at byte {}", self.length)));
         }
         self.file.read_at(buffer, offset).map_err(ReadError::io(&self.path))
@@ -152,7 +163,7 @@ impl Window {
     /// The bytes `offset..offset + length` of `source`. One window serves one source.
     pub fn get(&mut self, source: &Source, offset: u64, length: usize) -> Result<&[u8], ReadError> {
         let held = self.start..self.start + self.bytes.len() as u64;
-        if offset < held.start || offset + length as u64 > held.end {
+        if offset < held.start || offset.saturating_add(length as u64) > held.end {
             let left = source.length().saturating_sub(offset);
             let wanted = length.max(self.ahead.min(usize::try_from(left).unwrap_or(usize::MAX)));
             if wanted as u64 > left {

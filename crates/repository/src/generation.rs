@@ -4,41 +4,46 @@
 use crate::block::{KeyWalk, take_block_content, take_block_history, take_block_known};
 use crate::bytes::Malformed;
 use crate::error::{Damage, ReadError};
-use crate::format::open_frame;
+use crate::format::{FileKind, open_frame};
 use crate::frames::{Source, Window};
 use crate::index::{self, Block, Part};
 use crate::manifest::Summary;
 use crate::origins::{self, OriginRun};
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Content, Cycle, PageRecord, StateColumns, Visited};
-use std::sync::Arc;
 
 /// A committed generation, open for reading. Its files stay readable while it lives, also when a later
 /// commit removes their names.
+#[derive(Default)]
 pub struct Generation {
-    storage: Arc<dyn Storage>,
     summary: Summary,
     blocks: Vec<Block>,
+    index_bytes: u64,
     /// By [`Part`]; none for the empty generation.
     files: Option<[Source; 4]>,
+    origins: Option<Source>,
 }
 
 impl Generation {
     /// Opens the generation that a manifest names.
-    pub(crate) fn open(storage: Arc<dyn Storage>, summary: Summary) -> Result<Generation, ReadError> {
-        if summary.number == Cycle(0) {
-            return Ok(Generation { storage, summary, blocks: Vec::new(), files: None });
+    pub(crate) fn open(storage: &dyn Storage, summary: Summary) -> Result<Generation, ReadError> {
+        let number = summary.number;
+        if number == Cycle(0) {
+            return Ok(Generation { summary, ..Generation::default() });
         }
-        let blocks = index::read(&*storage, summary.number)?;
+        let index = Source::open(storage, &index::file(number), FileKind::Index, number)?;
+        let index_bytes = index.length();
+        let blocks = index::read(index)?;
         let pages: u64 = blocks.iter().map(|b| u64::from(b.pages)).sum();
-        let open =
-            |part: Part| Source::open(&*storage, &part.file(summary.number), part.kind(), summary.number);
+        let open = |part: Part| Source::open(storage, &part.file(number), part.kind(), number);
         let files = [open(Part::Keys)?, open(Part::Known)?, open(Part::History)?, open(Part::Content)?];
-        if pages != summary.pages {
-            let file = storage.locate(&index::file(summary.number));
+        let origins = Source::open(storage, &origins::file(number), FileKind::Origins, number)?;
+        let visited: u64 = blocks.iter().map(|b| u64::from(b.visited)).sum();
+        if (pages, visited) != (summary.pages, summary.visited) {
+            let file = storage.locate(&index::file(number));
             return Err(ReadError::damaged(&file, 0, "it does not have as many pages as the manifest says"));
         }
-        Ok(Generation { storage, summary, blocks, files: Some(files) })
+        Ok(Generation { summary, blocks, index_bytes, files: Some(files), origins: Some(origins) })
     }
 
     /// The cycle that made it.
@@ -66,12 +71,26 @@ impl Generation {
         &self.summary
     }
 
+    /// Its files with their lengths in bytes.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn files(&self) -> Result<Vec<(String, u64)>, ReadError> {
+        let Some(parts) = &self.files else { return Ok(Vec::new()) };
+        let mut files = Vec::new();
+        files.push((index::file(self.number()), self.index_bytes));
+        let origins = self.origins.as_ref().map_or(0, Source::length);
+        files.push((origins::file(self.number()), origins));
+        files.extend(Part::ALL.map(|part| (part.file(self.number()), parts[part as usize].length())));
+        Ok(files)
+    }
+
     /// The runs of pages of each origin, in order: held in memory, some 60 bytes each.
     ///
     /// # Errors
     /// When they cannot be read.
     pub fn origins(&self) -> Result<Vec<OriginRun>, ReadError> {
-        if self.files.is_none() { Ok(Vec::new()) } else { origins::read(&*self.storage, self.summary.number) }
+        self.origins.as_ref().map_or(Ok(Vec::new()), |source| origins::read(source.clone(), &self.summary))
     }
 
     /// Walks the state of all pages, a block at a time, reading nothing else.
@@ -140,11 +159,12 @@ impl Generation {
         }
         let mut reader = BlockReader::new(self, true);
         let mut loaded = Loaded::default();
+        let mut last = Vec::new();
         for block in &self.blocks {
-            let sound = reader
+            let keys = reader
                 .load(block, &mut loaded)
-                .and_then(|()| (0..loaded.rows()).try_for_each(|_| reader.step_key(block, &mut loaded)));
-            if let Err(error) = sound {
+                .and_then(|()| reader.verify_keys(block, &mut loaded, &mut last));
+            if let Err(error) = keys {
                 note(error);
             }
         }
@@ -230,8 +250,16 @@ impl<'g> BlockReader<'g> {
         history
     }
 
-    /// All of a block, in place of what `loaded` holds.
+    /// All of a block, in place of what `loaded` holds; nothing after an error.
     fn load(&mut self, block: &Block, loaded: &mut Loaded) -> Result<(), ReadError> {
+        let filled = self.fill(block, loaded);
+        if filled.is_err() {
+            *loaded = Loaded::default();
+        }
+        filled
+    }
+
+    fn fill(&mut self, block: &Block, loaded: &mut Loaded) -> Result<(), ReadError> {
         self.columns(block, &mut loaded.columns)?;
         let keys = &mut loaded.keys;
         keys.clear();
@@ -253,9 +281,25 @@ impl<'g> BlockReader<'g> {
     /// Moves `loaded.key` on by one.
     fn step_key(&self, block: &Block, loaded: &mut Loaded) -> Result<(), ReadError> {
         let mut walk = KeyWalk::new(&loaded.keys[loaded.walked..]);
-        let stepped = walk.step(&mut loaded.key);
+        walk.step(&mut loaded.key).map_err(|Malformed(what)| self.damaged(block, Part::Keys, what))?;
         loaded.walked = loaded.keys.len() - walk.left();
-        stepped.map_err(|Malformed(what)| self.damaged(block, Part::Keys, what))
+        Ok(())
+    }
+
+    /// Are the keys of a block URLs, in order behind `last`, and as many as the block has pages?
+    fn verify_keys(&self, block: &Block, loaded: &mut Loaded, last: &mut Vec<u8>) -> Result<(), ReadError> {
+        for row in 0..loaded.rows() {
+            self.step_key(block, loaded)?;
+            let is_first = row == 0 && loaded.key != block.key;
+            if is_first || CanonicalUrl::from_key(&loaded.key).is_err() || *last >= loaded.key {
+                return Err(self.damaged(block, Part::Keys, "its keys are not those of the index, in order"));
+            }
+            last.clone_from(&loaded.key);
+        }
+        if loaded.walked < loaded.keys.len() {
+            return Err(self.damaged(block, Part::Keys, "it has more keys than pages"));
+        }
+        Ok(())
     }
 
     fn damaged(&self, block: &Block, part: Part, what: &str) -> ReadError {
@@ -304,8 +348,9 @@ impl Records<'_> {
     pub fn next_record(&mut self) -> Result<Option<(u64, &[u8], PageRecord)>, ReadError> {
         if self.row == self.loaded.rows() {
             let Some(block) = self.generation.blocks.get(self.next) else { return Ok(None) };
+            self.row = 0;
             self.blocks.load(block, &mut self.loaded)?;
-            (self.next, self.row) = (self.next + 1, 0);
+            self.next += 1;
         }
         let block = &self.generation.blocks[self.next - 1];
         self.blocks.step_key(block, &mut self.loaded)?;
@@ -357,3 +402,6 @@ impl<I: Iterator<Item = u64>> Gather<'_, I> {
         Ok(Some((ordinal, url, self.loaded.record(row))))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,11 +2,12 @@
 //!
 //! It is held in memory: some 120 bytes a block, 12 MB for a hundred million pages.
 
+use crate::block::BLOCK_PAGES;
 use crate::bytes::{Malformed, Put, Take};
 use crate::codec::{put_key, take_key};
 use crate::error::{ReadError, WriteError};
 use crate::format::{FileKind, generation_file};
-use crate::frames::{FrameReader, FrameWriter};
+use crate::frames::{FrameReader, FrameWriter, Source};
 use crate::storage::Storage;
 use recrawl_types::Cycle;
 
@@ -99,8 +100,9 @@ pub(crate) fn write(storage: &dyn Storage, number: Cycle, blocks: &[Block]) -> R
 }
 
 /// Reads the index.
-pub(crate) fn read(storage: &dyn Storage, number: Cycle) -> Result<Vec<Block>, ReadError> {
-    let mut frames = FrameReader::open(storage, &file(number), FileKind::Index, number)?;
+pub(crate) fn read(source: Source) -> Result<Vec<Block>, ReadError> {
+    let end = source.length();
+    let mut frames = FrameReader::over(source, FileKind::Index, end);
     let mut blocks = Vec::new();
     let mut first = 0;
     loop {
@@ -116,13 +118,17 @@ fn take_blocks(payload: &[u8], first: &mut u64, blocks: &mut Vec<Block>) -> Resu
     let mut take = Take(payload);
     let mut key = Vec::new();
     while !take.0.is_empty() {
-        let (pages, visited) = (take.narrow()?, take.narrow()?);
+        let (pages, visited): (u32, u32) = (take.narrow()?, take.narrow()?);
         take_key(&mut take, &mut key)?;
         let mut places = [Place::default(); 4];
         for place in &mut places {
             *place = Place { offset: take.varint()?, length: take.narrow()? };
         }
-        if pages == 0 || visited > pages || blocks.last().is_some_and(|b: &Block| b.key >= key) {
+        if pages == 0
+            || pages as usize > BLOCK_PAGES
+            || visited > pages
+            || blocks.last().is_some_and(|b: &Block| b.key >= key)
+        {
             return Err(Malformed("the index is not in order"));
         }
         blocks.push(Block { first: *first, pages, visited, key: key.clone(), places });

@@ -4,7 +4,8 @@ use crate::bytes::{Malformed, Put, Take};
 use crate::codec::{put_key, take_key};
 use crate::error::{ReadError, WriteError};
 use crate::format::{FileKind, generation_file};
-use crate::frames::{FrameReader, FrameWriter};
+use crate::frames::{FrameReader, FrameWriter, Source};
+use crate::manifest::Summary;
 use crate::storage::Storage;
 use recrawl_types::Cycle;
 
@@ -89,12 +90,20 @@ impl OriginWriter {
 }
 
 /// Reads all runs, in order.
-pub(crate) fn read(storage: &dyn Storage, number: Cycle) -> Result<Vec<OriginRun>, ReadError> {
-    let mut frames = FrameReader::open(storage, &file(number), FileKind::Origins, number)?;
-    let mut runs = Vec::new();
+pub(crate) fn read(source: Source, summary: &Summary) -> Result<Vec<OriginRun>, ReadError> {
+    let end = source.length();
+    let mut frames = FrameReader::over(source, FileKind::Origins, end);
+    let mut runs: Vec<OriginRun> = Vec::new();
     loop {
         let offset = frames.offset();
-        let Some(payload) = frames.next_frame()? else { return Ok(runs) };
+        let Some(payload) = frames.next_frame()? else {
+            let pages = runs.last().map_or(0, |run| run.first + run.pages);
+            // A file cut between two frames has no other sign of it.
+            if (runs.len() as u64, pages) != (summary.origins, summary.pages) {
+                return Err(frames.damaged(offset, "it does not end where the manifest says"));
+            }
+            return Ok(runs);
+        };
         if let Err(Malformed(what)) = take_runs(payload, &mut runs) {
             return Err(frames.damaged(offset, what));
         }
@@ -108,7 +117,11 @@ fn take_runs(payload: &[u8], runs: &mut Vec<OriginRun>) -> Result<(), Malformed>
         take_key(&mut take, &mut key)?;
         let (pages, visited) = (take.varint()?, take.varint()?);
         let first = runs.last().map_or(0, |run: &OriginRun| run.first + run.pages);
-        if pages == 0 || visited > pages || runs.last().is_some_and(|run| run.key >= key) {
+        if first.checked_add(pages).is_none()
+            || pages == 0
+            || visited > pages
+            || runs.last().is_some_and(|run| run.key >= key)
+        {
             return Err(Malformed("the origins are not in order"));
         }
         runs.push(OriginRun { key: key.clone(), first, pages, visited });

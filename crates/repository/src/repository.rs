@@ -2,7 +2,9 @@
 
 use crate::bytes::Malformed;
 use crate::error::{CommitError, OpenError, ReadError, WriteError};
-use crate::format::{FileKind, MANIFEST_NEXT, REPORTS, UNFINISHED, check_frame, frame_length, number_in};
+use crate::format::{
+    FileKind, MANIFEST, MANIFEST_NEXT, REPORTS, UNFINISHED, check_frame, frame_length, number_in,
+};
 use crate::frames::{FrameReader, FrameWriter, Source};
 use crate::generation::Generation;
 use crate::manifest::{self, Manifest};
@@ -11,6 +13,7 @@ use crate::writer::GenerationWriter;
 use recrawl_types::Cycle;
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often a reader tries again when a commit removes files under it.
 const READ_ATTEMPTS: u32 = 20;
@@ -20,6 +23,8 @@ pub struct Repository {
     storage: Arc<dyn Storage>,
     manifest: Manifest,
     current: Arc<Generation>,
+    /// A commit failed where nobody can tell whether the manifest on disk is the old or the new one.
+    unsettled: AtomicBool,
     /// None for a reader.
     _lock: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -39,14 +44,16 @@ impl Repository {
         let manifest = match manifest::read(&*storage)? {
             Some(manifest) => manifest,
             None => {
+                refuse_orphans(&*storage)?;
                 let mut reports = FrameWriter::create(&*storage, REPORTS, FileKind::Reports, Cycle(0))?;
                 let manifest = Manifest { reports: reports.sync()?, ..Manifest::default() };
                 manifest::write(&*storage, &manifest)?;
                 manifest
             }
         };
-        let current = Arc::new(Generation::open(storage.clone(), manifest.summary)?);
-        let repository = Repository { storage, manifest, current, _lock: Some(lock) };
+        let current = Arc::new(Generation::open(&*storage, manifest.summary)?);
+        let unsettled = AtomicBool::new(false);
+        let repository = Repository { storage, manifest, current, unsettled, _lock: Some(lock) };
         repository.cut_reports()?;
         repository.remove_leftovers()?;
         Ok(repository)
@@ -60,11 +67,12 @@ impl Repository {
     pub fn open_read(storage: Arc<dyn Storage>) -> Result<Repository, OpenError> {
         let mut attempts = 0;
         loop {
-            let manifest = manifest::read(&*storage)?
-                .ok_or_else(|| OpenError::Absent(storage.locate(crate::format::MANIFEST)))?;
-            match Generation::open(storage.clone(), manifest.summary) {
+            let manifest =
+                manifest::read(&*storage)?.ok_or_else(|| OpenError::Absent(storage.locate(MANIFEST)))?;
+            match Generation::open(&*storage, manifest.summary) {
                 Ok(current) => {
-                    return Ok(Repository { storage, manifest, current: Arc::new(current), _lock: None });
+                    let (current, unsettled) = (Arc::new(current), AtomicBool::new(false));
+                    return Ok(Repository { storage, manifest, current, unsettled, _lock: None });
                 }
                 // A commit came between: the manifest names newer files now.
                 Err(e) if e.is_absent() && attempts < READ_ATTEMPTS => attempts += 1,
@@ -97,6 +105,11 @@ impl Repository {
     /// # Errors
     /// When its files cannot be made.
     pub fn begin(&self) -> Result<GenerationWriter, WriteError> {
+        // The manifest on disk may name the generation whose files are now written anew: not while they are.
+        if self.unsettled.load(Ordering::Relaxed) {
+            manifest::write(&*self.storage, &self.manifest)?;
+            self.unsettled.store(false, Ordering::Relaxed);
+        }
         GenerationWriter::create(self.storage.clone(), self.current.number().next())
     }
 
@@ -104,15 +117,19 @@ impl Repository {
     /// files of the cycle. Whatever interrupts this, a restart finds the one or the other, whole.
     ///
     /// # Errors
-    /// [`CommitError`]; the generation before is then still the current one.
+    /// [`CommitError`]; the generation before is then still the current one here, and another
+    /// [`Repository::begin`] and commit may be tried. A restart may find the new one, whole, when it was
+    /// the very last step that failed.
     pub fn commit(&mut self, writer: GenerationWriter, report: &[u8]) -> Result<(), CommitError> {
         assert_eq!(writer.number(), self.current.number().next(), "generations follow each other");
         let summary = writer.finish()?;
         let reports = self.append_report(report)?;
         let manifest = Manifest { summary, reports };
         // Read before it is committed: what cannot be opened must not become the only truth.
-        let current = Arc::new(Generation::open(self.storage.clone(), summary)?);
+        let current = Arc::new(Generation::open(&*self.storage, summary)?);
+        self.unsettled.store(true, Ordering::Relaxed);
         manifest::write(&*self.storage, &manifest)?;
+        self.unsettled.store(false, Ordering::Relaxed);
         self.manifest = manifest;
         self.current = current;
         // The commit has happened; what cannot be removed now is removed at the next start.
@@ -135,7 +152,12 @@ impl Repository {
 
     /// Cuts what a commit that never came to its end left behind the committed reports.
     fn cut_reports(&self) -> Result<(), OpenError> {
-        let length = Source::open_unchecked(&*self.storage, REPORTS)?.length();
+        let source = Source::open(&*self.storage, REPORTS, FileKind::Reports, Cycle(0))?;
+        let length = source.length();
+        if length < self.manifest.reports {
+            let what = format!("it ends before byte {}, up to which it is committed", self.manifest.reports);
+            return Err(source.damaged(length, what).into());
+        }
         if length > self.manifest.reports {
             let path = self.storage.locate(REPORTS);
             self.storage
@@ -169,6 +191,18 @@ impl Repository {
         });
         damage.extend(reports.err().map(ReadError::into_damage));
         damage
+    }
+}
+
+/// A folder without a manifest must not have pages: making an empty repository would remove them.
+fn refuse_orphans(storage: &dyn Storage) -> Result<(), OpenError> {
+    let names = storage.list().map_err(ReadError::io(storage.locate("")))?;
+    match names.iter().find(|name| number_in(name, "generation").is_some()) {
+        Some(name) => {
+            let what = format!("it is missing, though {name} is there");
+            Err(ReadError::damaged(&storage.locate(MANIFEST), 0, what).into())
+        }
+        None => Ok(()),
     }
 }
 

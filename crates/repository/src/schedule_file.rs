@@ -47,11 +47,19 @@ pub struct ScheduleWriter<'s> {
 }
 
 impl<'s> ScheduleWriter<'s> {
-    /// Begins the schedule of a cycle.
+    /// Begins the schedule of a cycle, in place of an older one.
     ///
     /// # Errors
     /// When the file cannot be made.
     pub fn create(storage: &'s dyn Storage, cycle: Cycle) -> Result<ScheduleWriter<'s>, WriteError> {
+        let table = table_file(cycle);
+        match storage.remove(&table) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            // Durably: a table must never come back and speak of other entries.
+            removed => removed
+                .and_then(|()| storage.sync_dir())
+                .map_err(WriteError::of(storage.locate(&table), "remove"))?,
+        }
         let entries = FrameWriter::create(storage, &entries_file(cycle), FileKind::Schedule, cycle)?;
         let (hosts, chunks) = Default::default();
         Ok(ScheduleWriter {
@@ -190,7 +198,11 @@ impl ScheduleFile {
             }
             for i in 0..chunks {
                 let start = self.count + i * FRAME_ENTRIES as u64;
-                self.chunks.push(Chunk { start, offset: take.varint()?, length: take.narrow()? });
+                let chunk = Chunk { start, offset: take.varint()?, length: take.narrow()? };
+                if chunk.offset.saturating_add(chunk.length.into()) > self.source.length() {
+                    return Err(Malformed("its entries end before"));
+                }
+                self.chunks.push(chunk);
             }
             self.hosts.push(HostRun { first, start: self.count, count });
             self.count += count;
@@ -240,3 +252,6 @@ impl ScheduleSource for ScheduleFile {
         Ok(entries)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -102,3 +102,6 @@ pub fn remove(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<(), Writ
     let name = name(cycle, part);
     storage.remove(&name).map_err(WriteError::of(storage.locate(&name), "remove"))
 }
+
+#[cfg(test)]
+mod tests;

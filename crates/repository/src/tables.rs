@@ -165,7 +165,11 @@ fn put_origin(origin: &Origin) -> Vec<u8> {
 fn take_origin(key: &[u8]) -> Result<Origin, Malformed> {
     let wrong = Malformed("its key is no origin");
     let (host, rest) = key.split_last_chunk::<4>().ok_or(wrong)?;
-    let scheme = if rest[3] == 0 { recrawl_types::Scheme::Http } else { recrawl_types::Scheme::Https };
+    let scheme = match (rest[0], rest[3]) {
+        (0, 0) => recrawl_types::Scheme::Http,
+        (0, 1) => recrawl_types::Scheme::Https,
+        _ => return Err(wrong),
+    };
     let host = std::str::from_utf8(host).map_err(|_| wrong)?;
     Ok(Origin { scheme, host: host.into(), port: u16::from_be_bytes([rest[1], rest[2]]) })
 }

@@ -3,12 +3,16 @@
 use crate::bytes::Malformed;
 use crate::codec::{put_log_record, take_log_record};
 use crate::error::{ReadError, WriteError};
-use crate::format::{FileKind, HEADER_BYTES, cycle_file, header, put_frame};
+use crate::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, cycle_file, header, put_frame};
 use crate::frames::{FrameReader, Source};
 use crate::repository::sound_length;
 use crate::storage::{Storage, WriteFile};
 use recrawl_types::{ArchivePosition, Cycle, LogRecord};
 use std::fmt;
+use std::io;
+
+/// Schedules are shorter than this: a damaged index must not make [`Done`] as large as it says.
+const MAX_INDEX: u64 = 1 << 32;
 
 fn file(cycle: Cycle) -> String {
     cycle_file(cycle, "visits")
@@ -20,6 +24,8 @@ pub struct VisitLog {
     file: Box<dyn WriteFile>,
     payload: Vec<u8>,
     frame: Vec<u8>,
+    /// A write failed: what came behind half a record would be cut off with it.
+    broken: bool,
 }
 
 /// What an earlier run of the cycle left in the log.
@@ -99,7 +105,8 @@ impl From<WriteError> for LogError {
 
 impl VisitLog {
     /// Opens the cycle's log, or begins it. A torn tail, as a crash leaves it, is cut off; what stands
-    /// before it is told.
+    /// before it is told. Everything from the first unsound record on is cut: a power cut may leave sound
+    /// records behind a torn one, and a page whose visit is cut is merely visited again.
     ///
     /// # Errors
     /// [`LogError`].
@@ -111,8 +118,10 @@ impl VisitLog {
         match Source::open_unchecked(storage, &name) {
             Err(e) if e.is_absent() => {}
             Err(e) => return Err(e.into()),
-            // Less than a header: the crash came while the file was made.
-            Ok(source) if source.length() < HEADER_BYTES as u64 => {}
+            // No more than a header, and not a sound one: the crash came while the file was made.
+            Ok(source)
+                if source.length() <= HEADER_BYTES as u64
+                    && source.check_header(FileKind::Visits, cycle).is_err() => {}
             Ok(source) => {
                 source.check_header(FileKind::Visits, cycle)?;
                 let sound = sound_length(&source, FileKind::Visits)?;
@@ -132,32 +141,51 @@ impl VisitLog {
             let mut file = storage.create(&name).map_err(WriteError::of(&path, "create"))?;
             file.write(&header(FileKind::Visits, cycle)).map_err(WriteError::of(&path, "write"))?;
             file.sync().map_err(WriteError::of(&path, "sync"))?;
-            storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
             file
         };
-        Ok((VisitLog { path, file, payload: Vec::new(), frame: Vec::new() }, recovered))
+        // Also of a log found: the run that made it may not have come so far.
+        storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
+        Ok((VisitLog { path, file, payload: Vec::new(), frame: Vec::new(), broken: false }, recovered))
     }
 
     /// Appends a record, in one write. It survives the process at once, and the machine after
     /// [`VisitLog::sync`].
     ///
     /// # Errors
-    /// When the disk takes no more; a part of the record may be in the file then, and the next
-    /// [`VisitLog::open`] cuts it off.
+    /// When the record is longer than [`MAX_FRAME_BYTES`], or the disk takes no more. A part of the
+    /// record may be in the file then: every further call fails, and the next [`VisitLog::open`] cuts
+    /// it off.
     pub fn append(&mut self, record: &LogRecord) -> Result<(), WriteError> {
+        if self.broken {
+            return Err(WriteError::after_failure(&self.path));
+        }
         self.payload.clear();
         put_log_record(&mut self.payload, record);
+        if self.payload.len() > MAX_FRAME_BYTES {
+            let what = format!("a record of {} bytes is too long", self.payload.len());
+            let source = io::Error::new(io::ErrorKind::InvalidInput, what);
+            return Err(WriteError { file: self.path.clone(), action: "write", source });
+        }
         self.frame.clear();
         put_frame(&mut self.frame, FileKind::Visits, &self.payload);
-        self.file.write(&self.frame).map_err(WriteError::of(&self.path, "write"))
+        self.broken = true;
+        self.file.write(&self.frame).map_err(WriteError::of(&self.path, "write"))?;
+        self.broken = false;
+        Ok(())
     }
 
     /// Makes all records durable.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When the disk refuses, now or before: what a failed sync lost, a second one does not bring back.
     pub fn sync(&mut self) -> Result<(), WriteError> {
-        self.file.sync().map_err(WriteError::of(&self.path, "sync"))
+        if self.broken {
+            return Err(WriteError::after_failure(&self.path));
+        }
+        self.broken = true;
+        self.file.sync().map_err(WriteError::of(&self.path, "sync"))?;
+        self.broken = false;
+        Ok(())
     }
 
     /// Walks a cycle's log from front to back. A cycle without a log has no records.
@@ -170,16 +198,20 @@ impl VisitLog {
 }
 
 fn recover(reader: &mut VisitReader, recovered: &mut Recovered) -> Result<(), ReadError> {
-    while let Some(record) = reader.next_record()? {
+    loop {
+        let offset = reader.0.as_ref().map_or(0, FrameReader::offset);
+        let Some(record) = reader.next_record()? else { return Ok(()) };
         recovered.records += 1;
         if let LogRecord::Visit(visit) = record {
             if let Some(index) = visit.index {
+                if let (true, Some(frames)) = (index >= MAX_INDEX, &reader.0) {
+                    return Err(frames.damaged(offset, "a visit of no page of the schedule"));
+                }
                 recovered.done.insert(index);
             }
             recovered.archived = recovered.archived.max(visit.content.and_then(|c| c.archive));
         }
     }
-    Ok(())
 }
 
 /// A log, read from front to back.
@@ -206,3 +238,6 @@ impl VisitReader {
         record.map(Some).map_err(|Malformed(what)| frames.damaged(offset, what))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! A small crawl cycle by hand. Everything in it follows from the cycle's number and the URL, so a cycle
+//! that was interrupted and taken up again must end in the same pages as one that was not.
+
+use recrawl_repository::storage::{MemoryStorage, Storage};
+use recrawl_repository::{Repository, ScheduleFile, ScheduleWriter, VisitLog};
+use recrawl_types::{
+    ArchivePosition, CanonicalUrl, Change, Content, ContentKind, Cycle, Fingerprint, Link, LogRecord,
+    Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit, Visited,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::sync::Arc;
+
+pub type Pages = BTreeMap<CanonicalUrl, PageRecord>;
+
+/// Every so many visits the log is synced.
+const SYNC_EVERY: u64 = 3;
+
+pub fn url(text: &str) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(text).unwrap()
+}
+
+/// Pages of two hosts, known and never visited.
+pub fn first_pages() -> Pages {
+    let texts = (0..8).map(|i| format!("https://host{}.example/page/{i}", i % 2));
+    texts.map(|t| (url(&t), PageRecord::discovered(Cycle(1), 0))).collect()
+}
+
+/// All pages of the current generation.
+pub fn pages(repository: &Repository) -> Pages {
+    let generation = repository.current();
+    let mut pages = Pages::new();
+    let mut records = generation.records();
+    while let Some((ordinal, key, record)) = records.next_record().unwrap() {
+        assert_eq!(ordinal, pages.len() as u64);
+        pages.insert(CanonicalUrl::from_key(key).unwrap(), record);
+    }
+    assert_eq!(generation.pages(), pages.len() as u64);
+    pages
+}
+
+/// All reports, as text.
+pub fn reports(repository: &Repository) -> Vec<String> {
+    let mut reports = repository.reports().unwrap();
+    let mut texts = Vec::new();
+    while let Some(report) = reports.next_report().unwrap() {
+        texts.push(String::from_utf8(report.to_vec()).unwrap());
+    }
+    texts
+}
+
+/// What the visit of a page in a cycle sees. Every third visit of a page finds it as it was.
+fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
+    let version = cycle.0 / 3;
+    let change = match &entry.record.visited {
+        None => Change::First,
+        Some(v) if v.content.fingerprint.simhash == u64::from(version) => Change::Unchanged,
+        Some(_) => Change::Changed,
+    };
+    let child = url(&format!("{}/{}", entry.url, cycle.0));
+    Visit {
+        url: entry.url.clone(),
+        index: Some(index),
+        share: Share::Score,
+        at: 1_700_000_000_000 + u64::from(cycle.0),
+        outcome: Outcome::Fetched(change),
+        content: Some(Content {
+            kind: ContentKind::Text,
+            fingerprint: Fingerprint { simhash: version.into(), digest: index.into() },
+            payload: 7,
+            validators: Validators::new(Some("\"tag\""), None),
+            archive: Some(ArchivePosition { file: cycle.0, offset: 100 * index }),
+        }),
+        difference: None,
+        links: vec![Link { url: child, depth: 1, hops: 0, counted: true }],
+        bytes: 7,
+    }
+}
+
+/// Runs the next cycle, or ends the one that was begun. Every second page is visited. The indexes of
+/// visits that were synced go to `synced`.
+pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box<dyn Error>> {
+    let mut repository = Repository::open(storage.clone())?;
+    let generation = repository.current();
+    let cycle = generation.number().next();
+    if ScheduleFile::open(&**storage, cycle)?.is_none() {
+        let mut schedule = ScheduleWriter::create(&**storage, cycle)?;
+        let mut chosen =
+            generation.gather((0..generation.pages()).filter(|o| (o + u64::from(cycle.0)) % 2 == 0));
+        while let Some((_, url, record)) = chosen.next_page()? {
+            schedule.push(&ScheduleEntry { url, share: Share::Score, record })?;
+        }
+        schedule.finish()?;
+    }
+    let schedule = ScheduleFile::open(&**storage, cycle)?.expect("it was just written");
+    let (mut log, recovered) = VisitLog::open(&**storage, cycle)?;
+    if recovered.records == 0 {
+        log.append(&LogRecord::Seeds(vec![]))?;
+    }
+    let mut unsynced = Vec::new();
+    for host in schedule.hosts() {
+        for (index, entry) in (host.start..).zip(schedule.read(host, host.start, usize::MAX)?) {
+            if !recovered.done.contains(index) {
+                log.append(&LogRecord::Visit(Box::new(visit(&entry, index, cycle))))?;
+                unsynced.push(index);
+            }
+            if index % SYNC_EVERY == 0 {
+                log.sync()?;
+                synced.extend(unsynced.drain(..));
+            }
+        }
+    }
+    log.sync()?;
+    synced.extend(unsynced.drain(..));
+    let next = merge(&repository, cycle)?;
+    let mut writer = repository.begin()?;
+    for (url, record) in &next {
+        writer.push(url.key(), record)?;
+    }
+    repository.commit(writer, format!("report of cycle {cycle}").as_bytes())?;
+    Ok(())
+}
+
+/// The log folded into the pages, or the first pages into the empty generation.
+fn merge(repository: &Repository, cycle: Cycle) -> Result<Pages, Box<dyn Error>> {
+    if cycle == Cycle(1) {
+        return Ok(first_pages());
+    }
+    let generation = repository.current();
+    let mut next = Pages::new();
+    let mut records = generation.records();
+    while let Some((_, key, record)) = records.next_record()? {
+        next.insert(CanonicalUrl::from_key(key)?, record);
+    }
+    let mut log = VisitLog::read(&**repository.storage(), cycle)?;
+    while let Some(record) = log.next_record()? {
+        let LogRecord::Visit(visit) = record else { continue };
+        let record = next.get_mut(&visit.url).expect("only known pages are scheduled");
+        let history = record.visited.as_ref().map(|v| v.history);
+        let change = visit.outcome.change().expect("all visits succeed");
+        record.visited = Some(Visited {
+            history: change.fold(history, cycle),
+            content: visit.content.expect("so they bring it"),
+        });
+        record.known.last_attempt = cycle;
+        for link in visit.links {
+            next.entry(link.url).or_insert(PageRecord::discovered(cycle, link.depth));
+        }
+    }
+    Ok(next)
+}
+
+/// Storage after `cycles` undisturbed cycles.
+pub fn after(cycles: u32) -> MemoryStorage {
+    let storage = Arc::new(MemoryStorage::new());
+    for _ in 0..cycles {
+        run(&(storage.clone() as Arc<dyn Storage>), &mut BTreeSet::new()).unwrap();
+    }
+    MemoryStorage::with_files(storage.image())
+}
