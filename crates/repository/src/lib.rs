@@ -28,6 +28,8 @@ mod schedule_file;
 pub mod spill;
 pub mod storage;
 mod tables;
+#[cfg(test)]
+mod testing;
 mod visit_log;
 mod writer;
 

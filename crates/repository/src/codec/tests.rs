@@ -1,1 +1,128 @@
-//! Tests.
+//! What is written comes back; what was never written is refused and harms nothing.
+
+use super::*;
+use crate::testing::{entry, link, outcomes, record, visit};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+fn log_record() -> impl Strategy<Value = LogRecord> {
+    prop_oneof![
+        visit().prop_map(|v| LogRecord::Visit(Box::new(v))),
+        vec(link(), 0..10).prop_map(LogRecord::Seeds),
+    ]
+}
+
+fn bytes_of(record: &LogRecord) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put_log_record(&mut bytes, record);
+    bytes
+}
+
+/// A record taken from some bytes cannot have come from nothing: at most a URL for every five bytes.
+fn is_bounded(record: &LogRecord, bytes: &[u8]) -> bool {
+    let links = match record {
+        LogRecord::Visit(visit) => &visit.links,
+        LogRecord::Seeds(links) => links,
+    };
+    links.capacity() <= bytes.len() / 5
+}
+
+proptest! {
+    #[test]
+    fn log_records_come_back(record in log_record()) {
+        prop_assert_eq!(take_log_record(&bytes_of(&record)), Ok(record));
+    }
+
+    #[test]
+    fn visits_and_links_come_back(visit in visit(), link in link()) {
+        let mut bytes = Vec::new();
+        put_visit(&mut bytes, &visit);
+        prop_assert_eq!(take_visit(&bytes), Ok(visit));
+        bytes.clear();
+        put_link(&mut bytes, &link);
+        prop_assert_eq!(take_link(&bytes), Ok(link));
+    }
+
+    #[test]
+    fn entries_come_back_one_behind_the_other(entries in vec(entry(), 0..8)) {
+        let mut bytes = Vec::new();
+        let mut near: &[u8] = &[];
+        for entry in &entries {
+            put_entry(&mut bytes, near, entry);
+            near = entry.url.key();
+        }
+        let mut take = Take(&bytes);
+        let mut key = Vec::new();
+        for entry in &entries {
+            prop_assert_eq!(&take_entry(&mut take, &mut key).unwrap(), entry);
+        }
+        prop_assert_eq!(take.end(), Ok(()));
+    }
+
+    #[test]
+    fn page_records_come_back(record in record()) {
+        let mut bytes = Vec::new();
+        put_record(&mut bytes, &record);
+        let mut take = Take(&bytes);
+        prop_assert_eq!(take_record(&mut take), Ok(record));
+        prop_assert_eq!(take.end(), Ok(()));
+    }
+
+    #[test]
+    fn any_bytes_are_taken_or_refused(bytes in vec(any::<u8>(), 0..200), tag in 0u8..2) {
+        let mut tagged = vec![tag];
+        tagged.extend_from_slice(&bytes);
+        if let Ok(record) = take_log_record(&tagged) {
+            prop_assert!(is_bounded(&record, &tagged));
+        }
+        if let Ok(link) = take_link(&bytes) {
+            prop_assert!(link.url.key().len() <= bytes.len());
+        }
+        let (mut take, mut key) = (Take(&bytes), Vec::new());
+        while take_entry(&mut take, &mut key).is_ok() {}
+        prop_assert!(take.0.len() <= bytes.len() && key.len() <= bytes.len());
+    }
+
+    #[test]
+    fn mutated_records_are_taken_or_refused(
+        record in log_record(), changes in vec((any::<Index>(), any::<u8>()), 1..5), cut in any::<Index>()
+    ) {
+        let mut bytes = bytes_of(&record);
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Ok(record) = take_log_record(&bytes) {
+            prop_assert!(is_bounded(&record, &bytes));
+        }
+        let whole = bytes_of(&record);
+        let cut = &whole[..cut.index(whole.len())];
+        prop_assert!(take_log_record(cut).is_err(), "a part of a record passes for one");
+    }
+}
+
+#[test]
+fn every_outcome_has_its_own_bytes() {
+    let all = outcomes(418);
+    let mut parts: Vec<(u8, u64)> = all.iter().map(|&o| outcome_parts(o)).collect();
+    for (outcome, (tag, detail)) in all.iter().zip(&parts) {
+        assert_eq!(outcome_of(*tag, *detail), Ok(*outcome));
+    }
+    parts.sort_unstable();
+    parts.dedup();
+    assert_eq!(parts.len(), all.len());
+    for (tag, detail) in [(0, 4), (1, 1), (3, 1 << 16), (5, 7), (9, 4), (10, 0), (255, 0)] {
+        assert!(outcome_of(tag, detail).is_err(), "{tag} {detail}");
+    }
+}
+
+#[test]
+fn a_count_of_links_that_are_not_there_reserves_nothing() {
+    let mut bytes = vec![SEEDS];
+    bytes.put_varint(u64::MAX >> 8);
+    assert!(take_log_record(&bytes).is_err());
+    let mut key = b"abc".to_vec();
+    assert!(take_key(&mut Take(&[4, 0]), &mut key).is_err(), "shares four bytes of three");
+    assert_eq!(key, b"abc");
+}

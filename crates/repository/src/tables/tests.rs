@@ -1,1 +1,111 @@
-//! Tests.
+//! The tables keep what they are given.
+
+use super::*;
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use recrawl_types::Scheme;
+
+fn origin() -> impl Strategy<Value = Origin> {
+    let scheme = prop_oneof![Just(Scheme::Http), Just(Scheme::Https)];
+    (scheme, "[a-z]{1,8}(\\.[a-z]{1,3}){0,2}|\\[::1\\]", any::<u16>())
+        .prop_map(|(scheme, host, port)| Origin { scheme, host: host.into(), port })
+}
+
+fn state() -> impl Strategy<Value = HostState> {
+    let body = prop_oneof![
+        Just(RobotsBody::AllowAll),
+        Just(RobotsBody::DisallowAll),
+        vec(any::<u8>(), 0..300).prop_map(RobotsBody::Rules),
+    ];
+    let robots = (any::<u64>(), option::of(0..u64::MAX), body)
+        .prop_map(|(fetched, unreachable_since, body)| RobotsState { fetched, unreachable_since, body });
+    (option::of(robots), any::<(u32, u64, u64, u64, u64)>()).prop_map(|(robots, n)| HostState {
+        robots,
+        failures: n.0,
+        back_off_until: n.1,
+        requests: n.2,
+        robots_denied: n.3,
+        last_request: n.4,
+    })
+}
+
+proptest! {
+    #[test]
+    fn hosts_come_back_as_bytes(origin in origin(), state in state(), noise in vec(any::<u8>(), 0..60)) {
+        prop_assert_eq!(take_origin(&put_origin(&origin)), Ok(origin));
+        let bytes = put_host(&state);
+        prop_assert_eq!(take_host(&bytes), Ok(state));
+        prop_assert!(take_host(&bytes[..bytes.len() - 1]).is_err());
+        if let Ok(origin) = take_origin(&noise) {
+            prop_assert_eq!(put_origin(&origin), noise.clone());
+        }
+        prop_assert!(take_host(&noise).is_err() || noise.len() >= 6);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    #[test]
+    fn hosts_are_stored_loaded_and_listed(hosts in btree_map(origin(), state(), 0..20), other in state()) {
+        let tables = SledTables::temporary().unwrap();
+        for (origin, state) in &hosts {
+            HostTable::store(&tables, origin, &other).unwrap();
+            HostTable::store(&tables, origin, state).unwrap();
+        }
+        for (origin, state) in &hosts {
+            let loaded = HostTable::load(&tables, origin).unwrap();
+            prop_assert_eq!(loaded.as_ref(), Some(state));
+        }
+        let listed: std::collections::BTreeMap<_, _> = tables.hosts().map(Result::unwrap).collect();
+        prop_assert_eq!(listed, hosts);
+        let unknown = Origin { scheme: Scheme::Http, host: "unknown.example".into(), port: 1 };
+        prop_assert_eq!(HostTable::load(&tables, &unknown).unwrap(), None);
+    }
+}
+
+#[test]
+fn what_was_kept_is_there_after_a_restart_and_a_cycle_counts_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = |tables: &SledTables| tables.site("example.org").unwrap();
+    let sites = |value: &[u8]| [("example.org".to_owned(), value.to_vec())];
+    {
+        let tables = SledTables::open(dir.path()).unwrap();
+        assert_eq!((site(&tables), tables.setting("order").unwrap()), (None, None));
+        tables.set_setting("order", b"hash").unwrap();
+        tables.apply_cycle(Cycle(255), sites(b"first")).unwrap();
+        tables.apply_cycle(Cycle(255), sites(b"again")).unwrap();
+        tables.apply_cycle(Cycle(3), sites(b"older")).unwrap();
+        assert_eq!(site(&tables).unwrap(), b"first");
+        tables.flush().unwrap();
+    }
+    let tables = SledTables::open(dir.path()).unwrap();
+    assert_eq!(tables.setting("order").unwrap().unwrap(), b"hash");
+    assert_eq!(site(&tables).unwrap(), b"first");
+    tables.apply_cycle(Cycle(255), sites(b"after a restart")).unwrap();
+    assert_eq!(site(&tables).unwrap(), b"first");
+    tables.apply_cycle(Cycle(256), sites(b"second")).unwrap();
+    assert_eq!(site(&tables).unwrap(), b"second");
+}
+
+#[test]
+fn the_folder_belongs_to_one_process_and_messages_name_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let tables = SledTables::open(dir.path()).unwrap();
+    let error = SledTables::open(dir.path()).err().expect("it is taken");
+    assert!(error.to_string().contains(&dir.path().display().to_string()), "{error}");
+    drop(tables);
+    assert!(SledTables::open(dir.path()).is_ok());
+}
+
+#[test]
+fn a_damaged_entry_is_told() {
+    let tables = SledTables::temporary().unwrap();
+    tables.set_setting("order", b"hash").unwrap();
+    let mut stored = tables.settings.get("order").unwrap().unwrap().to_vec();
+    *stored.last_mut().unwrap() ^= 1;
+    tables.settings.insert("order", stored).unwrap();
+    let error = tables.setting("order").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    assert!(error.to_string().contains("checksum"), "{error}");
+}

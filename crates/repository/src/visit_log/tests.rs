@@ -1,1 +1,152 @@
-//! Tests.
+//! The log keeps what stands before a torn tail, exactly.
+
+use super::*;
+use crate::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
+use crate::testing::{link, visit};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use recrawl_types::Visit;
+use std::collections::BTreeSet;
+
+const CYCLE: Cycle = Cycle(6);
+
+fn records() -> impl Strategy<Value = Vec<LogRecord>> {
+    let near = |mut visit: Visit| {
+        visit.index = visit.index.map(|i| i % 500);
+        LogRecord::Visit(Box::new(visit))
+    };
+    vec(prop_oneof![4 => visit().prop_map(near), 1 => vec(link(), 0..4).prop_map(LogRecord::Seeds)], 1..12)
+}
+
+fn length(storage: &MemoryStorage) -> usize {
+    storage.image()[&file(CYCLE)].len()
+}
+
+fn read(storage: &dyn Storage) -> Vec<LogRecord> {
+    let mut reader = VisitLog::read(storage, CYCLE).unwrap();
+    std::iter::from_fn(|| reader.next_record().unwrap()).collect()
+}
+
+/// What an open must tell of these records.
+fn check(recovered: &Recovered, records: &[LogRecord]) {
+    let visits = || records.iter().filter_map(|r| if let LogRecord::Visit(v) = r { Some(v) } else { None });
+    let done: BTreeSet<u64> = visits().filter_map(|v| v.index).collect();
+    assert_eq!(recovered.records, records.len() as u64);
+    assert_eq!(recovered.done.count(), done.len() as u64);
+    assert_eq!((0..600).filter(|&i| recovered.done.contains(i)).collect::<BTreeSet<_>>(), done);
+    let archived = visits().filter_map(|v| v.content.as_ref()?.archive).max();
+    assert_eq!(recovered.archived, archived);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_torn_last_record_is_cut_off_at_every_byte(records in records(), more in visit()) {
+        let storage = MemoryStorage::new();
+        let (mut log, fresh) = VisitLog::open(&storage, CYCLE).unwrap();
+        check(&fresh, &[]);
+        let (last, before) = records.split_last().unwrap();
+        before.iter().for_each(|r| log.append(r).unwrap());
+        let sound = length(&storage);
+        log.append(last).unwrap();
+        let image = storage.image();
+        for torn in sound..length(&storage) {
+            let mut cut = image.clone();
+            cut.get_mut(&file(CYCLE)).unwrap().truncate(torn);
+            let storage = MemoryStorage::with_files(cut);
+            let (_, recovered) = VisitLog::open(&storage, CYCLE).unwrap();
+            check(&recovered, before);
+            prop_assert_eq!((recovered.cut, length(&storage)), ((torn - sound) as u64, sound));
+        }
+        let (mut log, recovered) = VisitLog::open(&storage, CYCLE).unwrap();
+        check(&recovered, &records);
+        prop_assert_eq!(recovered.cut, 0);
+        let more = LogRecord::Visit(Box::new(Visit { index: Some(501), ..more }));
+        log.append(&more).unwrap();
+        let all: Vec<_> = records.iter().cloned().chain([more]).collect();
+        prop_assert_eq!(read(&storage), all);
+    }
+}
+
+fn small(index: u64) -> LogRecord {
+    LogRecord::Visit(Box::new(Visit {
+        url: crate::testing::canonical(&format!("http://a.example/{index}")),
+        index: Some(index),
+        share: recrawl_types::Share::Score,
+        at: 0,
+        outcome: recrawl_types::Outcome::NotModified,
+        content: None,
+        difference: None,
+        links: Vec::new(),
+        bytes: 0,
+    }))
+}
+
+#[test]
+fn after_a_failed_write_nothing_goes_in_before_the_log_is_opened_anew() {
+    for (fault, sync) in [(Fault::Fail(2), false), (Fault::Full(60), false), (Fault::Fail(2), true)] {
+        let storage = FaultyStorage::new();
+        let (mut log, _) = VisitLog::open(&storage, CYCLE).unwrap();
+        log.append(&small(0)).unwrap();
+        log.sync().unwrap();
+        storage.set_fault(fault);
+        let failed = match (sync, log.append(&small(1))) {
+            (true, first) => first.and_then(|()| log.sync()),
+            (false, first) => first.and_then(|()| log.append(&small(2))),
+        };
+        let error = failed.unwrap_err();
+        let is_full = error.source.kind() == io::ErrorKind::StorageFull;
+        assert_eq!(is_full, fault == Fault::Full(60));
+        assert_eq!(is_full, error.to_string().contains("make room"), "{error}");
+        storage.set_fault(Fault::None);
+        assert!(log.append(&small(3)).is_err() && log.sync().is_err(), "what came behind would be lost");
+        let (mut log, recovered) = VisitLog::open(&storage, CYCLE).unwrap();
+        assert!(recovered.done.contains(0) && !recovered.done.contains(3));
+        log.append(&small(4)).unwrap();
+        log.sync().unwrap();
+        let left = storage.after_power_cut(Survivors::Synced);
+        let (_, again) = VisitLog::open(&left, CYCLE).unwrap();
+        assert!(again.done.contains(4) && again.done.count() == recovered.done.count() + 1 && again.cut == 0);
+    }
+}
+
+#[test]
+fn a_damaged_header_is_damage_but_not_on_a_log_without_records() {
+    let storage = MemoryStorage::new();
+    drop(VisitLog::open(&storage, CYCLE).unwrap());
+    for bytes in [vec![0; 24], vec![1; 10], Vec::new()] {
+        let storage = MemoryStorage::with_files([(file(CYCLE), bytes)].into());
+        let (_, recovered) = VisitLog::open(&storage, CYCLE).unwrap();
+        assert_eq!((recovered.records, length(&storage)), (0, HEADER_BYTES));
+    }
+    let (mut log, _) = VisitLog::open(&storage, CYCLE).unwrap();
+    log.append(&small(1)).unwrap();
+    let mut image = storage.image();
+    image.get_mut(&file(CYCLE)).unwrap()[3] ^= 1;
+    let opened = VisitLog::open(&MemoryStorage::with_files(image.clone()), CYCLE);
+    assert!(matches!(opened, Err(LogError::Read(ReadError::Damaged(_)))));
+}
+
+#[test]
+fn an_index_beyond_all_schedules_and_a_record_beyond_all_frames_are_refused() {
+    let storage = MemoryStorage::new();
+    let (mut log, _) = VisitLog::open(&storage, CYCLE).unwrap();
+    let link = recrawl_types::Link {
+        url: crate::testing::canonical(&format!("http://a.example/{}", "x".repeat(1900))),
+        depth: 0,
+        hops: 0,
+        counted: false,
+    };
+    let other = recrawl_types::Link {
+        url: crate::testing::canonical(&format!("http://b.example/{}", "y".repeat(1900))),
+        ..link.clone()
+    };
+    let seeds = [link, other].into_iter().cycle().take(36_000).collect();
+    let error = log.append(&LogRecord::Seeds(seeds)).unwrap_err();
+    assert_eq!(error.source.kind(), io::ErrorKind::InvalidInput);
+    log.append(&small(1)).unwrap();
+    assert!(VisitLog::open(&storage, CYCLE).is_ok(), "a record refused leaves no trace");
+    log.append(&small(1 << 60)).unwrap();
+    let error = VisitLog::open(&storage, CYCLE).err().unwrap();
+    assert!(error.to_string().contains("no page of the schedule"), "{error}");
+}

@@ -1,0 +1,145 @@
+//! Random values for this crate's tests.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use recrawl_types::{
+    ArchivePosition, CanonicalUrl, Change, Content, ContentKind, Cycle, Difference, Failure, Fingerprint,
+    History, Known, Link, Outcome, PageRecord, ScheduleEntry, Share, Skip, Status, UrlRules, Validators,
+    Visit, Visited,
+};
+
+/// The canonical form of a URL.
+pub fn canonical(text: &str) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(text).expect("tests spell URLs well")
+}
+
+/// URLs of a few origins, so that keys share beginnings and runs of one origin are common.
+pub fn url() -> impl Strategy<Value = CanonicalUrl> {
+    let host = "(www\\.)?(a|b|example)\\.(org|co\\.uk)(:8080)?|127\\.0\\.0\\.[1-3]|\\[::1\\]";
+    ("https?", host, "(/[a-z0-9]{0,5}){0,3}(\\?q=[a-z]{0,3})?")
+        .prop_map(|(scheme, host, path)| canonical(&format!("{scheme}://{host}{path}")))
+}
+
+fn cycle() -> impl Strategy<Value = Cycle> {
+    any::<u32>().prop_map(Cycle)
+}
+
+fn known() -> impl Strategy<Value = Known> {
+    let status = prop_oneof![Just(Status::Live), Just(Status::Gone)];
+    let numbers = any::<(u16, u8, u32, u8, u8, u32)>();
+    (status, numbers, cycle(), cycle(), cycle()).prop_map(|(status, n, discovered, last_attempt, seen)| {
+        Known {
+            status,
+            depth: n.0,
+            hops: n.1,
+            in_links: n.2,
+            discovered,
+            last_attempt,
+            failures: n.3,
+            not_found: n.4,
+            not_found_cycle: seen,
+            not_found_at: n.5,
+        }
+    })
+}
+
+fn history() -> impl Strategy<Value = History> {
+    let sums = (any::<u64>(), any::<u64>(), 0.0..2.0f64, 0.0..1e9f64);
+    (any::<(u32, u32)>(), cycle(), cycle(), cycle(), sums).prop_map(|(n, first, last, last_change, s)| {
+        History {
+            visits: n.0,
+            changes: n.1,
+            first,
+            last,
+            last_change,
+            ramp_visits: s.0,
+            ramp_cycles: s.1,
+            geometric_visits: s.2,
+            geometric_cycles: s.3,
+        }
+    })
+}
+
+fn content() -> impl Strategy<Value = Content> {
+    let kind = prop_oneof![Just(ContentKind::Text), Just(ContentKind::Opaque), Just(ContentKind::Redirect)];
+    let text = |most| option::of(proptest::string::string_regex(&format!("[ -~é]{{1,{most}}}")).unwrap());
+    let archive = option::of((1u32.., any::<u64>()));
+    (kind, any::<(u64, u128, u64)>(), text(100), text(29), archive).prop_map(
+        |(kind, f, etag, modified, at)| Content {
+            kind,
+            fingerprint: Fingerprint { simhash: f.0, digest: f.1 },
+            payload: f.2,
+            validators: Validators { etag: etag.map(Into::into), last_modified: modified.map(Into::into) },
+            archive: at.map(|(file, offset)| ArchivePosition { file, offset }),
+        },
+    )
+}
+
+/// Any record.
+pub fn record() -> impl Strategy<Value = PageRecord> {
+    let visited =
+        option::of((history(), content()).prop_map(|(history, content)| Visited { history, content }));
+    (known(), visited).prop_map(|(known, visited)| PageRecord { known, visited })
+}
+
+fn share() -> impl Strategy<Value = Share> {
+    prop_oneof![
+        Just(Share::Score),
+        Just(Share::Discovery),
+        Just(Share::Warmup),
+        (0.0..=1.0f64).prop_map(Share::Audit),
+        Just(Share::Followed),
+    ]
+}
+
+/// Every outcome; those with a status with this one.
+pub fn outcomes(status: u16) -> Vec<Outcome> {
+    let changes = [Change::First, Change::Unchanged, Change::Changed, Change::Undecided];
+    let failures = [
+        Failure::Dns,
+        Failure::Connect,
+        Failure::Tls,
+        Failure::Timeout,
+        Failure::Protocol,
+        Failure::Encoding,
+        Failure::Redirect,
+        Failure::Status(status),
+    ];
+    let skips = [Skip::Deadline, Skip::HostBackOff, Skip::OutOfScope, Skip::CrawlDelay];
+    let mut all = vec![
+        Outcome::NotModified,
+        Outcome::NotFound(status),
+        Outcome::RobotsDenied,
+        Outcome::RobotsUnreachable,
+        Outcome::RefusedAddress,
+    ];
+    all.extend(changes.map(Outcome::Fetched));
+    all.extend(changes.map(Outcome::Redirected));
+    all.extend(failures.map(Outcome::Failed));
+    all.extend(skips.map(Outcome::Skipped));
+    all
+}
+
+/// Any link.
+pub fn link() -> impl Strategy<Value = Link> {
+    (url(), any::<(u16, u8, bool)>()).prop_map(|(url, n)| Link { url, depth: n.0, hops: n.1, counted: n.2 })
+}
+
+/// Any visit.
+pub fn visit() -> impl Strategy<Value = Visit> {
+    let difference = option::of((any::<bool>(), 0..=64u8, any::<u32>()))
+        .prop_map(|d| d.map(|(same_digest, distance, cycles)| Difference { same_digest, distance, cycles }));
+    let outcome = any::<u16>().prop_flat_map(|status| proptest::sample::select(outcomes(status)));
+    let place = (option::of(0..u64::MAX), share(), any::<u64>());
+    let found = (option::of(content()), difference, vec(link(), 0..8), any::<u64>());
+    (url(), place, outcome, found).prop_map(|(url, (index, share, at), outcome, found)| {
+        let (content, difference, links, bytes) = found;
+        Visit { url, index, share, at, outcome, content, difference, links, bytes }
+    })
+}
+
+/// Any entry of a schedule.
+pub fn entry() -> impl Strategy<Value = ScheduleEntry> {
+    (url(), share(), record()).prop_map(|(url, share, record)| ScheduleEntry { url, share, record })
+}
