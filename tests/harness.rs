@@ -1,5 +1,6 @@
 //! Starts the mock web and the program, and reads what both say.
 
+use recrawl_mockweb::ledger::Access;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Config, Server, WebConfig};
 use serde_json::Value;
@@ -8,9 +9,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
+/// Every known URL with its record, as `recrawl export pages` tells it.
+pub type Pages = BTreeMap<String, Value>;
+
+/// What every crawl here begins with: no delay, loopback allowed, the whole web discovered at once.
+const SETTINGS: &str = r#"
+[cycle]
+pages_min = 1
+discovery_min = 1000000
+discovery_share = 0
+audit_share = 0
+[politeness]
+delay_per_host = "0 ms"
+[fetch]
+allow_addresses = ["127.0.0.0/8"]
+connections = 32
+"#;
+
 /// A small procedural web: `pages` pages on `hosts` hosts.
 pub fn web(pages: u32, hosts: u32) -> Config {
-    let procedural = ProceduralConfig { pages, hosts, seed: 7, ..ProceduralConfig::default() };
+    let procedural =
+        ProceduralConfig { pages, hosts, seed: 7, page_bytes: 4_000, ..ProceduralConfig::default() };
     Config::new(WebConfig::Procedural(procedural))
 }
 
@@ -18,23 +37,38 @@ pub fn web(pages: u32, hosts: u32) -> Config {
 pub struct World {
     pub server: Server,
     pub folder: TempDir,
-    config: String,
+    /// Where the crawl keeps its data; another path is another crawl of the same web.
+    pub data_dir: PathBuf,
 }
 
 impl World {
-    /// Starts the web; `extra` is TOML behind the crawl's own settings (no delay, loopback allowed, the
-    /// whole web discovered at once).
+    /// Starts the web; `extra` is TOML that goes over [`SETTINGS`].
     pub fn new(web: Config, extra: &str) -> World {
         let server = Server::start(web).expect("the mock web starts");
-        let config = format!(
-            "[cycle]\npages_min = 1\ndiscovery_min = 1000000\naudit_share = 0\ndiscovery_share = 0\n\
-             [politeness]\ndelay_per_host = \"0 ms\"\n\
-             [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\nconnections = 32\n{extra}"
-        );
-        let world = World { server, folder: tempfile::tempdir().expect("a folder"), config };
-        std::fs::write(world.config_file(), &world.config).expect("the configuration is written");
-        std::fs::write(world.seed_file(), world.server.seeds().join("\n")).expect("the seeds are written");
+        let folder = tempfile::tempdir().expect("a folder");
+        let data_dir = folder.path().join("data");
+        let world = World { server, folder, data_dir };
+        world.configure(extra);
+        world.seeds(&world.server.seeds());
         world
+    }
+
+    /// Writes the configuration anew.
+    pub fn configure(&self, extra: &str) {
+        let mut settings: toml::Table = SETTINGS.parse().expect("TOML");
+        for (table, values) in extra.parse::<toml::Table>().expect("TOML") {
+            let toml::Value::Table(values) = values else { panic!("{table} is no table") };
+            match settings.entry(table).or_insert_with(|| toml::Table::new().into()) {
+                toml::Value::Table(known) => known.extend(values),
+                other => panic!("{other} is no table"),
+            }
+        }
+        std::fs::write(self.config_file(), settings.to_string()).expect("the configuration is written");
+    }
+
+    /// Writes the seed file anew.
+    pub fn seeds(&self, urls: &[String]) {
+        std::fs::write(self.seed_file(), urls.join("\n")).expect("the seeds are written");
     }
 
     pub fn config_file(&self) -> PathBuf {
@@ -45,14 +79,10 @@ impl World {
         self.folder.path().join("seeds.txt")
     }
 
-    pub fn data_dir(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
     /// `recrawl WORD… --config … --data-dir …`
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = program();
-        command.args(words).arg("--config").arg(self.config_file()).arg("--data-dir").arg(self.data_dir());
+        command.args(words).arg("--config").arg(self.config_file()).arg("--data-dir").arg(&self.data_dir);
         command
     }
 
@@ -61,25 +91,46 @@ impl World {
         self.command(words).output().expect("the program runs")
     }
 
-    /// Runs so many cycles from the web's seeds and returns their reports.
+    /// A crawl of so many cycles from the web's seeds.
+    pub fn crawl_command(&self, cycles: u32) -> Command {
+        let mut command = self.command(&["crawl", "--json", "--cycles", &cycles.to_string()]);
+        command.arg("--seeds").arg(self.seed_file());
+        command
+    }
+
+    /// The same, run to its end; its reports.
     pub fn crawl(&self, cycles: u32) -> Vec<Value> {
-        let seeds = self.seed_file();
-        let cycles = cycles.to_string();
-        let words = ["crawl", "--json", "--cycles", &cycles, "--seeds", seeds.to_str().expect("UTF-8")];
-        json_lines(&succeeds(self.run(&words)))
+        json_lines(&succeeds(self.crawl_command(cycles).output().expect("the program runs")))
+    }
+
+    /// One cycle after the web's clock has moved on by one.
+    pub fn next_cycle(&self) -> Value {
+        self.server.advance().expect("this web has no last cycle");
+        self.crawl(1).remove(0)
+    }
+
+    /// Cycles until all that can be known is, and every page is past its warm-up.
+    pub fn warm_up(&self) {
+        let mut before = 0;
+        for _ in 0..20 {
+            let report = self.next_cycle();
+            let known = report["pages_known"].as_u64().expect("a count");
+            if known == before && report["first_visits"] == 0 && report["warmup_visits"] == 0 {
+                return;
+            }
+            before = known;
+        }
+        panic!("20 cycles were not enough to know the whole web");
     }
 
     /// Starts a crawl and leaves it running.
     pub fn spawn_crawl(&self, cycles: u32) -> Child {
-        let seeds = self.seed_file();
-        let cycles = cycles.to_string();
-        let words = ["crawl", "--json", "--cycles", &cycles, "--seeds", seeds.to_str().expect("UTF-8")];
-        let mut command = self.command(&words);
+        let mut command = self.crawl_command(cycles);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
     }
 
-    /// Every known URL with its record, as `recrawl export pages` tells it.
-    pub fn pages(&self) -> BTreeMap<String, Value> {
+    /// Every known URL with its record.
+    pub fn pages(&self) -> Pages {
         let lines = json_lines(&succeeds(self.run(&["export", "pages", "--out", "-"])));
         let mut pages = BTreeMap::new();
         for line in lines {
@@ -89,9 +140,49 @@ impl World {
         pages
     }
 
-    /// The last JSON object of `recrawl status --json`.
+    /// `recrawl status --json`.
     pub fn status(&self) -> Value {
         serde_json::from_str(&succeeds(self.run(&["status", "--json"]))).expect("status speaks JSON")
+    }
+
+    /// `recrawl repository verify` finds no damage.
+    pub fn is_sound(&self) {
+        succeeds(self.run(&["repository", "verify"]));
+    }
+
+    /// What the web gave out whole, page by page, in the order in which it did; robots.txt left out.
+    pub fn given_out(&self) -> BTreeMap<String, Vec<Access>> {
+        let mut given = BTreeMap::<String, Vec<Access>>::new();
+        for access in self.server.log(0).expect("the log is in memory") {
+            let is_whole = access.complete && matches!(access.status, 200 | 302 | 304);
+            if is_whole && access.path != "/robots.txt" {
+                given.entry(format!("http://{}{}", access.host, access.path)).or_default().push(access);
+            }
+        }
+        given
+    }
+
+    /// Requests for this URL, whatever came of them.
+    pub fn asked(&self, url: &str) -> usize {
+        let log = self.server.log(0).expect("the log is in memory");
+        log.iter().filter(|a| format!("http://{}{}", a.host, a.path) == url).count()
+    }
+
+    /// A fault of this kind on this one page.
+    pub fn fault_on(&self, page: u32, kind: &str) -> recrawl_mockweb::fault::Rule {
+        let url = self.server.url(page);
+        let (authority, path) = url.strip_prefix("http://").and_then(|u| u.split_once('/')).expect("http");
+        let host = self.server.seeds().iter().position(|s| s.contains(&format!("//{authority}/")));
+        let rule = format!("{}/{path}={kind}", host.expect("a host of the web") + 1);
+        rule.parse().unwrap_or_else(|e| panic!("{rule}: {e}"))
+    }
+
+    /// Pages of the web whose address is no beginning of another page's, and can stand in a fault's rule.
+    pub fn lone_pages(&self) -> Vec<u32> {
+        let urls: Vec<String> = (0..self.server.info().pages).map(|p| self.server.url(p)).collect();
+        let is_lone = |url: &String| urls.iter().filter(|u| u.starts_with(url.as_str())).count() == 1;
+        let lone = urls.iter().enumerate().filter(|(_, u)| !u.contains(['?', '%', '=']) && is_lone(u));
+        lone.map(|(page, _)| page as u32).collect()
     }
 }
 
@@ -122,9 +213,14 @@ pub fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{l}: {e}"))).collect()
 }
 
-/// n of a page as exported; none when it was never visited.
-pub fn n(page: &Value) -> Option<u64> {
-    page["n"].as_u64()
+/// A count in a report or record; none where it is null.
+pub fn count(value: &Value, name: &str) -> Option<u64> {
+    value[name].as_u64()
+}
+
+/// How often a page's content was another than at the visit before, by what the web says it gave out.
+pub fn replayed_changes(visits: &[Access]) -> u64 {
+    visits.windows(2).filter(|pair| pair[0].holds != pair[1].holds).count() as u64
 }
 
 /// A file of the workspace.
