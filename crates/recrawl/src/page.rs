@@ -2,7 +2,7 @@
 //!
 //! Pure but for the noise floors, and independent of every other page, so that workers share nothing.
 
-use crate::archive::{Head, Record};
+use crate::archive::{Compressor, Head, Record};
 use crate::failure::Failure;
 use crate::scope::Scope;
 use crate::site_noise::SiteNoise;
@@ -45,7 +45,7 @@ impl PageReader<'_> {
     ///
     /// # Errors
     /// When the noise floor of its site cannot be had.
-    pub fn read(&self, page: FetchedPage) -> Result<ReadPage, Failure> {
+    pub fn read(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
         let mut visit = Visit {
             url: page.entry.url.clone(),
             index: page.index,
@@ -58,17 +58,17 @@ impl PageReader<'_> {
             bytes: 0,
         };
         let member = match &page.result {
-            FetchResult::Page(response) => self.document(&page, response, &mut visit)?,
+            FetchResult::Page(response) => self.document(&page, response, &mut visit, compressor)?,
             FetchResult::NotModified(response) => {
                 if let Some(Visited { history, content }) = &page.entry.record.visited {
                     visit.content = renewed(content, response);
                     visit.difference = difference(history, self.cycle, content, content);
                 }
-                self.member(&visit, response, &Record::NotModified)
+                self.member(&visit, response, &Record::NotModified, compressor)
             }
             FetchResult::Redirect { target, response } => {
                 self.redirect(&page, target, &mut visit);
-                self.member(&visit, response, &Record::Response { truncated: false, body: b"" })
+                self.member(&visit, response, &Record::Response { truncated: false, body: b"" }, compressor)
             }
             FetchResult::Nothing(outcome) => {
                 visit.outcome = *outcome;
@@ -84,6 +84,7 @@ impl PageReader<'_> {
         page: &FetchedPage,
         response: &Response,
         visit: &mut Visit,
+        compressor: &mut Compressor,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let url = &page.entry.url;
         let extracted = recrawl_extractor::extract(
@@ -138,7 +139,7 @@ impl PageReader<'_> {
             None => Record::Response { truncated: response.truncated, body: &response.body },
         };
         visit.content = Some(content);
-        Ok(self.member(visit, response, &record))
+        Ok(self.member(visit, response, &record, compressor))
     }
 
     /// 3xx: changed exactly when the target is another than at the last visit.
@@ -163,14 +164,24 @@ impl PageReader<'_> {
         visit.content = Some(content);
     }
 
-    fn member(&self, visit: &Visit, response: &Response, record: &Record<'_>) -> Option<Vec<u8>> {
+    fn member(
+        &self,
+        visit: &Visit,
+        response: &Response,
+        record: &Record<'_>,
+        compressor: &mut Compressor,
+    ) -> Option<Vec<u8>> {
         if !self.archive {
             return None;
         }
         let url = visit.url.as_text();
         let headers = response.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let peer = response.peer.map(|p| p.ip());
-        Some(record.compress(&Head { url: &url, at: visit.at, peer, status: response.status }, headers))
+        Some(record.compress(
+            compressor,
+            &Head { url: &url, at: visit.at, peer, status: response.status },
+            headers,
+        ))
     }
 }
 

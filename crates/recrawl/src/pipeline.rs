@@ -4,7 +4,7 @@
 //! appends to the archive and to the visit log, in that order, so that a logged visit never points at a
 //! record that is not there. Every queue holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
 
-use crate::archive::{Archive, ArchiveEnd};
+use crate::archive::{Archive, ArchiveEnd, Compressor};
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::page::{PageReader, ReadPage};
@@ -89,18 +89,21 @@ fn join_stages(
         let (read, reads) = crossbeam_channel::bounded::<Result<ReadPage, Failure>>(QUEUE);
         for _ in 0..workers {
             let (read, pages) = (read.clone(), &pages);
-            scope.spawn(move || {
+            let worker = move || {
+                let mut compressor = Compressor::new();
                 loop {
                     let page = pages.lock().expect("no panic under the lock").blocking_recv();
                     let Some(page) = page else { return };
-                    if read.send(reader.read(page)).is_err() {
+                    if read.send(reader.read(page, &mut compressor)).is_err() {
                         return;
                     }
                 }
-            });
+            };
+            thread::Builder::new().name("reader".into()).spawn_scoped(scope, worker)?;
         }
         drop(read);
-        let recording = scope.spawn(move || record(&reads, &mut recorder, stop));
+        let recorder = move || record(&reads, &mut recorder, stop);
+        let recording = thread::Builder::new().name("recorder".into()).spawn_scoped(scope, recorder)?;
         let job = job(tokio::time::Instant::now());
         let report = crawl.shutdown.runtime().block_on(crawl.fetcher.run(job));
         recording.join().expect("the recorder does not panic")?;

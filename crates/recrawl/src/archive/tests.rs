@@ -8,7 +8,7 @@ fn response(url: &str, body: &[u8]) -> Vec<u8> {
     let headers = [("Content-Type", "text/html"), ("Content-Encoding", "gzip"), ("Content-Length", "3")];
     let head = Head { url, at: 1_700_000_000_000, peer: None, status: 200 };
     let headers = headers.iter().map(|(n, v)| (*n, v.as_bytes()));
-    Record::Response { truncated: false, body }.compress(&head, headers)
+    Record::Response { truncated: false, body }.compress(&mut Compressor::new(), &head, headers)
 }
 
 /// The text of the record that begins at `offset`.
@@ -87,7 +87,7 @@ fn a_304_is_a_revisit_without_a_body() {
         Head { url: "http://a.example/", at: 0, peer: Some("127.0.0.1".parse().unwrap()), status: 304 };
     let headers = [("ETag", &b"\"x\"\r\nInjected: yes"[..])];
     let mut text = String::new();
-    GzDecoder::new(&Record::NotModified.compress(&head, headers.into_iter())[..])
+    GzDecoder::new(&Record::NotModified.compress(&mut Compressor::new(), &head, headers.into_iter())[..])
         .read_to_string(&mut text)
         .unwrap();
     assert!(text.contains("WARC-Type: revisit\r\n") && text.contains("server-not-modified"), "{text}");
@@ -99,8 +99,24 @@ fn a_304_is_a_revisit_without_a_body() {
 fn the_same_body_again_is_a_revisit_with_its_digest() {
     let head = Head { url: "http://a.example/", at: 0, peer: None, status: 200 };
     let mut text = String::new();
-    GzDecoder::new(&Record::Same { body: b"" }.compress(&head, std::iter::empty())[..])
-        .read_to_string(&mut text)
-        .unwrap();
+    GzDecoder::new(
+        &Record::Same { body: b"" }.compress(&mut Compressor::new(), &head, std::iter::empty())[..],
+    )
+    .read_to_string(&mut text)
+    .unwrap();
     assert!(text.contains("identical-payload-digest") && text.contains("sha1:3I42H3S6"), "{text}");
+}
+
+#[test]
+fn one_compressor_makes_many_members_of_any_size() {
+    let mut compressor = Compressor::new();
+    for length in [0usize, 1, 100, 5000, 300_000, 3] {
+        // Hardly compressible, so that the output outgrows its first guess.
+        let body: Vec<u8> =
+            (0..length as u64).map(|i| (i.wrapping_mul(i) * 2_654_435_761 >> 13) as u8).collect();
+        let member = compressor.member(&[b"head", &body, b"tail"]);
+        let mut back = Vec::new();
+        GzDecoder::new(&member[..]).read_to_end(&mut back).unwrap();
+        assert_eq!(back, [&b"head"[..], &body, b"tail"].concat(), "{length}");
+    }
 }

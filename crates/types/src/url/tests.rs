@@ -143,9 +143,12 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in "\\PC{0,200}") {
-        let _ = UrlRules::default().canonicalize(&text);
+    fn any_text_is_refused_or_becomes_a_url_within_the_limit(text in "\\PC{0,200}") {
         let base = ::url::Url::parse("http://example.com/a/").unwrap();
-        let _ = UrlRules::default().join(&base, &text);
+        let rules = UrlRules::default();
+        for url in [rules.canonicalize(&text), rules.join(&base, &text)].into_iter().flatten() {
+            prop_assert!(url.as_text().len() <= MAX_URL_BYTES);
+            prop_assert!(url.path_and_query().starts_with('/'));
+        }
     }
 }

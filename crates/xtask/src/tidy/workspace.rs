@@ -23,8 +23,12 @@ impl File {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// The file's crate, when it lies in one.
+    /// The file's crate, when it lies in one. The tests of the whole program, at the root, are the
+    /// program's.
     pub fn crate_folder(&self) -> Option<&str> {
+        if self.path.starts_with("tests/") {
+            return Some("recrawl");
+        }
         self.path.strip_prefix("crates/")?.split_once('/').map(|(folder, _)| folder)
     }
 }
