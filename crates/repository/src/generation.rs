@@ -329,6 +329,9 @@ impl States<'_> {
     }
 }
 
+/// A page as [`Records`] gives it: ordinal, key, record.
+pub type Row<'r> = (u64, &'r [u8], PageRecord);
+
 /// All pages in order.
 pub struct Records<'g> {
     generation: &'g Generation,
@@ -345,7 +348,7 @@ impl Records<'_> {
     ///
     /// # Errors
     /// When its block cannot be read.
-    pub fn next_record(&mut self) -> Result<Option<(u64, &[u8], PageRecord)>, ReadError> {
+    pub fn next_record(&mut self) -> Result<Option<Row<'_>>, ReadError> {
         if self.row == self.loaded.rows() {
             let Some(block) = self.generation.blocks.get(self.next) else { return Ok(None) };
             self.row = 0;

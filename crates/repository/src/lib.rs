@@ -37,7 +37,7 @@ pub use block::BLOCK_PAGES;
 pub use bytes::Malformed;
 pub use error::{CommitError, Damage, OpenError, ReadError, WriteError};
 pub use format::{FORMAT_VERSION, MAX_FRAME_BYTES};
-pub use generation::{Gather, Generation, Records, States};
+pub use generation::{Gather, Generation, Records, Row, States};
 pub use manifest::Summary;
 pub use origins::OriginRun;
 pub use repository::{Reports, Repository};

@@ -32,11 +32,11 @@ fn many(count: usize) -> Pages {
             canonical(&format!("https://www{host}.example.org/section/{:03}/{i}.html?id={}", i % 7, i * i));
         let mut record = PageRecord::discovered(Cycle(1 + (i % 5) as u32), (i % 9) as u16);
         record.known.in_links = (i * i % 70_000) as u32;
-        record.known.status = if i % 50 == 0 { Status::Gone } else { Status::Live };
-        if i % 3 == 0 {
+        record.known.status = if i.is_multiple_of(50) { Status::Gone } else { Status::Live };
+        if i.is_multiple_of(3) {
             let mut history = History::first_fetch(Cycle(2));
-            (3..3 + i % 20).for_each(|c| history.record(Cycle(c as u32), i % 4 == 0));
-            let etag = (i % 2 == 0).then(|| format!("\"{i:x}\""));
+            (3..3 + i % 20).for_each(|c| history.record(Cycle(c as u32), i.is_multiple_of(4)));
+            let etag = i.is_multiple_of(2).then(|| format!("\"{i:x}\""));
             let content = Content {
                 payload: (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15),
                 validators: Validators::new(etag.as_deref(), None),

@@ -81,10 +81,10 @@ impl Storage for FileStorage {
         for entry in fs::read_dir(&self.dir)? {
             let entry = entry?;
             // A name that is not text is none of ours.
-            if let (true, Ok(name)) = (entry.file_type()?.is_file(), entry.file_name().into_string()) {
-                if name != LOCK {
-                    names.push(name);
-                }
+            if let (true, Ok(name)) = (entry.file_type()?.is_file(), entry.file_name().into_string())
+                && name != LOCK
+            {
+                names.push(name);
             }
         }
         Ok(names)

@@ -1,0 +1,101 @@
+//! Bytes on disk of a known URL and of a visited page, part by part.
+//!
+//! 200,000 URLs of some 60 characters on 200 hosts; every tenth visited, some ten times. Run with
+//! `cargo run --example bytes_per_page -p recrawl-repository`.
+
+use recrawl_repository::Repository;
+use recrawl_repository::storage::MemoryStorage;
+use recrawl_types::{
+    ArchivePosition, CanonicalUrl, Content, Cycle, Fingerprint, History, PageRecord, UrlRules, Validators,
+    Visited,
+};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::Arc;
+
+const PAGES: u64 = 200_000;
+const HOSTS: u64 = 200;
+
+/// SplitMix64 (Steele, Lea, Flood 2014): numbers without a pattern that packing could use.
+fn mixed(i: u64) -> u64 {
+    let mut z = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn url(i: u64, rules: &UrlRules) -> Result<CanonicalUrl, Box<dyn Error>> {
+    const WORDS: [&str; 16] = [
+        "report", "summer", "market", "city", "council", "player", "energy", "price", "school", "train",
+        "garden", "museum", "border", "minister", "record", "storm",
+    ];
+    let dice = mixed(i);
+    let word = |n: u32| WORDS[(dice >> (4 * n)) as usize % WORDS.len()];
+    let text = format!(
+        "https://www.site{:03}.example/{}/{}/{}-{}-{}-{}",
+        i % HOSTS,
+        ["news", "blog", "shop", "wiki"][(dice >> 40) as usize % 4],
+        2015 + (dice >> 44) % 12,
+        word(0),
+        word(1),
+        word(2),
+        i,
+    );
+    Ok(rules.canonicalize(&text)?)
+}
+
+fn record(i: u64) -> PageRecord {
+    let dice = mixed(i ^ 0xffff_0000);
+    let mut record = PageRecord::discovered(Cycle(1 + (dice % 60) as u32), 1 + (dice >> 8) as u16 % 6);
+    record.known.in_links = 1 + ((dice >> 16) as u32 % 4000) / (1 + (dice >> 28) as u32 % 400);
+    if dice >> 40 & 0xff < 26 {
+        let mut history = History::first_fetch(record.known.discovered);
+        for visit in 1..=dice >> 50 & 15 {
+            history.record(Cycle(history.first.0 + 4 * visit as u32), mixed(dice ^ visit).is_multiple_of(3));
+        }
+        record.known.last_attempt = history.last;
+        let digest = u128::from(mixed(i)) << 64 | u128::from(mixed(dice));
+        let etag =
+            dice.is_multiple_of(2).then(|| format!("\"{:x}-{:x}\"", mixed(i) >> 32, dice >> 20 & 0xffff));
+        let date = dice.is_multiple_of(3).then(|| {
+            format!("Tue, {:02} Sep 2025 {:02}:{:02}:07 GMT", 1 + dice % 28, dice / 3 % 24, dice / 9 % 60)
+        });
+        let content = Content {
+            fingerprint: Fingerprint { simhash: mixed(!i), digest },
+            payload: mixed(i ^ 7),
+            validators: Validators::new(etag.as_deref(), date.as_deref()),
+            archive: Some(ArchivePosition { file: 1 + (i / 9000) as u32, offset: (dice >> 12) % (1 << 30) }),
+            ..Content::default()
+        };
+        record.visited = Some(Visited { history, content });
+    }
+    record
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let rules = UrlRules::keep_all();
+    let mut pages = BTreeMap::new();
+    for i in 0..PAGES {
+        pages.insert(url(i, &rules)?, record(i));
+    }
+    let characters: usize = pages.keys().map(|url| url.as_text().len()).sum();
+    let mut repository = Repository::open(Arc::new(MemoryStorage::new()))?;
+    let mut writer = repository.begin()?;
+    for (url, record) in &pages {
+        writer.push(url.key(), record)?;
+    }
+    repository.commit(writer, b"")?;
+    let generation = repository.current();
+    let (known, visited) = (generation.pages() as f64, generation.visited() as f64);
+    println!("{known} known URLs of {:.1} characters, {visited} of them visited", characters as f64 / known);
+    let (mut of_known, mut of_visited) = (0.0, 0.0);
+    for (name, bytes) in generation.files()? {
+        let only_visited = name.ends_with(".history") || name.ends_with(".content");
+        let (pages, unit) = if only_visited { (visited, "visited page") } else { (known, "known URL") };
+        let each = bytes as f64 / pages;
+        *(if only_visited { &mut of_visited } else { &mut of_known }) += each;
+        println!("{name:<30} {bytes:>10} bytes {each:>8.2} a {unit}");
+    }
+    println!("a known URL: {of_known:.1} bytes; a visited page: {of_visited:.1} more");
+    Ok(())
+}
