@@ -1,1 +1,189 @@
-//! Soon.
+//! kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
+
+use crate::harness::{World, count, replayed_changes, succeeds, web};
+use flate2::read::{GzDecoder, MultiGzDecoder};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::process::Child;
+use std::time::Duration;
+
+const HOSTS: u32 = 4;
+/// Pages between two stages of the program, in each of its two queues.
+const QUEUE: u64 = 32;
+
+/// The most pages that can be asked for and not yet be logged: one request under way to each host, two full
+/// queues, one page in the hands of each worker and one in those of the recorder.
+fn most_in_flight() -> u64 {
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
+    u64::from(HOSTS) + 2 * QUEUE + workers as u64 + 1
+}
+
+/// What a kill waits for.
+#[derive(Debug)]
+enum Moment {
+    /// So many more requests.
+    Requests(u64),
+    /// So long after the start: before the first request, or anywhere.
+    Time(Duration),
+    /// A file of the next generation: the merge or the commit is under way.
+    Commit,
+}
+
+impl Moment {
+    fn draw(lot: &mut StdRng, most_requests: u64) -> Moment {
+        match lot.random_range(0..10) {
+            0..=5 => Moment::Requests(lot.random_range(1..=most_requests)),
+            6..=7 => Moment::Time(Duration::from_millis(lot.random_range(0..150))),
+            _ => Moment::Commit,
+        }
+    }
+
+    /// Waits for it, or for the end of the crawl.
+    fn wait(&self, world: &World, child: &mut Child) {
+        let log_length = || world.server.log(0).expect("the log is in memory").len() as u64;
+        let (asked, generation) = (log_length(), newest_file(world));
+        loop {
+            if child.try_wait().expect("our child").is_some() {
+                return;
+            }
+            let is_here = match self {
+                Moment::Requests(more) => log_length() >= asked + more,
+                Moment::Time(time) => {
+                    std::thread::sleep(*time);
+                    true
+                }
+                Moment::Commit => newest_file(world) > generation,
+            };
+            if is_here {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// The last of the data directory's files of generations.
+fn newest_file(world: &World) -> Option<String> {
+    let files = std::fs::read_dir(&world.data_dir).ok()?;
+    let names = files.filter_map(|f| f.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.starts_with("generation-")).max()
+}
+
+/// Every record of every WARC file, and each page's own by its position.
+fn the_archive_is_whole(world: &World) {
+    let path = |number: u64| world.data_dir.join(format!("warc/recrawl-{number:06}.warc.gz"));
+    let mut records = 0;
+    for number in (1..).take_while(|n| path(*n).exists()) {
+        let mut text = Vec::new();
+        MultiGzDecoder::new(File::open(path(number)).unwrap()).read_to_end(&mut text).unwrap();
+        records += text.windows(10).filter(|w| w == b"WARC/1.1\r\n").count();
+    }
+    let pages = world.pages();
+    assert!(records > pages.len() / 2, "{records} records");
+    for (url, page) in pages {
+        let (Some(number), Some(offset)) = (count(&page, "warc_file"), count(&page, "warc_offset")) else {
+            assert!(page["n"].is_null(), "{url} was visited and its body is nowhere");
+            continue;
+        };
+        let mut file = File::open(path(number)).unwrap();
+        file.seek(SeekFrom::Start(offset)).unwrap();
+        let mut text = String::new();
+        GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|e| panic!("{url}: {e}"));
+        assert!(text.starts_with("WARC/1.1\r\nWARC-Type: response\r\n"), "{url}: {text}");
+        assert!(text.contains(&format!("\r\nWARC-Target-URI: {url}\r\n")), "{url}: {text}");
+        assert!(text.ends_with("\r\n\r\n"), "{url}: {text}");
+    }
+}
+
+/// RECRAWL_KILLS sets how often the crawl is killed, RECRAWL_KILL_SEED when.
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|e| panic!("{name}={text}: {e}")))
+}
+
+#[test]
+fn kill_9_at_any_moment_loses_and_repeats_only_what_was_in_flight() {
+    let (kills, seed) = (setting("RECRAWL_KILLS", 6), setting("RECRAWL_KILL_SEED", 1));
+    let mut lot = StdRng::seed_from_u64(seed);
+    let world = World::new(web(300, HOSTS), "[politeness]\ndelay_per_host = \"2 ms\"");
+    let cycles = 10;
+    // Some 1,200 requests in ten cycles: spread the kills over them.
+    let most_requests = (1_500 / (kills + 1)).max(2);
+    let (mut generation, mut killed, mut starts) = (0, 0, 0);
+    while generation < cycles {
+        starts += 1;
+        assert!(starts <= 10 * (kills + cycles), "no progress");
+        let mut child = world.spawn_crawl((cycles - generation) as u32);
+        if killed < kills {
+            let moment = Moment::draw(&mut lot, most_requests);
+            moment.wait(&world, &mut child);
+            child.kill().unwrap();
+            let ended = child.wait_with_output().unwrap();
+            killed += u64::from(ended.status.code().is_none());
+            println!("seed {seed}, kill {killed}: {moment:?}, {:?}", ended.status);
+        } else {
+            succeeds(child.wait_with_output().unwrap());
+        }
+        if world.data_dir.join("MANIFEST").exists() {
+            let now = count(&world.status(), "generation").unwrap();
+            assert!(now >= generation, "a committed generation is lost");
+            generation = now;
+        }
+        world.server.set_clock(generation as u32).unwrap();
+    }
+    assert_eq!((generation, killed), (cycles, kills), "all kills within ten cycles: try another seed");
+
+    let (pages, given) = (world.pages(), world.given_out());
+    let mut over = BTreeMap::new();
+    for (url, page) in &pages {
+        let visits = given.get(url).map_or(&[][..], Vec::as_slice);
+        let (asked, recorded) = (visits.len() as u64, count(page, "n").map_or(0, |n| n + 1));
+        assert!(recorded <= asked, "{url}: {recorded} visits recorded, {asked} given out");
+        if recorded < asked {
+            over.insert(url, asked - recorded);
+        } else if recorded > 0 {
+            assert_eq!(count(page, "X"), Some(replayed_changes(visits)), "X of {url}");
+        }
+    }
+    for url in given.keys() {
+        assert!(pages.contains_key(url), "{url} is lost");
+    }
+    let (total, most) = (over.values().sum::<u64>(), over.values().max().copied().unwrap_or(0));
+    println!(
+        "{kills} kills in {starts} starts of {generation} cycles: {} pages, {} responses given out, {total} of \
+         them not recorded (bound {}), at most {most} of one page",
+        pages.len(),
+        given.values().map(Vec::len).sum::<usize>(),
+        kills * most_in_flight()
+    );
+    assert!(total <= kills * most_in_flight() && most <= kills, "{over:?}");
+    assert_eq!(world.server.counts().len() as u32, 300 + HOSTS, "every page was found");
+    world.is_sound();
+    the_archive_is_whole(&world);
+}
+
+#[test]
+fn sigterm_finishes_what_is_in_flight_and_the_next_start_goes_on() {
+    let world = World::new(web(120, 3), "[politeness]\ndelay_per_host = \"5 ms\"");
+    let mut stops = 0;
+    for requests in [3, 40, 70, 50] {
+        let mut child = world.spawn_crawl(50);
+        Moment::Requests(requests).wait(&world, &mut child);
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        succeeds(child.wait_with_output().unwrap());
+        stops += 1;
+        world.is_sound();
+    }
+    let generation = count(&world.status(), "generation").unwrap();
+    let report = world.crawl(1).remove(0);
+    assert_eq!(count(&report, "cycle"), Some(generation + 1), "after {stops} stops");
+    // What was in flight at a stop was recorded: the accounts agree to the last page.
+    let (pages, given) = (world.pages(), world.given_out());
+    for (url, visits) in &given {
+        assert_eq!(count(&pages[url], "n").map(|n| n + 1), Some(visits.len() as u64), "{url}");
+    }
+    the_archive_is_whole(&world);
+}

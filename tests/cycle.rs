@@ -100,7 +100,8 @@ fn the_formula_decides_and_can_be_swapped() {
             _ => assert!(inside.first() >= outside.last(), "the most changed: {inside:?} {outside:?}"),
         }
     }
-    let line = succeeds(world.command(&["crawl", "--cycles", "1", "--json", "--formula", "age"]).output().unwrap());
+    let line =
+        succeeds(world.command(&["crawl", "--cycles", "1", "--json", "--formula", "age"]).output().unwrap());
     assert!(line.contains(r#""formula":"age""#), "the command line goes first: {line}");
 }
 

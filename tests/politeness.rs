@@ -1,1 +1,123 @@
-//! Soon.
+//! What the web's owners see: robots.txt, delays, refused addresses.
+
+use crate::harness::{World, count, json_lines, succeeds, web};
+use recrawl_mockweb::Config;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const DELAY: Duration = Duration::from_millis(100);
+
+/// Not one rule broken, over all that was asked.
+fn was_polite(world: &World, delay: Duration) {
+    let violations = world.server.violations(delay);
+    assert_eq!(violations.forbidden, 0, "{violations:?}");
+    assert_eq!(violations.before_robots, 0, "{violations:?}");
+    assert_eq!(violations.host_gaps_under, 0, "{violations:?}");
+    assert_eq!(violations.max_requests_per_host, 1, "{violations:?}");
+}
+
+/// Hosts with names, dealt to `addresses` addresses.
+fn named_web(pages: u32, hosts: u32, addresses: u32) -> Config {
+    Config { domain: Some("mock.test".into()), addresses: Some(addresses), ..web(pages, hosts) }
+}
+
+/// `[dns] overrides` for all hosts of the web.
+fn overrides(world: &World) -> String {
+    let names = world.server.names();
+    let lines: Vec<String> =
+        names.iter().map(|(name, address)| format!("\"{name}\" = \"{address}\"")).collect();
+    format!("[dns.overrides]\n{}\n", lines.join("\n"))
+}
+
+#[test]
+fn hosts_are_asked_one_request_at_a_time_and_a_delay_apart() {
+    let world = World::new(web(30, 5), "[politeness]\ndelay_per_host = \"100 ms\"");
+    // The pace holds across processes too.
+    let reports = [world.crawl(2), world.crawl(1)].concat();
+    was_polite(&world, DELAY);
+    let denied: u64 = reports.iter().filter_map(|r| count(r, "robots_denied")).sum();
+    assert!(denied > 0, "the web links to what it forbids");
+    let pages = world.pages();
+    let private = pages.iter().filter(|(url, _)| url.contains("/private/n")).collect::<Vec<_>>();
+    assert!(!private.is_empty());
+    for (url, page) in private {
+        assert!(page["n"].is_null() && world.asked(url) == 0, "{url}");
+    }
+}
+
+#[test]
+fn hosts_that_share_an_address_are_paced_by_name() {
+    let world = World::new(named_web(24, 4, 1), "");
+    let settings = "[politeness]\ndelay_per_host = \"50 ms\"\n[scope]\nhosts = [\"*.mock.test\"]\n";
+    world.configure(&format!("{settings}{}", overrides(&world)));
+    let report = world.crawl(2).pop().unwrap();
+    assert!(count(&report, "fetched") > Some(4), "{report}");
+    was_polite(&world, Duration::from_millis(50));
+    assert_eq!(world.server.violations(DELAY).hosts.len(), 4);
+}
+
+#[test]
+fn private_addresses_are_refused_unless_allowed() {
+    let world = World::new(named_web(24, 3, 3), "");
+    let none = "[fetch]\nallow_addresses = []\n";
+    // As literals in several spellings, and as names that lead there.
+    let port = world.server.port();
+    let literals = ["127.1.0.1", "127.1.2", "0x7f.1.0.3", "[::ffff:127.1.0.1]"];
+    let mut seeds: Vec<String> = literals.iter().map(|l| format!("http://{l}:{port}/")).collect();
+    seeds.extend(world.server.seeds());
+    world.seeds(&seeds);
+    world.configure(&format!("{none}{}", overrides(&world)));
+    let report = world.crawl(1).remove(0);
+    assert_eq!(count(&report, "refused"), Some(7), "{report}");
+    assert_eq!(count(&report, "fetched"), Some(0), "{report}");
+    assert_eq!(world.server.log(0).unwrap(), [], "nothing was asked");
+    assert!(world.server.violations(DELAY).addresses.is_empty(), "not even a connection was made");
+    let pages = world.pages();
+    assert_eq!(pages.len(), 7);
+    assert!(pages.values().all(|p| p["n"].is_null() && p["status"] == "live"));
+}
+
+#[test]
+fn an_allowed_host_cannot_lead_to_a_refused_one() {
+    let world = World::new(web(40, 3), "");
+    let port = world.server.port();
+    let settings = "[fetch]\nallow_addresses = [\"127.1.0.1\"]\n[scope]\nhosts = [\"*\"]\n";
+    world.configure(&format!("{settings}[dns.overrides]\n\"inside.test\" = \"127.1.0.3\"\n"));
+    world.seeds(&world.server.seeds()[..1]);
+    let lone: Vec<u32> =
+        world.lone_pages().into_iter().filter(|p| world.server.url(*p).contains("//127.1.0.1:")).collect();
+    let targets = [
+        format!("http://127.1.0.2:{port}/private/open-by-literal"),
+        format!("http://0x7f010002:{port}/private/open-by-number"),
+        format!("http://[::ffff:7f01:2]:{port}/private/open-by-mapped-address"),
+        format!("http://inside.test:{port}/private/open-by-name"),
+    ];
+    assert!(lone.len() >= targets.len());
+    let faults =
+        lone.iter().zip(&targets).map(|(p, target)| world.fault_on(*p, &format!("redirect:{target}")));
+    world.server.set_faults(faults.collect());
+    let reports = world.crawl(6);
+    let sum = |name| reports.iter().filter_map(|r| count(r, name)).sum::<u64>();
+    assert!(sum("redirected") >= targets.len() as u64 && sum("refused") > targets.len() as u64);
+    let asked: BTreeSet<_> = world.server.log(0).unwrap().iter().map(|a| a.host_id).collect();
+    assert_eq!(asked, BTreeSet::from([Some(0)]), "only the allowed host was asked");
+    let pages = world.pages();
+    for name in ["by-literal", "by-number", "by-mapped-address", "by-name"] {
+        let found: Vec<_> = pages.iter().filter(|(url, _)| url.ends_with(name)).collect();
+        assert_eq!(found.len(), 1, "{name} is known");
+        assert!(found[0].1["n"].is_null() && count(found[0].1, "failures") > Some(0), "{found:?}");
+    }
+}
+
+#[test]
+fn no_proxy_is_taken_from_the_environment() {
+    let world = World::new(web(20, 2), "");
+    let mut command = world.crawl_command(2);
+    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+        command.env(name, "http://127.0.0.1:1/");
+    }
+    command.env_remove("no_proxy").env_remove("NO_PROXY");
+    let reports = json_lines(&succeeds(command.output().unwrap()));
+    assert_eq!(count(&reports[0], "fetched"), Some(2), "{reports:?}");
+    assert_eq!(count(&reports[0], "failed"), Some(0), "{reports:?}");
+}
