@@ -35,8 +35,8 @@ enum Moment {
 impl Moment {
     fn draw(lot: &mut StdRng, most_requests: u64) -> Moment {
         match lot.random_range(0..10) {
-            0..=5 => Moment::Requests(lot.random_range(1..=most_requests)),
-            6..=7 => Moment::Time(Duration::from_millis(lot.random_range(0..150))),
+            0..=6 => Moment::Requests(lot.random_range(1..=most_requests)),
+            7..=8 => Moment::Time(Duration::from_millis(lot.random_range(0..150))),
             _ => Moment::Commit,
         }
     }
@@ -107,15 +107,16 @@ fn setting(name: &str, default: u64) -> u64 {
 fn kill_9_at_any_moment_loses_and_repeats_only_what_was_in_flight() {
     let (kills, seed) = (setting("RECRAWL_KILLS", 6), setting("RECRAWL_KILL_SEED", 1));
     let mut lot = StdRng::seed_from_u64(seed);
-    let world = World::new(web(300, HOSTS), "[politeness]\ndelay_per_host = \"2 ms\"");
+    let world =
+        World::new(web(300, HOSTS), "[cycle]\npages = \"30%\"\n[politeness]\ndelay_per_host = \"2 ms\"");
     let cycles = 10;
-    // Some 1,200 requests in ten cycles: spread the kills over them.
-    let most_requests = (1_500 / (kills + 1)).max(2);
+    // Some 1,600 requests in ten cycles: spread the kills over them.
+    let most_requests = (2_000 / (kills + 1)).max(2);
     let (mut generation, mut killed, mut starts) = (0, 0, 0);
-    while generation < cycles {
+    while generation < cycles || killed < kills {
         starts += 1;
         assert!(starts <= 10 * (kills + cycles), "no progress");
-        let mut child = world.spawn_crawl((cycles - generation) as u32);
+        let mut child = world.spawn_crawl(cycles.saturating_sub(generation).max(1) as u32);
         if killed < kills {
             let moment = Moment::draw(&mut lot, most_requests);
             moment.wait(&world, &mut child);
@@ -133,7 +134,8 @@ fn kill_9_at_any_moment_loses_and_repeats_only_what_was_in_flight() {
         }
         world.server.set_clock(generation as u32).unwrap();
     }
-    assert_eq!((generation, killed), (cycles, kills), "all kills within ten cycles: try another seed");
+    // More than ten only where kills were left over.
+    assert!(generation >= cycles && killed == kills);
 
     let (pages, given) = (world.pages(), world.given_out());
     let mut over = BTreeMap::new();

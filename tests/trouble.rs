@@ -1,1 +1,266 @@
-//! Soon.
+//! Bad disks, other versions, a directory in use.
+
+use crate::harness::{World, count, fails, web};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Every file of the data directory with its content.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(contents(&path));
+        } else {
+            found.insert(path.clone(), std::fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+/// A file system in memory, for a test of what a disk can do. Only root can have one.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(at: &Path, options: &str) -> Option<SmallDisk> {
+        std::fs::create_dir_all(at).unwrap();
+        let disk = SmallDisk(at.into());
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(at);
+        let is_mounted = mount.output().is_ok_and(|o| o.status.success());
+        if !is_mounted {
+            std::mem::forget(disk);
+            return None;
+        }
+        Some(disk)
+    }
+
+    fn remount(&self, options: &str) {
+        let options = format!("remount,{options}");
+        assert!(Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap().success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        Command::new("umount").arg(&self.0).status().ok();
+    }
+}
+
+/// A crawl of three cycles to do something to.
+fn crawled() -> World {
+    let world = World::new(web(40, 2), "");
+    world.crawl(3);
+    world
+}
+
+/// n + 1 of every page is what the web gave out, or less by what the troubles in between cost.
+fn agrees_with_the_web(world: &World, lost: u64) {
+    let (pages, mut over) = (world.pages(), 0);
+    for counted in world.server.counts() {
+        let recorded = count(&pages[&counted.url], "n").map_or(0, |n| n + 1);
+        assert!(recorded <= counted.count, "{}", counted.url);
+        over += counted.count - recorded;
+    }
+    assert!(over <= lost, "{over} visits are not recorded");
+    world.is_sound();
+}
+
+#[test]
+fn a_directory_of_another_version_is_left_alone() {
+    let world = crawled();
+    let manifest = world.data_dir.join("MANIFEST");
+    let mut bytes = std::fs::read(&manifest).unwrap();
+    bytes[8..12].copy_from_slice(&4711u32.to_le_bytes());
+    let mut crc = flate2::Crc::new();
+    crc.update(&bytes[..20]);
+    bytes[20..24].copy_from_slice(&crc.sum().to_le_bytes());
+    std::fs::write(&manifest, bytes).unwrap();
+    let before = contents(&world.data_dir);
+    for line in [
+        fails(world.crawl_command(1).output().unwrap(), 1),
+        fails(world.run(&["status"]), 1),
+        fails(world.run(&["repository", "verify"]), 1),
+        fails(world.run(&["export", "pages", "--out", "-"]), 1),
+    ] {
+        assert!(line.contains("version 4711") && line.contains("version 1"), "both are named: {line}");
+    }
+    assert!(contents(&world.data_dir) == before, "nothing is touched");
+}
+
+#[test]
+fn a_directory_in_use_is_refused_and_can_be_read() {
+    let world = World::new(web(60, 2), "[politeness]\ndelay_per_host = \"20 ms\"");
+    world.crawl(1);
+    let mut running = world.spawn_crawl(1000);
+    let asked = || world.server.log(0).unwrap().len();
+    let before = asked();
+    while asked() == before {
+        assert!(running.try_wait().unwrap().is_none(), "the crawl goes on");
+        std::thread::yield_now();
+    }
+    let line = fails(world.crawl_command(1).output().unwrap(), 1);
+    assert!(line.contains("in use") && line.contains("data"), "{line}");
+    assert!(count(&world.status(), "generation") >= Some(1), "it can be read meanwhile");
+    assert!(world.pages().len() >= 2);
+    assert!(running.try_wait().unwrap().is_none(), "the crawl is not disturbed");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    world.crawl(1);
+}
+
+#[test]
+fn a_flipped_byte_is_found_and_named() {
+    let world = crawled();
+    let names: Vec<PathBuf> = contents(&world.data_dir)
+        .into_keys()
+        .filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("generation-")))
+        .collect();
+    assert!(names.len() > 3, "{names:?}");
+    for path in names {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let sound = std::fs::read(&path).unwrap();
+        let mut broken = sound.clone();
+        let place = broken.len() * 2 / 3;
+        broken[place] ^= 0x10;
+        std::fs::write(&path, broken).unwrap();
+        let before = contents(&world.data_dir);
+        let output = world.run(&["repository", "verify"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = fails(output, 1);
+        assert!(format!("{said}{line}").contains(name), "{name}: {said}{line}");
+        assert!(format!("{said}{line}").contains("byte "), "{name}: {said}{line}");
+        let line = fails(world.crawl_command(1).output().unwrap(), 1);
+        assert!(line.contains(name) && line.contains("damaged at byte"), "{name}: {line}");
+        for (path, bytes) in &before {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if name.starts_with("generation-") || name == "MANIFEST" || name == "reports" {
+                assert!(std::fs::read(path).unwrap() == *bytes, "{name} is as it was");
+            }
+        }
+        std::fs::write(&path, sound).unwrap();
+        world.is_sound();
+    }
+    world.crawl(2);
+    agrees_with_the_web(&world, u64::MAX);
+}
+
+#[test]
+fn garbage_for_a_formula_is_named() {
+    let world = crawled();
+    let file = world.data_dir.join("formula.toml");
+    for garbage in ["\u{1}\u{2}", "expression = \"t * (\"\n", "name = 5\n"] {
+        std::fs::write(&file, garbage).unwrap();
+        let line = fails(world.crawl_command(1).output().unwrap(), 1);
+        assert!(line.contains("formula.toml"), "{garbage:?}: {line}");
+        let line = fails(world.run(&["status"]), 1);
+        assert!(line.contains("formula.toml"), "{garbage:?}: {line}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    world.crawl(1);
+    agrees_with_the_web(&world, 0);
+}
+
+#[test]
+fn what_is_no_directory_cannot_be_one() {
+    let mut world = World::new(web(20, 2), "");
+    let file = world.folder.path().join("occupied");
+    std::fs::write(&file, "mine").unwrap();
+    for place in [file.clone(), file.join("below")] {
+        world.data_dir = place;
+        let line = fails(world.crawl_command(1).output().unwrap(), 1);
+        assert!(line.contains("data directory") && line.contains("occupied"), "{line}");
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
+    assert_eq!(world.server.log(0).unwrap(), []);
+}
+
+#[test]
+fn a_read_only_disk_is_named_and_can_be_read() {
+    let world = World::new(web(40, 2), "");
+    let disk = SmallDisk::mount(&world.data_dir, "size=32m");
+    world.crawl(2);
+    let asked = world.server.log(0).unwrap().len();
+    match &disk {
+        Some(disk) => disk.remount("ro"),
+        // Not root: permissions bind, and say nearly the same.
+        None => set_writable(&world.data_dir, false),
+    }
+    let before = contents(&world.data_dir);
+    let line = fails(world.crawl_command(1).output().unwrap(), 1);
+    assert!(line.contains("data"), "{line}");
+    assert!(line.contains("Read-only") || line.contains("Permission denied"), "{line}");
+    assert_eq!(count(&world.status(), "generation"), Some(2));
+    world.is_sound();
+    assert!(contents(&world.data_dir) == before);
+    assert_eq!(world.server.log(0).unwrap().len(), asked, "nothing was asked in vain");
+    match &disk {
+        Some(disk) => disk.remount("rw"),
+        None => set_writable(&world.data_dir, true),
+    }
+    world.crawl(1);
+    agrees_with_the_web(&world, 0);
+}
+
+fn set_writable(folder: &Path, is_writable: bool) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = if is_writable { 0o755 } else { 0o555 };
+    let set = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    if is_writable {
+        set(folder);
+    }
+    let folders = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir());
+    folders.for_each(|p| set(&p));
+    set(folder);
+}
+
+/// Everything that a crawl writes to a full disk fails in the end; with room again it goes on.
+#[test]
+fn a_full_disk_loses_nothing() {
+    let world = World::new(web(300, 4), "");
+    let Some(disk) = SmallDisk::mount(&world.data_dir, "size=16k") else {
+        return a_full_archive(&world);
+    };
+    let mut stops = 0;
+    for step in 1..100 {
+        disk.remount(&format!("size={}k", 48 * step));
+        let output = world.crawl_command(3).output().unwrap();
+        if output.status.success() {
+            break;
+        }
+        stops += 1;
+        let line = fails(output, 1);
+        assert!(line.contains("make room"), "{line}");
+        if world.data_dir.join("MANIFEST").exists() {
+            world.is_sound();
+        }
+    }
+    assert!(stops > 5, "the disk was full {stops} times");
+    disk.remount("size=64m");
+    world.crawl(3);
+    // What was asked for and not written was in flight when the disk was found full.
+    agrees_with_the_web(&world, stops * 100);
+    assert_eq!(world.server.counts().len() as u32, 304, "every page was found");
+}
+
+#[test]
+fn an_archive_that_takes_no_byte_loses_nothing() {
+    a_full_archive(&World::new(web(60, 2), ""));
+}
+
+/// A WARC file on a disk that is full, which needs no right to mount one.
+fn a_full_archive(world: &World) {
+    world.crawl(1);
+    let warc = world.data_dir.join("warc/recrawl-000001.warc.gz");
+    let aside = world.data_dir.join("aside");
+    std::fs::rename(&warc, &aside).unwrap();
+    std::os::unix::fs::symlink("/dev/full", &warc).unwrap();
+    let line = fails(world.crawl_command(1).output().unwrap(), 1);
+    assert!(line.contains("make room"), "{line}");
+    world.is_sound();
+    std::fs::remove_file(&warc).unwrap();
+    std::fs::rename(&aside, &warc).unwrap();
+    world.crawl(2);
+    agrees_with_the_web(world, 100);
+}

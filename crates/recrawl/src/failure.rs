@@ -49,6 +49,26 @@ impl From<crate::config::ConfigError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        Failure::work(error)
+        Failure::Work(format!("{error}{}", advice(error.kind())))
+    }
+}
+
+impl From<recrawl_fetcher::FetchError> for Failure {
+    fn from(error: recrawl_fetcher::FetchError) -> Failure {
+        use recrawl_fetcher::FetchError::{Host, Schedule};
+        let advice = match &error {
+            Host { source, .. } | Schedule { source, .. } => advice(source.kind()),
+            _ => "",
+        };
+        Failure::Work(format!("{error}{advice}"))
+    }
+}
+
+/// What to do about a disk; the repository's own errors say it themselves.
+fn advice(kind: std::io::ErrorKind) -> &'static str {
+    match kind {
+        std::io::ErrorKind::StorageFull => "; make room and start again, nothing is lost",
+        std::io::ErrorKind::ReadOnlyFilesystem => "; mount the disk for writing and start again",
+        _ => "",
     }
 }

@@ -107,7 +107,7 @@ fn join_stages(
         let job = job(tokio::time::Instant::now());
         let report = crawl.shutdown.runtime().block_on(crawl.fetcher.run(job));
         recording.join().expect("the recorder does not panic")?;
-        report.map(|r| r.stopped_by).map_err(Failure::work)
+        report.map(|r| r.stopped_by).map_err(Failure::from)
     })
 }
 
