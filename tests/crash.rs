@@ -113,7 +113,9 @@ fn kill_9_at_any_moment_loses_and_repeats_only_what_was_in_flight() {
     // Some 1,600 requests in ten cycles: spread the kills over them.
     let most_requests = (2_000 / (kills + 1)).max(2);
     let (mut generation, mut killed, mut starts) = (0, 0, 0);
-    while generation < cycles || killed < kills {
+    // To the end of a cycle: what a kill leaves in an unfinished one is in no generation yet.
+    let mut is_whole = false;
+    while !is_whole || generation < cycles || killed < kills {
         starts += 1;
         assert!(starts <= 10 * (kills + cycles), "no progress");
         let mut child = world.spawn_crawl(cycles.saturating_sub(generation).max(1) as u32);
@@ -122,10 +124,12 @@ fn kill_9_at_any_moment_loses_and_repeats_only_what_was_in_flight() {
             moment.wait(&world, &mut child);
             child.kill().unwrap();
             let ended = child.wait_with_output().unwrap();
-            killed += u64::from(ended.status.code().is_none());
+            is_whole = ended.status.success();
+            killed += u64::from(!is_whole);
             println!("seed {seed}, kill {killed}: {moment:?}, {:?}", ended.status);
         } else {
             succeeds(child.wait_with_output().unwrap());
+            is_whole = true;
         }
         if world.data_dir.join("MANIFEST").exists() {
             let now = count(&world.status(), "generation").unwrap();
@@ -134,9 +138,6 @@ fn kill_9_at_any_moment_loses_and_repeats_only_what_was_in_flight() {
         }
         world.server.set_clock(generation as u32).unwrap();
     }
-    // More than ten only where kills were left over.
-    assert!(generation >= cycles && killed == kills);
-
     let (pages, given) = (world.pages(), world.given_out());
     let mut over = BTreeMap::new();
     for (url, page) in &pages {
