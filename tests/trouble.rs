@@ -25,15 +25,9 @@ struct SmallDisk(PathBuf);
 impl SmallDisk {
     fn mount(at: &Path, options: &str) -> Option<SmallDisk> {
         std::fs::create_dir_all(at).unwrap();
-        let disk = SmallDisk(at.into());
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(at);
-        let is_mounted = mount.output().is_ok_and(|o| o.status.success());
-        if !is_mounted {
-            std::mem::forget(disk);
-            return None;
-        }
-        Some(disk)
+        mount.output().is_ok_and(|o| o.status.success()).then(|| SmallDisk(at.into()))
     }
 
     fn remount(&self, options: &str) {
@@ -178,14 +172,21 @@ fn what_is_no_directory_cannot_be_one() {
 
 #[test]
 fn a_read_only_disk_is_named_and_can_be_read() {
-    let world = World::new(web(40, 2), "");
+    let mut world = World::new(web(40, 2), "");
     let disk = SmallDisk::mount(&world.data_dir, "size=32m");
     world.crawl(2);
     let asked = world.server.log(0).unwrap().len();
     match &disk {
         Some(disk) => disk.remount("ro"),
-        // Not root: permissions bind, and say nearly the same.
         None => set_writable(&world.data_dir, false),
+    }
+    if std::fs::File::create(world.data_dir.join("probe")).is_ok() {
+        // Root that may not mount: nothing binds it but a file system that takes no folders.
+        set_writable(&world.data_dir, true);
+        world.data_dir = PathBuf::from("/proc/recrawl");
+        let line = fails(world.crawl_command(1).output().unwrap(), 1);
+        assert!(line.contains("data directory /proc/recrawl"), "{line}");
+        return;
     }
     let before = contents(&world.data_dir);
     let line = fails(world.crawl_command(1).output().unwrap(), 1);
@@ -205,14 +206,18 @@ fn a_read_only_disk_is_named_and_can_be_read() {
 
 fn set_writable(folder: &Path, is_writable: bool) {
     use std::os::unix::fs::PermissionsExt;
-    let mode = if is_writable { 0o755 } else { 0o555 };
-    let set = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    if is_writable {
-        set(folder);
+    let set = |path: &Path, mode| {
+        let mode = if is_writable { mode | 0o200 } else { mode };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(folder, 0o555);
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            set_writable(&path, is_writable);
+        } else {
+            set(&path, 0o444);
+        }
     }
-    let folders = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir());
-    folders.for_each(|p| set(&p));
-    set(folder);
 }
 
 /// Everything that a crawl writes to a full disk fails in the end; with room again it goes on.
