@@ -76,6 +76,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         rules: Arc::new(rules),
         out,
         stop: CancellationToken::new(),
+        followed: Vec::new(),
         deadline: None,
     };
     let count = async {

@@ -42,6 +42,8 @@ pub struct Job {
     /// Cancelled, nothing new is asked; what is under way is finished and delivered, and the rest of the
     /// schedule is not delivered at all (it stays to be done).
     pub stop: CancellationToken,
+    /// Targets of redirects that an interrupted run of the same cycle has followed already.
+    pub followed: Vec<CanonicalUrl>,
     /// From here on nothing new is asked; the rest is delivered as skipped.
     pub deadline: Option<Instant>,
 }
@@ -102,7 +104,7 @@ impl Fetcher {
         let mut state = Loop {
             frontier: Frontier::new(run.schedule.hosts()),
             visits: JoinSet::new(),
-            followed: HashSet::new(),
+            followed: job.followed.into_iter().collect(),
             out: job.out,
             run: run.clone(),
         };

@@ -6,8 +6,8 @@
 //! the body as it stands there: a `Content-Encoding` is kept as `X-Archive-Orig-Content-Encoding`.
 //!
 //! Records are built and compressed where there is time ([`Record::compress`], in the page workers) and
-//! only appended in order here. A position in a page's record is valid for good: files are never
-//! rewritten. After a crash the last file is cut behind the last position in the visit log.
+//! only appended in order here. A position in a page's record is valid for good: no file is ever cut or
+//! written over. After a crash the archive goes on in a new file.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use recrawl_types::ArchivePosition;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, Seek, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -192,20 +192,31 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens the archive in `folder` behind `last`, the last position that the visit log or the repository
-    /// knows: what a crash left behind it is cut off, since no record points there.
+    /// Opens the archive in `folder`. It goes on in the last file where that one ends exactly as it did
+    /// when the archive was last closed (`closed`), and else, after a crash, in a new one: nothing that was
+    /// ever written is cut or written over, so no position can come to mean another record.
     ///
     /// # Errors
     /// With the file's name.
-    pub fn open(folder: &Path, limit: u64, last: Option<ArchiveEnd>) -> io::Result<Archive> {
+    pub fn open(folder: &Path, limit: u64, closed: Option<ArchiveEnd>) -> io::Result<Archive> {
         std::fs::create_dir_all(folder).map_err(|e| named(folder, e))?;
         let highest = highest_file(folder)?;
-        let (number, keep) = match last {
-            Some(end) if end.number >= highest => (end.number, Some(end.length)),
-            // Files beyond the last known position hold nothing that is pointed to: go on behind them.
-            _ => (highest + 1, None),
-        };
-        let (file, length) = open_file(folder, number, keep)?;
+        if let Some(end) = closed.filter(|end| end.number == highest) {
+            let path = file_path(folder, highest);
+            let file = OpenOptions::new().append(true).open(&path).map_err(|e| named(&path, e))?;
+            if file.metadata().map_err(|e| named(&path, e))?.len() == end.length {
+                return Ok(Archive {
+                    folder: folder.into(),
+                    limit,
+                    number: highest,
+                    file,
+                    length: end.length,
+                });
+            }
+        }
+        // Also behind files that were taken away: their numbers are in records of pages.
+        let number = highest.max(closed.map_or(0, |end| end.number)) + 1;
+        let (file, length) = new_file(folder, number)?;
         Ok(Archive { folder: folder.into(), limit, number, file, length })
     }
 
@@ -216,7 +227,7 @@ impl Archive {
     pub fn append(&mut self, member: &[u8]) -> io::Result<ArchivePosition> {
         if self.length >= self.limit {
             self.file.sync_data().map_err(|e| named(&self.path(), e))?;
-            let (file, length) = open_file(&self.folder, self.number + 1, None)?;
+            let (file, length) = new_file(&self.folder, self.number + 1)?;
             (self.file, self.length, self.number) = (file, length, self.number + 1);
         }
         let position = ArchivePosition { file: self.number, offset: self.length };
@@ -256,29 +267,6 @@ pub struct ArchiveEnd {
     pub length: u64,
 }
 
-impl ArchiveEnd {
-    /// The end behind the record at `position`; none where the record is torn or gone, as a power cut can
-    /// leave it: the archive then goes on in a new file.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn of_record(folder: &Path, position: ArchivePosition) -> io::Result<Option<ArchiveEnd>> {
-        let path = file_path(folder, position.file);
-        let mut file = match File::open(&path) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(named(&path, e)),
-        };
-        file.seek(io::SeekFrom::Start(position.offset)).map_err(|e| named(&path, e))?;
-        let mut member = flate2::bufread::GzDecoder::new(BufReader::new(file));
-        if io::copy(&mut member, &mut io::sink()).is_err() {
-            return Ok(None);
-        }
-        let length = member.into_inner().stream_position().map_err(|e| named(&path, e))?;
-        Ok(Some(ArchiveEnd { number: position.file, length }))
-    }
-}
-
 /// The name of WARC file `number`.
 pub fn file_path(folder: &Path, number: u32) -> PathBuf {
     folder.join(format!("recrawl-{number:06}.warc.gz"))
@@ -295,21 +283,15 @@ fn highest_file(folder: &Path) -> io::Result<u32> {
     Ok(highest)
 }
 
-/// Opens file `number` for appending: cut to `keep` bytes, or new with a `warcinfo` record.
-fn open_file(folder: &Path, number: u32, keep: Option<u64>) -> io::Result<(File, u64)> {
+/// Makes file `number`, with a `warcinfo` record, and its name durable.
+fn new_file(folder: &Path, number: u32) -> io::Result<(File, u64)> {
     let path = file_path(folder, number);
     let in_path = |e| named(&path, e);
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(in_path)?;
-    if let Some(keep) = keep {
-        let length = file.metadata().map_err(in_path)?.len();
-        if length > keep {
-            file.set_len(keep).map_err(in_path)?;
-        }
-        return Ok((file, length.min(keep)));
-    }
+    let mut file = OpenOptions::new().create_new(true).append(true).open(&path).map_err(in_path)?;
     let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let info = warcinfo(&path, at.as_millis() as u64);
     file.write_all(&info).map_err(in_path)?;
+    File::open(folder).and_then(|f| f.sync_all()).map_err(|e| named(folder, e))?;
     Ok((file, info.len() as u64))
 }
 

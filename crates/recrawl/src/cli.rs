@@ -69,7 +69,7 @@ pub struct CrawlArgs {
     #[arg(long = "seeds", value_name = "FILE")]
     pub seed_file: Option<PathBuf>,
     /// Run this many cycles and exit; without it, go on, one cycle each cycle.period
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub cycles: Option<u32>,
     /// What ranks the pages: a formula's name, its file, or an expression
     #[arg(long, value_name = "NAME|EXPR")]

@@ -10,7 +10,7 @@ use recrawl_fetcher::{Fetcher, HttpNetwork, WallClock};
 use recrawl_formula::Formula;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Repository, SledTables};
-use recrawl_types::{ArchivePosition, CanonicalUrl, Cycle, HostTable, Site, UrlRules};
+use recrawl_types::{CanonicalUrl, HostTable, Site, UrlRules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,6 +25,9 @@ pub const WARC: &str = "warc";
 const SEED_SITES: &str = "seed_sites";
 const PINNED: &str = "pinned";
 const ARCHIVE_END: &str = "archive_end";
+
+/// Sites that seeds may bring into the scope by themselves; a crawl of more names its hosts, or all (`*`).
+const MAX_SEED_SITES: usize = 100_000;
 
 /// An open crawl. No other process has it.
 pub struct Crawl {
@@ -67,7 +70,9 @@ impl Crawl {
         let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
         let tables = Arc::new(SledTables::open(&folder.join(TABLES))?);
         check_pinned(&tables, &settings)?;
-        settings.scope.admit_sites(seed_sites(&tables, seeds)?);
+        if settings.config.scope.hosts.is_empty() {
+            settings.scope.admit_sites(seed_sites(&tables, seeds)?);
+        }
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
         let clock = recrawl_fetcher::system_clock();
         let hosts: Arc<dyn HostTable> = tables.clone();
@@ -89,43 +94,30 @@ impl Crawl {
             .unwrap_or_else(|| self.settings.formula.clone()))
     }
 
-    /// Opens the archive behind its last record that the log or the last commit knows.
+    /// Opens the archive where it was last closed.
     ///
     /// # Errors
     /// When the folder cannot be read or written.
-    pub fn archive(&self, logged: Option<ArchivePosition>) -> Result<Option<Archive>, Failure> {
+    pub fn archive(&self) -> Result<Option<Archive>, Failure> {
         let storage = &self.settings.config.storage;
         if !storage.archive {
             return Ok(None);
         }
         let folder = self.settings.data_dir.join(WARC);
-        let committed = self.tables.setting(ARCHIVE_END)?;
-        let committed: Option<ArchiveEnd> =
-            committed.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(Failure::work)?;
-        let logged = match logged {
-            Some(position) => ArchiveEnd::of_record(&folder, position)?,
-            None => None,
-        };
-        let end = committed.max(logged);
-        Archive::open(&folder, storage.archive_file.0, end).map(Some).map_err(Failure::from)
+        let closed = self.tables.setting(ARCHIVE_END)?;
+        let closed = closed.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(Failure::work)?;
+        Archive::open(&folder, storage.archive_file.0, closed).map(Some).map_err(Failure::from)
     }
 
-    /// Remembers where the archive ends and what a cycle taught, then makes both durable.
+    /// Remembers where the archive was closed, durably.
     ///
     /// # Errors
     /// When the tables cannot be written.
-    pub fn keep(
-        &self,
-        cycle: Cycle,
-        sites: Vec<(String, Vec<u8>)>,
-        archive: Option<ArchiveEnd>,
-    ) -> Result<(), Failure> {
-        self.tables.apply_cycle(cycle, sites)?;
-        if let Some(end) = archive {
+    pub fn close_archive(&self, end: Option<ArchiveEnd>) -> Result<(), Failure> {
+        if let Some(end) = end {
             self.tables.set_setting(ARCHIVE_END, &serde_json::to_vec(&end).map_err(Failure::work)?)?;
         }
-        self.tables.flush()?;
-        Ok(())
+        self.tables.flush().map_err(Failure::from)
     }
 }
 
@@ -162,6 +154,12 @@ pub fn seed_sites(tables: &SledTables, seeds: &[CanonicalUrl]) -> Result<BTreeSe
         .unwrap_or_default();
     let before = sites.len();
     sites.extend(seeds.iter().map(|url| Site::of(url).to_string()));
+    if sites.len() > MAX_SEED_SITES {
+        let text = format!(
+            "seeds of more than {MAX_SEED_SITES} sites: say in scope.hosts what belongs to the crawl"
+        );
+        return Err(Failure::Usage(text));
+    }
     if sites.len() > before {
         tables.set_setting(SEED_SITES, &serde_json::to_vec(&sites).map_err(Failure::work)?)?;
     }

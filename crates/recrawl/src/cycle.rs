@@ -39,6 +39,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     let facts = plan.facts.clone();
 
     let fetched = pipeline::run(crawl, plan)?;
+    crawl.close_archive(fetched.archive)?;
     if fetched.stopped_by == StoppedBy::Stop {
         return Ok(Turn::Interrupted);
     }
@@ -57,7 +58,8 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
 
     let now = (crawl.clock)();
     let report = CycleReport::new(&facts, tally, &merged, fetched.stopped_by, now);
-    crawl.keep(cycle, noise.fold(&crawl.tables)?, fetched.archive)?;
+    crawl.tables.apply_cycle(cycle, noise.fold(&crawl.tables)?)?;
+    crawl.tables.flush()?;
     crawl.repository.commit(next, &report.to_json()).map_err(Failure::work)?;
     Ok(Turn::Committed(Box::new(report)))
 }

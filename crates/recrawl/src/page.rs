@@ -13,6 +13,7 @@ use recrawl_types::{
     CanonicalUrl, Change, Content, ContentKind, Cycle, Difference, Fingerprint, History, Link, Outcome, Site,
     UrlRules, Validators, Visit, Visited,
 };
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// All that reading a page needs.
 pub struct PageReader<'c> {
@@ -38,25 +39,29 @@ pub struct ReadPage {
     pub visit: Visit,
     /// For the archive: one gzip member.
     pub member: Option<Vec<u8>>,
+    /// Is the body in it? Else it says that the body is that of an earlier record.
+    pub holds_body: bool,
 }
 
 impl PageReader<'_> {
-    /// Reads one page.
+    /// Reads one page. A page that makes the extractor panic costs itself, not the crawl: it is recorded
+    /// as failed, and backs off like any other failure.
     ///
     /// # Errors
     /// When the noise floor of its site cannot be had.
     pub fn read(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
-        let mut visit = Visit {
-            url: page.entry.url.clone(),
-            index: page.index,
-            share: page.entry.share,
-            at: page.at,
-            outcome: Outcome::NotModified,
-            content: None,
-            difference: None,
-            links: Vec::new(),
-            bytes: 0,
-        };
+        let mut failed = blank_visit(&page);
+        failed.outcome = Outcome::Failed(recrawl_types::Failure::Encoding);
+        let reading = AssertUnwindSafe(|| self.read_sound(page, compressor));
+        catch_unwind(reading).unwrap_or_else(|_| {
+            tracing::error!(url = %failed.url, "the page could not be read: a fault of ours, please report it");
+            *compressor = Compressor::new();
+            Ok(ReadPage { visit: failed, member: None, holds_body: false })
+        })
+    }
+
+    fn read_sound(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
+        let mut visit = blank_visit(&page);
         let member = match &page.result {
             FetchResult::Page(response) => self.document(&page, response, &mut visit, compressor)?,
             FetchResult::NotModified(response) => {
@@ -75,7 +80,9 @@ impl PageReader<'_> {
                 None
             }
         };
-        Ok(ReadPage { visit, member })
+        let holds_body = visit.content.as_ref().is_some_and(|c| c.archive.is_none())
+            && !matches!(page.result, FetchResult::NotModified(_));
+        Ok(ReadPage { visit, member, holds_body })
     }
 
     /// 2xx: extract, compare, collect links.
@@ -182,6 +189,21 @@ impl PageReader<'_> {
             &Head { url: &url, at: visit.at, peer, status: response.status },
             headers,
         ))
+    }
+}
+
+/// A visit to the page of which nothing is known yet but that it took place.
+fn blank_visit(page: &FetchedPage) -> Visit {
+    Visit {
+        url: page.entry.url.clone(),
+        index: page.index,
+        share: page.entry.share,
+        at: page.at,
+        outcome: Outcome::NotModified,
+        content: None,
+        difference: None,
+        links: Vec::new(),
+        bytes: 0,
     }
 }
 

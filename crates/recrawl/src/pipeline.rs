@@ -38,7 +38,7 @@ pub struct Fetched {
 /// When a stage cannot go on: the schedule cannot be read, or the disk takes no more.
 pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered } = plan;
-    let mut archive = crawl.archive(recovered.archived)?;
+    let mut archive = crawl.archive()?;
     let noise = SiteNoise::new(&crawl.tables);
     let reader = PageReader {
         cycle: facts.cycle,
@@ -68,6 +68,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
             rules: Arc::new(crawl.settings.rules.clone()),
             out: fetched,
             stop: stop.clone(),
+            followed: recovered.followed,
             deadline: left.map(|left| deadline + left),
         }
     })?;
@@ -84,11 +85,12 @@ fn join_stages(
     job: impl FnOnce(tokio::time::Instant) -> Job,
 ) -> Result<StoppedBy, Failure> {
     let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
-    let pages = Mutex::new(pages);
+    // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
+    let pages = Arc::new(Mutex::new(pages));
     thread::scope(|scope| {
         let (read, reads) = crossbeam_channel::bounded::<Result<ReadPage, Failure>>(QUEUE);
         for _ in 0..workers {
-            let (read, pages) = (read.clone(), &pages);
+            let (read, pages) = (read.clone(), pages.clone());
             let worker = move || {
                 let mut compressor = Compressor::new();
                 loop {
@@ -101,12 +103,14 @@ fn join_stages(
             };
             thread::Builder::new().name("reader".into()).spawn_scoped(scope, worker)?;
         }
-        drop(read);
+        drop((read, pages));
         let recorder = move || record(&reads, &mut recorder, stop);
         let recording = thread::Builder::new().name("recorder".into()).spawn_scoped(scope, recorder)?;
         let job = job(tokio::time::Instant::now());
         let report = crawl.shutdown.runtime().block_on(crawl.fetcher.run(job));
-        recording.join().expect("the recorder does not panic")?;
+        recording
+            .join()
+            .map_err(|_| Failure::work("the recorder panicked; the log holds what came before"))??;
         report.map(|r| r.stopped_by).map_err(Failure::from)
     })
 }
@@ -145,11 +149,11 @@ fn record(
 }
 
 fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {
-    let ReadPage { mut visit, member } = page;
+    let ReadPage { mut visit, member, holds_body } = page;
     if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
         let position = archive.append(&member)?;
-        // A revisit record has no body: the page keeps pointing at the one that has.
-        if let Some(content) = visit.content.as_mut().filter(|c| c.archive.is_none()) {
+        // A revisit record has no body: the page keeps pointing at the one that has, if any.
+        if let Some(content) = visit.content.as_mut().filter(|_| holds_body) {
             content.archive = Some(position);
         }
     }

@@ -7,7 +7,9 @@ use recrawl_formula::Formula;
 use recrawl_repository::{Generation, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{PlanRequest, Planner};
-use recrawl_types::{CanonicalUrl, Cycle, Link, LogRecord, PageRecord, ScheduleEntry, Share, Status};
+use recrawl_types::{
+    CanonicalUrl, Cycle, Link, LogRecord, PageRecord, ScheduleEntry, ScheduleSource, Share, Status,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -54,58 +56,83 @@ pub fn resume_or_make(
     cycle: Cycle,
     seeds: &[CanonicalUrl],
 ) -> Result<Plan, Failure> {
-    let news = new_seeds(generation, seeds)?;
-    let facts = match resumable(crawl, cycle)? {
-        Some(facts) => facts,
-        None => make(crawl, generation, cycle, &news)?,
-    };
-    let schedule = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
-    let schedule = Arc::new(schedule.ok_or_else(|| Failure::work("the schedule just written is not there"))?);
+    let news = new_seeds(generation, seeds, &crawl.settings.scope)?;
     let (mut log, recovered) = VisitLog::open(&*crawl.storage, cycle).map_err(Failure::work)?;
     if recovered.cut > 0 {
-        tracing::info!(bytes = recovered.cut, "a torn record at the end of the visit log was cut off");
+        tracing::warn!(bytes = recovered.cut, "a torn end of the visit log was cut off");
     }
+    let found = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
+    let (facts, schedule) = match found {
+        Some(schedule) => (facts(crawl, cycle, &schedule)?, schedule),
+        None if recovered.done.count() > 0 => {
+            let text = "has visits and no schedule: restore the data directory from a backup";
+            return Err(Failure::Work(format!(
+                "{}: cycle {cycle} {text}",
+                crawl.settings.data_dir.display()
+            )));
+        }
+        None => {
+            let facts = make(crawl, generation, cycle, &news)?;
+            let made = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
+            (facts, made.ok_or_else(|| Failure::work("the schedule just written is not there"))?)
+        }
+    };
     // Bounded records, so that a reader needs no more memory than for a page with many links.
     for part in news.chunks(SEEDS_A_RECORD) {
-        let links = part.iter().map(|url| Link { url: url.clone(), depth: 0, hops: 0, counted: false });
+        let links = part.iter().map(|(url, _)| Link { url: url.clone(), depth: 0, hops: 0, counted: false });
         log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
     }
-    Ok(Plan { facts, schedule, log, recovered })
+    Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered })
 }
 
-/// The facts of a finished schedule for this very cycle.
-fn resumable(crawl: &Crawl, cycle: Cycle) -> Result<Option<Facts>, Failure> {
-    if ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?.is_none() {
-        return Ok(None);
-    }
-    let Some(bytes) = crawl.tables.setting(FACTS)? else { return Ok(None) };
-    let facts: Facts = serde_json::from_slice(&bytes).map_err(Failure::work)?;
-    Ok((facts.cycle == cycle).then_some(facts))
+/// What was decided when this schedule was made. A schedule that is there is run, also where the tables
+/// lost what they knew of it: the visits in the log are by its numbers.
+fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, Failure> {
+    let kept = crawl.tables.setting(FACTS)?;
+    let kept: Option<Facts> =
+        kept.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(Failure::work)?;
+    Ok(kept.filter(|facts| facts.cycle == cycle).unwrap_or_else(|| {
+        tracing::warn!(%cycle, "what was decided for this cycle is lost; its schedule is run all the same");
+        Facts {
+            cycle,
+            started: (crawl.clock)(),
+            formula: "unknown".into(),
+            cutoff: None,
+            scheduled: schedule.len(),
+        }
+    }))
 }
 
-/// Seeds that the repository does not know, or knows as gone; in order.
-fn new_seeds(generation: &Generation, seeds: &[CanonicalUrl]) -> Result<Vec<CanonicalUrl>, Failure> {
+/// A seed that is to be visited, with its record: a new one, or that of a page that is gone.
+type NewSeed = (CanonicalUrl, PageRecord);
+
+/// Seeds that the repository does not know, or knows as gone; in order. One that the scope refuses is none.
+fn new_seeds(
+    generation: &Generation,
+    seeds: &[CanonicalUrl],
+    scope: &Scope,
+) -> Result<Vec<NewSeed>, Failure> {
     let mut news = Vec::new();
     for url in seeds {
+        if !scope.admits(url) {
+            tracing::warn!(%url, "a seed outside the scope is left out");
+            continue;
+        }
         match generation.get(url).map_err(Failure::work)? {
             Some((_, record)) if record.known.status != Status::Gone => {}
-            _ => news.push(url.clone()),
+            Some((_, record)) => news.push((url.clone(), record)),
+            None => news.push((url.clone(), PageRecord::discovered(generation.number().next(), 0))),
         }
     }
     Ok(news)
 }
 
-fn make(
-    crawl: &Crawl,
-    generation: &Generation,
-    cycle: Cycle,
-    news: &[CanonicalUrl],
-) -> Result<Facts, Failure> {
+fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) -> Result<Facts, Failure> {
     let formula = crawl.formula()?;
     let config = &crawl.settings.config;
     let known = generation.pages() + news.len() as u64;
     let pages = config.cycle.pages.of(known).max(config.cycle.pages_min);
-    // New seeds are the first to be discovered: they take their part of k from other URLs never fetched.
+    // New seeds come first: they take their part of k from all shares alike.
     let seeds = (news.len() as u64).min(pages.max(config.cycle.discovery_min));
     let request = PlanRequest {
         cycle,
@@ -120,8 +147,7 @@ fn make(
     };
     let chosen = choose(generation, request, &formula)?;
     let mut writer = ScheduleWriter::create(&*crawl.storage, cycle).map_err(Failure::work)?;
-    let scheduled =
-        write(&mut writer, generation, &chosen.chosen, &news[..seeds as usize], &crawl.settings.scope)?;
+    let scheduled = write(&mut writer, generation, &chosen.chosen, &news[..seeds as usize])?;
     let facts =
         Facts { cycle, started: (crawl.clock)(), formula: formula.name, cutoff: chosen.cutoff, scheduled };
     let bytes = serde_json::to_vec(&facts).map_err(Failure::work)?;
@@ -154,32 +180,28 @@ fn write(
     writer: &mut ScheduleWriter<'_>,
     generation: &Generation,
     chosen: &[(u64, Share)],
-    seeds: &[CanonicalUrl],
-    scope: &Scope,
+    seeds: &[NewSeed],
 ) -> Result<u64, Failure> {
-    let mut seeds = seeds.iter().filter(|url| scope.admits(url)).peekable();
+    let mut seeds = seeds.iter().peekable();
     let mut scheduled = 0;
     let mut push = |entry: ScheduleEntry| {
         scheduled += 1;
         writer.push(&entry).map_err(Failure::work)
     };
-    let seed_entry = |url: &CanonicalUrl, cycle: Cycle| ScheduleEntry {
+    let seed_entry = |(url, record): &NewSeed| ScheduleEntry {
         url: url.clone(),
         share: Share::Discovery,
-        record: PageRecord::discovered(cycle, 0),
+        record: record.clone(),
     };
-    let cycle = generation.number().next();
     let mut pages = generation.gather(chosen.iter().map(|c| c.0));
     let mut shares = chosen.iter().map(|c| c.1);
     while let Some((_, url, record)) = pages.next_page().map_err(Failure::work)? {
-        while let Some(seed) = seeds.next_if(|s| **s < url) {
-            push(seed_entry(seed, cycle))?;
+        while let Some(seed) = seeds.next_if(|s| s.0 < url) {
+            push(seed_entry(seed))?;
         }
         let share = shares.next().expect("one page for each chosen one");
         push(ScheduleEntry { url, share, record })?;
     }
-    for seed in seeds {
-        push(seed_entry(seed, cycle))?;
-    }
+    seeds.try_for_each(|seed| push(seed_entry(seed)))?;
     Ok(scheduled)
 }

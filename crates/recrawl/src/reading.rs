@@ -31,11 +31,11 @@ pub fn tables(data_dir: &Path) -> Result<SledTables, String> {
     if !folder.is_dir() {
         return Err("no host was ever asked anything".into());
     }
-    SledTables::open(&folder).map_err(|e| match e.kind() {
-        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Other => {
+    SledTables::open(&folder).map_err(|e| match e.to_string() {
+        text if text.contains("could not acquire lock") => {
             "in use by the running crawl: stop it to read hosts".into()
         }
-        _ => e.to_string(),
+        text => text,
     })
 }
 

@@ -12,6 +12,9 @@ use recrawl_scheduler::Ties;
 use recrawl_types::UrlRules;
 use std::path::{Path, PathBuf};
 
+/// More links of the greatest length than this do not fit in a record of the visit log.
+const MAX_LINKS: u32 = 30_000;
+
 /// A configuration that can be used.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -78,6 +81,11 @@ impl Settings {
         }
         if config.extract.max_links == 0 || config.extract.max_text.0 == 0 {
             return Err("extract.max_links and extract.max_text must not be 0".into());
+        }
+        if config.extract.max_links > MAX_LINKS {
+            return Err(format!(
+                "extract.max_links must be at most {MAX_LINKS}: a visit is one record of the log"
+            ));
         }
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,

@@ -28,7 +28,7 @@ impl Shutdown {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            tracing::info!("stopping: finishing the pages in flight");
+            eprintln!("recrawl: stopping; the pages in flight are finished first");
             cancel.cancel();
         });
         Ok(Shutdown { runtime, token })

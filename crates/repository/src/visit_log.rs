@@ -7,7 +7,7 @@ use crate::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, cycle_file, header,
 use crate::frames::{FrameReader, Source};
 use crate::repository::sound_length;
 use crate::storage::{Storage, WriteFile};
-use recrawl_types::{ArchivePosition, Cycle, LogRecord};
+use recrawl_types::{CanonicalUrl, Cycle, LogRecord};
 use std::fmt;
 use std::io;
 
@@ -33,8 +33,8 @@ pub struct VisitLog {
 pub struct Recovered {
     /// The schedule indexes that are done.
     pub done: Done,
-    /// The highest archive position that a visit names.
-    pub archived: Option<ArchivePosition>,
+    /// Targets of redirects that were followed.
+    pub followed: Vec<CanonicalUrl>,
     /// Records in the log.
     pub records: u64,
     /// Bytes of a torn tail that were cut off.
@@ -203,13 +203,14 @@ fn recover(reader: &mut VisitReader, recovered: &mut Recovered) -> Result<(), Re
         let Some(record) = reader.next_record()? else { return Ok(()) };
         recovered.records += 1;
         if let LogRecord::Visit(visit) = record {
-            if let Some(index) = visit.index {
-                if let (true, Some(frames)) = (index >= MAX_INDEX, &reader.0) {
-                    return Err(frames.damaged(offset, "a visit of no page of the schedule"));
-                }
-                recovered.done.insert(index);
+            let Some(index) = visit.index else {
+                recovered.followed.push(visit.url);
+                continue;
+            };
+            if let (true, Some(frames)) = (index >= MAX_INDEX, &reader.0) {
+                return Err(frames.damaged(offset, "a visit of no page of the schedule"));
             }
-            recovered.archived = recovered.archived.max(visit.content.and_then(|c| c.archive));
+            recovered.done.insert(index);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::touch::Links;
 use crate::{Judge, MergeReport};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Known, Outcome, PageRecord, Status, Visit, Visited,
+    CanonicalUrl, Change, Content, Cycle, Known, Outcome, PageRecord, Skip, Status, Visit, Visited,
 };
 
 /// The record of a URL that was not known. A visit without a link to tell the depth is a seed's.
@@ -37,7 +37,7 @@ pub(crate) fn apply_visit(
 ) {
     let Visit { url, outcome, content, at, .. } = visit;
     match (outcome, content) {
-        (Outcome::Skipped(_), _) => {}
+        (Outcome::Skipped(Skip::Deadline | Skip::HostBackOff), _) => {}
         (Outcome::Fetched(change) | Outcome::Redirected(change), Some(content)) => {
             let change = decide(&url, change, record.visited.as_ref(), &content, judge, report);
             let history = change.fold(record.visited.take().map(|v| v.history), cycle);
@@ -59,10 +59,10 @@ pub(crate) fn apply_visit(
         // The fetcher brings content with every page, and a 304 only for a page it has asked for with
         // validators. If it did not, nothing was got: a failure.
         (Outcome::Fetched(_) | Outcome::Redirected(_) | Outcome::NotModified, _)
-        | (
-            Outcome::Failed(_) | Outcome::RobotsDenied | Outcome::RobotsUnreachable | Outcome::RefusedAddress,
-            _,
-        ) => fail(&mut record.known, cycle),
+        | (Outcome::Failed(_) | Outcome::RobotsDenied | Outcome::RobotsUnreachable, _)
+        | (Outcome::RefusedAddress, _)
+        // Skipped for what will be so next time too: it backs off, or it would hold its place for ever.
+        | (Outcome::Skipped(Skip::OutOfScope | Skip::CrawlDelay), _) => fail(&mut record.known, cycle),
     }
 }
 

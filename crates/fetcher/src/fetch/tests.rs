@@ -42,6 +42,7 @@ pub struct Setup {
     done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
     scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
     stop: CancellationToken,
+    followed: Vec<CanonicalUrl>,
     deadline: Option<Instant>,
     now: u64,
 }
@@ -62,6 +63,7 @@ impl Setup {
             done: Arc::new(|_| false),
             scope: Arc::new(|_| true),
             stop: CancellationToken::new(),
+            followed: Vec::new(),
             deadline: None,
             now: NOW,
         }
@@ -83,6 +85,7 @@ impl Setup {
             rules: Arc::new(UrlRules::default()),
             out,
             stop: self.stop.clone(),
+            followed: self.followed.clone(),
             deadline: self.deadline,
         };
         let (report, pages) = tokio::join!(fetcher.run(job), collect(pages));

@@ -49,7 +49,6 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         )));
     };
     let cycle = generation.number().next();
-    let tables = reading::tables(&settings.data_dir);
     let warmup = settings.config.cycle.warmup;
     let visits = record.visited.as_ref().map(|v| v.history.visits);
     let gate = Gate::of(&record.known, visits, cycle, warmup);
@@ -59,9 +58,12 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         _ => None,
     };
     let last = reading::last_reports(&repository, 1)?;
+    // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
+    let tables = reading::tables(&settings.data_dir);
     let in_scope = scope(&mut settings, &tables, &url)?;
     let robots = robots(&settings, &tables, &url)?;
-    let cutoff = last.first().and_then(|r: &CycleReport| r.cutoff);
+    // The cut-off of another formula says nothing of this one's scores.
+    let cutoff = last.first().filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
     let explanation =
         Explanation { url, record, cycle, formula, gate, rank, score, cutoff, robots, in_scope };
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
@@ -138,6 +140,12 @@ fn robots(
 impl Explanation {
     fn verdict(&self) -> String {
         let known = &self.record.known;
+        if self.in_scope == Some(false) {
+            return "no: it is outside the scope".into();
+        }
+        if self.robots.starts_with("forbidden") {
+            return "no: robots.txt forbids it".into();
+        }
         match self.gate {
             Gate::Gone => "never: it is gone, confirmed three times; a seed that names it revives it".into(),
             Gate::BackOff => {
@@ -223,7 +231,7 @@ impl Explanation {
         print(format!("robots.txt  {}", self.robots))?;
         let scope = match self.in_scope {
             Some(true) => "inside",
-            Some(false) => "outside: it is scheduled and then skipped",
+            Some(false) => "outside",
             None => "not looked up: the running crawl keeps the sites of its seeds to itself",
         };
         print(format!("scope       {scope}"))?;

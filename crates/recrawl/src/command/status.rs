@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::formula_file;
 use crate::reading;
 use crate::settings::Settings;
+use recrawl_fetcher::robots::Rules;
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{HostState, Origin, Scheme};
 use serde_json::{Value, json};
@@ -130,7 +131,11 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
 
 fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result<(), Failure> {
     print(format!("host          {origin}"))?;
-    let delay = settings.fetch.delay_per_host;
+    let asked = match state.robots.as_ref().map(|r| &r.body) {
+        Some(RobotsBody::Rules(body)) => Rules::parse(body, settings.fetch.product_token()).crawl_delay,
+        _ => None,
+    };
+    let delay = settings.fetch.delay_per_host.max(asked.unwrap_or_default());
     print(format!("promised      {delay:?} between an answer and the next request"))?;
     let last = if state.last_request > 0 { timestamp(state.last_request) } else { "never".into() };
     print(format!("requests      {}, the last answered {last}", thousands(state.requests)))?;

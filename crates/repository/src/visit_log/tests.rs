@@ -34,8 +34,8 @@ fn check(recovered: &Recovered, records: &[LogRecord]) {
     assert_eq!(recovered.records, records.len() as u64);
     assert_eq!(recovered.done.count(), done.len() as u64);
     assert_eq!((0..600).filter(|&i| recovered.done.contains(i)).collect::<BTreeSet<_>>(), done);
-    let archived = visits().filter_map(|v| v.content.as_ref()?.archive).max();
-    assert_eq!(recovered.archived, archived);
+    let followed: Vec<_> = visits().filter(|v| v.index.is_none()).map(|v| v.url.clone()).collect();
+    assert_eq!(recovered.followed, followed);
 }
 
 proptest! {

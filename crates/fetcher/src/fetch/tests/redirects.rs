@@ -98,6 +98,18 @@ async fn a_redirect_known_from_the_last_visit_is_not_followed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_target_that_an_interrupted_run_followed_is_not_followed_again() {
+    let mut setup = Setup::new(&["http://a.test/x"], |r| match r.url.path_and_query() {
+        "/x" => to("/there"),
+        _ => friendly(r),
+    });
+    setup.followed = vec![url("http://a.test/there")];
+    let brought = setup.run().await;
+    assert_eq!((brought.report.followed, brought.report.not_followed), (0, 1));
+    assert_eq!(brought.pages.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_target_is_visited_once_a_run_and_not_besides_when_it_is_scheduled() {
     let mut pages: Vec<String> = (0..100).map(|i| format!("http://a.test/{i:03}")).collect();
     pages.push("http://b.test/page".into());

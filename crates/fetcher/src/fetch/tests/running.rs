@@ -56,6 +56,7 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
         rules: Arc::default(),
         out,
         stop: CancellationToken::new(),
+        followed: Vec::new(),
         deadline: None,
     }
 }

@@ -75,6 +75,7 @@ async fn a_run_over_real_sockets() {
         rules: Arc::default(),
         out,
         stop: CancellationToken::new(),
+        followed: Vec::new(),
         deadline: None,
     };
     let (report, pages) = tokio::join!(fetcher.run(job), collect(pages));
