@@ -70,7 +70,7 @@ fn publish(report: &CycleReport, rows: u32, json: bool) -> Result<(), Failure> {
     if json {
         return print(String::from_utf8(report.to_json()).expect("JSON is UTF-8"));
     }
-    if rows % 20 == 0 {
+    if rows.is_multiple_of(20) {
         print(
             "cycle  scheduled  fetched  first  changed  change rate  failed  new links      known  seconds",
         )?;
