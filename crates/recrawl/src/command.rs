@@ -43,7 +43,7 @@ fn print(text: impl AsRef<str>) -> Result<(), Failure> {
 /// One JSON document.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(serde_json::to_string_pretty(value).map_err(Failure::work)?)
 }

@@ -1,6 +1,6 @@
 //! Uniqueness by sorted merge: the batch of a cycle and generation g become generation g+1.
 //!
-//! For the program, which feeds a [`Batch`] with the cycle's log and calls [`merge`]. Both sides are
+//! For the program, which feeds a [`Batch`] with the cycle's log and calls [`merge()`]. Both sides are
 //! in the one order of [`CanonicalUrl`](recrawl_types::CanonicalUrl), so whether a URL is known is
 //! answered by one sequential pass over the known ones, as VEUNI does (Henrique et al., SPIRE 2011).
 //! A table or filter of all known URLs would answer sooner, but would need memory for every page ever
