@@ -13,12 +13,14 @@ use std::time::Duration;
 const HOSTS: u32 = 4;
 /// Pages between two stages of the program, in each of its two queues.
 const QUEUE: u64 = 32;
+/// Pages in the hands of a worker, or of the recorder.
+const BATCH: u64 = 8;
 
 /// The most pages that can be asked for and not yet be logged: one request under way to each host, two full
-/// queues, one page in the hands of each worker and one in those of the recorder.
+/// queues, and a batch in the hands of each worker and of the recorder.
 fn most_in_flight() -> u64 {
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
-    u64::from(HOSTS) + 2 * QUEUE + workers as u64 + 1
+    u64::from(HOSTS) + 2 * QUEUE + BATCH * (workers as u64 + 1)
 }
 
 /// What a kill waits for.

@@ -23,6 +23,13 @@ use tokio_util::sync::CancellationToken;
 /// Pages between two stages. Each may hold a body of `fetch.max_body` bytes.
 const QUEUE: usize = 32;
 
+/// Pages that a worker takes, and hands on, at a time: what waits already goes together, so that threads
+/// wake each other less often. Nothing waits for a batch to fill.
+const BATCH: usize = 8;
+
+/// Pages read together.
+type Batch = Vec<Result<ReadPage, Failure>>;
+
 /// How the fetching of a cycle ended.
 pub struct Fetched {
     /// Why.
@@ -88,15 +95,17 @@ fn join_stages(
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
     let pages = Arc::new(Mutex::new(pages));
     thread::scope(|scope| {
-        let (read, reads) = crossbeam_channel::bounded::<Result<ReadPage, Failure>>(QUEUE);
+        let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
         for _ in 0..workers {
             let (read, pages) = (read.clone(), pages.clone());
             let worker = move || {
                 let mut compressor = Compressor::new();
+                let mut fetched = Vec::with_capacity(BATCH);
                 loop {
-                    let page = pages.lock().expect("no panic under the lock").blocking_recv();
-                    let Some(page) = page else { return };
-                    if read.send(reader.read(page, &mut compressor)).is_err() {
+                    let waiting = pages.lock();
+                    waiting.expect("no panic under the lock").blocking_recv_many(&mut fetched, BATCH);
+                    let batch: Batch = fetched.drain(..).map(|p| reader.read(p, &mut compressor)).collect();
+                    if batch.is_empty() || read.send(batch).is_err() {
                         return;
                     }
                 }
@@ -128,12 +137,12 @@ struct Recorder<'r> {
 /// Appends pages until there are no more. After an error the rest is let go, so that the other stages
 /// come to their end: those pages were not recorded and will be asked for again.
 fn record(
-    reads: &crossbeam_channel::Receiver<Result<ReadPage, Failure>>,
+    reads: &crossbeam_channel::Receiver<Batch>,
     recorder: &mut Recorder<'_>,
     stop: &CancellationToken,
 ) -> Result<(), Failure> {
     let mut outcome = Ok(());
-    for page in reads {
+    for page in reads.iter().flatten() {
         if outcome.is_ok() {
             outcome = page.and_then(|page| record_page(page, recorder));
             if outcome.is_err() {
