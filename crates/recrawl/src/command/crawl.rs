@@ -6,7 +6,7 @@ use crate::crawl::Crawl;
 use crate::cycle::{self, Turn};
 use crate::failure::Failure;
 use crate::formula_file;
-use crate::report::CycleReport;
+use crate::report::{CycleReport, Tally};
 use crate::seeds;
 use crate::settings::Settings;
 use std::io::IsTerminal;
@@ -78,7 +78,7 @@ fn publish(report: &CycleReport, rows: u32, json: bool) -> Result<(), Failure> {
     let tally = &report.tally;
     let rate = report.change_rate.map_or("-".into(), |r| format!("{r:.3}"));
     print(format!(
-        "{:>5}  {:>9}  {:>7}  {:>5}  {:>7}  {:>11}  {:>6}  {:>9}  {:>9}  {:>7.1}",
+        "{:>5}  {:>9}  {:>7}  {:>5}  {:>7}  {:>11}  {:>6}  {:>9}  {:>9}  {:>9}  {:>7.1}",
         report.cycle,
         thousands(report.scheduled),
         thousands(tally.fetched),
@@ -86,8 +86,24 @@ fn publish(report: &CycleReport, rows: u32, json: bool) -> Result<(), Failure> {
         thousands(tally.changed),
         rate,
         thousands(tally.failed + tally.not_found),
+        thousands(tally.robots_denied + tally.refused + tally.skipped),
         thousands(report.links_new),
         thousands(report.pages_known),
         report.seconds
-    ))
+    ))?;
+    if tally.fetched == 0 && report.scheduled > 0 { print(why_nothing(tally)) } else { Ok(()) }
+}
+
+/// A cycle that fetched nothing is what a first try looks like when something is set wrong: say what.
+fn why_nothing(tally: &Tally) -> String {
+    let reasons = [
+        (tally.refused, "at addresses that are refused (private or loopback: fetch.allow_addresses)"),
+        (tally.robots_denied, "forbidden by robots.txt, or robots.txt could not be had"),
+        (tally.skipped, "skipped (deadline, scope, a host left alone)"),
+        (tally.not_found, "not found"),
+        (tally.failed, "failed (name, connection, time-out, status: RECRAWL_LOG=debug says more)"),
+    ];
+    let met = reasons.iter().filter(|(count, _)| *count > 0);
+    let list: Vec<String> = met.map(|(count, reason)| format!("{} {reason}", thousands(*count))).collect();
+    format!("       nothing was fetched: {}", list.join("; "))
 }

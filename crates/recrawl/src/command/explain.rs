@@ -201,6 +201,12 @@ impl Explanation {
             "known       since cycle {}, {} links from a seed, linked from {} pages",
             known.discovered, known.depth, known.in_links
         ))?;
+        if known.failures > 0 {
+            let (failures, last) = (known.failures, known.last_attempt);
+            print(format!(
+                "attempts    {failures} in a row failed or were denied, the last in cycle {last}"
+            ))?;
+        }
         match &self.record.visited {
             None => print("visited     never")?,
             Some(visited) => {
