@@ -110,7 +110,7 @@ pub struct History {
     /// Σ i·I_i over visits i = 1…n: the sum of AAD by visits.
     pub ramp_visits: u64,
     /// Σ h over the cycles h of seen changes, counted so that the first fetch is cycle 1: the sum of
-    /// AAD by cycles (gp4c: the authors' program numbers its cycles from 1).
+    /// AAD by cycles (the program of the GP4C authors numbers its cycles from 1).
     pub ramp_cycles: u64,
     /// GAD by visits: s ← s/2 + I at every visit, so that the rate is s / (2 − 2^(1−n)). This order of
     /// operations is the definition; the literal sum leaves exact `f64` at 53 visits.
@@ -286,7 +286,7 @@ mod tests {
     }
 
     proptest! {
-        /// The running sums equal the sums that the papers write out (santos-2013 §5.2; gp4c.md §1).
+        /// The running sums equal the sums that the papers write out (Santos 2013, the baselines NAD, AAD and GAD).
         #[test]
         fn running_sums_equal_the_walk_through_the_history(
             steps in proptest::collection::vec((1u32..9, any::<bool>()), 1..50)
