@@ -1,5 +1,7 @@
 //! The words of the command line.
 
+use crate::failure::Failure;
+use crate::settings::Settings;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -54,6 +56,16 @@ pub struct Where {
     /// Data directory; overrides storage.data_dir
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
+}
+
+impl Where {
+    /// The configuration that these words name, checked.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn settings(&self) -> Result<Settings, Failure> {
+        Settings::load(self.config.as_deref(), self.data_dir.as_deref())
+    }
 }
 
 /// `recrawl crawl`

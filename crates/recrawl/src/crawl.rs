@@ -2,16 +2,14 @@
 
 use crate::archive::{Archive, ArchiveEnd};
 use crate::failure::Failure;
-use crate::formula_file;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use recrawl_change::Features;
 use recrawl_fetcher::{Fetcher, HttpNetwork, WallClock};
-use recrawl_formula::Formula;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Repository, SledTables};
 use recrawl_types::{CanonicalUrl, HostTable, Site, UrlRules};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -81,19 +79,6 @@ impl Crawl {
         Ok(Crawl { settings, storage, repository, tables, fetcher, shutdown, clock, random_seed })
     }
 
-    /// The formula in force: the one given on the command line, the data directory's own, or the
-    /// configured one.
-    ///
-    /// # Errors
-    /// When the data directory's own cannot be read.
-    pub fn formula(&self) -> Result<Formula, Failure> {
-        if self.settings.formula_is_given {
-            return Ok(self.settings.formula.clone());
-        }
-        Ok(formula_file::of_data_dir(&self.settings.data_dir)?
-            .unwrap_or_else(|| self.settings.formula.clone()))
-    }
-
     /// Opens the archive where it was last closed.
     ///
     /// # Errors
@@ -104,8 +89,7 @@ impl Crawl {
             return Ok(None);
         }
         let folder = self.settings.data_dir.join(WARC);
-        let closed = self.tables.setting(ARCHIVE_END)?;
-        let closed = closed.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(Failure::work)?;
+        let closed = kept(&self.tables, ARCHIVE_END)?;
         Archive::open(&folder, storage.archive_file.0, closed).map(Some).map_err(Failure::from)
     }
 
@@ -115,10 +99,27 @@ impl Crawl {
     /// When the tables cannot be written.
     pub fn close_archive(&self, end: Option<ArchiveEnd>) -> Result<(), Failure> {
         if let Some(end) = end {
-            self.tables.set_setting(ARCHIVE_END, &serde_json::to_vec(&end).map_err(Failure::work)?)?;
+            keep(&self.tables, ARCHIVE_END, &end)?;
         }
         self.tables.flush().map_err(Failure::from)
     }
+}
+
+/// A setting of the tables; none where it was never kept.
+///
+/// # Errors
+/// When it cannot be read, or is not what was kept.
+pub fn kept<T: DeserializeOwned>(tables: &SledTables, name: &str) -> Result<Option<T>, Failure> {
+    let bytes = tables.setting(name)?;
+    bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(Failure::work)
+}
+
+/// Keeps a setting in the tables.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn keep(tables: &SledTables, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+    tables.set_setting(name, &serde_json::to_vec(value).map_err(Failure::work)?).map_err(Failure::from)
 }
 
 fn in_folder(folder: &Path, error: std::io::Error) -> Failure {
@@ -128,11 +129,9 @@ fn in_folder(folder: &Path, error: std::io::Error) -> Failure {
 /// Pins the decisions on the first opening and holds the configuration to them on every later one.
 fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
     let pinned = Pinned { rules: settings.rules.clone(), features: settings.change.features };
-    let Some(bytes) = tables.setting(PINNED)? else {
-        let bytes = serde_json::to_vec(&pinned).map_err(Failure::work)?;
-        return tables.set_setting(PINNED, &bytes).map_err(Failure::from);
+    let Some(before) = kept::<Pinned>(tables, PINNED)? else {
+        return keep(tables, PINNED, &pinned);
     };
-    let before: Pinned = serde_json::from_slice(&bytes).map_err(Failure::work)?;
     let key = match () {
         () if before.rules != pinned.rules => "urls.drop_parameters",
         () if before.features != pinned.features => "change.features",
@@ -146,12 +145,7 @@ fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure>
 
 /// The sites of all seeds that this repository was ever given.
 pub fn seed_sites(tables: &SledTables, seeds: &[CanonicalUrl]) -> Result<BTreeSet<String>, Failure> {
-    let known = tables.setting(SEED_SITES)?;
-    let mut sites: BTreeSet<String> = known
-        .map(|bytes| serde_json::from_slice(&bytes))
-        .transpose()
-        .map_err(Failure::work)?
-        .unwrap_or_default();
+    let mut sites: BTreeSet<String> = kept(tables, SEED_SITES)?.unwrap_or_default();
     let before = sites.len();
     sites.extend(seeds.iter().map(|url| Site::of(url).to_string()));
     if sites.len() > MAX_SEED_SITES {
@@ -161,7 +155,7 @@ pub fn seed_sites(tables: &SledTables, seeds: &[CanonicalUrl]) -> Result<BTreeSe
         return Err(Failure::Usage(text));
     }
     if sites.len() > before {
-        tables.set_setting(SEED_SITES, &serde_json::to_vec(&sites).map_err(Failure::work)?)?;
+        keep(tables, SEED_SITES, &sites)?;
     }
     Ok(sites)
 }

@@ -2,8 +2,9 @@
 //! data directory, which a running crawl takes up at the next cycle boundary.
 
 use crate::failure::Failure;
+use crate::settings::Settings;
 use recrawl_formula::Formula;
-use recrawl_formula::builtin::Builtin;
+use recrawl_formula::builtin;
 use std::path::{Path, PathBuf};
 
 /// A formula by name, by file (`*.toml`), or written out.
@@ -11,41 +12,33 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// In words: no such file, what is wrong in it, or where the expression stops making sense.
 pub fn find(text: &str) -> Result<Formula, String> {
-    if let Some(builtin) = Builtin::named(text) {
-        return Ok(builtin.formula());
-    }
     if text.ends_with(".toml") {
         return Formula::load(Path::new(text)).map_err(|e| e.to_string());
     }
-    Formula::from_expression(text).map_err(|e| e.to_string())
+    builtin::resolve(text).map_err(|e| e.to_string())
 }
 
 fn path(data_dir: &Path) -> PathBuf {
     data_dir.join("formula.toml")
 }
 
-/// The formula that the data directory has of its own.
+/// The formula in force: the one given on the command line, the data directory's own, or the configured
+/// one.
 ///
 /// # Errors
-/// When the file is there and holds no formula.
-pub fn of_data_dir(data_dir: &Path) -> Result<Option<Formula>, Failure> {
-    let path = path(data_dir);
-    if !path.exists() {
-        return Ok(None);
+/// When the data directory's own is there and holds no formula.
+pub fn in_force(settings: &Settings) -> Result<Formula, Failure> {
+    let path = path(&settings.data_dir);
+    if settings.formula_is_given || !path.exists() {
+        return Ok(settings.formula.clone());
     }
-    Formula::load(&path).map(Some).map_err(|e| Failure::Work(e.to_string()))
+    Formula::load(&path).map_err(Failure::work)
 }
 
-/// Makes `formula` the data directory's own: written beside and renamed, so that a running crawl reads
-/// the old one or the new one.
+/// Makes `formula` the data directory's own; a running crawl reads the old one or the new one.
 ///
 /// # Errors
 /// When the folder takes no file.
 pub fn keep_in_data_dir(data_dir: &Path, formula: &Formula) -> Result<(), Failure> {
-    let (path, new) = (path(data_dir), data_dir.join("formula.toml.new"));
-    let named = |e: std::io::Error| Failure::Work(format!("{}: {e}", path.display()));
-    let text = formula.to_toml().map_err(Failure::work)?;
-    std::fs::write(&new, text).map_err(named)?;
-    std::fs::File::open(&new).and_then(|f| f.sync_all()).map_err(named)?;
-    std::fs::rename(&new, &path).map_err(named)
+    formula.save(&path(data_dir)).map_err(Failure::work)
 }

@@ -1,8 +1,10 @@
 //! From generation g to a schedule: score every page in one pass, then read the chosen ones in another.
 
-use crate::crawl::Crawl;
+use crate::crawl::{Crawl, keep, kept};
 use crate::failure::Failure;
+use crate::formula_file;
 use crate::scope::Scope;
+use crate::settings::Settings;
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
@@ -88,9 +90,7 @@ pub fn resume_or_make(
 /// What was decided when this schedule was made. A schedule that is there is run, also where the tables
 /// lost what they knew of it: the visits in the log are by its numbers.
 fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, Failure> {
-    let kept = crawl.tables.setting(FACTS)?;
-    let kept: Option<Facts> =
-        kept.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(Failure::work)?;
+    let kept: Option<Facts> = kept(&crawl.tables, FACTS)?;
     Ok(kept.filter(|facts| facts.cycle == cycle).unwrap_or_else(|| {
         tracing::warn!(%cycle, "what was decided for this cycle is lost; its schedule is run all the same");
         Facts {
@@ -127,31 +127,38 @@ fn new_seeds(
     Ok(news)
 }
 
-fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) -> Result<Facts, Failure> {
-    let formula = crawl.formula()?;
-    let config = &crawl.settings.config;
-    let known = generation.pages() + news.len() as u64;
-    let pages = config.cycle.pages.of(known).max(config.cycle.pages_min);
-    // New seeds come first: they take their part of k from all shares alike.
-    let seeds = (news.len() as u64).min(pages.max(config.cycle.discovery_min));
-    let request = PlanRequest {
+/// What the configuration asks of a cycle over so many known pages.
+pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> PlanRequest {
+    let config = &settings.config;
+    PlanRequest {
         cycle,
-        pages: pages.saturating_sub(seeds),
+        pages: config.cycle.pages.of(known).max(config.cycle.pages_min),
         discovery_share: config.cycle.discovery_share.0,
-        discovery_min: config.cycle.discovery_min.saturating_sub(seeds),
+        discovery_min: config.cycle.discovery_min,
         audit_share: config.cycle.audit_share.0,
         warmup: config.cycle.warmup,
         max_per_host: Some(config.schedule.max_per_host).filter(|cap| *cap > 0),
-        seed: crawl.random_seed,
-        ties: crawl.settings.ties,
+        seed,
+        ties: settings.ties,
+    }
+}
+
+fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) -> Result<Facts, Failure> {
+    let formula = formula_file::in_force(&crawl.settings)?;
+    let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
+    // New seeds come first: they take their part of k from all shares alike.
+    let seeds = (news.len() as u64).min(whole.pages.max(whole.discovery_min));
+    let request = PlanRequest {
+        pages: whole.pages.saturating_sub(seeds),
+        discovery_min: whole.discovery_min.saturating_sub(seeds),
+        ..whole
     };
     let chosen = choose(generation, request, &formula)?;
     let mut writer = ScheduleWriter::create(&*crawl.storage, cycle).map_err(Failure::work)?;
     let scheduled = write(&mut writer, generation, &chosen.chosen, &news[..seeds as usize])?;
     let facts =
         Facts { cycle, started: (crawl.clock)(), formula: formula.name, cutoff: chosen.cutoff, scheduled };
-    let bytes = serde_json::to_vec(&facts).map_err(Failure::work)?;
-    crawl.tables.set_setting(FACTS, &bytes)?;
+    keep(&crawl.tables, FACTS, &facts)?;
     crawl.tables.flush()?;
     // Last: a schedule that is there is complete, and its facts are durable.
     writer.finish().map_err(Failure::work)?;

@@ -40,9 +40,7 @@ impl<'t> SiteNoise<'t> {
         cache.insert(site.clone(), floor.clone());
         Ok(floor)
     }
-}
 
-impl SiteNoise<'_> {
     /// Did the page change, by its site's floor? For pages whose record was not at hand when they were
     /// read. Where the floor cannot be had the page is judged without one.
     pub fn judge(&self, rules: &ChangeRules, url: &CanonicalUrl, before: &Content, after: &Content) -> bool {

@@ -8,12 +8,11 @@ use crate::failure::Failure;
 use crate::formula_file;
 use crate::report::{CycleReport, Tally};
 use crate::seeds;
-use crate::settings::Settings;
 use std::io::IsTerminal;
 use std::time::Duration;
 
 pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
-    let mut settings = Settings::load(args.at.config.as_deref(), args.at.data_dir.as_deref())?;
+    let mut settings = args.at.settings()?;
     if let Some(text) = &args.formula {
         settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
         settings.formula_is_given = true;
@@ -33,7 +32,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         match cycle::turn(&mut crawl, &seeds)? {
             Turn::Interrupted => {
                 tracing::info!("stopped; the next start goes on with this cycle");
-                return crawl.tables.flush().map_err(Failure::from);
+                return Ok(());
             }
             Turn::Committed(report) => {
                 tracing::info!(
@@ -72,7 +71,7 @@ fn publish(report: &CycleReport, rows: u32, json: bool) -> Result<(), Failure> {
     }
     if rows.is_multiple_of(20) {
         print(
-            "cycle  scheduled  fetched  first  changed  change rate  failed  new links      known  seconds",
+            "cycle  scheduled  fetched  first  changed  change rate  failed  not asked  new links      known  seconds",
         )?;
     }
     let tally = &report.tally;

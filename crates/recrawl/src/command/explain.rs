@@ -6,6 +6,7 @@ use crate::cli::ExplainArgs;
 use crate::crawl::TABLES;
 use crate::failure::Failure;
 use crate::formula_file;
+use crate::plan;
 use crate::reading;
 use crate::report::CycleReport;
 use crate::settings::Settings;
@@ -13,7 +14,7 @@ use recrawl_fetcher::robots::Rules;
 use recrawl_formula::{Formula, estimator};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{Gate, PlanRequest, Policy, RankCounter};
+use recrawl_scheduler::{Gate, Policy, RankCounter};
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord};
 use serde_json::{Value, json};
@@ -34,12 +35,12 @@ struct Explanation {
 }
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let mut settings = Settings::load(args.at.config.as_deref(), args.at.data_dir.as_deref())?;
+    let mut settings = args.at.settings()?;
     let url =
         settings.rules.canonicalize(&args.url).map_err(|e| Failure::Usage(format!("{}: {e}", args.url)))?;
     let formula = match &args.formula {
         Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
-        None => formula_file::of_data_dir(&settings.data_dir)?.unwrap_or_else(|| settings.formula.clone()),
+        None => formula_file::in_force(&settings)?,
     };
     let repository = reading::repository(&settings)?;
     let generation = repository.current();
@@ -77,19 +78,8 @@ fn rank(
     ordinal: u64,
     score: f64,
 ) -> Result<u64, Failure> {
-    let config = &settings.config.cycle;
     let cycle = generation.number().next();
-    let request = PlanRequest {
-        cycle,
-        pages: config.pages.of(generation.pages()).max(config.pages_min),
-        discovery_share: config.discovery_share.0,
-        audit_share: config.audit_share.0,
-        discovery_min: config.discovery_min,
-        warmup: config.warmup,
-        max_per_host: None,
-        seed: 0,
-        ties: settings.ties,
-    };
+    let request = plan::request(settings, cycle, generation.pages(), 0);
     let mut policy = FormulaPolicy::new(formula);
     policy.prepare(cycle, request.seed);
     let mut counter = RankCounter::new(&request, ordinal, score);

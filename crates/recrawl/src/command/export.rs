@@ -12,7 +12,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
-    let settings = Settings::load(args.at.config.as_deref(), args.at.data_dir.as_deref())?;
+    let settings = args.at.settings()?;
     match args.what {
         Exported::Pages => pages(&settings, &args.out),
     }

@@ -4,16 +4,14 @@ use super::{print, print_json};
 use crate::cli::FormulaCommand;
 use crate::failure::Failure;
 use crate::formula_file;
-use crate::settings::Settings;
 use recrawl_formula::{Formula, builtin};
 use serde_json::json;
 
 pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
     match command {
         FormulaCommand::List { at, json } => {
-            let settings = Settings::load(at.config.as_deref(), at.data_dir.as_deref())?;
-            let in_force = formula_file::of_data_dir(&settings.data_dir)?.unwrap_or(settings.formula);
-            list(&in_force, *json)
+            let settings = at.settings()?;
+            list(&formula_file::in_force(&settings)?, *json)
         }
         FormulaCommand::Show { formula } => {
             let formula = formula_file::find(formula).map_err(Failure::Usage)?;
@@ -24,7 +22,7 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
         }
         FormulaCommand::Use { formula, at } => {
             let formula = formula_file::find(formula).map_err(Failure::Usage)?;
-            let settings = Settings::load(at.config.as_deref(), at.data_dir.as_deref())?;
+            let settings = at.settings()?;
             if !settings.data_dir.is_dir() {
                 let text = format!("{}: no such data directory", settings.data_dir.display());
                 return Err(Failure::Usage(text));

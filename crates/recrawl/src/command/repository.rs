@@ -9,12 +9,8 @@ use serde_json::json;
 
 pub fn run(command: &RepositoryCommand) -> Result<(), Failure> {
     match command {
-        RepositoryCommand::Stats { at, json } => {
-            stats(&Settings::load(at.config.as_deref(), at.data_dir.as_deref())?, *json)
-        }
-        RepositoryCommand::Verify { at, json } => {
-            verify(&Settings::load(at.config.as_deref(), at.data_dir.as_deref())?, *json)
-        }
+        RepositoryCommand::Stats { at, json } => stats(&at.settings()?, *json),
+        RepositoryCommand::Verify { at, json } => verify(&at.settings()?, *json),
     }
 }
 

@@ -20,7 +20,7 @@ const HOSTS: usize = 10;
 const ROBOTS_LINES: usize = 20;
 
 pub fn run(args: &StatusArgs) -> Result<(), Failure> {
-    let settings = Settings::load(args.at.config.as_deref(), args.at.data_dir.as_deref())?;
+    let settings = args.at.settings()?;
     match &args.host {
         Some(host) => one_host(&settings, host, args.json),
         None => crawl(&settings, args.json),
@@ -40,7 +40,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let reports = reading::last_reports(&repository, CYCLES)?;
     let mut origins = generation.origins().map_err(Failure::work)?;
     origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
-    let formula = formula_file::of_data_dir(&settings.data_dir)?.unwrap_or_else(|| settings.formula.clone());
+    let formula = formula_file::in_force(settings)?;
     let summary = generation.summary();
     if as_json {
         let hosts: Vec<Value> = origins
