@@ -11,6 +11,7 @@ use recrawl_fetcher::robots::Rules;
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{HostState, Origin, Scheme};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Cycles shown.
 const CYCLES: usize = 10;
@@ -115,6 +116,15 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
     found.iter().try_for_each(|(origin, state)| print_host(settings, origin, state))
 }
 
+/// The delay kept at a host: the configured one, or a longer Crawl-delay of its robots.txt.
+fn promised(settings: &Settings, state: &HostState) -> Duration {
+    let asked = match state.robots.as_ref().map(|r| &r.body) {
+        Some(RobotsBody::Rules(body)) => Rules::parse(body, settings.fetch.product_token()).crawl_delay,
+        _ => None,
+    };
+    settings.fetch.delay_per_host.max(asked.unwrap_or_default())
+}
+
 fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
     let robots = state.robots.as_ref();
     let text = robots.and_then(|r| match &r.body {
@@ -123,7 +133,7 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
     });
     json!({
         "host": origin.to_string(), "scheme": if origin.scheme == Scheme::Http { "http" } else { "https" },
-        "delay_ms": settings.fetch.delay_per_host.as_millis() as u64, "requests": state.requests,
+        "delay_ms": promised(settings, state).as_millis() as u64, "requests": state.requests,
         "robots_denied": state.robots_denied, "failures": state.failures, "back_off_until": state.back_off_until,
         "last_request": state.last_request, "robots_fetched": robots.map(|r| r.fetched), "robots": text,
     })
@@ -131,11 +141,7 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
 
 fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result<(), Failure> {
     print(format!("host          {origin}"))?;
-    let asked = match state.robots.as_ref().map(|r| &r.body) {
-        Some(RobotsBody::Rules(body)) => Rules::parse(body, settings.fetch.product_token()).crawl_delay,
-        _ => None,
-    };
-    let delay = settings.fetch.delay_per_host.max(asked.unwrap_or_default());
+    let delay = promised(settings, state);
     print(format!("promised      {delay:?} between an answer and the next request"))?;
     let last = if state.last_request > 0 { timestamp(state.last_request) } else { "never".into() };
     print(format!("requests      {}, the last answered {last}", thousands(state.requests)))?;
