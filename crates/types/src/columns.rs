@@ -28,6 +28,19 @@ pub struct StateColumns {
     pub geometric_visits: Vec<f64>,
     /// [`History::geometric_cycles`].
     pub geometric_cycles: Vec<f64>,
+    /// [`History::changed_cycles`].
+    pub changed_cycles: Vec<u32>,
+    /// [`History::streak`].
+    pub streak: Vec<u32>,
+    /// [`History::decayed`], a column a half-life.
+    pub decayed: [Vec<f32>; 3],
+    /// [`History::weekdays`], a column a weekday.
+    pub weekdays: [Vec<u16>; 7],
+    /// The rate of change of each page's site, in changes a cycle. Not part of a record: empty, until
+    /// whoever scores fills it for a formula that asks for it.
+    pub site_rate: Vec<f64>,
+    /// The rate of change of all pages together, in changes a cycle; 0 until it is filled with `site_rate`.
+    pub global_rate: f64,
 }
 
 impl StateColumns {
@@ -54,6 +67,12 @@ impl StateColumns {
         self.ramp_cycles.clear();
         self.geometric_visits.clear();
         self.geometric_cycles.clear();
+        self.changed_cycles.clear();
+        self.streak.clear();
+        self.decayed.iter_mut().for_each(Vec::clear);
+        self.weekdays.iter_mut().for_each(Vec::clear);
+        self.site_rate.clear();
+        self.global_rate = 0.0;
     }
 
     /// Adds one page.
@@ -71,6 +90,28 @@ impl StateColumns {
         self.ramp_cycles.push(h.ramp_cycles);
         self.geometric_visits.push(h.geometric_visits);
         self.geometric_cycles.push(h.geometric_cycles);
+        self.changed_cycles.push(h.changed_cycles);
+        self.streak.push(h.streak);
+        self.decayed.iter_mut().zip(h.decayed).for_each(|(column, sum)| column.push(sum));
+        self.weekdays.iter_mut().zip(h.weekdays).for_each(|(column, count)| column.push(count));
+    }
+
+    /// Replaces the history of the page in row `i`, which has one now if it had none.
+    pub fn set_history(&mut self, i: usize, h: &History) {
+        self.visited[i] = true;
+        self.visits[i] = h.visits;
+        self.changes[i] = h.changes;
+        self.first[i] = h.first.0;
+        self.last[i] = h.last.0;
+        self.last_change[i] = h.last_change.0;
+        self.ramp_visits[i] = h.ramp_visits;
+        self.ramp_cycles[i] = h.ramp_cycles;
+        self.geometric_visits[i] = h.geometric_visits;
+        self.geometric_cycles[i] = h.geometric_cycles;
+        self.changed_cycles[i] = h.changed_cycles;
+        self.streak[i] = h.streak;
+        self.decayed.iter_mut().zip(h.decayed).for_each(|(column, sum)| column[i] = sum);
+        self.weekdays.iter_mut().zip(h.weekdays).for_each(|(column, count)| column[i] = count);
     }
 
     /// The history of the page in row `i`; none when it was never visited.
@@ -85,6 +126,10 @@ impl StateColumns {
             ramp_cycles: self.ramp_cycles[i],
             geometric_visits: self.geometric_visits[i],
             geometric_cycles: self.geometric_cycles[i],
+            changed_cycles: self.changed_cycles[i],
+            streak: self.streak[i],
+            decayed: std::array::from_fn(|h| self.decayed[h][i]),
+            weekdays: std::array::from_fn(|d| self.weekdays[d][i]),
         })
     }
 }
@@ -104,6 +149,8 @@ mod tests {
         assert_eq!(columns.len(), 2);
         assert_eq!(columns.history(0), Some(history));
         assert_eq!(columns.history(1), None);
+        columns.set_history(1, &history);
+        assert_eq!(columns.history(1), Some(history));
         columns.clear();
         assert!(columns.is_empty() && columns.geometric_cycles.is_empty());
     }

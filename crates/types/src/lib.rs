@@ -10,8 +10,10 @@
 
 pub mod columns;
 pub mod cycle;
+pub mod decay;
 pub mod host;
 pub mod page;
+pub mod reads;
 pub mod schedule;
 pub mod site;
 pub mod url;
@@ -24,6 +26,7 @@ pub use crate::page::{
     ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, Status, Validators,
     Visited,
 };
+pub use crate::reads::Reads;
 pub use crate::schedule::{HostRun, ScheduleEntry, ScheduleSource, Share};
 pub use crate::site::Site;
 pub use crate::url::{CanonicalUrl, Scheme, UrlError, UrlRules};

@@ -4,7 +4,7 @@
 //! every URL ever discovered; [`History`] and [`Content`] only to pages that were fetched at least
 //! once. Scoring reads the first two and nothing else.
 
-use crate::{Change, Cycle};
+use crate::{Change, Cycle, decay};
 use serde::{Deserialize, Serialize};
 
 /// All that is remembered of one URL.
@@ -118,6 +118,16 @@ pub struct History {
     /// GAD by cycles: Σ 2^(h − [`last_change`](Self::last_change)) over the cycles h of seen changes,
     /// that is s ← s·2^−(gap between changes) + 1 at every seen change.
     pub geometric_cycles: f64,
+    /// S1: cycles between a visit and the one before, summed over the visits that met a change. The sum
+    /// over all visits, T, is `last` − `first`, and S0 = T − S1 (Cho & Garcia-Molina 2003, irregular visits).
+    pub changed_cycles: u32,
+    /// How many comparisons in a row, up to the last, had its result (saturating); 0 before the first.
+    pub streak: u32,
+    /// Seen changes, each weighing 2^−(age/h) as of [`last_change`](Self::last_change), one sum for each
+    /// half-life h of [`decay::HALF_LIVES`]. Rounded to `f32` at every change, here and in a simulation alike.
+    pub decayed: [f32; decay::HALF_LIVES.len()],
+    /// Seen changes by the remainder of their cycle by seven: with a cycle a day, by weekday (saturating).
+    pub weekdays: [u16; 7],
 }
 
 impl History {
@@ -130,7 +140,16 @@ impl History {
     pub fn record(&mut self, cycle: Cycle, changed: bool) {
         self.visits = self.visits.saturating_add(1);
         self.geometric_visits = self.geometric_visits / 2.0 + if changed { 1.0 } else { 0.0 };
+        let goes_on = self.visits > 1 && self.last_visit_changed() == changed;
+        self.streak = if goes_on { self.streak.saturating_add(1) } else { 1 };
         if changed {
+            self.changed_cycles = self.changed_cycles.saturating_add(cycle.since(self.last));
+            for (sum, half_life) in self.decayed.iter_mut().zip(decay::HALF_LIVES) {
+                let weight = decay::weight(half_life, cycle.since(self.last_change));
+                *sum = (f64::from(*sum) * weight + 1.0) as f32;
+            }
+            let weekday = &mut self.weekdays[cycle.0 as usize % 7];
+            *weekday = weekday.saturating_add(1);
             self.changes = self.changes.saturating_add(1);
             self.ramp_visits = self.ramp_visits.saturating_add(u64::from(self.visits));
             self.ramp_cycles = self.ramp_cycles.saturating_add(u64::from(cycle.since(self.first)) + 1);
@@ -313,6 +332,19 @@ mod tests {
                 .map(|s| 0.5f64.powi(h.last_change.since(s.0) as i32)).sum();
             prop_assert!((h.geometric_cycles - cycles).abs() < 1e-12);
             prop_assert_eq!(h.last_visit_changed(), seen.last().unwrap().1);
+            let gaps = steps.iter().filter(|s| s.1).map(|s| s.0).sum::<u32>();
+            prop_assert_eq!(h.changed_cycles, gaps);
+            let last = seen.last().unwrap().1;
+            prop_assert_eq!(h.streak as usize, seen.iter().rev().take_while(|s| s.1 == last).count());
+            for (sum, half_life) in h.decayed.iter().zip(decay::HALF_LIVES) {
+                let literal: f64 = seen.iter().filter(|s| s.1)
+                    .map(|s| 0.5f64.powf(f64::from(h.last_change.since(s.0)) / f64::from(half_life))).sum();
+                prop_assert!((f64::from(*sum) - literal).abs() < 1e-5, "{} for {}", sum, literal);
+            }
+            for (weekday, &count) in h.weekdays.iter().enumerate() {
+                let literal = seen.iter().filter(|s| s.1 && s.0.0 as usize % 7 == weekday).count();
+                prop_assert_eq!(usize::from(count), literal);
+            }
         }
     }
 }

@@ -1,0 +1,124 @@
+//! Rates of change of sites and of all pages together: what a page is taken for before it has shown
+//! much itself.
+
+use recrawl_types::{History, StateColumns};
+
+/// What some pages have shown together. Sums of whole numbers, so that it does not matter in which order
+/// pages are added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Changes seen: ΣX.
+    pub changes: u64,
+    /// Cycles between first fetch and last visit: ΣT.
+    pub cycles: u64,
+    /// Of these, between a visit that met a change and the one before: ΣS1.
+    pub changed_cycles: u64,
+}
+
+impl Evidence {
+    /// That of one page.
+    pub fn of(history: &History) -> Evidence {
+        Evidence {
+            changes: history.changes.into(),
+            cycles: history.last.since(history.first).into(),
+            changed_cycles: history.changed_cycles.into(),
+        }
+    }
+
+    /// That of the page in a row; nothing where it was never visited.
+    pub fn of_row(columns: &StateColumns, row: usize) -> Evidence {
+        Evidence {
+            changes: columns.changes[row].into(),
+            cycles: columns.last[row].saturating_sub(columns.first[row]).into(),
+            changed_cycles: columns.changed_cycles[row].into(),
+        }
+    }
+
+    /// Adds that of other pages.
+    pub fn add(&mut self, other: Evidence) {
+        self.changes += other.changes;
+        self.cycles += other.cycles;
+        self.changed_cycles += other.changed_cycles;
+    }
+
+    /// Takes away what was added before.
+    pub fn remove(&mut self, other: Evidence) {
+        self.changes -= other.changes;
+        self.cycles -= other.cycles;
+        self.changed_cycles -= other.changed_cycles;
+    }
+
+    /// S0 + S1/2 in cycles: how long pages were watched, up to the first change in each interval, which
+    /// on average falls in its middle.
+    pub fn exposure(&self) -> f64 {
+        (2 * self.cycles - self.changed_cycles) as f64 / 2.0
+    }
+}
+
+/// The rates of one cycle.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Priors {
+    /// The rate of all pages together, in changes a cycle: (X + ½) / (exposure + 1), above 0 even before
+    /// the first change.
+    pub global: f64,
+    /// The rate of each site, in changes a cycle, drawn towards the global one: (X + c·global) /
+    /// (exposure + c) with c = [`Priors::SITE_WEIGHT`].
+    pub sites: Vec<f64>,
+}
+
+impl Priors {
+    /// A site counts as much as all pages together once its pages were watched for so many cycles.
+    pub const SITE_WEIGHT: f64 = 20.0;
+
+    /// From what each site has shown.
+    pub fn new(sites: &[Evidence]) -> Priors {
+        let mut all = Evidence::default();
+        sites.iter().for_each(|site| all.add(*site));
+        let global = (all.changes as f64 + 0.5) / (all.exposure() + 1.0);
+        let shrunk = |site: &Evidence| {
+            (site.changes as f64 + Self::SITE_WEIGHT * global) / (site.exposure() + Self::SITE_WEIGHT)
+        };
+        Priors { global, sites: sites.iter().map(shrunk).collect() }
+    }
+
+    /// Fills the rates of a block whose pages belong to these sites, one a row.
+    pub fn fill(&self, columns: &mut StateColumns, sites: impl Iterator<Item = usize>) {
+        columns.global_rate = self.global;
+        columns.site_rate.clear();
+        columns.site_rate.extend(sites.map(|site| self.sites[site]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Cycle, Known};
+
+    #[test]
+    fn a_site_is_taken_for_what_it_showed_and_for_all_sites_before() {
+        let mut busy = History::first_fetch(Cycle(2));
+        busy.record(Cycle(4), true);
+        busy.record(Cycle(10), true);
+        busy.record(Cycle(12), false);
+        let shown = Evidence::of(&busy);
+        assert_eq!(shown, Evidence { changes: 2, cycles: 10, changed_cycles: 8 });
+        assert_eq!(shown.exposure(), 6.0);
+        let mut columns = StateColumns::default();
+        columns.push(Known::default(), Some(&busy));
+        columns.push(Known::default(), None);
+        assert_eq!(Evidence::of_row(&columns, 0), shown);
+        assert_eq!(Evidence::of_row(&columns, 1), Evidence::default());
+
+        let priors = Priors::new(&[shown, Evidence::default()]);
+        assert_eq!(priors.global, 2.5 / 7.0);
+        assert_eq!(priors.sites[1], priors.global);
+        assert_eq!(priors.sites[0], (2.0 + 20.0 * priors.global) / 26.0);
+        priors.fill(&mut columns, [1, 0].into_iter());
+        assert_eq!(columns.site_rate, [priors.sites[1], priors.sites[0]]);
+
+        let mut twice = shown;
+        twice.add(shown);
+        twice.remove(shown);
+        assert_eq!(twice, shown);
+    }
+}

@@ -1,0 +1,89 @@
+//! A recorded web in memory: its pages, and what happened to them.
+
+use crate::Truth;
+use std::ops::Range;
+
+/// The recorded history of many pages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    /// What people call it: the name of its folder or file.
+    pub name: String,
+    /// The day of each cycle as YYYY-MM-DD, from cycle 0 to the last; empty where the format knows none.
+    pub dates: Vec<String>,
+    /// The pages, in the order of the file: a page's place here is its index everywhere.
+    pub pages: Vec<Page>,
+    /// The sites (`group` in the files); a page names its own by its place here.
+    pub sites: Vec<String>,
+    /// What happened to the pages.
+    pub truth: Truth,
+}
+
+/// A page of a data set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Its address, or where that is not known its name in the source; may be empty.
+    pub url: Box<str>,
+    /// The place of its site in [`Dataset::sites`]. Pages whose site is not known each have one of their own.
+    pub site: u32,
+    /// The first cycle in which it is there.
+    pub first: u32,
+    /// The last cycle in which it is there.
+    pub last: u32,
+}
+
+impl Dataset {
+    /// The most pages: a page's index is 32 bits wide.
+    pub const MAX_PAGES: usize = 50_000_000;
+    /// The most cycles: pages times cycles must stay within memory, and a year of hours is 8,760.
+    pub const MAX_CYCLES: u32 = 20_000;
+
+    /// The pages that are there from the first cycle to the last.
+    pub fn fixed(&self) -> Vec<u32> {
+        let whole = |page: &Page| page.first == 0 && page.last == self.truth.cycles();
+        (0..self.pages.len() as u32).filter(|&p| whole(&self.pages[p as usize])).collect()
+    }
+
+    /// Some pages, in the order given, from cycle `cycles.start`, which becomes cycle 0, to before `cycles.end`.
+    /// Sites keep their numbers.
+    ///
+    /// # Panics
+    /// When a page or the range is not within the data, or the range is empty.
+    pub fn part(&self, pages: &[u32], cycles: Range<u32>) -> Dataset {
+        let last = cycles.end - 1 - cycles.start;
+        let cut = |cycle: u32| cycle.saturating_sub(cycles.start).min(last);
+        let page = |&p: &u32| {
+            let page = &self.pages[p as usize];
+            Page { first: cut(page.first), last: cut(page.last), ..page.clone() }
+        };
+        let dates = self.dates.get(cycles.start as usize..cycles.end as usize).unwrap_or_default();
+        Dataset {
+            name: self.name.clone(),
+            dates: dates.to_vec(),
+            pages: pages.iter().map(page).collect(),
+            sites: self.sites.clone(),
+            truth: self.truth.part(pages, cycles),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_keeps_what_belongs_to_its_pages() {
+        let page = |url: &str, site, first, last| Page { url: url.into(), site, first, last };
+        let data = Dataset {
+            name: "three".into(),
+            dates: (1..=6).map(|day| format!("2026-01-0{day}")).collect(),
+            pages: vec![page("a", 0, 0, 5), page("b", 1, 2, 5), page("c", 0, 0, 5)],
+            sites: vec!["x".into(), "y".into()],
+            truth: Truth::from_words(5, vec![0b110, 0b10_0000, 0b1000]),
+        };
+        assert_eq!(data.fixed(), [0, 2]);
+        let part = data.part(&[2, 1], 1..5);
+        assert_eq!(part.dates, ["2026-01-02", "2026-01-03", "2026-01-04", "2026-01-05"]);
+        assert_eq!(part.pages, [page("c", 0, 0, 3), page("b", 1, 1, 3)]);
+        assert_eq!(part.truth, Truth::from_words(3, vec![0b100, 0]));
+    }
+}

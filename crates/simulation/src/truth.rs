@@ -1,0 +1,293 @@
+//! What really happened: which page showed which content in which cycle.
+
+use std::ops::Range;
+
+/// The recorded history of all pages, cycle by cycle. Cycle 0 is the first observation: contents are
+/// known, and there is nothing to compare them with.
+///
+/// Two forms, which answer alike. Where no page ever shows an earlier content again and no cycle is
+/// beyond 63, a page is one machine word, and "changed since" is one mask. Else the number of the
+/// content in force is kept for every page and cycle, two bytes each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth {
+    cycles: u32,
+    contents: Contents,
+    /// For each cycle, the pages whose content is another than a cycle before, ascending.
+    changed: Vec<Vec<u32>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Contents {
+    /// Bit c of a page's word: did it change between cycles c − 1 and c?
+    Words(Vec<u64>),
+    /// The content's number, all pages of cycle 0 first.
+    Versions { pages: usize, numbers: Vec<u16> },
+}
+
+/// The last cycle that a machine word has room for.
+pub const LAST_OF_A_WORD: u32 = 63;
+
+impl Truth {
+    /// From one word a page, bit c set where the page changed in cycle c; no content ever comes back.
+    ///
+    /// # Panics
+    /// When `cycles`, the number of the last cycle, is above [`LAST_OF_A_WORD`], or a bit beyond it (or bit 0)
+    /// is set.
+    pub fn from_words(cycles: u32, words: Vec<u64>) -> Truth {
+        assert!(cycles <= LAST_OF_A_WORD, "{cycles} cycles in a word");
+        let room = u64::MAX >> (LAST_OF_A_WORD - cycles) & !1;
+        let mut changed = vec![Vec::new(); cycles as usize + 1];
+        for (page, &word) in words.iter().enumerate() {
+            assert_eq!(word & !room, 0, "page {page} changes outside cycles 1 to {cycles}");
+            let mut rest = word;
+            while rest != 0 {
+                changed[rest.trailing_zeros() as usize].push(page as u32);
+                rest &= rest - 1;
+            }
+        }
+        Truth { cycles, contents: Contents::Words(words), changed }
+    }
+
+    /// From each page's changes: pairs of a cycle and the number of the content shown from then on, by
+    /// ascending cycle; content 0 is shown before. Takes the form of words where it can.
+    ///
+    /// # Panics
+    /// When cycles do not ascend from 1 to `cycles`, or a content follows itself.
+    pub fn from_changes<'a>(cycles: u32, pages: impl Iterator<Item = &'a [(u32, u16)]>) -> Truth {
+        let pages: Vec<&[(u32, u16)]> = pages.collect();
+        // Without a return every number is above all before it.
+        let returns = |page: &&[(u32, u16)]| page.iter().zip(1..).any(|(&(_, version), next)| version < next);
+        if cycles <= LAST_OF_A_WORD && !pages.iter().any(returns) {
+            let word = |page: &&[(u32, u16)]| page.iter().fold(0, |word, &(cycle, _)| word | 1 << cycle);
+            return Truth::from_words(cycles, pages.iter().map(word).collect());
+        }
+        Truth::from_versions(cycles, &pages)
+    }
+
+    fn from_versions(cycles: u32, pages: &[&[(u32, u16)]]) -> Truth {
+        let mut numbers = vec![0; pages.len() * (cycles as usize + 1)];
+        let mut changed = vec![Vec::new(); cycles as usize + 1];
+        for (page, changes) in pages.iter().enumerate() {
+            let (mut before, mut version) = (0, 0);
+            let ends = changes.iter().map(|c| c.0).skip(1).chain([cycles + 1]);
+            for (&(cycle, next), end) in changes.iter().zip(ends) {
+                assert!(before < cycle && cycle <= cycles, "page {page}: cycle {cycle} after {before}");
+                assert_ne!(next, version, "page {page}: content {next} follows itself in cycle {cycle}");
+                (before, version) = (cycle, next);
+                changed[cycle as usize].push(page as u32);
+                for c in cycle..end {
+                    numbers[c as usize * pages.len() + page] = version;
+                }
+            }
+        }
+        Truth { cycles, contents: Contents::Versions { pages: pages.len(), numbers }, changed }
+    }
+
+    /// The number of the last cycle.
+    pub fn cycles(&self) -> u32 {
+        self.cycles
+    }
+
+    /// Number of pages.
+    pub fn pages(&self) -> usize {
+        match &self.contents {
+            Contents::Words(words) => words.len(),
+            Contents::Versions { pages, .. } => *pages,
+        }
+    }
+
+    /// The pages whose content in `cycle` is another than the cycle before, ascending; none in cycle 0.
+    pub fn changed_in(&self, cycle: u32) -> &[u32] {
+        &self.changed[cycle as usize]
+    }
+
+    /// Does the page show another content in cycle `now` than in `seen`, which is not later? A page that
+    /// changed and changed back does not.
+    #[inline]
+    pub fn differs(&self, page: usize, seen: u32, now: u32) -> bool {
+        self.since(seen, now).differs(page)
+    }
+
+    /// The same question about many pages.
+    #[inline]
+    pub fn since(&self, seen: u32, now: u32) -> Since<'_> {
+        debug_assert!(seen <= now && now <= self.cycles);
+        match &self.contents {
+            Contents::Words(words) => {
+                // Bits seen + 1 to now; neither shift reaches 64.
+                let mask = (u64::MAX >> (LAST_OF_A_WORD - now)) & !(u64::MAX >> (LAST_OF_A_WORD - seen));
+                Since::Words { words, mask }
+            }
+            Contents::Versions { pages, numbers } => {
+                let row = |cycle: u32| &numbers[cycle as usize * pages..][..*pages];
+                Since::Versions { seen: row(seen), now: row(now) }
+            }
+        }
+    }
+
+    /// How often each page changed, from cycle 1 to the last.
+    pub fn changes(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.pages()];
+        for &page in self.changed.iter().flatten() {
+            counts[page as usize] += 1;
+        }
+        counts
+    }
+
+    /// The history of some pages from cycle `cycles.start`, which becomes cycle 0, to before `cycles.end`.
+    ///
+    /// # Panics
+    /// When a page or the range is not within the history, or the range is empty.
+    pub fn part(&self, pages: &[u32], cycles: Range<u32>) -> Truth {
+        assert!(!cycles.is_empty() && cycles.end <= self.cycles + 1, "cycles {cycles:?} of {}", self.cycles);
+        let last = cycles.end - 1 - cycles.start;
+        match &self.contents {
+            Contents::Words(words) => {
+                let room = u64::MAX >> (LAST_OF_A_WORD - last) & !1;
+                let words = pages.iter().map(|&p| words[p as usize] >> cycles.start & room).collect();
+                Truth::from_words(last, words)
+            }
+            Contents::Versions { pages: all, numbers } => {
+                let at = |page: u32, cycle: u32| numbers[cycle as usize * all + page as usize];
+                let mut changes = Vec::with_capacity(pages.len());
+                for &page in pages {
+                    let moved = |c: &u32| at(page, *c) != at(page, *c - 1);
+                    let listed: Vec<(u32, u16)> = (cycles.start + 1..cycles.end)
+                        .filter(moved)
+                        .map(|c| (c - cycles.start, at(page, c)))
+                        .collect();
+                    changes.push((at(page, cycles.start), listed));
+                }
+                // Numbers count from the content shown first, so that words can be told.
+                for (first, listed) in &mut changes {
+                    let mut known = vec![*first];
+                    for (_, version) in listed {
+                        let place = known.iter().position(|v| v == version).unwrap_or_else(|| {
+                            known.push(*version);
+                            known.len() - 1
+                        });
+                        *version = place as u16;
+                    }
+                }
+                Truth::from_changes(last, changes.iter().map(|(_, listed)| listed.as_slice()))
+            }
+        }
+    }
+}
+
+/// Answers whether pages show another content in one cycle than in an earlier one.
+#[derive(Clone, Copy, Debug)]
+pub enum Since<'a> {
+    /// Any change in the mask is a difference.
+    Words {
+        /// One word a page.
+        words: &'a [u64],
+        /// The cycles after the earlier one, up to the later.
+        mask: u64,
+    },
+    /// The numbers of the contents differ.
+    Versions {
+        /// All pages in the earlier cycle.
+        seen: &'a [u16],
+        /// All pages in the later cycle.
+        now: &'a [u16],
+    },
+}
+
+impl Since<'_> {
+    /// Does the page differ?
+    #[inline]
+    pub fn differs(&self, page: usize) -> bool {
+        match self {
+            Since::Words { words, mask } => words[page] & mask != 0,
+            Since::Versions { seen, now } => seen[page] != now[page],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The content of every page in every cycle, by random walks over few contents.
+    fn histories(returns: bool) -> impl Strategy<Value = Vec<Vec<(u32, u16)>>> {
+        let page = prop::collection::vec((1u32..8, 0u16..3), 0..12);
+        let page = page.prop_map(move |steps| {
+            let (mut cycle, mut changes, mut known, mut version) = (0, Vec::new(), 0, 0);
+            for (gap, step) in steps {
+                cycle += gap;
+                let next = if returns && step < known { step } else { known + 1 };
+                if cycle > 40 || next == version {
+                    continue;
+                }
+                (version, known) = (next, known.max(next));
+                changes.push((cycle, version));
+            }
+            changes
+        });
+        prop::collection::vec(page, 1..6)
+    }
+
+    fn content(changes: &[(u32, u16)], cycle: u32) -> u16 {
+        changes.iter().take_while(|c| c.0 <= cycle).last().map_or(0, |c| c.1)
+    }
+
+    fn of(pages: &[Vec<(u32, u16)>]) -> Truth {
+        Truth::from_changes(40, pages.iter().map(Vec::as_slice))
+    }
+
+    proptest! {
+        #[test]
+        fn both_forms_answer_as_the_list_of_changes(
+            pages in any::<bool>().prop_flat_map(histories), seen in 0u32..=40, gap in 0u32..=40,
+        ) {
+            let now = (seen + gap).min(40);
+            let truth = of(&pages);
+            let slices: Vec<&[(u32, u16)]> = pages.iter().map(Vec::as_slice).collect();
+            let versions = Truth::from_versions(40, &slices);
+            for (page, changes) in pages.iter().enumerate() {
+                let differs = content(changes, seen) != content(changes, now);
+                prop_assert_eq!(truth.differs(page, seen, now), differs);
+                prop_assert_eq!(versions.differs(page, seen, now), differs);
+            }
+            for cycle in 0..=40 {
+                let listed: Vec<u32> = (0..pages.len() as u32)
+                    .filter(|&p| pages[p as usize].iter().any(|c| c.0 == cycle)).collect();
+                prop_assert_eq!(truth.changed_in(cycle), &listed);
+                prop_assert_eq!(versions.changed_in(cycle), &listed);
+            }
+            prop_assert_eq!(truth.changes(), pages.iter().map(|p| p.len() as u32).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn a_part_answers_as_the_whole(
+            pages in any::<bool>().prop_flat_map(histories), start in 0u32..40, length in 1u32..41,
+        ) {
+            let cycles = start..(start + length).min(41);
+            let whole = of(&pages);
+            let chosen: Vec<u32> = (0..pages.len() as u32).rev().step_by(2).collect();
+            let part = whole.part(&chosen, cycles.clone());
+            prop_assert_eq!(part.cycles(), cycles.end - 1 - cycles.start);
+            for now in cycles.clone() {
+                for (row, &page) in chosen.iter().enumerate() {
+                    prop_assert_eq!(
+                        part.differs(row, 0, now - start), whole.differs(page as usize, start, now));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pages_that_never_change_back_are_words() {
+        let forward = of(&[vec![(3, 1), (40, 2)], vec![]]);
+        assert!(matches!(forward.contents, Contents::Words(_)));
+        let back = of(&[vec![(3, 1), (40, 0)]]);
+        assert!(matches!(back.contents, Contents::Versions { .. }));
+        assert!(!back.differs(0, 0, 40) && back.differs(0, 0, 39));
+        let long = Truth::from_changes(64, [[(64, 1)].as_slice()].into_iter());
+        assert!(matches!(long.contents, Contents::Versions { .. }));
+        // The part of a page that changed back before it began is a word again.
+        assert!(matches!(back.part(&[0], 3..40).contents, Contents::Words(_)));
+    }
+}
