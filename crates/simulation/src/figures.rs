@@ -28,3 +28,33 @@ pub struct CycleFigures {
     /// The same with the gains of the GP4C authors' program: 1 at rank 1, then 1/ln(rank + 1).
     pub ndcg_gp4c: f64,
 }
+
+/// What a whole replay counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// The cycles after the warm-up.
+    pub cycles: Vec<CycleFigures>,
+    /// What happened at each site in these cycles, in the order of the data set's sites.
+    pub sites: Vec<SiteFigures>,
+    /// Pages visited at least once in these cycles.
+    pub visited: u64,
+    /// How many visits met a change whose first unseen part was so many cycles old: the place is the age.
+    pub delays: Vec<u64>,
+    /// The most cycles that a page was left alone, up to the end.
+    pub longest_neglect: u32,
+}
+
+/// The counts of one site over all cycles after the warm-up: what a bootstrap over sites draws from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SiteFigures {
+    /// Pages times cycles.
+    pub pages: u64,
+    /// Visits.
+    pub visited: u64,
+    /// Visits that met a change.
+    pub changed: u64,
+    /// Pages times cycles in which the copy was not what is live.
+    pub stale: u64,
+    /// Σ of ages, as in [`CycleFigures::age`].
+    pub age: u64,
+}

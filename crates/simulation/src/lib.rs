@@ -2,8 +2,10 @@
 
 pub mod dataset;
 pub mod figures;
+pub mod rules;
 pub mod truth;
 
 pub use crate::dataset::{Dataset, Page};
-pub use crate::figures::CycleFigures;
+pub use crate::figures::{CycleFigures, SiteFigures, Trace};
+pub use crate::rules::{Budget, Rules, RulesError};
 pub use crate::truth::{Since, Truth};

@@ -1,0 +1,135 @@
+//! Under which rules a history is replayed.
+
+use recrawl_scheduler::Ties;
+use std::fmt;
+
+/// The rules of a replay: the same for every policy that is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    /// Cycles 1 to this visit every page, whatever the budget; 0 for none.
+    pub warmup: u32,
+    /// k: pages to visit in every cycle after the warm-up.
+    pub budget: Budget,
+    /// What decides between pages of equal score.
+    pub ties: Ties,
+    /// All chance comes from this: ties by hash, random scores.
+    pub seed: u64,
+    /// At most so many pages of one site in a cycle after the warm-up; none for no limit.
+    pub per_site: Option<u64>,
+}
+
+/// How many pages a cycle visits after the warm-up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Budget {
+    /// floor(share · pages that are there), at least 1.
+    Share(f64),
+    /// So many, or all pages that are there when those are fewer.
+    Pages(u64),
+}
+
+impl Default for Rules {
+    /// Those of the GP4C papers: a warm-up of 2 cycles, 5 % of the pages; ties by hash.
+    fn default() -> Rules {
+        Rules { warmup: 2, budget: Budget::Share(0.05), ties: Ties::Hash, seed: 0, per_site: None }
+    }
+}
+
+impl Rules {
+    /// Can a history of so many pages, whose last cycle is `cycles`, be replayed under these rules?
+    ///
+    /// # Errors
+    /// When it has no page, nothing is left after the warm-up, or the budget visits nothing.
+    pub fn check(&self, pages: usize, cycles: u32) -> Result<(), RulesError> {
+        if pages == 0 {
+            return Err(RulesError::NoPages);
+        }
+        if self.warmup >= cycles {
+            return Err(RulesError::NoCycles { warmup: self.warmup, cycles });
+        }
+        match self.budget {
+            Budget::Share(share) if !(share > 0.0 && share <= 1.0) => Err(RulesError::Share { share }),
+            Budget::Pages(0) => Err(RulesError::NoBudget),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Budget {
+    /// k for so many pages.
+    pub fn of(self, pages: u64) -> u64 {
+        match self {
+            Budget::Share(share) => ((share * pages as f64).floor() as u64).max(1).min(pages),
+            Budget::Pages(k) => k.min(pages),
+        }
+    }
+}
+
+/// A history cannot be replayed under the rules.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RulesError {
+    /// There is no page.
+    NoPages,
+    /// The warm-up takes all cycles.
+    NoCycles {
+        /// Cycles of warm-up.
+        warmup: u32,
+        /// The last cycle of the history.
+        cycles: u32,
+    },
+    /// A share that is not above 0 and at most 1.
+    Share {
+        /// What it is.
+        share: f64,
+    },
+    /// k is 0.
+    NoBudget,
+}
+
+impl fmt::Display for RulesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RulesError::NoPages => write!(f, "there is no page to visit"),
+            RulesError::NoCycles { warmup, cycles } => write!(
+                f,
+                "a warm-up of {warmup} leaves nothing of a history whose last cycle is {cycles}: give a shorter --warmup"
+            ),
+            RulesError::Share { share } => {
+                write!(f, "a share of {share}: the share of pages visited is above 0 and at most 1")
+            }
+            RulesError::NoBudget => write!(f, "0 pages a cycle: a cycle visits at least one"),
+        }
+    }
+}
+
+impl std::error::Error for RulesError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_is_rounded_down_and_at_least_one() {
+        assert_eq!(Budget::Share(0.05).of(7393), 369);
+        assert_eq!(Budget::Share(0.05).of(3), 1);
+        assert_eq!(Budget::Share(1.0).of(3), 3);
+        assert_eq!((Budget::Pages(5).of(3), Budget::Pages(2).of(3)), (3, 2));
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_refused() {
+        let with = |warmup, budget| Rules { warmup, budget, ..Rules::default() };
+        let share = Budget::Share(0.05);
+        assert_eq!(with(2, share).check(1, 3), Ok(()));
+        assert_eq!(with(0, share).check(1, 1), Ok(()));
+        assert_eq!(with(0, share).check(0, 9), Err(RulesError::NoPages));
+        assert_eq!(with(3, share).check(5, 3), Err(RulesError::NoCycles { warmup: 3, cycles: 3 }));
+        assert_eq!(with(0, Budget::Pages(0)).check(5, 3), Err(RulesError::NoBudget));
+        for bad in [0.0, -1.0, 1.01, f64::NAN] {
+            assert!(
+                matches!(with(0, Budget::Share(bad)).check(5, 3), Err(RulesError::Share { .. })),
+                "{bad}"
+            );
+        }
+    }
+}
