@@ -11,6 +11,7 @@ pub mod nad;
 pub mod sad;
 
 use crate::Tile;
+use recrawl_types::Reads;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -56,6 +57,8 @@ pub struct Estimator {
     pub visits: &'static str,
     /// Its rate in basis `cycles`, written out.
     pub cycles: &'static str,
+    /// What it reads of a page's history, beside the cycle of the last visit.
+    pub reads: fn(Basis) -> Reads,
     /// Fills `out` with the rate of every row of the tile.
     pub load: fn(&Tile<'_>, out: &mut [f64]),
 }

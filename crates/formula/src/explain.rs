@@ -1,6 +1,6 @@
 //! A score, term by term.
 
-use crate::{Expr, Formula, Program};
+use crate::{Expr, Formula, Program, SiteRates};
 use recrawl_types::{Cycle, History, Known, StateColumns};
 use serde::Serialize;
 
@@ -18,10 +18,12 @@ pub struct Term {
 impl Formula {
     /// The score of a page with this history as of `cycle`, and the value of each part of the
     /// expression: the whole first, each part before its own parts, constants left out. The values are
-    /// those that scheduling computes, by the same code.
-    pub fn explain(&self, history: &History, cycle: Cycle) -> Vec<Term> {
+    /// those that scheduling computes, by the same code. `rates` is what the page's site is taken for in
+    /// that cycle; a formula whose [`reads`](Program::reads) need no priors does not look at it.
+    pub fn explain(&self, history: &History, rates: SiteRates, cycle: Cycle) -> Vec<Term> {
         let mut columns = StateColumns::default();
         columns.push(Known::default(), Some(history));
+        (columns.global_rate, columns.site_rate) = (rates.global, vec![rates.site]);
         let mut terms = Vec::new();
         self.add_terms(&self.expr, 0, &columns, cycle, &mut terms);
         terms
@@ -51,13 +53,15 @@ impl Formula {
 mod tests {
     use super::*;
 
+    const RATES: SiteRates = SiteRates { global: 0.1, site: 0.2 };
+
     #[test]
     fn the_default_formula_term_by_term() {
         let formula = Formula::from_expression("t * (X + 0.1) / (n + 1)").unwrap();
         let mut history = History::first_fetch(Cycle(1));
         history.record(Cycle(2), true);
         history.record(Cycle(3), false);
-        let terms = formula.explain(&history, Cycle(7));
+        let terms = formula.explain(&history, RATES, Cycle(7));
         let shown: Vec<_> = terms.iter().map(|t| (t.depth, t.text.as_str(), t.value)).collect();
         assert_eq!(
             shown,
@@ -76,7 +80,7 @@ mod tests {
     #[test]
     fn a_constant_alone_is_explained_too() {
         let formula = Formula::from_expression("2").unwrap();
-        let terms = formula.explain(&History::first_fetch(Cycle(1)), Cycle(2));
+        let terms = formula.explain(&History::first_fetch(Cycle(1)), RATES, Cycle(2));
         assert_eq!(terms, [Term { text: "2".into(), value: 2.0, depth: 0 }]);
     }
 }

@@ -40,7 +40,7 @@ pub use crate::expr::Expr;
 pub use crate::formula::{Formula, FormulaError, Provenance};
 pub use crate::function::Function;
 pub use crate::parse::{ParseError, ParseProblem, parse};
-pub use crate::prior::{Evidence, Priors};
+pub use crate::prior::{Evidence, Priors, SiteRates};
 pub use crate::program::Program;
 pub use crate::protection::Protection;
 pub use crate::simplify::simplify;

@@ -81,12 +81,26 @@ impl Priors {
         Priors { global, sites: sites.iter().map(shrunk).collect() }
     }
 
+    /// What the pages of one site are taken for.
+    pub fn of(&self, site: usize) -> SiteRates {
+        SiteRates { global: self.global, site: self.sites[site] }
+    }
+
     /// Fills the rates of a block whose pages belong to these sites, one a row.
     pub fn fill(&self, columns: &mut StateColumns, sites: impl Iterator<Item = usize>) {
         columns.global_rate = self.global;
         columns.site_rate.clear();
         columns.site_rate.extend(sites.map(|site| self.sites[site]));
     }
+}
+
+/// What a page is taken for: the rates of all pages and of its own site, in changes a cycle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SiteRates {
+    /// That of all pages together.
+    pub global: f64,
+    /// That of the page's site.
+    pub site: f64,
 }
 
 #[cfg(test)]
@@ -113,6 +127,7 @@ mod tests {
         assert_eq!(priors.global, 2.5 / 7.0);
         assert_eq!(priors.sites[1], priors.global);
         assert_eq!(priors.sites[0], (2.0 + 20.0 * priors.global) / 26.0);
+        assert_eq!(priors.of(0), SiteRates { global: priors.global, site: priors.sites[0] });
         priors.fill(&mut columns, [1, 0].into_iter());
         assert_eq!(columns.site_rate, [priors.sites[1], priors.sites[0]]);
 

@@ -2,7 +2,7 @@
 
 use crate::function::Kernel;
 use crate::{Basis, Expr, Protection, Tile};
-use recrawl_types::{Cycle, StateColumns};
+use recrawl_types::{Cycle, Reads, StateColumns};
 
 /// An expression compiled for one protection and one basis: a list of steps in postfix order, each over
 /// a whole tile of rows. No step branches, loops or allocates, so the cost of a page is the number of
@@ -12,6 +12,7 @@ pub struct Program {
     steps: Vec<Step>,
     registers: usize,
     basis: Basis,
+    reads: Reads,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,8 @@ enum Step {
 impl Program {
     /// Compiles an expression as it stands, without simplifying it.
     pub fn compile(expr: &Expr, protection: Protection, basis: Basis) -> Program {
-        let mut program = Program { steps: Vec::with_capacity(expr.nodes()), registers: 0, basis };
+        let mut program =
+            Program { steps: Vec::with_capacity(expr.nodes()), registers: 0, basis, reads: Reads::LAST };
         program.add(expr, protection, 1);
         program
     }
@@ -34,7 +36,10 @@ impl Program {
         self.registers = self.registers.max(result);
         let step = match expr {
             Expr::Constant(value) => Step::Constant(*value),
-            Expr::Terminal(terminal) => Step::Terminal(terminal.load),
+            Expr::Terminal(terminal) => {
+                self.reads = self.reads | (terminal.reads)(self.basis);
+                Step::Terminal(terminal.load)
+            }
             Expr::Call(function, arguments) => {
                 for (i, argument) in arguments.iter().enumerate() {
                     self.add(argument, protection, result + i);
@@ -48,6 +53,12 @@ impl Program {
     /// Steps per page.
     pub fn cost(&self) -> usize {
         self.steps.len()
+    }
+
+    /// What the score of a page depends on: pages that agree in this, in the cycle of their last visit
+    /// and in the rates of their sites have the same score.
+    pub fn reads(&self) -> Reads {
+        self.reads
     }
 
     /// Scores every row of the block as of `cycle`, in `f64`: `out` is emptied and gets one score a

@@ -13,7 +13,8 @@ mod sad;
 mod t;
 mod x;
 
-use crate::{Estimator, Tile};
+use crate::{Basis, Estimator, Tile};
+use recrawl_types::Reads;
 
 /// A value that a page's record holds or that follows from it in constant time.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Terminal {
     pub name: &'static str,
     /// What it is, in words, with its unit.
     pub help: &'static str,
+    /// What it reads of a page's history, beside the cycle of the last visit.
+    pub reads: fn(Basis) -> Reads,
     /// Fills `out` with the value of every row of the tile. Never −0: the simplifier counts on it.
     pub load: fn(&Tile<'_>, out: &mut [f64]),
 }
@@ -50,7 +53,7 @@ impl Terminal {
 
     /// The terminal that is an estimator's rate.
     const fn rate(estimator: Estimator) -> Terminal {
-        Terminal { name: estimator.name, help: estimator.help, load: estimator.load }
+        Terminal { name: estimator.name, help: estimator.help, reads: estimator.reads, load: estimator.load }
     }
 }
 

@@ -69,12 +69,19 @@ pub(crate) fn histories() -> impl Strategy<Value = History> {
     })
 }
 
+/// A rate of change of a site, in changes a cycle.
+pub(crate) fn rates() -> impl Strategy<Value = f64> {
+    prop_oneof![1e-9..1.0f64, 1.0..50.0f64]
+}
+
 /// A block of up to `most` pages, visited and not, as of cycle [`NOW`].
 pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
-    prop::collection::vec(prop::option::weighted(0.8, histories()), 0..most).prop_map(|pages| {
-        let mut columns = StateColumns::default();
-        for history in &pages {
+    let page = (prop::option::weighted(0.8, histories()), rates());
+    (prop::collection::vec(page, 0..most), rates()).prop_map(|(pages, global)| {
+        let mut columns = StateColumns { global_rate: global, ..StateColumns::default() };
+        for (history, rate) in &pages {
             columns.push(Known::default(), history.as_ref());
+            columns.site_rate.push(*rate);
         }
         columns
     })

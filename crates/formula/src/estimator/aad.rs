@@ -2,6 +2,7 @@
 
 use super::{ramp, rate};
 use crate::{Basis, Estimator, Tile};
+use recrawl_types::Reads;
 
 /// Changes weigh by their number in the history, so that recent ones count for more:
 /// Σ i·I_i / Σ i.
@@ -10,6 +11,10 @@ pub const ESTIMATOR: Estimator = Estimator {
     help: "arithmetically adaptive: a change weighs by its place in the history",
     visits: "sum of i over the visits i that met a change / (1 + 2 + ... + n)",
     cycles: "sum of h over the cycles h of seen changes (the first fetch is cycle 1) / (1 + 2 + ... + s)",
+    reads: |basis| match basis {
+        Basis::Visits => Reads::VISITS | Reads::RAMP_VISITS,
+        Basis::Cycles => Reads::FIRST | Reads::RAMP_CYCLES,
+    },
     load,
 };
 

@@ -1,6 +1,7 @@
 //! CG: the estimator of Cho and Garcia-Molina.
 
 use crate::{Estimator, Tile};
+use recrawl_types::Reads;
 
 /// −ln((n − X + ½) / (n + ½)): the bias-reduced rate of a Poisson process that is looked at once per
 /// unit of time (Cho & Garcia-Molina, "Estimating frequency of change", 2003). The same in both bases.
@@ -9,6 +10,7 @@ pub const ESTIMATOR: Estimator = Estimator {
     help: "Cho and Garcia-Molina's bias-reduced rate of a Poisson process",
     visits: "-ln((n - X + 0.5) / (n + 0.5))",
     cycles: "-ln((n - X + 0.5) / (n + 0.5))",
+    reads: |_| Reads::VISITS | Reads::CHANGES,
     load,
 };
 

@@ -2,6 +2,7 @@
 
 use super::{half_to_the, rate};
 use crate::{Basis, Estimator, Tile};
+use recrawl_types::Reads;
 
 /// A change weighs twice as much as one a visit (or a cycle) earlier: Σ 2^(i−1)·I_i / (2^n − 1),
 /// written so that nothing in it grows with the history.
@@ -10,6 +11,10 @@ pub const ESTIMATOR: Estimator = Estimator {
     help: "geometrically adaptive: a change weighs twice as much as one a step earlier",
     visits: "s / (2 - 2^(1-n)), where s <- s/2 + I at every visit",
     cycles: "sum of 2^(h-1) over the cycles h of seen changes (the first fetch is cycle 1) / (2^s - 1)",
+    reads: |basis| match basis {
+        Basis::Visits => Reads::VISITS | Reads::GEOMETRIC_VISITS,
+        Basis::Cycles => Reads::FIRST | Reads::LAST_CHANGE | Reads::GEOMETRIC_CYCLES,
+    },
     load,
 };
 

@@ -2,6 +2,7 @@
 
 use super::rate;
 use crate::{Basis, Estimator, Tile};
+use recrawl_types::Reads;
 
 /// All changes count alike: X over the visits, or over the elapsed cycles.
 pub const ESTIMATOR: Estimator = Estimator {
@@ -9,6 +10,10 @@ pub const ESTIMATOR: Estimator = Estimator {
     help: "non-adaptive: every seen change counts alike",
     visits: "X / n",
     cycles: "X / s",
+    reads: |basis| match basis {
+        Basis::Visits => Reads::CHANGES | Reads::VISITS,
+        Basis::Cycles => Reads::CHANGES | Reads::FIRST,
+    },
     load,
 };
 

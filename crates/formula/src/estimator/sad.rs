@@ -1,6 +1,7 @@
 //! SAD: the shortsighted adaptive estimator.
 
 use crate::{Basis, Estimator, Tile};
+use recrawl_types::Reads;
 
 /// Only the most recent look counts: 1 if it met a change, else 0.
 pub const ESTIMATOR: Estimator = Estimator {
@@ -8,6 +9,7 @@ pub const ESTIMATOR: Estimator = Estimator {
     help: "shortsighted adaptive: only the most recent look counts",
     visits: "1 if the last visit met a change, else 0",
     cycles: "1 if a change was seen in the cycle before this one, else 0",
+    reads: |_| Reads::CHANGES | Reads::LAST_CHANGE,
     load,
 };
 

@@ -59,6 +59,35 @@ proptest! {
         }
     }
 
+    /// A program looks at nothing of a history beside what it says that it reads.
+    #[test]
+    fn what_a_program_does_not_read_makes_no_difference(
+        expr in testing::expressions(),
+        protection in testing::protections(),
+        basis in testing::bases(),
+        columns in testing::blocks(8),
+    ) {
+        let program = Program::compile(&expr, protection, basis);
+        let mut projected = columns.clone();
+        for i in 0..columns.len() {
+            if let Some(history) = columns.history(i) {
+                projected.set_history(i, &program.reads().project(&history));
+            }
+        }
+        if !program.reads().contains(Reads::SITE_RATE) {
+            projected.site_rate.fill(f64::NAN);
+        }
+        if !program.reads().contains(Reads::GLOBAL_RATE) {
+            projected.global_rate = f64::NAN;
+        }
+        let (mut whole, mut part) = (Vec::new(), Vec::new());
+        program.evaluate(&columns, NOW, &mut whole);
+        program.evaluate(&projected, NOW, &mut part);
+        for (a, b) in whole.iter().zip(&part) {
+            prop_assert!(testing::same(*a, *b), "{}: {} for {}", expr, b, a);
+        }
+    }
+
     /// Where a tile ends makes no difference: scores depend on the row alone.
     #[test]
     fn tiles_do_not_show(history in testing::histories(), length in 1usize..1200, at in 0usize..1200) {

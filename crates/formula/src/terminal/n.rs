@@ -1,9 +1,11 @@
 //! `n`: visits that could be compared.
 
 use super::Terminal;
+use recrawl_types::Reads;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "n",
     help: "visits that could be compared with one before (the first fetch is not counted)",
+    reads: |_| Reads::VISITS,
     load: |tile, out| tile.map(&tile.columns.visits, out, f64::from),
 };

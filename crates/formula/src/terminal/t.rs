@@ -1,11 +1,12 @@
 //! `t`: cycles since the last visit.
 
 use super::Terminal;
-use recrawl_types::Cycle;
+use recrawl_types::{Cycle, Reads};
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "t",
     help: "cycles since the last visit",
+    reads: |_| Reads::LAST,
     load: |tile, out| tile.map(&tile.columns.last, out, |last| age(tile.cycle, last)),
 };
 

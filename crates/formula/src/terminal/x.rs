@@ -1,9 +1,11 @@
 //! `X`: visits that met a change.
 
 use super::Terminal;
+use recrawl_types::Reads;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "X",
     help: "how many of the n visits met a change",
+    reads: |_| Reads::CHANGES,
     load: |tile, out| tile.map(&tile.columns.changes, out, f64::from),
 };

@@ -11,13 +11,16 @@ use crate::reading;
 use crate::report::CycleReport;
 use crate::settings::Settings;
 use recrawl_fetcher::robots::Rules;
-use recrawl_formula::{Formula, estimator};
+use recrawl_formula::{Formula, SiteRates, estimator};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Gate, Policy, RankCounter};
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord};
 use serde_json::{Value, json};
+
+/// No formula asks for the rates of sites yet.
+const RATES: SiteRates = SiteRates { global: 0.0, site: 0.0 };
 
 /// What decides about a page, in the order in which it is asked.
 struct Explanation {
@@ -53,7 +56,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let warmup = settings.config.cycle.warmup;
     let visits = record.visited.as_ref().map(|v| v.history.visits);
     let gate = Gate::of(&record.known, visits, cycle, warmup);
-    let score = record.visited.as_ref().map(|v| formula.explain(&v.history, cycle)[0].value);
+    let score = record.visited.as_ref().map(|v| formula.explain(&v.history, RATES, cycle)[0].value);
     let rank = match (gate, score) {
         (Gate::Revisit, Some(score)) => Some(rank(&settings, &generation, &formula, ordinal, score)?),
         _ => None,
@@ -161,7 +164,7 @@ impl Explanation {
     fn rate(&self, name: &str, history: &History) -> String {
         let terminal = Formula::from_expression(name).expect("every estimator is a terminal");
         let alone = Formula { basis: self.formula.basis, ..terminal };
-        format!("{name} {:.4}", alone.explain(history, self.cycle)[0].value)
+        format!("{name} {:.4}", alone.explain(history, RATES, self.cycle)[0].value)
     }
 
     fn gate_name(&self) -> &'static str {
@@ -179,7 +182,7 @@ impl Explanation {
         json!({
             "page": page_json(&self.url, &self.record), "cycle": self.cycle, "gate": self.gate_name(),
             "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
-            "cutoff": self.cutoff, "terms": history.map(|h| self.formula.explain(&h, self.cycle)),
+            "cutoff": self.cutoff, "terms": history.map(|h| self.formula.explain(&h, RATES, self.cycle)),
             "robots": self.robots, "in_scope": self.in_scope, "visited_next": self.verdict(),
         })
     }
@@ -210,7 +213,7 @@ impl Explanation {
                 let rates: Vec<String> = estimator::ALL.iter().map(|e| self.rate(e.name, h)).collect();
                 print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis))?;
                 print(format!("formula     {}", self.formula.name))?;
-                for term in self.formula.explain(h, self.cycle) {
+                for term in self.formula.explain(h, RATES, self.cycle) {
                     print(format!(
                         "            {:indent$}{} = {}",
                         "",
