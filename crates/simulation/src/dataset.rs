@@ -36,6 +36,10 @@ impl Dataset {
     pub const MAX_PAGES: usize = 50_000_000;
     /// The most cycles: pages times cycles must stay within memory, and a year of hours is 8,760.
     pub const MAX_CYCLES: u32 = 20_000;
+    /// The most changes of all pages together: 12 bytes each while they are read.
+    pub const MAX_CHANGES: usize = 2_000_000_000;
+    /// The most pages times cycles where contents come back or cycles are beyond 63: 2 bytes each.
+    pub const MAX_CONTENTS: u64 = 4_000_000_000;
 
     /// The pages that are there from the first cycle to the last.
     pub fn fixed(&self) -> Vec<u32> {

@@ -2,10 +2,12 @@
 
 pub mod dataset;
 pub mod figures;
+pub mod format;
 pub mod rules;
 pub mod truth;
 
 pub use crate::dataset::{Dataset, Page};
 pub use crate::figures::{CycleFigures, SiteFigures, Trace};
+pub use crate::format::{DatasetError, open};
 pub use crate::rules::{Budget, Rules, RulesError};
 pub use crate::truth::{Since, Truth};

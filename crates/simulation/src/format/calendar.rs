@@ -1,0 +1,85 @@
+//! Days and dates: the Gregorian calendar, UTC.
+
+/// The day of a date, counted from 1970-01-01; none for what is no date from 1970 to 9999.
+pub fn day(year: u32, month: u32, day: u32) -> Option<i64> {
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || day == 0 || day > length(year, month) {
+        return None;
+    }
+    // Years begin in March, so that the leap day is the last of them (Hinnant, "chrono-compatible
+    // low-level date algorithms").
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leaps = year / 4 - year / 100 + year / 400;
+    Some(i64::from(year * 365 + leaps + (153 * month + 2) / 5 + day - 1) - 719_468)
+}
+
+/// The date of a day as YYYY-MM-DD.
+///
+/// # Panics
+/// For days before 1970 or after 9999.
+#[cfg(test)]
+pub fn date(days: i64) -> String {
+    assert!((0..=2_932_896).contains(&days), "day {days} is not in 1970 to 9999");
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", year + era * 400 + later)
+}
+
+/// The day of a date written YYYY-MM-DD; none for anything else.
+pub fn parse_date(text: &str) -> Option<i64> {
+    let is_date = text.len() == 10
+        && text
+            .bytes()
+            .enumerate()
+            .all(|(i, b)| if i == 4 || i == 7 { b == b'-' } else { b.is_ascii_digit() });
+    let number = |range: std::ops::Range<usize>| text.get(range)?.parse().ok();
+    if is_date { day(number(0..4)?, number(5..7)?, number(8..10)?) } else { None }
+}
+
+fn length(year: u32, month: u32) -> u32 {
+    match month {
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_day_has_a_date_that_leads_back_to_it() {
+        assert_eq!(
+            (date(0), date(11_016), date(20_454)),
+            ("1970-01-01".into(), "2000-02-29".into(), "2026-01-01".into())
+        );
+        assert_eq!(date(2_932_896), "9999-12-31");
+        for day in (0..2_932_896).step_by(37).chain(0..1500) {
+            assert_eq!(parse_date(&date(day)), Some(day), "{day}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for text in [
+            "",
+            "2026-13-01",
+            "2026-00-01",
+            "2026-02-29",
+            "1900-01-01",
+            "2026-1-1",
+            "2026-01-32",
+            "+026-01-01",
+            "2026-01-01 ",
+        ] {
+            assert_eq!(parse_date(text), None, "{text:?}");
+        }
+        assert!(parse_date("2024-02-29").is_some() && parse_date("2100-02-29").is_none());
+    }
+}

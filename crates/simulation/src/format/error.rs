@@ -1,0 +1,128 @@
+//! Why a data set could not be read or written.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A data set could not be read or written: what, where, what to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DatasetError {
+    /// The disk, or the compression.
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// How many lines had been read, when it was read by line.
+        line: u64,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A line says what cannot be.
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong, and what is expected.
+        what: String,
+    },
+    /// The file or folder as a whole cannot be used.
+    Whole {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        what: String,
+    },
+    /// No format is called that.
+    UnknownFormat {
+        /// The name.
+        name: String,
+    },
+    /// None of the formats is recognised in it.
+    Unrecognised {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// The format can be read only.
+    NotWritten {
+        /// Its name.
+        format: &'static str,
+    },
+    /// Something is there already.
+    Exists {
+        /// What.
+        path: PathBuf,
+    },
+}
+
+impl DatasetError {
+    /// Is it the words that are wrong, rather than the data? Then nothing was touched.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            DatasetError::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            DatasetError::Line { .. } | DatasetError::Whole { .. } => false,
+            _ => true,
+        }
+    }
+
+    /// For `map_err`: names the file.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> DatasetError + use<> {
+        let path = path.to_owned();
+        move |source| DatasetError::Io { path, line: 0, source }
+    }
+
+    /// The file or folder as a whole.
+    pub(crate) fn whole(path: &Path, what: impl Into<String>) -> DatasetError {
+        DatasetError::Whole { path: path.to_owned(), what: what.into() }
+    }
+}
+
+impl fmt::Display for DatasetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DatasetError::Io { path, line, source } => {
+                write!(f, "{}: ", path.display())?;
+                if *line > 0 {
+                    write!(f, "after line {line}: ")?;
+                }
+                match source.kind() {
+                    io::ErrorKind::UnexpectedEof => {
+                        write!(f, "the compressed data end too early: the file is cut off, fetch it again")
+                    }
+                    io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                        write!(f, "the compressed data are damaged ({source}): fetch the file again")
+                    }
+                    _ => source.fmt(f),
+                }
+            }
+            DatasetError::Line { path, line, what } => write!(f, "{}:{line}: {what}", path.display()),
+            DatasetError::Whole { path, what } => write!(f, "{}: {what}", path.display()),
+            DatasetError::UnknownFormat { name } => {
+                write!(f, "no format is called {name:?}: there are {}", super::names(|_| true))
+            }
+            DatasetError::Unrecognised { path } => write!(
+                f,
+                "{}: no data set that is recognised here; if it is one, name its format with --format ({})",
+                path.display(),
+                super::names(|_| true)
+            ),
+            DatasetError::NotWritten { format } => write!(
+                f,
+                "the format {format} is read only: write {}",
+                super::names(|format| format.write.is_some())
+            ),
+            DatasetError::Exists { path } => {
+                write!(f, "{}: is there already, and is not overwritten: choose another name", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for DatasetError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            DatasetError::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

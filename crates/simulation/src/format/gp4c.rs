@@ -1,0 +1,111 @@
+//! The bit strings of the GP4C authors' program: a page a line, a character a cycle, `1` where it changed.
+//!
+//! Character i, counted from 0, is that program's cycle i + 1 and ours too: cycle 0 is the download that the
+//! first character compares with. So a warm-up of 2 reads the same two characters in both programs.
+
+use super::histories::Histories;
+use super::lines::Lines;
+use super::{DatasetError, Format, Start};
+use crate::{Dataset, Page};
+use std::path::Path;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "gp4c",
+    help: "bit strings, a page a line and a character a cycle, as the authors' program of GP4C reads them",
+    recognises: |start| matches!(start, Start::Line(line) if is_bits(line)),
+    read,
+    write: None,
+};
+
+fn is_bits(line: &str) -> bool {
+    !line.is_empty() && line.bytes().all(|b| b == b'0' || b == b'1')
+}
+
+fn read(path: &Path) -> Result<Dataset, DatasetError> {
+    let mut lines = Lines::open(path)?;
+    let mut histories = Histories::default();
+    let (mut cycles, mut id, mut changes) = (None, 0u32, Vec::new());
+    while let Some(line) = lines.next_line()? {
+        id += 1;
+        let pushed = read_page(line, &mut cycles, &mut changes).and_then(|last| {
+            // The page's name in the source is its line.
+            let page = Page { url: id.to_string().into(), site: histories.site(""), first: 0, last };
+            histories.push(page, &changes)
+        });
+        pushed.map_err(|what| lines.wrong(what))?;
+    }
+    histories.finish(path, Vec::new(), cycles.unwrap_or_default())
+}
+
+/// A page's changes; the first line says how many cycles there are.
+fn read_page(line: &str, cycles: &mut Option<u32>, changes: &mut Vec<(u32, u16)>) -> Result<u32, String> {
+    if line.len() > Dataset::MAX_CYCLES as usize {
+        return Err(format!("{} characters: a page has at most {} cycles", line.len(), Dataset::MAX_CYCLES));
+    }
+    changes.clear();
+    for (cycle, c) in (1..).zip(line.chars()) {
+        match c {
+            '0' => {}
+            '1' => changes.push((cycle, changes.len() as u16 + 1)),
+            other => return Err(format!("character {cycle} is {other:?}: expected 0 or 1")),
+        }
+    }
+    let found = line.len() as u32;
+    match *cycles.get_or_insert(found) {
+        _ if found == 0 => Err("an empty line: every page has a character a cycle".into()),
+        first if first != found => Err(format!(
+            "{found} characters, where the first line has {first}: all pages have the same cycles"
+        )),
+        _ => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Truth, open};
+
+    fn file(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bits.txt");
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn the_first_character_is_what_cycle_1_saw() {
+        let (_folder, path) = file("100\n000\r\n011");
+        let data = open(&path, None).unwrap();
+        assert_eq!(data.truth, Truth::from_words(3, vec![0b0010, 0, 0b1100]));
+        assert_eq!(data.truth.changed_in(1), [0]);
+        assert_eq!(data.pages[2], Page { url: "3".into(), site: 2, first: 0, last: 3 });
+        assert_eq!((data.name.as_str(), data.sites.len(), data.dates.len()), ("bits.txt", 3, 0));
+    }
+
+    #[test]
+    fn more_cycles_than_a_word_holds_are_read() {
+        let (_folder, path) = file(&format!("{}1\n{}\n", "0".repeat(99), "0".repeat(100)));
+        let data = open(&path, Some("gp4c")).unwrap();
+        assert!(
+            data.truth.cycles() == 100 && data.truth.differs(0, 99, 100) && !data.truth.differs(0, 0, 99)
+        );
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let long = "1".repeat(20_001);
+        for (text, wants) in [
+            ("010\n01\n", ":2: 2 characters, where the first line has 3"),
+            ("010\n\n", ":2: an empty line"),
+            ("010\n012\n", ":2: character 3 is '2'"),
+            ("01 0\n", ":1: character 3 is ' '"),
+            (&long, ":1: 20001 characters"),
+            ("", ": there is no page in it"),
+        ] {
+            let (_folder, path) = file(text);
+            let message = open(&path, Some("gp4c")).unwrap_err().to_string();
+            assert!(message.contains(&format!("bits.txt{wants}")), "{message}");
+        }
+    }
+}

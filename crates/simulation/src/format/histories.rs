@@ -1,0 +1,81 @@
+//! A data set while it is read, page by page.
+
+use super::DatasetError;
+use crate::{Dataset, Page, Truth, truth::LAST_OF_A_WORD};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The pages read so far.
+#[derive(Default)]
+pub struct Histories {
+    pages: Vec<Page>,
+    sites: Vec<String>,
+    known_sites: HashMap<String, u32>,
+    changes: Vec<(u32, u16)>,
+    ends: Vec<usize>,
+    /// Does any page show an earlier content again?
+    returns: bool,
+}
+
+impl Histories {
+    /// The place of a site. Without a name each page has one of its own.
+    pub fn site(&mut self, name: &str) -> u32 {
+        if let Some(&place) = self.known_sites.get(name) {
+            return place;
+        }
+        let place = self.sites.len() as u32;
+        self.sites.push(name.to_owned());
+        if !name.is_empty() {
+            self.known_sites.insert(name.to_owned(), place);
+        }
+        place
+    }
+
+    /// The next page. Its changes are as [`Truth::from_changes`] takes them.
+    ///
+    /// # Errors
+    /// What is wrong, when there are too many pages or changes.
+    pub fn push(&mut self, page: Page, changes: &[(u32, u16)]) -> Result<(), String> {
+        if self.pages.len() == Dataset::MAX_PAGES {
+            return Err(format!("more than {} pages: split the data set", Dataset::MAX_PAGES));
+        }
+        if self.changes.len() + changes.len() > Dataset::MAX_CHANGES {
+            return Err(format!("more than {} changes: split the data set", Dataset::MAX_CHANGES));
+        }
+        self.returns |= changes.iter().zip(1..).any(|(&(_, version), next)| version < next);
+        self.changes.extend_from_slice(changes);
+        self.ends.push(self.changes.len());
+        self.pages.push(page);
+        Ok(())
+    }
+
+    /// The data set; `cycles` is the number of the last cycle.
+    ///
+    /// # Errors
+    /// When it is empty, or larger than memory is meant for.
+    pub fn finish(self, path: &Path, dates: Vec<String>, cycles: u32) -> Result<Dataset, DatasetError> {
+        if self.pages.is_empty() {
+            return Err(DatasetError::whole(path, "there is no page in it"));
+        }
+        if cycles > Dataset::MAX_CYCLES {
+            let what = format!("its last cycle is {cycles}, and {} is the most", Dataset::MAX_CYCLES);
+            return Err(DatasetError::whole(path, what));
+        }
+        let cells = self.pages.len() as u64 * (u64::from(cycles) + 1);
+        if (self.returns || cycles > LAST_OF_A_WORD) && cells > Dataset::MAX_CONTENTS {
+            let what =
+                format!("{cells} pages times cycles, and {} is the most: split it", Dataset::MAX_CONTENTS);
+            return Err(DatasetError::whole(path, what));
+        }
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let changes = starts.zip(&self.ends).map(|(&start, &end)| &self.changes[start..end]);
+        let truth = Truth::from_changes(cycles, changes);
+        Ok(Dataset { name: name(path), dates, pages: self.pages, sites: self.sites, truth })
+    }
+}
+
+/// What people call a data set: the name of its file or folder.
+fn name(path: &Path) -> String {
+    let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    last(path).or_else(|| last(&path.canonicalize().ok()?)).unwrap_or_else(|| path.display().to_string())
+}

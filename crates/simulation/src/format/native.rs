@@ -1,0 +1,167 @@
+//! The folder of two tables: `cycles.tsv`, and `pages.tsv.gz` with the changes of each page.
+
+use super::histories::Histories;
+use super::lines::{Lines, shown};
+use super::{DatasetError, Format, Start, calendar};
+use crate::{Dataset, Page};
+use std::path::Path;
+
+/// The table of cycles.
+pub const CYCLES: &str = "cycles.tsv";
+/// The table of pages.
+pub const PAGES: &str = "pages.tsv.gz";
+
+const CYCLE_COLUMNS: [&str; 2] = ["cycle", "date"];
+const PAGE_COLUMNS: [&str; 8] =
+    ["page_id", "url", "path", "group", "title", "first_cycle", "last_cycle", "changes"];
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "native",
+    help: "a folder with cycles.tsv and pages.tsv.gz: addresses, sites, dates, contents that come back",
+    recognises: |start| matches!(start, Start::Folder),
+    read,
+    write: None,
+};
+
+fn read(folder: &Path) -> Result<Dataset, DatasetError> {
+    let dates = read_cycles(&folder.join(CYCLES))?;
+    let last = dates.len() as u32 - 1;
+    let mut lines = Lines::open(&folder.join(PAGES))?;
+    header(&mut lines, &PAGE_COLUMNS)?;
+    let mut histories = Histories::default();
+    let (mut changes, mut id) = (Vec::new(), 0);
+    while let Some(line) = lines.next_line()? {
+        let pushed = read_page(line, id, last, &mut changes).and_then(|row| {
+            let site = histories.site(row.group);
+            histories.push(Page { url: row.name.into(), site, first: row.first, last: row.last }, &changes)
+        });
+        pushed.map_err(|what| lines.wrong(what))?;
+        id += 1;
+    }
+    let known = dates.iter().any(|date| !date.is_empty());
+    histories.finish(folder, if known { dates } else { Vec::new() }, last)
+}
+
+/// The date of each cycle; empty where it is not known.
+fn read_cycles(path: &Path) -> Result<Vec<String>, DatasetError> {
+    let mut lines = Lines::open(path)?;
+    header(&mut lines, &CYCLE_COLUMNS)?;
+    let mut dates: Vec<String> = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        let read = read_cycle(line, &dates).map(str::to_owned);
+        dates.push(read.map_err(|what| lines.wrong(what))?);
+    }
+    if dates.is_empty() {
+        return Err(DatasetError::whole(path, "there is no cycle in it: cycle 0 is the first observation"));
+    }
+    Ok(dates)
+}
+
+fn read_cycle<'a>(line: &'a str, dates: &[String]) -> Result<&'a str, String> {
+    let [cycle, date] = columns(line)?;
+    if number(cycle, CYCLE_COLUMNS[0])? as usize != dates.len() {
+        return Err(format!("cycle {cycle}: expected {}, cycles count up from 0", dates.len()));
+    }
+    if dates.len() > Dataset::MAX_CYCLES as usize {
+        return Err(format!("more than {} cycles after the first", Dataset::MAX_CYCLES));
+    }
+    if !date.is_empty() && calendar::parse_date(date).is_none() {
+        return Err(format!("date {}: expected a day as YYYY-MM-DD, or nothing on any line", shown(date)));
+    }
+    match dates.last() {
+        Some(before) if before.is_empty() != date.is_empty() => {
+            Err("some cycles have a date and some have none: give all of them one, or none".into())
+        }
+        // Several cycles may lie in one day.
+        Some(before) if before.as_str() > date => {
+            Err(format!("{date} comes after {before}: dates never go back"))
+        }
+        _ => Ok(date),
+    }
+}
+
+struct Row<'a> {
+    name: &'a str,
+    group: &'a str,
+    first: u32,
+    last: u32,
+}
+
+fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>) -> Result<Row<'a>, String> {
+    let [page, url, path, group, _, first, last, listed] = columns(line)?;
+    if page.parse() != Ok(id) {
+        return Err(format!("page_id {}: expected {id}, pages count up from 0", shown(page)));
+    }
+    let (first, last) = (number(first, PAGE_COLUMNS[5])?, number(last, PAGE_COLUMNS[6])?);
+    if first > last {
+        return Err(format!("first_cycle {first} is after last_cycle {last}"));
+    }
+    if last > end {
+        return Err(format!("last_cycle {last}: {CYCLES} ends with cycle {end}"));
+    }
+    changes.clear();
+    let (mut before, mut version, mut known) = (first, 0, 0);
+    for pair in listed.split(' ').filter(|_| !listed.is_empty()) {
+        let wrong =
+            || format!("change {}: expected cycle:version, pairs separated by one space", shown(pair));
+        let (cycle, next) = pair.split_once(':').ok_or_else(wrong)?;
+        let (cycle, next) = (digits(cycle).ok_or_else(wrong)?, digits(next).ok_or_else(wrong)?);
+        if cycle <= first || cycle > last {
+            return Err(format!(
+                "change {pair}: a page changes after its first_cycle {first}, up to its last_cycle {last}"
+            ));
+        }
+        if cycle <= before {
+            return Err(format!("change {pair} comes after one in cycle {before}: cycles ascend"));
+        }
+        if next == version {
+            return Err(format!("change {pair}: content {next} follows itself, which is no change"));
+        }
+        if next > known + 1 {
+            return Err(format!(
+                "change {pair}: a content not seen before takes the next number, {}",
+                known + 1
+            ));
+        }
+        // A content needs a cycle, and cycles are few: numbers fit.
+        changes.push((cycle, next as u16));
+        (before, version, known) = (cycle, next, known.max(next));
+    }
+    Ok(Row { name: if url.is_empty() { path } else { url }, group, first, last })
+}
+
+/// The first line names the columns.
+fn header(lines: &mut Lines, columns: &[&str]) -> Result<(), DatasetError> {
+    let expected = columns.join("\t");
+    let found = lines.next_line()?.map(|line| (line == expected, shown(line)));
+    match found {
+        Some((true, _)) => Ok(()),
+        Some((_, line)) => {
+            Err(lines.wrong(format!("{line}: the first line names the columns, {}", columns.join(", "))))
+        }
+        None => Err(lines.wrong("the file is empty")),
+    }
+}
+
+fn columns<const N: usize>(line: &str) -> Result<[&str; N], String> {
+    let mut found = line.split('\t');
+    let columns = std::array::from_fn(|_| found.next());
+    let count = line.split('\t').count();
+    if count != N {
+        return Err(format!("{count} columns, where {N} are expected, with one tab between"));
+    }
+    Ok(columns.map(Option::unwrap_or_default))
+}
+
+fn number(text: &str, column: &str) -> Result<u32, String> {
+    digits(text).ok_or_else(|| format!("{column} {}: expected the number of a cycle", shown(text)))
+}
+
+/// Digits and nothing else: `parse` alone would take a sign.
+fn digits(text: &str) -> Option<u32> {
+    if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests;
