@@ -1,14 +1,14 @@
-//! A page that competes for a place.
+//! A page that competes for a place, and the order among such pages.
 
+use crate::Ties;
 use crate::shuffle::{Purpose, Shuffle};
-use crate::{PlanRequest, Ties};
-use recrawl_types::Known;
+use recrawl_types::{Cycle, Known};
 
 /// A page that competes for a place, in 16 bytes; the lesser one is the better one. No two are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     /// What it competes by.
-    pub key: u64,
+    pub(crate) key: u64,
     /// Decides between equal keys, and holds the ordinal: see [`TieBreak`].
     tie: u64,
 }
@@ -16,17 +16,26 @@ pub(crate) struct Candidate {
 /// How ordinals decide between equals: by themselves, or by their images under a permutation, from
 /// which they can be had back.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum TieBreak {
+pub enum TieBreak {
+    /// The lower ordinal first.
     Index,
+    /// The lower image first.
     Hash(Shuffle),
 }
 
 impl TieBreak {
-    pub(crate) fn new(request: &PlanRequest) -> TieBreak {
-        match request.ties {
+    /// What decides in a cycle.
+    pub fn new(ties: Ties, seed: u64, cycle: Cycle) -> TieBreak {
+        match ties {
             Ties::Index => TieBreak::Index,
-            Ties::Hash => TieBreak::Hash(Shuffle::new(request.seed, request.cycle, Purpose::Ties)),
+            Ties::Hash => TieBreak::Hash(Shuffle::new(seed, cycle, Purpose::Ties)),
         }
+    }
+
+    /// A page that competes by its score: the higher score is the better candidate, and NaN worse than
+    /// every number.
+    pub fn by_score(&self, score: f64, ordinal: u64) -> Candidate {
+        self.candidate(score_key(score), ordinal)
     }
 
     pub(crate) fn candidate(&self, key: u64, ordinal: u64) -> Candidate {
@@ -37,7 +46,8 @@ impl TieBreak {
         Candidate { key, tie }
     }
 
-    pub(crate) fn ordinal(&self, candidate: Candidate) -> u64 {
+    /// The page that a candidate is.
+    pub fn ordinal(&self, candidate: Candidate) -> u64 {
         match self {
             TieBreak::Index => candidate.tie,
             TieBreak::Hash(shuffle) => shuffle.invert(candidate.tie),

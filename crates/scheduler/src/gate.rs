@@ -30,7 +30,7 @@ impl Gate {
     }
 
     /// The gate of the page in a row.
-    pub(crate) fn of_row(columns: &StateColumns, row: usize, cycle: Cycle, warmup: u32) -> Gate {
+    pub fn of_row(columns: &StateColumns, row: usize, cycle: Cycle, warmup: u32) -> Gate {
         let visits = columns.visited[row].then_some(columns.visits[row]);
         Gate::of(&columns.known[row], visits, cycle, warmup)
     }

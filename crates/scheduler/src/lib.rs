@@ -11,7 +11,7 @@
 //! This crate knows nothing of disk, of HTTP and of URLs: a page is an ordinal, a host a number of
 //! consecutive ordinals.
 
-mod candidate;
+pub mod candidate;
 pub mod gate;
 mod hosts;
 pub mod plan;
@@ -24,6 +24,7 @@ mod shares;
 pub mod shuffle;
 pub mod top_k;
 
+pub use crate::candidate::{Candidate, TieBreak};
 pub use crate::gate::Gate;
 pub use crate::plan::{Counts, Plan};
 pub use crate::planner::Planner;

@@ -68,7 +68,7 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
         policy.prepare(request.cycle, request.seed);
         let (k, targets) = (request.pages, request.targets());
         let unfetched = k.saturating_add(request.discovery_min);
-        let ties = TieBreak::new(&request);
+        let ties = TieBreak::new(request.ties, request.seed, request.cycle);
         let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
         Ok(Planner {
             policy,

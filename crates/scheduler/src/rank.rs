@@ -1,6 +1,6 @@
 //! The rank of one page among those that compete by score.
 
-use crate::candidate::{Candidate, TieBreak, score_key};
+use crate::candidate::{Candidate, TieBreak};
 use crate::{Gate, PlanRequest, Policy};
 use recrawl_types::{Cycle, StateColumns};
 
@@ -19,12 +19,12 @@ pub struct RankCounter {
 impl RankCounter {
     /// For the page with that ordinal and score, in the plan of that request.
     pub fn new(request: &PlanRequest, ordinal: u64, score: f64) -> RankCounter {
-        let ties = TieBreak::new(request);
+        let ties = TieBreak::new(request.ties, request.seed, request.cycle);
         RankCounter {
             cycle: request.cycle,
             warmup: request.warmup,
             ties,
-            page: ties.candidate(score_key(score), ordinal),
+            page: ties.by_score(score, ordinal),
             scanned: 0,
             better: 0,
             scores: Vec::new(),
@@ -35,7 +35,7 @@ impl RankCounter {
     pub fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns) {
         policy.score(columns, self.scanned, &mut self.scores);
         for (row, &score) in self.scores.iter().enumerate() {
-            let candidate = self.ties.candidate(score_key(score), self.scanned + row as u64);
+            let candidate = self.ties.by_score(score, self.scanned + row as u64);
             let competes = Gate::of_row(columns, row, self.cycle, self.warmup) == Gate::Revisit;
             self.better += u64::from(competes && candidate < self.page);
         }

@@ -122,7 +122,7 @@ pub(crate) fn plan(
 
 /// The same plan by the definition: everything is held, every order is sorted whole, every host counted.
 pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page], hosts: &[u64]) -> Plan {
-    let ties = TieBreak::new(request);
+    let ties = TieBreak::new(request.ties, request.seed, request.cycle);
     let targets = request.targets();
     let limit = request.max_per_host.unwrap_or(u64::MAX);
     let host_of: Vec<usize> =

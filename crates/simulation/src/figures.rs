@@ -12,7 +12,11 @@ pub struct CycleFigures {
     pub visited: u64,
     /// Of these, how many showed another content than at their last visit.
     pub changed: u64,
-    /// Pages that differed from their last visit before the cycle's visits.
+    /// Pages that came with this cycle and were visited for the first time, outside the budget.
+    pub first_visits: u64,
+    /// Pages that came with one of the last cycles and were visited in their warm-up, outside the budget.
+    pub warmup_visits: u64,
+    /// Pages that differed from their last visit before the cycle's visits by budget.
     pub pending: u64,
     /// Pages that differ from their last visit after the cycle's visits: the copy is not what is live.
     pub stale: u64,
@@ -36,9 +40,11 @@ pub struct Trace {
     pub cycles: Vec<CycleFigures>,
     /// What happened at each site in these cycles, in the order of the data set's sites.
     pub sites: Vec<SiteFigures>,
-    /// Pages visited at least once in these cycles.
+    /// Pages that competed for the budget in at least one of these cycles.
+    pub pages: u64,
+    /// Of these, pages that it was spent on at least once.
     pub visited: u64,
-    /// How many visits met a change whose first unseen part was so many cycles old: the place is the age.
+    /// How many visits by budget met a change whose first unseen part was so many cycles old: the place is the age.
     pub delays: Vec<u64>,
     /// The most cycles that a page was left alone, up to the end.
     pub longest_neglect: u32,
@@ -49,9 +55,9 @@ pub struct Trace {
 pub struct SiteFigures {
     /// Pages times cycles.
     pub pages: u64,
-    /// Visits.
+    /// Visits by budget.
     pub visited: u64,
-    /// Visits that met a change.
+    /// Of these, visits that met a change.
     pub changed: u64,
     /// Pages times cycles in which the copy was not what is live.
     pub stale: u64,

@@ -3,11 +3,19 @@
 pub mod dataset;
 pub mod figures;
 pub mod format;
+pub mod observed;
+pub mod policy;
+pub mod replay;
 pub mod rules;
 pub mod truth;
 
 pub use crate::dataset::{Dataset, Page};
 pub use crate::figures::{CycleFigures, SiteFigures, Trace};
 pub use crate::format::{DatasetError, open};
+pub use crate::observed::Observed;
+pub use crate::policy::Policy;
 pub use crate::rules::{Budget, Rules, RulesError};
 pub use crate::truth::{Since, Truth};
+
+#[cfg(test)]
+mod testing;

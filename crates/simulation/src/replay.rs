@@ -1,0 +1,226 @@
+//! A policy replayed over a recorded history, page by page and cycle by cycle.
+//!
+//! What a cycle does, in this order: the policy scores all pages by what was observed before the cycle;
+//! pages that come with it are fetched, those in their warm-up visited; then the budget is spent on the best
+//! of the others. A visit meets a change when the page's content differs from that of its last visit. Which
+//! pages compete, and what decides between equals, is the scheduler's to say, here as in a crawl.
+
+pub mod ndcg;
+mod unseen;
+
+use crate::policy::{Policy, Visit};
+use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SiteFigures, Trace};
+use ndcg::Ndcg;
+use recrawl_scheduler::{Gate, TieBreak, TopK};
+use recrawl_types::Cycle;
+use unseen::Unseen;
+
+pub use unseen::harmonic;
+
+/// Replays a history under the rules, the policy choosing the visits.
+///
+/// # Errors
+/// When the history cannot be replayed under these rules.
+///
+/// # Panics
+/// When the policy does not give each page a score.
+pub fn run(data: &Dataset, rules: &Rules, policy: &mut dyn Policy) -> Result<Trace, RulesError> {
+    rules.check(data.pages.len(), data.truth.cycles())?;
+    let mut replay = Replay::new(data, rules);
+    for cycle in 0..=data.truth.cycles() {
+        replay.step(cycle, policy);
+    }
+    Ok(replay.finish())
+}
+
+struct Replay<'a> {
+    data: &'a Dataset,
+    rules: &'a Rules,
+    observed: Observed,
+    unseen: Unseen,
+    log2: Ndcg,
+    gp4c: Ndcg,
+    /// Was the page ever visited by budget?
+    chosen: Vec<bool>,
+    trace: Trace,
+    // Memory of a cycle, kept for the next.
+    scores: Vec<f64>,
+    visits: Vec<Visit>,
+    stale_by_changes: Vec<u64>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(data: &'a Dataset, rules: &'a Rules) -> Replay<'a> {
+        let sites: Vec<u32> = data.pages.iter().map(|page| page.site).collect();
+        let competes = |first: u32, last: u32| first.saturating_add(rules.warmup) < last;
+        let pages = data.pages.iter().filter(|p| competes(p.first, p.last)).count() as u64;
+        let ranks = rules.budget.of(data.pages.len() as u64) as usize;
+        Replay {
+            data,
+            rules,
+            observed: Observed::new(sites, data.sites.len(), rules.seed),
+            unseen: Unseen::new(data.pages.len()),
+            log2: Ndcg::log2(ranks),
+            gp4c: Ndcg::gp4c(ranks),
+            chosen: vec![false; data.pages.len()],
+            trace: Trace { pages, sites: vec![SiteFigures::default(); data.sites.len()], ..Trace::default() },
+            scores: Vec::new(),
+            visits: Vec::new(),
+            stale_by_changes: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, cycle: u32, policy: &mut dyn Policy) {
+        self.pages_leave(cycle);
+        self.unseen.note(&self.data.truth, cycle, &self.observed.columns().visited);
+        let pages = self.data.pages.iter().filter(|p| p.first <= cycle && cycle <= p.last).count() as u64;
+        let k = if cycle > self.rules.warmup { self.rules.budget.of(pages) } else { 0 };
+        self.observed.begin(Cycle(cycle), k);
+        let mut figures = CycleFigures { cycle, pages, ..CycleFigures::default() };
+        let ranked = if k > 0 { self.rank(k, policy) } else { Vec::new() };
+        self.visits.clear();
+        self.visit_beside_the_budget(&mut figures);
+        let hits: Vec<bool> = ranked.into_iter().map(|page| self.visit_by_budget(page)).collect();
+        policy.observe(&self.observed, &self.visits);
+        if cycle > self.rules.warmup {
+            self.count(&hits, &mut figures);
+            self.trace.cycles.push(figures);
+        }
+    }
+
+    /// Pages whose last cycle was the one before are never scheduled again.
+    fn pages_leave(&mut self, cycle: u32) {
+        for (page, known) in self.data.pages.iter().enumerate() {
+            if known.last.checked_add(1) == Some(cycle) {
+                self.neglect(page, known.last);
+                self.observed.gone(page);
+            }
+        }
+    }
+
+    /// Up to k pages that compete, best first; of one site no more than the rules allow.
+    fn rank(&mut self, k: u64, policy: &mut dyn Policy) -> Vec<usize> {
+        if policy.needs_priors() {
+            self.observed.fill_priors();
+        }
+        policy.score(&self.observed, &mut self.scores);
+        let pages = self.data.pages.len();
+        assert_eq!(self.scores.len(), pages, "policy {} scores each page", policy.name());
+        let ties = TieBreak::new(self.rules.ties, self.rules.seed, self.observed.cycle());
+        let limit = self.rules.per_site;
+        let mut best = TopK::new(if limit.is_some() { u64::MAX } else { k });
+        for page in (0..pages).filter(|&page| self.gate(page) == Gate::Revisit) {
+            best.offer(ties.by_score(self.scores[page], page as u64));
+        }
+        let mut of_site = vec![0; self.data.sites.len()];
+        let has_room = |&page: &usize| {
+            let taken: &mut u64 = &mut of_site[self.data.pages[page].site as usize];
+            *taken += 1;
+            limit.is_none_or(|limit| *taken <= limit)
+        };
+        let ranked = best.into_sorted().into_iter().map(|candidate| ties.ordinal(candidate) as usize);
+        ranked.filter(has_room).take(k as usize).collect()
+    }
+
+    fn gate(&self, page: usize) -> Gate {
+        Gate::of_row(self.observed.columns(), page, self.observed.cycle(), self.rules.warmup)
+    }
+
+    /// Fetches the pages that come with this cycle, visits those in their warm-up.
+    fn visit_beside_the_budget(&mut self, figures: &mut CycleFigures) {
+        for page in 0..self.data.pages.len() {
+            match self.gate(page) {
+                Gate::Discovery if self.data.pages[page].first <= figures.cycle => {
+                    self.observed.first_fetch(page);
+                    self.visits.push(Visit { page: page as u32, changed: None });
+                    figures.first_visits += 1;
+                }
+                Gate::Warmup => {
+                    self.visit(page);
+                    figures.warmup_visits += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Visits a page that was chosen; did it meet a change?
+    fn visit_by_budget(&mut self, page: usize) -> bool {
+        let first_change = self.unseen.first(page);
+        let changed = self.visit(page);
+        if changed {
+            let first = first_change.expect("a page that differs has changed");
+            let delay = self.observed.cycle().since(Cycle(first)) as usize;
+            add(&mut self.trace.delays, delay);
+        }
+        self.trace.visited += u64::from(!std::mem::replace(&mut self.chosen[page], true));
+        let site = &mut self.trace.sites[self.data.pages[page].site as usize];
+        site.visited += 1;
+        site.changed += u64::from(changed);
+        changed
+    }
+
+    /// Visits a page again.
+    fn visit(&mut self, page: usize) -> bool {
+        let (last, now) = (self.observed.columns().last[page], self.observed.cycle().0);
+        let changed = self.data.truth.differs(page, last, now);
+        self.neglect(page, now);
+        self.observed.visit(page, changed);
+        self.unseen.visit(page);
+        self.visits.push(Visit { page: page as u32, changed: Some(changed) });
+        changed
+    }
+
+    /// A page was left alone until `now`.
+    fn neglect(&mut self, page: usize, now: u32) {
+        let alone = now - self.observed.columns().last[page];
+        self.trace.longest_neglect = self.trace.longest_neglect.max(alone);
+    }
+
+    /// Counts what the visits by budget met, in the order of ranks, and what they left unseen.
+    fn count(&mut self, hits: &[bool], figures: &mut CycleFigures) {
+        let now = figures.cycle;
+        self.stale_by_changes.fill(0);
+        for (page, known) in self.data.pages.iter().enumerate() {
+            if now < known.first || known.last < now {
+                continue;
+            }
+            let site = &mut self.trace.sites[known.site as usize];
+            site.pages += 1;
+            if self.data.truth.differs(page, self.observed.columns().last[page], now) {
+                let first = self.unseen.first(page).expect("a page that differs has changed");
+                let age = u64::from(now - first);
+                figures.stale += 1;
+                figures.age += age;
+                site.stale += 1;
+                site.age += age;
+                add(&mut self.stale_by_changes, self.unseen.number(page));
+            }
+        }
+        figures.visited = hits.len() as u64;
+        figures.changed = hits.iter().filter(|&&hit| hit).count() as u64;
+        figures.pending = figures.stale + figures.changed;
+        figures.harmonic = harmonic(&self.stale_by_changes);
+        figures.ndcg_log2 = self.log2.of(hits, figures.pending);
+        figures.ndcg_gp4c = self.gp4c.of(hits, figures.pending);
+    }
+
+    fn finish(mut self) -> Trace {
+        let last = self.data.truth.cycles();
+        for page in (0..self.data.pages.len()).filter(|&page| self.data.pages[page].last >= last) {
+            self.neglect(page, last);
+        }
+        self.trace
+    }
+}
+
+/// One more at a place of a list that grows as needed.
+fn add(counts: &mut Vec<u64>, place: usize) {
+    if counts.len() <= place {
+        counts.resize(place + 1, 0);
+    }
+    counts[place] += 1;
+}
+
+#[cfg(test)]
+mod tests;

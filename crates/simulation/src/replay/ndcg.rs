@@ -1,0 +1,66 @@
+//! NDCG: were the pages with changes ranked first?
+
+/// The discounts of the ranks, and their sums from the first rank on.
+#[derive(Clone, Debug)]
+pub struct Ndcg {
+    gains: Vec<f64>,
+    sums: Vec<f64>,
+}
+
+impl Ndcg {
+    /// With the gain 1/log2(rank + 1) (Järvelin & Kekäläinen 2002 with the discount of Burges et al.
+    /// 2005), for so many ranks.
+    pub fn log2(ranks: usize) -> Ndcg {
+        Ndcg::new((1..=ranks).map(|rank| 2f64.ln() / (rank as f64 + 1.0).ln()))
+    }
+
+    /// With the gains of the GP4C authors' program: 1 at rank 1, then 1/ln(rank + 1). The article's own
+    /// formula, 1/ln(rank), is not defined at rank 1 (Santos et al. 2015, eq. 2).
+    pub fn gp4c(ranks: usize) -> Ndcg {
+        Ndcg::new((1..=ranks).map(|rank| if rank == 1 { 1.0 } else { 1.0 / (rank as f64 + 1.0).ln() }))
+    }
+
+    fn new(gains: impl Iterator<Item = f64>) -> Ndcg {
+        let gains: Vec<f64> = gains.collect();
+        let sums = gains.iter().scan(0.0, |sum, gain| {
+            *sum += gain;
+            Some(*sum)
+        });
+        Ndcg { sums: sums.collect(), gains }
+    }
+
+    /// That of a ranking, best first, which says of each page whether it showed a change, when so many pages
+    /// had one to show: the gains of its hits, by those of a ranking with nothing but hits as long as there
+    /// are any. 0 where there was nothing to find.
+    ///
+    /// # Panics
+    /// When there are more ranks than this was made for.
+    pub fn of(&self, hits: &[bool], pending: u64) -> f64 {
+        let ideal = hits.len().min(usize::try_from(pending).unwrap_or(usize::MAX));
+        if ideal == 0 {
+            return 0.0;
+        }
+        let gained: f64 = self.gains.iter().zip(hits).filter(|hit| *hit.1).map(|(gain, _)| gain).sum();
+        assert!(hits.len() <= self.gains.len(), "{} ranks", hits.len());
+        gained / self.sums[ideal - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_the_hits_counts() {
+        let log2 = Ndcg::log2(4);
+        assert_eq!(log2.of(&[true, true, false, false], 2), 1.0);
+        assert_eq!(log2.of(&[true; 4], 9), 1.0);
+        assert_eq!(log2.of(&[false; 4], 9), 0.0);
+        assert_eq!((log2.of(&[false; 4], 0), log2.of(&[], 3)), (0.0, 0.0));
+        let second = log2.of(&[false, true], 1);
+        assert!((second - 1.0 / 3f64.log2()).abs() < 1e-15, "{second}");
+        let gp4c = Ndcg::gp4c(4).of(&[false, true, true], 2);
+        let literal = (1.0 / 3f64.ln() + 1.0 / 4f64.ln()) / (1.0 + 1.0 / 3f64.ln());
+        assert!((gp4c - literal).abs() < 1e-15, "{gp4c}");
+    }
+}

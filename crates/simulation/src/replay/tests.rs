@@ -1,0 +1,258 @@
+use super::*;
+use crate::policy::FormulaPolicy;
+use crate::testing::{datasets, rules};
+use crate::{Budget, Page, Truth};
+use proptest::prelude::*;
+use recrawl_formula::Formula;
+use recrawl_scheduler::{PlanRequest, Planner, Ties};
+use recrawl_types::{Share, StateColumns};
+use std::collections::HashSet;
+
+const LAST: u32 = 30;
+
+fn formula(text: &str) -> FormulaPolicy {
+    FormulaPolicy::new(&Formula::from_expression(text).unwrap())
+}
+
+/// Scores of few values, so that many tie, and some of which are no number.
+const FORMULA: &str = "log(n - 3) * X + pow(t - 3, 0.5)";
+
+/// Writes down what a policy is told.
+struct Recorder {
+    policy: FormulaPolicy,
+    visits: Vec<Vec<Visit>>,
+    scored: Vec<(Cycle, u64, StateColumns, Vec<f64>)>,
+}
+
+impl Recorder {
+    fn new(policy: FormulaPolicy) -> Recorder {
+        Recorder { policy, visits: Vec::new(), scored: Vec::new() }
+    }
+}
+
+impl Policy for Recorder {
+    fn name(&self) -> &str {
+        "recorder"
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        self.policy.score(observed, out);
+        self.scored.push((observed.cycle(), observed.k(), observed.columns().clone(), out.clone()));
+    }
+
+    fn observe(&mut self, observed: &Observed, visits: &[Visit]) {
+        assert_eq!(observed.cycle().0 as usize, self.visits.len());
+        self.visits.push(visits.to_vec());
+    }
+}
+
+/// Scores that were written down, for a planner.
+struct Listed(Vec<f64>);
+
+impl recrawl_scheduler::Policy for Listed {
+    fn name(&self) -> &str {
+        "listed"
+    }
+
+    fn prepare(&mut self, _cycle: Cycle, _seed: u64) {}
+
+    fn score(&self, _columns: &StateColumns, _first_ordinal: u64, out: &mut Vec<f64>) {
+        out.clone_from(&self.0);
+    }
+}
+
+/// The pages that the crawler's planner would visit, by their shares.
+fn planned(
+    data: &Dataset,
+    rules: &Rules,
+    scored: &(Cycle, u64, StateColumns, Vec<f64>),
+) -> Vec<(u64, Share)> {
+    let (cycle, k, columns, scores) = scored;
+    let request = PlanRequest {
+        cycle: *cycle,
+        pages: *k,
+        discovery_share: 0.0,
+        audit_share: 0.0,
+        discovery_min: 0,
+        warmup: rules.warmup,
+        max_per_host: rules.per_site,
+        seed: rules.seed,
+        ties: rules.ties,
+    };
+    let lengths =
+        (0..data.sites.len() as u32).map(|s| data.pages.iter().filter(|p| p.site == s).count() as u64);
+    let mut policy = Listed(scores.clone());
+    let mut planner = Planner::new(request, &mut policy, lengths).unwrap();
+    planner.scan(columns).unwrap();
+    planner.finish().unwrap().chosen
+}
+
+fn visited(visits: &[Visit], kind: impl Fn(&Visit) -> bool) -> HashSet<u64> {
+    visits.iter().filter(|v| kind(v)).map(|v| u64::from(v.page)).collect()
+}
+
+proptest! {
+    /// One choice in a simulation and in a crawl. A limit on sites is compared where no warm-up is under
+    /// way, which in a crawl counts against it.
+    #[test]
+    fn a_replay_visits_what_the_planner_chooses(
+        (data, rules) in any::<bool>().prop_flat_map(|fixed| (datasets(fixed, LAST), rules(LAST))
+            .prop_map(move |(data, rules)| (data, Rules { per_site: rules.per_site.filter(|_| fixed), ..rules }))),
+    ) {
+        let mut recorder = Recorder::new(formula(FORMULA));
+        run(&data, &rules, &mut recorder).unwrap();
+        let peopled = (rules.warmup + 1..=LAST)
+            .filter(|cycle| data.pages.iter().any(|p| (p.first..=p.last).contains(cycle)));
+        prop_assert_eq!(recorder.scored.len(), peopled.count());
+        for scored in &recorder.scored {
+            // Discovery takes what the score leaves over: in a replay pages come by themselves.
+            let plan = planned(&data, &rules, scored);
+            let plan: HashSet<u64> = plan.into_iter().filter(|p| p.1 != Share::Discovery).map(|p| p.0).collect();
+            let visits = &recorder.visits[scored.0.0 as usize];
+            prop_assert_eq!(visited(visits, |v| v.changed.is_some()), plan);
+        }
+    }
+
+    /// Every figure, from the list of visits and its definition alone.
+    #[test]
+    fn figures_are_what_their_definitions_say(
+        data in any::<bool>().prop_flat_map(|fixed| datasets(fixed, LAST)), rules in rules(LAST),
+    ) {
+        let mut recorder = Recorder::new(formula(FORMULA));
+        let trace = run(&data, &rules, &mut recorder).unwrap();
+        let truth = &data.truth;
+        let mut last: Vec<Option<u32>> = vec![None; data.pages.len()];
+        let mut visits_of = vec![Vec::new(); data.pages.len()];
+        let (mut sites, mut delays) = (vec![SiteFigures::default(); 3], vec![0; LAST as usize + 1]);
+        let mut by_budget = HashSet::new();
+        for (now, visits) in (0..).zip(&recorder.visits) {
+            let here: Vec<usize> =
+                (0..data.pages.len()).filter(|&p| (data.pages[p].first..=data.pages[p].last).contains(&now)).collect();
+            let warmed = |p: u32| now > data.pages[p as usize].first + rules.warmup;
+            let (mut figures, mut hits) = (CycleFigures { cycle: now, ..CycleFigures::default() }, Vec::new());
+            figures.pages = here.len() as u64;
+            figures.pending = here.iter().filter(|&&p| warmed(p as u32))
+                .filter(|&&p| truth.differs(p, last[p].unwrap(), now)).count() as u64;
+            let changes = |p: usize, since: u32| (since + 1..=now).filter(move |&c| truth.changed_in(c).contains(&(p as u32)));
+            for visit in visits {
+                let page = visit.page as usize;
+                prop_assert!(here.contains(&page));
+                prop_assert_eq!(visit.changed, last[page].map(|last| truth.differs(page, last, now)));
+                if visit.changed.is_none() {
+                    figures.first_visits += 1;
+                } else if !warmed(visit.page) {
+                    figures.warmup_visits += 1;
+                } else {
+                    by_budget.insert(page);
+                    hits.push(visit.changed.unwrap());
+                    let site = &mut sites[data.pages[page].site as usize];
+                    site.visited += 1;
+                    if visit.changed.unwrap() {
+                        site.changed += 1;
+                        delays[(now - changes(page, last[page].unwrap()).next().unwrap()) as usize] += 1;
+                    }
+                }
+                last[page] = Some(now);
+                visits_of[page].push(now);
+            }
+            if now <= rules.warmup {
+                continue;
+            }
+            figures.visited = hits.len() as u64;
+            figures.changed = hits.iter().filter(|h| **h).count() as u64;
+            let mut harmonic = 0.0;
+            for &page in &here {
+                let site = &mut sites[data.pages[page].site as usize];
+                site.pages += 1;
+                let seen = last[page].unwrap();
+                if truth.differs(page, seen, now) {
+                    let age = u64::from(now - changes(page, seen).next().unwrap());
+                    (figures.stale, figures.age) = (figures.stale + 1, figures.age + age);
+                    (site.stale, site.age) = (site.stale + 1, site.age + age);
+                    harmonic += (1..=changes(page, seen).count()).map(|m| 1.0 / m as f64).sum::<f64>();
+                }
+            }
+            let counted = trace.cycles[(now - rules.warmup - 1) as usize];
+            prop_assert!((counted.harmonic - harmonic).abs() < 1e-9);
+            let gained: f64 = hits.iter().zip(2u32..).filter(|h| *h.0).map(|h| 1.0 / f64::from(h.1).log2()).sum();
+            let ideal: f64 = (2u32..).take(hits.len().min(figures.pending as usize)).map(|r| 1.0 / f64::from(r).log2()).sum();
+            let ndcg = if ideal > 0.0 { gained / ideal } else { 0.0 };
+            prop_assert!((counted.ndcg_log2 - ndcg).abs() < 1e-12, "{} for {}", counted.ndcg_log2, ndcg);
+            let floats = CycleFigures {
+                harmonic: counted.harmonic, ndcg_log2: counted.ndcg_log2, ndcg_gp4c: counted.ndcg_gp4c, ..figures
+            };
+            prop_assert_eq!(counted, floats);
+        }
+        prop_assert_eq!(&trace.sites, &sites);
+        prop_assert_eq!(trace.visited, by_budget.len() as u64);
+        let competed = data.pages.iter().filter(|p| p.first + rules.warmup < p.last).count() as u64;
+        prop_assert_eq!(trace.pages, competed);
+        let mut counted = trace.delays.clone();
+        counted.resize(delays.len(), 0);
+        prop_assert_eq!(counted, delays);
+        let longest = visits_of.iter().zip(&data.pages).flat_map(|(visits, page)| {
+            let ends = visits.iter().skip(1).copied().chain([page.last]);
+            visits.iter().zip(ends).map(|(from, to)| to - from).collect::<Vec<_>>()
+        });
+        prop_assert_eq!(trace.longest_neglect, longest.max().unwrap());
+    }
+}
+
+fn three_pages() -> Dataset {
+    let page = |site| Page { site, first: 0, last: 6, ..Page::default() };
+    Dataset {
+        name: "three".into(),
+        dates: Vec::new(),
+        pages: vec![page(0), page(0), page(1)],
+        sites: vec!["a".into(), "b".into()],
+        truth: Truth::from_words(6, vec![0b111_1110, 0b100_0000, 0b000_0000]),
+    }
+}
+
+#[test]
+fn a_policy_that_multiplies_by_the_changes_seen_starves_what_never_changed() {
+    let one = Rules { budget: Budget::Pages(1), ties: Ties::Index, ..Rules::default() };
+    let trace = run(&three_pages(), &one, &mut formula("t * X")).unwrap();
+    assert_eq!(trace.cycles.len(), 4);
+    assert!(
+        trace.cycles.iter().all(|c| (c.visited, c.changed, c.ndcg_log2, c.ndcg_gp4c) == (1, 1, 1.0, 1.0))
+    );
+    assert_eq!((trace.pages, trace.visited, trace.longest_neglect), (3, 1, 4));
+    let last = trace.cycles[3];
+    assert_eq!((last.pending, last.stale, last.age, last.harmonic), (2, 1, 0, 1.0));
+    assert_eq!(trace.delays, [4]);
+    let fair = run(&three_pages(), &one, &mut formula("t")).unwrap();
+    assert_eq!((fair.visited, fair.longest_neglect), (3, 3));
+}
+
+#[test]
+fn a_limit_on_sites_goes_to_the_next_best() {
+    let two = Rules { budget: Budget::Pages(2), ties: Ties::Index, ..Rules::default() };
+    let limited = Rules { per_site: Some(1), ..two.clone() };
+    let visits = |rules: &Rules| {
+        let mut recorder = Recorder::new(formula("X"));
+        run(&three_pages(), rules, &mut recorder).unwrap();
+        recorder.visits[3].iter().map(|v| v.page).collect::<Vec<_>>()
+    };
+    assert_eq!(visits(&two), [0, 1]);
+    assert_eq!(visits(&limited), [0, 2]);
+    let none = Rules { per_site: Some(0), ..two };
+    assert_eq!(visits(&none), [0u32; 0]);
+}
+
+#[test]
+fn rules_that_cannot_be_are_refused() {
+    let rules = Rules { warmup: 6, ..Rules::default() };
+    assert_eq!(
+        run(&three_pages(), &rules, &mut formula("t")),
+        Err(RulesError::NoCycles { warmup: 6, cycles: 6 })
+    );
+}
+
+#[test]
+fn where_nothing_changes_there_is_nothing_to_find() {
+    let still = Dataset { truth: Truth::from_words(6, vec![0; 3]), ..three_pages() };
+    let trace = run(&still, &Rules::default(), &mut formula("t / X")).unwrap();
+    assert!(trace.cycles.iter().all(|c| (c.visited, c.changed, c.pending, c.ndcg_log2) == (1, 0, 0, 0.0)));
+    assert_eq!(trace.delays, [0u64; 0]);
+}

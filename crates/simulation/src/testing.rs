@@ -1,0 +1,57 @@
+//! Helpers of this crate's tests: small random histories, and rules for them.
+
+use crate::{Budget, Dataset, Page, Rules, Truth};
+use proptest::prelude::*;
+use recrawl_scheduler::Ties;
+
+/// The history of a page: its first and last cycle, and its changes.
+type History = (u32, u32, Vec<(u32, u16)>);
+
+/// Histories of a few pages at a few sites, of up to `last` cycles beside cycle 0. Pages of one site lie
+/// together. Some come late and leave early, and contents come back, unless `fixed`.
+pub(crate) fn datasets(fixed: bool, last: u32) -> impl Strategy<Value = Dataset> {
+    let pages = prop::collection::vec((0u32..3, history(fixed, last)), 1..30);
+    pages.prop_map(move |mut pages| {
+        pages.sort_by_key(|page| page.0);
+        let page = |(site, (first, last, _)): &(u32, History)| Page {
+            site: *site,
+            first: *first,
+            last: *last,
+            ..Page::default()
+        };
+        Dataset {
+            name: "random".into(),
+            dates: Vec::new(),
+            pages: pages.iter().map(page).collect(),
+            sites: vec!["a".into(), "b".into(), "c".into()],
+            truth: Truth::from_changes(last, pages.iter().map(|(_, (_, _, changes))| changes.as_slice())),
+        }
+    })
+}
+
+fn history(fixed: bool, last: u32) -> impl Strategy<Value = History> {
+    let life = if fixed { (0..=0, last..=last) } else { (0..=last, 0..=last) };
+    let steps = prop::collection::vec((1u32..12, 0u16..4), 0..12);
+    (life, steps, any::<bool>()).prop_map(move |((a, b), steps, returns)| {
+        let (first, last) = (a.min(b), a.max(b));
+        let (mut cycle, mut changes, mut known, mut version) = (first, Vec::new(), 0, 0);
+        for (gap, step) in steps {
+            cycle += gap;
+            let next = if returns && step < known { step } else { known + 1 };
+            if cycle <= last && next != version {
+                (version, known) = (next, known.max(next));
+                changes.push((cycle, version));
+            }
+        }
+        (first, last, changes)
+    })
+}
+
+/// Rules under which any of these histories can be replayed.
+pub(crate) fn rules(last: u32) -> impl Strategy<Value = Rules> {
+    let budget = prop_oneof![(0.01..=1.0f64).prop_map(Budget::Share), (1u64..40).prop_map(Budget::Pages)];
+    let ties = prop_oneof![Just(Ties::Index), Just(Ties::Hash)];
+    let warmup = 0..last.min(4);
+    (warmup, budget, ties, any::<u64>(), prop::option::of(0u64..6))
+        .prop_map(|(warmup, budget, ties, seed, per_site)| Rules { warmup, budget, ties, seed, per_site })
+}
