@@ -22,7 +22,7 @@ pub fn weight(half_life: u32, age: u32) -> f64 {
     let (mut root, mut bit) = (0.5, half_life);
     while bit > 1 {
         (root, bit) = (f64::sqrt(root), bit / 2);
-        if age % half_life & bit != 0 {
+        if (age % half_life) & bit != 0 {
             weight *= root;
         }
     }

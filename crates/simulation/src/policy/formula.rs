@@ -23,6 +23,10 @@ impl Policy for FormulaPolicy {
         &self.name
     }
 
+    fn needs_priors(&self) -> bool {
+        self.program.reads().needs_priors()
+    }
+
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
         self.program.evaluate(observed.columns(), observed.cycle(), out);
     }
