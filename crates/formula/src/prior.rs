@@ -58,25 +58,28 @@ impl Evidence {
 /// The rates of one cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Priors {
-    /// The rate of all pages together, in changes a cycle: (X + ½) / (exposure + 1), above 0 even before
-    /// the first change.
+    /// The rate of all pages together, in changes a cycle: (X + ½) / (T + 1), above 0 even before the
+    /// first change.
     pub global: f64,
-    /// The rate of each site, in changes a cycle, drawn towards the global one: (X + c·global) /
-    /// (exposure + c) with c = [`Priors::SITE_WEIGHT`].
+    /// The rate of each site, in changes a cycle, drawn towards the global one: (X + c·global) / (T + c)
+    /// with c = [`Priors::SITE_WEIGHT`].
     pub sites: Vec<f64>,
 }
 
 impl Priors {
+    /// a: the shape of the Gamma distribution that pages' rates are taken to have. Below 1 most pages
+    /// change less than the mean, and a few far more often.
+    pub const SHAPE: f64 = 0.5;
     /// A site counts as much as all pages together once its pages were watched for so many cycles.
-    pub const SITE_WEIGHT: f64 = 20.0;
+    pub const SITE_WEIGHT: f64 = 100.0;
 
     /// From what each site has shown.
     pub fn new(sites: &[Evidence]) -> Priors {
         let mut all = Evidence::default();
         sites.iter().for_each(|site| all.add(*site));
-        let global = (all.changes as f64 + 0.5) / (all.exposure() + 1.0);
+        let global = (all.changes as f64 + 0.5) / (all.cycles as f64 + 1.0);
         let shrunk = |site: &Evidence| {
-            (site.changes as f64 + Self::SITE_WEIGHT * global) / (site.exposure() + Self::SITE_WEIGHT)
+            (site.changes as f64 + Self::SITE_WEIGHT * global) / (site.cycles as f64 + Self::SITE_WEIGHT)
         };
         Priors { global, sites: sites.iter().map(shrunk).collect() }
     }
@@ -124,9 +127,9 @@ mod tests {
         assert_eq!(Evidence::of_row(&columns, 1), Evidence::default());
 
         let priors = Priors::new(&[shown, Evidence::default()]);
-        assert_eq!(priors.global, 2.5 / 7.0);
+        assert_eq!(priors.global, 2.5 / 11.0);
         assert_eq!(priors.sites[1], priors.global);
-        assert_eq!(priors.sites[0], (2.0 + 20.0 * priors.global) / 26.0);
+        assert_eq!(priors.sites[0], (2.0 + 100.0 * priors.global) / 110.0);
         assert_eq!(priors.of(0), SiteRates { global: priors.global, site: priors.sites[0] });
         priors.fill(&mut columns, [1, 0].into_iter());
         assert_eq!(columns.site_rate, [priors.sites[1], priors.sites[0]]);
