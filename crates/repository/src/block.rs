@@ -3,6 +3,8 @@
 use crate::bytes::{Malformed, Take};
 use crate::codec::{content_kind, put_key, put_validators, status, take_key, take_validators};
 use crate::column::{put_column, put_flags, take_column, take_flags, take_into};
+use crate::version_1;
+use recrawl_types::decay::HALF_LIVES;
 use recrawl_types::{
     ArchivePosition, Content, ContentKind, Cycle, Fingerprint, History, Known, StateColumns, Status,
 };
@@ -91,12 +93,22 @@ pub(crate) fn put_block_history(out: &mut Vec<u8>, histories: &[History]) {
     put_column(out, histories.iter().map(|h| h.ramp_cycles));
     put_column(out, histories.iter().map(|h| h.geometric_visits));
     put_column(out, histories.iter().map(|h| h.geometric_cycles));
+    put_column(out, histories.iter().map(|h| h.changed_cycles));
+    put_column(out, histories.iter().map(|h| h.streak));
+    for half_life in 0..HALF_LIVES.len() {
+        put_column(out, histories.iter().map(|h| h.decayed[half_life]));
+    }
+    for weekday in 0..7 {
+        put_column(out, histories.iter().map(|h| h.weekdays[weekday]));
+    }
 }
 
 /// Appends a block's history columns to those of `columns`, zeros for pages never visited. The known
-/// part must have been taken, its block beginning at row `start`; `places` is a buffer.
+/// part must have been taken, its block beginning at row `start`; `places` is a buffer. What `version`
+/// does not have is worked out.
 pub(crate) fn take_block_history(
     payload: &[u8],
+    version: u32,
     start: usize,
     places: &mut Vec<usize>,
     columns: &mut StateColumns,
@@ -106,9 +118,9 @@ pub(crate) fn take_block_history(
     let (rows, end) = (places.len(), columns.visited.len());
     let mut take = Take(payload);
     macro_rules! column {
-        ($name:ident, $zero:expr, $of:expr) => {
-            columns.$name.resize(end, $zero);
-            let column = &mut columns.$name;
+        ($name:ident $([$i:expr])?, $zero:expr, $of:expr) => {
+            columns.$name$([$i])?.resize(end, $zero);
+            let column = &mut columns.$name$([$i])?;
             take_column(&mut take, rows, |row, v| column[places[row]] = $of(v))?;
         };
     }
@@ -123,6 +135,18 @@ pub(crate) fn take_block_history(
     column!(ramp_cycles, 0, |v: u64| v);
     column!(geometric_visits, 0.0, |v: f64| v);
     column!(geometric_cycles, 0.0, |v: f64| v);
+    if version == 1 {
+        version_1::complete_rows(columns, places, end);
+        return take.end();
+    }
+    column!(changed_cycles, 0, number);
+    column!(streak, 0, number);
+    for half_life in 0..HALF_LIVES.len() {
+        column!(decayed[half_life], 0.0, |v: f32| v);
+    }
+    for weekday in 0..7 {
+        column!(weekdays[weekday], 0, |v: u16| v);
+    }
     take.end()
 }
 

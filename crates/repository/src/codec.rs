@@ -4,6 +4,7 @@
 //! their bytes with the page.
 
 use crate::bytes::{Malformed, Put, Take};
+use crate::version_1;
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Content, ContentKind, Cycle, Difference, Failure, Fingerprint,
     History, Known, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Skip, Status, Validators,
@@ -44,6 +45,14 @@ fn put_f64(out: &mut Vec<u8>, value: f64) {
 
 fn take_f64(take: &mut Take<'_>) -> Result<f64, Malformed> {
     take.u64().map(f64::from_bits)
+}
+
+fn put_f32(out: &mut Vec<u8>, value: f32) {
+    out.put_u32(value.to_bits());
+}
+
+fn take_f32(take: &mut Take<'_>) -> Result<f32, Malformed> {
+    take.u32().map(f32::from_bits)
 }
 
 fn take_cycle(take: &mut Take<'_>) -> Result<Cycle, Malformed> {
@@ -103,10 +112,14 @@ fn put_history(out: &mut Vec<u8>, history: &History) {
     out.put_varint(history.ramp_cycles);
     put_f64(out, history.geometric_visits);
     put_f64(out, history.geometric_cycles);
+    out.put_varint(history.changed_cycles.into());
+    out.put_varint(history.streak.into());
+    history.decayed.iter().for_each(|&sum| put_f32(out, sum));
+    history.weekdays.iter().for_each(|&count| out.put_varint(count.into()));
 }
 
-fn take_history(take: &mut Take<'_>) -> Result<History, Malformed> {
-    Ok(History {
+fn take_history(take: &mut Take<'_>, version: u32) -> Result<History, Malformed> {
+    let mut history = History {
         visits: take.narrow()?,
         changes: take.narrow()?,
         first: take_cycle(take)?,
@@ -116,7 +129,21 @@ fn take_history(take: &mut Take<'_>) -> Result<History, Malformed> {
         ramp_cycles: take.varint()?,
         geometric_visits: take_f64(take)?,
         geometric_cycles: take_f64(take)?,
-    })
+        ..History::default()
+    };
+    if version == 1 {
+        version_1::complete(&mut history);
+        return Ok(history);
+    }
+    history.changed_cycles = take.narrow()?;
+    history.streak = take.narrow()?;
+    for sum in &mut history.decayed {
+        *sum = take_f32(take)?;
+    }
+    for count in &mut history.weekdays {
+        *count = take.narrow()?;
+    }
+    Ok(history)
 }
 
 const HAS_ETAG: u8 = 1;
@@ -183,11 +210,11 @@ fn put_record(out: &mut Vec<u8>, record: &PageRecord) {
     }
 }
 
-fn take_record(take: &mut Take<'_>) -> Result<PageRecord, Malformed> {
+fn take_record(take: &mut Take<'_>, version: u32) -> Result<PageRecord, Malformed> {
     let known = take_known(take)?;
     let visited = match take.u8()? {
         0 => None,
-        1 => Some(Visited { history: take_history(take)?, content: take_content(take)? }),
+        1 => Some(Visited { history: take_history(take, version)?, content: take_content(take)? }),
         _ => return Err(Malformed("a page is neither visited nor not")),
     };
     Ok(PageRecord { known, visited })
@@ -224,10 +251,14 @@ pub(crate) fn put_entry(out: &mut Vec<u8>, near: &[u8], entry: &ScheduleEntry) {
     put_record(out, &entry.record);
 }
 
-/// Takes an entry; `near` becomes its key.
-pub(crate) fn take_entry(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<ScheduleEntry, Malformed> {
+/// Takes an entry of a file of this format version; `near` becomes its key.
+pub(crate) fn take_entry(
+    take: &mut Take<'_>,
+    near: &mut Vec<u8>,
+    version: u32,
+) -> Result<ScheduleEntry, Malformed> {
     let url = take_url(take, near)?;
-    Ok(ScheduleEntry { url, share: take_share(take)?, record: take_record(take)? })
+    Ok(ScheduleEntry { url, share: take_share(take)?, record: take_record(take, version)? })
 }
 
 /// Outcome as a tag and a detail: the change, the status, the kind of failure.

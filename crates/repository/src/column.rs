@@ -37,6 +37,16 @@ impl Cell for Cycle {
     }
 }
 
+impl Cell for f32 {
+    fn to_bits(self) -> u64 {
+        f32::to_bits(self).into()
+    }
+
+    fn from_bits(bits: u64) -> Option<f32> {
+        u32::try_from(bits).ok().map(f32::from_bits)
+    }
+}
+
 impl Cell for f64 {
     fn to_bits(self) -> u64 {
         f64::to_bits(self)
@@ -160,6 +170,7 @@ mod tests {
             prop_assert!(size <= 9 + values.len() * (64 - shift as usize).div_ceil(8));
             round_trip(&values.iter().map(|&v| v as u16).collect::<Vec<_>>());
             round_trip(&values.iter().map(|&v| v as f64).collect::<Vec<_>>());
+            round_trip(&values.iter().map(|&v| v as f32).collect::<Vec<_>>());
         }
 
         #[test]

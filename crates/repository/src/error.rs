@@ -1,5 +1,6 @@
 //! What can go wrong, one enum per operation, each with the file, the place and the cause.
 
+use crate::format::OLDEST_VERSION;
 use std::fmt;
 use std::io;
 
@@ -145,7 +146,7 @@ pub enum OpenError {
         file: String,
         /// The version found.
         found: u32,
-        /// The one version that this program reads and writes.
+        /// The version that this program writes; it reads those since [`OLDEST_VERSION`] too.
         supported: u32,
     },
     /// Reading failed.
@@ -161,8 +162,8 @@ impl fmt::Display for OpenError {
             OpenError::Absent(file) => write!(f, "{file}: not found; no cycle was ever begun in this folder"),
             OpenError::Version { file, found, supported } => write!(
                 f,
-                "{file}: written in format version {found}, this program reads version {supported}; \
-                 use the program that wrote it"
+                "{file}: written in format version {found}, this program reads versions {OLDEST_VERSION} to \
+                 {supported}; use the program that wrote it"
             ),
             OpenError::Read(e) => e.fmt(f),
             OpenError::Write(e) => e.fmt(f),

@@ -5,7 +5,10 @@ use crate::bytes::{Malformed, Put, Take};
 use recrawl_types::Cycle;
 
 /// The version of everything that this crate writes. A change of any byte's meaning is a new version.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
+/// The oldest version that is read: what it lacks is worked out (`version_1.rs`), and the
+/// next commit writes everything anew.
+pub const OLDEST_VERSION: u32 = 1;
 
 /// What a file, and a frame in it, holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,17 +84,17 @@ pub(crate) fn header(kind: FileKind, number: Cycle) -> [u8; HEADER_BYTES] {
 /// Why a header is not the one expected.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum HeaderError {
-    /// Sound, but of another version.
+    /// Sound, but of a version that is not read.
     Version(u32),
     Malformed(Malformed),
 }
 
-/// Checks a header.
+/// Checks a header; gives its version.
 pub(crate) fn check_header(
     bytes: &[u8; HEADER_BYTES],
     kind: FileKind,
     number: Cycle,
-) -> Result<(), HeaderError> {
+) -> Result<u32, HeaderError> {
     let (content, crc) = bytes.split_at(HEADER_BYTES - 4);
     let wrong = |what| Err(HeaderError::Malformed(Malformed(what)));
     if &content[..8] != MAGIC {
@@ -103,7 +106,7 @@ pub(crate) fn check_header(
     let mut take = Take(&content[8..]);
     let mut next = || take.u32().map_err(HeaderError::Malformed);
     let (version, kind_found, number_found) = (next()?, next()?, next()?);
-    if version != FORMAT_VERSION {
+    if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&version) {
         return Err(HeaderError::Version(version));
     }
     if kind_found != kind as u32 {
@@ -112,7 +115,7 @@ pub(crate) fn check_header(
     if number_found != number.0 {
         return wrong("it belongs to another generation or cycle");
     }
-    Ok(())
+    Ok(version)
 }
 
 /// Length of a frame's own header.
@@ -239,15 +242,22 @@ mod tests {
     #[test]
     fn a_header_names_version_kind_and_number() {
         let good = header(FileKind::Keys, Cycle(7));
-        assert_eq!(check_header(&good, FileKind::Keys, Cycle(7)), Ok(()));
+        assert_eq!(check_header(&good, FileKind::Keys, Cycle(7)), Ok(FORMAT_VERSION));
         assert!(matches!(check_header(&good, FileKind::Known, Cycle(7)), Err(HeaderError::Malformed(_))));
         assert!(matches!(check_header(&good, FileKind::Keys, Cycle(8)), Err(HeaderError::Malformed(_))));
-        let mut newer = good;
-        newer[8] = 9;
-        assert!(matches!(check_header(&newer, FileKind::Keys, Cycle(7)), Err(HeaderError::Malformed(_))));
-        let crc = crc32fast::hash(&newer[..20]);
-        newer[20..].copy_from_slice(&crc.to_le_bytes());
-        assert_eq!(check_header(&newer, FileKind::Keys, Cycle(7)), Err(HeaderError::Version(9)));
+        for (version, expected) in
+            [(0, Err(HeaderError::Version(0))), (1, Ok(1)), (2, Ok(2)), (9, Err(HeaderError::Version(9)))]
+        {
+            let mut other = good;
+            other[8] = version;
+            let crc = crc32fast::hash(&other[..20]);
+            if other != good {
+                let unsigned = check_header(&other, FileKind::Keys, Cycle(7));
+                assert!(matches!(unsigned, Err(HeaderError::Malformed(_))));
+            }
+            other[20..].copy_from_slice(&crc.to_le_bytes());
+            assert_eq!(check_header(&other, FileKind::Keys, Cycle(7)), expected);
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::bytes::Malformed;
 use crate::error::{ReadError, WriteError};
 use crate::format::{
-    FRAME_HEADER_BYTES, FileKind, HEADER_BYTES, HeaderError, check_header, frame_length, header, open_frame,
-    put_frame,
+    FORMAT_VERSION, FRAME_HEADER_BYTES, FileKind, HEADER_BYTES, HeaderError, check_header, frame_length,
+    header, open_frame, put_frame,
 };
 use crate::storage::{ReadFile, Storage, WriteFile};
 use recrawl_types::Cycle;
@@ -87,6 +87,7 @@ pub(crate) struct Source {
     file: Arc<dyn ReadFile>,
     path: String,
     length: u64,
+    version: u32,
 }
 
 impl Source {
@@ -97,8 +98,8 @@ impl Source {
         kind: FileKind,
         number: Cycle,
     ) -> Result<Source, ReadError> {
-        let source = Source::open_unchecked(storage, name)?;
-        source.check_header(kind, number)?;
+        let mut source = Source::open_unchecked(storage, name)?;
+        source.version = source.check_header(kind, number)?;
         Ok(source)
     }
 
@@ -107,17 +108,23 @@ impl Source {
         let path = storage.locate(name);
         let file: Arc<dyn ReadFile> = storage.open(name).map_err(ReadError::io(&path))?.into();
         let length = file.length().map_err(ReadError::io(&path))?;
-        Ok(Source { file, path, length })
+        Ok(Source { file, path, length, version: FORMAT_VERSION })
     }
 
-    /// Checks the header. Another version is damage here: only the manifest may be of another.
-    pub fn check_header(&self, kind: FileKind, number: Cycle) -> Result<(), ReadError> {
+    /// Checks the header; gives its version. One that is not read is damage here: the manifest, which was
+    /// read before, would have been refused.
+    pub fn check_header(&self, kind: FileKind, number: Cycle) -> Result<u32, ReadError> {
         let mut bytes = [0; HEADER_BYTES];
         self.read_exact(&mut bytes, 0)?;
         check_header(&bytes, kind, number).map_err(|e| match e {
             HeaderError::Version(v) => self.damaged(0, format!("it is of format version {v}")),
             HeaderError::Malformed(Malformed(what)) => self.damaged(0, what),
         })
+    }
+
+    /// The format version of its header.
+    pub fn version(&self) -> u32 {
+        self.version
     }
 
     pub fn path(&self) -> &str {

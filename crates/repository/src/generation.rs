@@ -243,9 +243,12 @@ impl<'g> BlockReader<'g> {
         if visited != block.visited as usize {
             return Err(self.damaged(block, Part::Known, "the index tells another number of visited pages"));
         }
+        let version =
+            self.files.expect("a generation with blocks has files")[Part::History as usize].version();
         let mut places = std::mem::take(&mut self.places);
-        let history =
-            self.part(block, Part::History, |payload| take_block_history(payload, 0, &mut places, columns));
+        let history = self.part(block, Part::History, |payload| {
+            take_block_history(payload, version, 0, &mut places, columns)
+        });
         self.places = places;
         history
     }
@@ -317,15 +320,16 @@ pub struct States<'g> {
 }
 
 impl States<'_> {
-    /// The next block, with the ordinal of its first page; none at the end.
+    /// The next block, with the ordinal of its first page; none at the end. What is no part of a record,
+    /// the rates of sites, is for the caller to fill in.
     ///
     /// # Errors
     /// When the block cannot be read.
-    pub fn next_block(&mut self) -> Result<Option<(u64, &StateColumns)>, ReadError> {
+    pub fn next_block(&mut self) -> Result<Option<(u64, &mut StateColumns)>, ReadError> {
         let Some(block) = self.generation.blocks.get(self.next) else { return Ok(None) };
         self.blocks.columns(block, &mut self.columns)?;
         self.next += 1;
-        Ok(Some((block.first, &self.columns)))
+        Ok(Some((block.first, &mut self.columns)))
     }
 }
 

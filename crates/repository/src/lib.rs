@@ -30,13 +30,14 @@ pub mod storage;
 mod tables;
 #[cfg(test)]
 mod testing;
+mod version_1;
 mod visit_log;
 mod writer;
 
 pub use block::BLOCK_PAGES;
 pub use bytes::Malformed;
 pub use error::{CommitError, Damage, OpenError, ReadError, WriteError};
-pub use format::{FORMAT_VERSION, MAX_FRAME_BYTES};
+pub use format::{FORMAT_VERSION, MAX_FRAME_BYTES, OLDEST_VERSION};
 pub use generation::{Gather, Generation, Records, Row, States};
 pub use manifest::Summary;
 pub use origins::OriginRun;

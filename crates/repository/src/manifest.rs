@@ -50,7 +50,7 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
     // The number is in the header and is checked against itself: a manifest says which it is.
     let number = Cycle(Take(&head[16..]).u32().map_err(|Malformed(what)| damaged(what))?);
     match check_header(head, FileKind::Manifest, number) {
-        Ok(()) => {}
+        Ok(_) => {}
         Err(HeaderError::Version(found)) => {
             let file = source.path().to_owned();
             return Err(OpenError::Version { file, found, supported: FORMAT_VERSION });

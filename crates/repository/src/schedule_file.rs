@@ -218,7 +218,7 @@ impl ScheduleFile {
             let mut take = Take(open_frame(&frame, FileKind::Schedule, &mut scratch)?);
             let mut key = Vec::new();
             while !take.0.is_empty() {
-                entries.push(take_entry(&mut take, &mut key)?);
+                entries.push(take_entry(&mut take, &mut key, self.source.version())?);
             }
             Ok(())
         };

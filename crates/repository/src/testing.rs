@@ -46,8 +46,10 @@ fn known() -> impl Strategy<Value = Known> {
 
 fn history() -> impl Strategy<Value = History> {
     let sums = (any::<u64>(), any::<u64>(), 0.0..2.0f64, 0.0..1e9f64);
-    (any::<(u32, u32)>(), cycle(), cycle(), cycle(), sums).prop_map(|(n, first, last, last_change, s)| {
-        History {
+    let more = (any::<(u32, u32)>(), [0.0..1e9f32, 0.0..1e9f32, 0.0..1e9f32], any::<[u16; 7]>());
+    let cycles = (cycle(), cycle(), cycle());
+    (any::<(u32, u32)>(), cycles, sums, more).prop_map(
+        |(n, (first, last, last_change), s, ((changed_cycles, streak), decayed, weekdays))| History {
             visits: n.0,
             changes: n.1,
             first,
@@ -57,8 +59,12 @@ fn history() -> impl Strategy<Value = History> {
             ramp_cycles: s.1,
             geometric_visits: s.2,
             geometric_cycles: s.3,
-        }
-    })
+            changed_cycles,
+            streak,
+            decayed,
+            weekdays,
+        },
+    )
 }
 
 fn content() -> impl Strategy<Value = Content> {

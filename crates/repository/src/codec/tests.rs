@@ -1,6 +1,7 @@
 //! What is written comes back; what was never written is refused and harms nothing.
 
 use super::*;
+use crate::format::FORMAT_VERSION;
 use crate::testing::{entry, link, outcomes, record, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -55,7 +56,7 @@ proptest! {
         let mut take = Take(&bytes);
         let mut key = Vec::new();
         for entry in &entries {
-            prop_assert_eq!(&take_entry(&mut take, &mut key).unwrap(), entry);
+            prop_assert_eq!(&take_entry(&mut take, &mut key, FORMAT_VERSION).unwrap(), entry);
         }
         prop_assert_eq!(take.end(), Ok(()));
     }
@@ -65,7 +66,7 @@ proptest! {
         let mut bytes = Vec::new();
         put_record(&mut bytes, &record);
         let mut take = Take(&bytes);
-        prop_assert_eq!(take_record(&mut take), Ok(record));
+        prop_assert_eq!(take_record(&mut take, FORMAT_VERSION), Ok(record));
         prop_assert_eq!(take.end(), Ok(()));
     }
 
@@ -80,7 +81,7 @@ proptest! {
             prop_assert!(link.url.key().len() <= bytes.len());
         }
         let (mut take, mut key) = (Take(&bytes), Vec::new());
-        while take_entry(&mut take, &mut key).is_ok() {}
+        while take_entry(&mut take, &mut key, FORMAT_VERSION).is_ok() {}
         prop_assert!(take.0.len() <= bytes.len() && key.len() <= bytes.len());
     }
 

@@ -70,7 +70,7 @@ fn check(generation: &Generation, pages: &Pages, chosen: &[u64], unknown: &[Cano
     for (first, part) in (0..).step_by(BLOCK_PAGES).zip(all.chunks(BLOCK_PAGES)) {
         let mut expected = StateColumns::default();
         part.iter().for_each(|r| expected.push(r.known, r.visited.as_ref().map(|v| &v.history)));
-        assert_eq!(states.next_block().unwrap(), Some((first, &expected)));
+        assert_eq!(states.next_block().unwrap(), Some((first, &mut expected)));
     }
     assert!(states.next_block().unwrap().is_none());
 
