@@ -57,7 +57,7 @@ impl TieBreak {
 
 /// Scores as keys: the higher score has the lower key, equal scores (0 and −0 too) have equal keys, and
 /// NaN has the highest of all, above that of −∞.
-pub(crate) fn score_key(score: f64) -> u64 {
+pub fn score_key(score: f64) -> u64 {
     if score.is_nan() {
         return u64::MAX;
     }

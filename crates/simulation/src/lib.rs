@@ -1,6 +1,7 @@
 //! The crawl cycle replayed over a recorded history.
 
 pub mod dataset;
+pub mod fast;
 pub mod figures;
 pub mod format;
 pub mod observed;
@@ -10,6 +11,7 @@ pub mod rules;
 pub mod truth;
 
 pub use crate::dataset::{Dataset, Page};
+pub use crate::fast::{Replayer, ReplayerError, Scratch, Wants, Work};
 pub use crate::figures::{CycleFigures, SiteFigures, Trace};
 pub use crate::format::{DatasetError, open};
 pub use crate::observed::Observed;

@@ -1,0 +1,350 @@
+//! Many formulas replayed over one history, each far quicker than [page by page](crate::replay) and with the
+//! same digits.
+//!
+//! A learner asks for tens of thousands of replays of the same history under the same rules. Four things
+//! make them quick, and none of them is an approximation:
+//!
+//! - **States instead of pages.** Pages that agree in all that a formula [reads](Program::reads) have the
+//!   same score, and after visits in the same cycle with the same outcome they agree again. So a score is
+//!   computed for each state, and whole states are chosen; single pages are told apart only where a tie
+//!   class has no room for all.
+//! - **Work for visited pages only.** Pages that are not chosen are not touched: they stay in their state.
+//!   What is stale is counted from change to change and visit to visit.
+//! - **Ties without sorting.** The first pages of a large tie class are found by walking through the
+//!   cycle's order of all pages, those of a small one by a selection.
+//! - **A memory of choices.** Formulas that order states alike are one policy, and most of a population
+//!   are variations of a few: a cycle whose choices were made before is answered without a page being
+//!   looked at. See `memo`.
+//!
+//! Results depend neither on the number of threads nor on what is remembered.
+
+mod choice;
+mod memo;
+mod pages;
+mod ranking;
+mod staleness;
+mod states;
+mod ties;
+
+use crate::replay::ndcg::Ndcg;
+use crate::{CycleFigures, Dataset, Rules, RulesError};
+use choice::Choice;
+use memo::{Memo, Step};
+use pages::Pages;
+use ranking::hits;
+use recrawl_formula::Program;
+use recrawl_types::{Cycle, Reads};
+use staleness::{ChangeLists, Staleness};
+use states::{Move, States};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use ties::Orders;
+
+/// Replays formulas over one history under the same rules.
+#[derive(Debug)]
+pub struct Replayer<'a> {
+    data: &'a Dataset,
+    rules: &'a Rules,
+    k: usize,
+    sites: Vec<u32>,
+    orders: Orders,
+    lists: ChangeLists,
+    log2: Ndcg,
+    gp4c: Ndcg,
+    /// Where all pages are after the warm-up, for each set of fields that tell states apart.
+    starts: Mutex<HashMap<Reads, Arc<Start>>>,
+    memo: Memo,
+    work: AtomicWork,
+}
+
+/// Which figures of a cycle are wanted beside its visits and changes, which always are. Those that are not
+/// may be left at 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Wants {
+    /// [`CycleFigures::ndcg_log2`] and [`CycleFigures::ndcg_gp4c`].
+    pub ndcg: bool,
+    /// [`CycleFigures::stale`] and [`CycleFigures::pending`].
+    pub freshness: bool,
+    /// [`CycleFigures::age`].
+    pub age: bool,
+    /// [`CycleFigures::harmonic`].
+    pub harmonic: bool,
+}
+
+impl Wants {
+    /// All figures.
+    pub const ALL: Wants = Wants { ndcg: true, freshness: true, age: true, harmonic: true };
+
+    /// Must it be known which pages are stale?
+    fn staleness(self) -> bool {
+        self.ndcg || self.freshness || self.age || self.harmonic
+    }
+}
+
+/// What was done and what was saved, over all runs of a [`Replayer`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Formulas replayed.
+    pub runs: u64,
+    /// Of these, how many took no choice that was not remembered.
+    pub runs_remembered: u64,
+    /// Cycles replayed, the warm-up aside.
+    pub cycles: u64,
+    /// Of these, how many were remembered.
+    pub cycles_remembered: u64,
+    /// Pages times cycles: the scores that a replay page by page computes.
+    pub page_scores: u64,
+    /// Scores that were computed.
+    pub state_scores: u64,
+    /// Visits carried out page by page, those of cycles that were caught up with too.
+    pub visits: u64,
+}
+
+#[derive(Debug, Default)]
+struct AtomicWork([AtomicU64; 7]);
+
+/// The memory of one run, kept for the next. One a thread.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    states: States,
+    pages: Pages,
+    staleness: Staleness,
+    choice: Choice,
+    scores: Vec<f64>,
+    /// The moves of the cycles that the pages have yet to catch up with, and where each cycle's end.
+    behind: Vec<Move>,
+    ends: Vec<(usize, Arc<Step>)>,
+    moves: Vec<Move>,
+    class: Vec<(u64, bool)>,
+    hits: Vec<bool>,
+}
+
+/// All pages after the warm-up.
+#[derive(Debug)]
+struct Start {
+    states: States,
+    pages: Pages,
+}
+
+impl<'a> Replayer<'a> {
+    /// The most bytes that remembered choices take, unless something else is asked for.
+    pub const MEMO_BYTES: usize = 512 << 20;
+
+    /// For a history whose pages are all there from its first cycle to its last.
+    ///
+    /// # Errors
+    /// When the history cannot be replayed under these rules, a page comes later or goes sooner, or sites
+    /// have a budget of their own.
+    pub fn new(data: &'a Dataset, rules: &'a Rules) -> Result<Replayer<'a>, ReplayerError> {
+        let (pages, last) = (data.pages.len(), data.truth.cycles());
+        rules.check(pages, last).map_err(ReplayerError::Rules)?;
+        if rules.per_site.is_some() {
+            return Err(ReplayerError::PerSite);
+        }
+        let whole = |page: &crate::Page| page.first == 0 && page.last >= last;
+        if let Some(page) = data.pages.iter().position(|page| !whole(page)) {
+            return Err(ReplayerError::NotFixed { page });
+        }
+        let k = rules.budget.of(pages as u64) as usize;
+        Ok(Replayer {
+            data,
+            rules,
+            k,
+            sites: data.pages.iter().map(|page| page.site).collect(),
+            orders: Orders::new(rules.ties, rules.seed, pages, last),
+            lists: ChangeLists::default(),
+            log2: Ndcg::log2(k),
+            gp4c: Ndcg::gp4c(k),
+            starts: Mutex::default(),
+            memo: Memo::new(Self::MEMO_BYTES),
+            work: AtomicWork::default(),
+        })
+    }
+
+    /// With another limit on the bytes that remembered choices take; 0 to remember nothing.
+    pub fn with_memo(mut self, bytes: usize) -> Replayer<'a> {
+        self.memo = Memo::new(bytes);
+        self
+    }
+
+    /// Bytes that remembered choices take now.
+    pub fn memo_bytes(&self) -> usize {
+        self.memo.bytes()
+    }
+
+    /// What was done so far.
+    pub fn work(&self) -> Work {
+        let [runs, runs_remembered, cycles, cycles_remembered, page_scores, state_scores, visits] =
+            std::array::from_fn(|i| self.work.0[i].load(Ordering::Relaxed));
+        Work { runs, runs_remembered, cycles, cycles_remembered, page_scores, state_scores, visits }
+    }
+
+    /// Replays a formula: the figures of the cycles after the warm-up.
+    pub fn run(&self, program: &Program, wants: Wants, scratch: &mut Scratch) -> Vec<CycleFigures> {
+        let reads = program.reads().closed();
+        let start = self.start(reads);
+        scratch.states.copy(&start.states);
+        scratch.behind.clear();
+        scratch.ends.clear();
+        let mut place = self.memo.start(reads, wants);
+        let mut caught_up = false;
+        let mut figures = Vec::with_capacity((self.data.truth.cycles() - self.rules.warmup) as usize);
+        let mut work = Work { runs: 1, ..Work::default() };
+        for cycle in self.rules.warmup + 1..=self.data.truth.cycles() {
+            work.state_scores += scratch.choose(program, cycle, self.k as u64, wants.ndcg);
+            let known = place.and_then(|place| self.memo.follow(place, &scratch.choice.rows));
+            if let (Some((next, step)), false) = (&known, caught_up) {
+                figures.push(step.figures);
+                place = Some(*next);
+                scratch.follow(cycle, step);
+                work.cycles_remembered += 1;
+                continue;
+            }
+            if !caught_up {
+                self.catch_up(&start, wants, scratch, cycle - 1, &mut work);
+                caught_up = true;
+            }
+            let of_cycle = self.step(scratch, cycle, wants);
+            work.visits += self.k as u64;
+            figures.push(of_cycle);
+            place = match known {
+                Some((next, _)) => Some(next),
+                None => place.and_then(|place| self.memo.remember(place, scratch.to_remember(of_cycle))),
+            };
+        }
+        work.cycles = figures.len() as u64;
+        work.page_scores = work.cycles * self.sites.len() as u64;
+        work.runs_remembered = u64::from(work.cycles == work.cycles_remembered);
+        self.count(work);
+        figures
+    }
+
+    /// All pages after the warm-up.
+    fn start(&self, reads: Reads) -> Arc<Start> {
+        // The same start is computed twice at most by each thread, and never differs.
+        let lock = || self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(start) = lock().get(&reads) {
+            return start.clone();
+        }
+        let mut of_site = vec![0; self.data.sites.len()];
+        self.sites.iter().for_each(|&site| of_site[site as usize] += 1);
+        let mut states = States::first_fetch(reads, &of_site);
+        let mut pages = Pages::first_fetch(&states, &self.sites);
+        let mut moves = Vec::new();
+        for cycle in 1..=self.rules.warmup {
+            let all: Vec<u32> =
+                (0..states.counts.len() as u32).filter(|&row| states.counts[row as usize] > 0).collect();
+            let order = self.orders.of(cycle);
+            pages.choose(&self.data.truth, &order, &all, self.sites.len(), &mut moves);
+            states.apply(cycle, &mut moves);
+            pages.settle(cycle, &moves, states.counts.len());
+        }
+        lock().entry(reads).or_insert_with(|| Arc::new(Start { states, pages })).clone()
+    }
+
+    /// Brings the pages to where the states are after cycle `now`.
+    fn catch_up(&self, start: &Start, wants: Wants, scratch: &mut Scratch, now: u32, work: &mut Work) {
+        let Scratch { pages, behind, ends, moves, staleness, states, .. } = scratch;
+        pages.copy(&start.pages);
+        let mut from = 0;
+        for (cycle, (to, step)) in (self.rules.warmup + 1..).zip(&*ends) {
+            pages.choose(&self.data.truth, &self.orders.of(cycle), &step.choice, self.k, moves);
+            pages.settle(cycle, &behind[from..*to], states.counts.len());
+            work.visits += self.k as u64;
+            from = *to;
+        }
+        staleness.count(wants, &self.data.truth, &self.lists, pages, now);
+    }
+
+    /// Visits the chosen pages of a cycle.
+    fn step(&self, scratch: &mut Scratch, cycle: u32, wants: Wants) -> CycleFigures {
+        let Scratch { states, pages, staleness, choice, moves, class, hits: by_rank, .. } = scratch;
+        let (truth, order) = (&self.data.truth, self.orders.of(cycle));
+        staleness.change(truth, &self.lists, pages, cycle);
+        pages.choose(truth, &order, &choice.rows, self.k, moves);
+        let changed = moves.iter().map(|m| u64::from(m.changed)).sum();
+        let pending = staleness.stale();
+        let (pages_there, visited) = (self.sites.len() as u64, self.k as u64);
+        let mut figures =
+            CycleFigures { cycle, pages: pages_there, visited, changed, pending, ..CycleFigures::default() };
+        if wants.ndcg {
+            hits(&choice.rows, moves, pages, &order, class, by_rank);
+            figures.ndcg_log2 = self.log2.of(by_rank, pending);
+            figures.ndcg_gp4c = self.gp4c.of(by_rank, pending);
+        }
+        staleness.visit(truth, &self.lists, pages, moves, cycle);
+        staleness.report(&mut figures);
+        states.apply(cycle, moves);
+        pages.settle(cycle, moves, states.counts.len());
+        figures
+    }
+
+    fn count(&self, work: Work) {
+        let Work { runs, runs_remembered, cycles, cycles_remembered, page_scores, state_scores, visits } =
+            work;
+        let all = [runs, runs_remembered, cycles, cycles_remembered, page_scores, state_scores, visits];
+        self.work.0.iter().zip(all).for_each(|(sum, n)| {
+            sum.fetch_add(n, Ordering::Relaxed);
+        });
+    }
+}
+
+impl Scratch {
+    /// Scores the states and chooses; how many were scored?
+    fn choose(&mut self, program: &Program, cycle: u32, k: u64, ranked: bool) -> u64 {
+        self.states.fill_priors();
+        program.evaluate(&self.states.columns, Cycle(cycle), &mut self.scores);
+        self.choice.make(&self.scores, &self.states.counts, k, ranked);
+        self.scores.len() as u64
+    }
+
+    /// Takes a remembered step, and leaves the pages behind.
+    fn follow(&mut self, cycle: u32, step: &Arc<Step>) {
+        let from = self.behind.len();
+        self.behind.extend(step.moves());
+        self.states.apply(cycle, &mut self.behind[from..]);
+        self.ends.push((self.behind.len(), step.clone()));
+    }
+
+    /// The step that was just taken.
+    fn to_remember(&self, figures: CycleFigures) -> Step {
+        Step::new(&self.choice.rows, &self.moves, figures)
+    }
+}
+
+/// Why formulas cannot be replayed together.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ReplayerError {
+    /// The history cannot be replayed under the rules at all.
+    Rules(RulesError),
+    /// A page that is not there from the first cycle to the last.
+    NotFixed {
+        /// Its index.
+        page: usize,
+    },
+    /// Sites have a budget of their own.
+    PerSite,
+}
+
+impl fmt::Display for ReplayerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayerError::Rules(error) => error.fmt(f),
+            ReplayerError::NotFixed { page } => write!(
+                f,
+                "page {page} is not there from the first cycle to the last: formulas are compared over the fixed set"
+            ),
+            ReplayerError::PerSite => {
+                write!(f, "formulas are compared without a limit on the pages of a site")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReplayerError {}
+
+#[cfg(test)]
+mod tests;

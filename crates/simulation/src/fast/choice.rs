@@ -1,0 +1,121 @@
+//! From scores of states to the states whose pages are visited.
+
+use recrawl_scheduler::candidate::score_key;
+
+/// Which rows a cycle visits. Rows are in ascending order, or where ranks count in the order of their
+/// scores; the last tie class, of which not all pages have room, comes last in both.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    /// Rows, with the marks [`Choice::STARTS`] and [`Choice::PARTLY`].
+    pub rows: Vec<u32>,
+    keys: Vec<u64>,
+    items: Vec<(u64, u32)>,
+}
+
+impl Choice {
+    /// Marks the first row of a tie class, where ranks count.
+    pub const STARTS: u32 = 1 << 30;
+    /// Marks the rows of the tie class that only has room in part.
+    pub const PARTLY: u32 = 1 << 31;
+    /// The row without its marks.
+    pub const ROW: u32 = Choice::STARTS - 1;
+
+    /// Chooses `k` of the pages, of which each row has so many as `counts` says, by the scores of rows.
+    pub fn make(&mut self, scores: &[f64], counts: &[u32], k: u64, ranked: bool) {
+        self.keys.clear();
+        self.keys.extend(scores.iter().map(|&score| score_key(score)));
+        self.items.clear();
+        let rows = (0..).zip(self.keys.iter().zip(counts));
+        self.items.extend(rows.filter(|(_, (_, pages))| **pages > 0).map(|(row, (&key, _))| (key, row)));
+        let bar = bar(&mut self.items, counts, k);
+
+        let (mut whole, mut at_bar) = (0, 0);
+        self.rows.clear();
+        for (row, (&key, &pages)) in (0..).zip(self.keys.iter().zip(counts)) {
+            if key < bar && pages > 0 {
+                whole += u64::from(pages);
+                self.rows.push(row);
+            } else if key == bar {
+                at_bar += u64::from(pages);
+            }
+        }
+        if ranked {
+            let keys = &self.keys;
+            self.rows.sort_unstable_by_key(|&row| (keys[row as usize], row));
+            let mut before = None;
+            for row in &mut self.rows {
+                let key = Some(keys[*row as usize]);
+                *row |= if key == before { 0 } else { Choice::STARTS };
+                before = key;
+            }
+        }
+        let mark = if whole + at_bar > k { Choice::PARTLY } else { 0 };
+        let mut starts = if ranked { Choice::STARTS } else { 0 };
+        for (row, (&key, &pages)) in (0..).zip(self.keys.iter().zip(counts)) {
+            if key == bar && pages > 0 {
+                self.rows.push(row | mark | starts);
+                starts = 0;
+            }
+        }
+    }
+}
+
+/// The key of the k-th page when pages are ordered by the keys of their rows, or the last of all.
+fn bar(items: &mut [(u64, u32)], counts: &[u32], k: u64) -> u64 {
+    let mut rest = items;
+    let mut wanted = k;
+    let pages = |items: &[(u64, u32)]| items.iter().map(|i| u64::from(counts[i.1 as usize])).sum::<u64>();
+    while rest.len() > 1 {
+        let middle = rest.len() / 2;
+        rest.select_nth_unstable_by_key(middle, |item| item.0);
+        let (low, high) = rest.split_at_mut(middle);
+        let before = pages(low);
+        if before >= wanted {
+            rest = low;
+        } else {
+            wanted -= before;
+            rest = high;
+        }
+    }
+    rest[0].0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_choice_is_the_head_of_the_sorted_pages(
+            rows in prop::collection::vec((prop::sample::select(vec![f64::NAN, -0.0, 0.0, 1.0, 2.0, -3.0, f64::INFINITY]), 0u32..5), 1..60),
+            k in 1u64..150, ranked: bool,
+        ) {
+            let (scores, counts): (Vec<f64>, Vec<u32>) = rows.into_iter().unzip();
+            let all: u64 = counts.iter().map(|&c| u64::from(c)).sum();
+            prop_assume!(all > 0);
+            let k = k.min(all);
+            let mut sorted: Vec<u64> = scores.iter().zip(&counts)
+                .flat_map(|(&s, &c)| std::iter::repeat_n(score_key(s), c as usize)).collect();
+            sorted.sort_unstable();
+            let bar = sorted[k as usize - 1];
+            let mut choice = Choice::default();
+            choice.make(&scores, &counts, k, ranked);
+            let chosen: Vec<u32> = choice.rows.iter().map(|r| r & Choice::ROW).collect();
+            let mut expected: Vec<u32> = (0..scores.len() as u32)
+                .filter(|&r| counts[r as usize] > 0 && score_key(scores[r as usize]) <= bar).collect();
+            expected.sort_by_key(|&r| {
+                let key = score_key(scores[r as usize]);
+                (if ranked { key } else { u64::from(key == bar) }, r)
+            });
+            prop_assert_eq!(&chosen, &expected);
+            let taken: u64 = chosen.iter().map(|&r| u64::from(counts[r as usize])).sum();
+            for (i, row) in choice.rows.iter().enumerate() {
+                let key = |r: u32| score_key(scores[(r & Choice::ROW) as usize]);
+                prop_assert_eq!(row & Choice::PARTLY != 0, taken > k && key(*row) == bar);
+                let starts = ranked && (i == 0 || key(*row) != key(choice.rows[i - 1]));
+                prop_assert_eq!(row & Choice::STARTS != 0, starts);
+            }
+        }
+    }
+}

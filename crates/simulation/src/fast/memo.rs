@@ -1,0 +1,139 @@
+//! What is remembered of replays: which visits follow from which choices.
+//!
+//! After the same choices of states, cycle by cycle, the pages are where they were the last time. So the
+//! choices are kept as a tree, and with each the number of visits and changes it led to: whoever makes the
+//! same choice again learns the outcome without looking at a page.
+
+use super::Wants;
+use super::states::{Mixer, Move, NOWHERE};
+use crate::CycleFigures;
+use recrawl_types::Reads;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One cycle of some replay.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// The rows chosen.
+    pub choice: Box<[u32]>,
+    /// Of each move its source, the pages visited, and those that had changed.
+    moves: Box<[[u32; 3]]>,
+    /// The figures of the cycle.
+    pub figures: CycleFigures,
+}
+
+impl Step {
+    /// From what was chosen and what came of it.
+    pub fn new(choice: &[u32], moves: &[Move], figures: CycleFigures) -> Step {
+        let moves = moves.iter().map(|m| [m.source, m.visited, m.changed]).collect();
+        Step { choice: choice.into(), moves, figures }
+    }
+
+    /// The moves, whose ends are not known yet.
+    pub fn moves(&self) -> impl Iterator<Item = Move> + '_ {
+        let ahead =
+            |&[source, visited, changed]: &[u32; 3]| Move { source, visited, changed, to: [NOWHERE; 2] };
+        self.moves.iter().map(ahead)
+    }
+}
+
+/// A place in the tree: where a replay stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    epoch: u32,
+    node: u32,
+}
+
+/// The tree of choices. When it passes its limit it is emptied: the population that is alive then fills it
+/// again, and what only its ancestors did is forgotten.
+#[derive(Debug)]
+pub(super) struct Memo {
+    limit: usize,
+    tree: Mutex<Tree>,
+}
+
+#[derive(Debug, Default)]
+struct Tree {
+    epoch: u32,
+    bytes: usize,
+    roots: HashMap<(Reads, Wants), u32, BuildHasherDefault<Mixer>>,
+    children: HashMap<(u32, u64), u32, BuildHasherDefault<Mixer>>,
+    /// A step leads to each node; to the roots none does.
+    steps: Vec<Option<Arc<Step>>>,
+}
+
+impl Memo {
+    /// With the most bytes that it may take.
+    pub fn new(limit: usize) -> Memo {
+        Memo { limit, tree: Mutex::default() }
+    }
+
+    /// The place after the warm-up; none when nothing may be remembered.
+    pub fn start(&self, reads: Reads, wants: Wants) -> Option<Place> {
+        let mut tree = self.tree();
+        if self.limit == 0 {
+            return None;
+        }
+        let Tree { roots, steps, epoch, .. } = &mut *tree;
+        let node = *roots.entry((reads, wants)).or_insert_with(|| {
+            steps.push(None);
+            steps.len() as u32 - 1
+        });
+        Some(Place { epoch: *epoch, node })
+    }
+
+    /// What follows from a choice, where that is known.
+    pub fn follow(&self, place: Place, choice: &[u32]) -> Option<(Place, Arc<Step>)> {
+        let hash = hash(choice);
+        let tree = self.tree();
+        if place.epoch != tree.epoch {
+            return None;
+        }
+        let node = *tree.children.get(&(place.node, hash))?;
+        let step = tree.steps[node as usize].clone()?;
+        (*step.choice == *choice).then_some((Place { node, ..place }, step))
+    }
+
+    /// Remembers a step and says where it leads; none when the tree was emptied since `place` was had.
+    pub fn remember(&self, place: Place, step: Step) -> Option<Place> {
+        let key = (place.node, hash(&step.choice));
+        let bytes = bytes(&step);
+        let mut tree = self.tree();
+        if place.epoch != tree.epoch {
+            return None;
+        }
+        if tree.bytes + bytes > self.limit {
+            *tree = Tree { epoch: tree.epoch.wrapping_add(1), ..Tree::default() };
+            return None;
+        }
+        tree.bytes += bytes;
+        let node = tree.steps.len() as u32;
+        tree.steps.push(Some(Arc::new(step)));
+        // Another thread may have been here first; its node then stays without a way to it.
+        tree.children.insert(key, node);
+        Some(Place { node, ..place })
+    }
+
+    /// Bytes that are taken.
+    pub fn bytes(&self) -> usize {
+        self.tree().bytes
+    }
+
+    fn tree(&self) -> MutexGuard<'_, Tree> {
+        // Every change to the tree is complete before anything can panic.
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a step takes, with its entries in the tables, which may be half empty.
+fn bytes(step: &Step) -> usize {
+    const TABLES: usize = 2 * (size_of::<((u32, u64), u32)>() + size_of::<Option<Arc<Step>>>());
+    size_of::<Step>() + 16 + 4 * step.choice.len() + 12 * step.moves.len() + TABLES
+}
+
+fn hash(choice: &[u32]) -> u64 {
+    let mut mixer = Mixer::default();
+    choice.iter().for_each(|&row| mixer.write_u32(row));
+    mixer.finish()
+}

@@ -1,0 +1,37 @@
+//! The visits of a cycle in the order of their ranks.
+
+use super::choice::Choice;
+use super::pages::Pages;
+use super::states::Move;
+use super::ties::Order;
+
+/// Lists whether each visit met a change, best rank first: by tie classes, and within them by what decides
+/// between equals.
+pub(super) fn hits(
+    choice: &[u32],
+    moves: &[Move],
+    pages: &Pages,
+    order: &Order<'_>,
+    class: &mut Vec<(u64, bool)>,
+    hits: &mut Vec<bool>,
+) {
+    hits.clear();
+    let mut chosen = pages.chosen.as_slice();
+    let mut moves = moves.iter().peekable();
+    for rows in choice.chunk_by(|_, next| next & Choice::STARTS == 0) {
+        class.clear();
+        for row in rows {
+            // A row of the last class may have no move: none of its pages was drawn.
+            let Some(m) = moves.next_if(|m| m.source == row & Choice::ROW) else { continue };
+            let (here, rest) = chosen.split_at(m.visited as usize);
+            chosen = rest;
+            let pages = (0..m.visited).zip(here);
+            class.extend(pages.map(|(i, &page)| (order.image(page), i < m.changed)));
+        }
+        let changed = class.iter().filter(|visit| visit.1).count();
+        if changed > 0 && changed < class.len() {
+            class.sort_unstable();
+        }
+        hits.extend(class.iter().map(|visit| visit.1));
+    }
+}

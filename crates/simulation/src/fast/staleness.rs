@@ -1,0 +1,155 @@
+//! How many pages differ from what was last seen, for how long, and by how many changes: kept up to date
+//! from change to change and visit to visit.
+
+use super::Wants;
+use super::pages::Pages;
+use super::states::Move;
+use crate::replay::harmonic;
+use crate::{CycleFigures, Since, Truth};
+use std::sync::OnceLock;
+
+/// The changes of each page, where one machine word does not hold them.
+#[derive(Debug, Default)]
+pub(super) struct ChangeLists(OnceLock<(Vec<u64>, Vec<u32>)>);
+
+impl ChangeLists {
+    /// The cycles in which a page changed, after `seen` and up to `now`.
+    fn between(&self, truth: &Truth, page: usize, seen: u32, now: u32) -> &[u32] {
+        let (starts, cycles) = self.0.get_or_init(|| {
+            let mut starts = vec![0u64];
+            starts.extend(truth.changes().iter().map(|&n| u64::from(n)));
+            (1..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
+            let mut ends = starts.clone();
+            let mut cycles = vec![0; *starts.last().expect("there is a first") as usize];
+            for cycle in 1..=truth.cycles() {
+                for &page in truth.changed_in(cycle) {
+                    cycles[ends[page as usize] as usize] = cycle;
+                    ends[page as usize] += 1;
+                }
+            }
+            (starts, cycles)
+        });
+        let list = &cycles[starts[page] as usize..starts[page + 1] as usize];
+        let list = &list[list.partition_point(|&cycle| cycle <= seen)..];
+        &list[..list.partition_point(|&cycle| cycle <= now)]
+    }
+}
+
+/// What there is to know of a stale page.
+struct Stale {
+    /// The cycle of the first change that was not seen.
+    first: u32,
+    /// Changes that were not seen.
+    missed: u32,
+}
+
+/// Sums over the stale pages.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Staleness {
+    wants: Wants,
+    stale: u64,
+    /// Σ of the cycles of the first changes that were not seen.
+    first: u64,
+    /// Stale pages by the number of changes that were not seen.
+    missed: Vec<u64>,
+}
+
+impl Staleness {
+    /// Counts all pages as they are in cycle `now`, after its visits.
+    pub fn count(&mut self, wants: Wants, truth: &Truth, lists: &ChangeLists, pages: &Pages, now: u32) {
+        self.wants = wants;
+        (self.stale, self.first) = (0, 0);
+        self.missed.clear();
+        self.missed.resize(truth.cycles() as usize + 1, 0);
+        if wants.staleness() {
+            for page in 0..truth.pages() {
+                self.add(self.look(truth, lists, page, pages.seen(page), now));
+            }
+        }
+    }
+
+    /// Lets the changes of a cycle happen.
+    pub fn change(&mut self, truth: &Truth, lists: &ChangeLists, pages: &Pages, cycle: u32) {
+        if !self.wants.staleness() {
+            return;
+        }
+        for &page in truth.changed_in(cycle) {
+            let page = page as usize;
+            let seen = pages.seen(page);
+            self.remove(self.look(truth, lists, page, seen, cycle - 1));
+            self.add(self.look(truth, lists, page, seen, cycle));
+        }
+    }
+
+    /// Pages that differ from what was last seen.
+    pub fn stale(&self) -> u64 {
+        self.stale
+    }
+
+    /// The chosen pages are seen. Called before they are brought to their new rows.
+    pub fn visit(&mut self, truth: &Truth, lists: &ChangeLists, pages: &Pages, moves: &[Move], cycle: u32) {
+        if !self.wants.staleness() {
+            return;
+        }
+        if !self.wants.age && !self.wants.harmonic {
+            self.stale -= moves.iter().map(|m| u64::from(m.changed)).sum::<u64>();
+            return;
+        }
+        let mut chosen = pages.chosen.as_slice();
+        for m in moves {
+            let (here, rest) = chosen.split_at(m.visited as usize);
+            chosen = rest;
+            for &page in &here[..m.changed as usize] {
+                let page = page as usize;
+                self.remove(self.look(truth, lists, page, pages.seen(page), cycle));
+            }
+        }
+    }
+
+    /// Writes down what is wanted of the state after the visits of a cycle.
+    pub fn report(&self, figures: &mut CycleFigures) {
+        if self.wants.staleness() {
+            figures.stale = self.stale;
+        }
+        if self.wants.age {
+            figures.age = u64::from(figures.cycle) * self.stale - self.first;
+        }
+        if self.wants.harmonic {
+            figures.harmonic = harmonic(&self.missed);
+        }
+    }
+
+    fn look(&self, truth: &Truth, lists: &ChangeLists, page: usize, seen: u32, now: u32) -> Option<Stale> {
+        match truth.since(seen, now) {
+            Since::Words { words, mask } => {
+                let unseen = words[page] & mask;
+                let stale = || Stale { first: unseen.trailing_zeros(), missed: unseen.count_ones() };
+                (unseen != 0).then(stale)
+            }
+            Since::Versions { seen: before, now: after } if before[page] != after[page] => {
+                if !self.wants.age && !self.wants.harmonic {
+                    return Some(Stale { first: 0, missed: 0 });
+                }
+                let changes = lists.between(truth, page, seen, now);
+                Some(Stale { first: changes[0], missed: changes.len() as u32 })
+            }
+            Since::Versions { .. } => None,
+        }
+    }
+
+    fn add(&mut self, stale: Option<Stale>) {
+        if let Some(Stale { first, missed }) = stale {
+            self.stale += 1;
+            self.first += u64::from(first);
+            self.missed[missed as usize] += 1;
+        }
+    }
+
+    fn remove(&mut self, stale: Option<Stale>) {
+        if let Some(Stale { first, missed }) = stale {
+            self.stale -= 1;
+            self.first -= u64::from(first);
+            self.missed[missed as usize] -= 1;
+        }
+    }
+}

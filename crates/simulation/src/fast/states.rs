@@ -1,0 +1,210 @@
+//! The distinct states of pages, one row each, and how visits move pages between them.
+
+use recrawl_formula::{Evidence, Priors};
+use recrawl_types::{Cycle, History, Known, Reads, StateColumns};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+/// Some pages of one state, visited in one cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Move {
+    /// Their row before the visit.
+    pub source: u32,
+    /// How many they are.
+    pub visited: u32,
+    /// How many of them had changed.
+    pub changed: u32,
+    /// The rows after the visit: of those that had changed, and of the others; [`NOWHERE`] where there are none.
+    pub to: [u32; 2],
+}
+
+/// The row of no page.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+impl Move {
+    /// The two parts of the move: their pages, whether they had changed, and their row after the visit.
+    pub fn parts(&self) -> [(u32, bool, u32); 2] {
+        [(self.changed, true, self.to[0]), (self.visited - self.changed, false, self.to[1])]
+    }
+}
+
+/// All states in which pages are, with the number of pages in each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct States {
+    /// What tells one state from another, closed.
+    reads: Reads,
+    /// A row a state; rows without pages are there too, until they are used again.
+    pub columns: StateColumns,
+    /// Pages of each row.
+    pub counts: Vec<u32>,
+    /// The site of each row, where sites tell states apart; else 0.
+    sites: Vec<u32>,
+    /// Rows without pages.
+    free: Vec<u32>,
+    /// What all pages have shown.
+    shown: Evidence,
+    /// What the pages of each site have shown; empty where sites do not tell states apart.
+    shown_by_site: Vec<Evidence>,
+    /// The states of the pages visited in this cycle. Others cannot agree with them in the last visit.
+    arrivals: HashMap<Key, u32, BuildHasherDefault<Mixer>>,
+}
+
+impl States {
+    /// All pages right after their first fetch in cycle 0: one row a site that has pages, where sites tell
+    /// states apart, in the order of sites; else one row.
+    pub fn first_fetch(reads: Reads, pages_of_site: &[u32]) -> States {
+        let by_site = reads.contains(Reads::SITE_RATE);
+        let mut states = States { reads: reads.closed(), ..States::default() };
+        let history = states.reads.project(&History::first_fetch(Cycle(0)));
+        if by_site {
+            states.shown_by_site = vec![Evidence::default(); pages_of_site.len()];
+            for (site, &pages) in pages_of_site.iter().enumerate().filter(|(_, pages)| **pages > 0) {
+                let row = states.add(&history, site as u32);
+                states.counts[row as usize] = pages;
+            }
+        } else {
+            states.add(&history, 0);
+            states.counts[0] = pages_of_site.iter().sum();
+        }
+        states
+    }
+
+    /// Takes the place of another, and keeps its own memory.
+    pub fn copy(&mut self, other: &States) {
+        self.arrivals.clear();
+        let arrivals = std::mem::take(&mut self.arrivals);
+        *self = States { arrivals, ..other.clone() };
+    }
+
+    /// The site of a row.
+    pub fn site(&self, row: u32) -> u32 {
+        self.sites[row as usize]
+    }
+
+    /// Fills in the rates of sites and of all pages, for a score that reads them.
+    pub fn fill_priors(&mut self) {
+        if !self.shown_by_site.is_empty() {
+            let sites = self.sites.iter().map(|&site| site as usize);
+            Priors::new(&self.shown_by_site).fill(&mut self.columns, sites);
+        } else if self.reads.needs_priors() {
+            self.columns.global_rate = Priors::new(&[self.shown]).global;
+        }
+    }
+
+    /// Carries out the visits of a cycle and says where each led. Which row is taken for a new state follows
+    /// from the moves so far and from nothing else.
+    pub fn apply(&mut self, cycle: u32, moves: &mut [Move]) {
+        self.arrivals.clear();
+        for m in &mut *moves {
+            let source = m.source as usize;
+            let history = self.columns.history(source).expect("every row was visited");
+            let site = self.sites[source];
+            self.show(m, site, u64::from(cycle - history.last.0));
+            for (to, (pages, changed, _)) in m.parts().into_iter().enumerate() {
+                if pages > 0 {
+                    let mut next = history;
+                    next.record(Cycle(cycle), changed);
+                    let row = self.arrive(&self.reads.project(&next), site);
+                    self.counts[row as usize] += pages;
+                    m.to[to] = row;
+                } else {
+                    m.to[to] = NOWHERE;
+                }
+            }
+            self.counts[source] -= m.visited;
+        }
+        // Only now, so that no row is left and taken in one cycle.
+        let left = moves.iter().map(|m| m.source).filter(|&row| self.counts[row as usize] == 0);
+        self.free.extend(left);
+    }
+
+    /// Adds what a move shows of the rates of change: integers, so that the order leaves no trace.
+    fn show(&mut self, m: &Move, site: u32, cycles: u64) {
+        let shown = Evidence {
+            changes: m.changed.into(),
+            cycles: cycles * u64::from(m.visited),
+            changed_cycles: cycles * u64::from(m.changed),
+        };
+        self.shown.add(shown);
+        if let Some(of_site) = self.shown_by_site.get_mut(site as usize) {
+            of_site.add(shown);
+        }
+    }
+
+    /// The row of a state that pages reach in this cycle.
+    fn arrive(&mut self, history: &History, site: u32) -> u32 {
+        let key = Key::new(history, site);
+        if let Some(&row) = self.arrivals.get(&key) {
+            return row;
+        }
+        let row = self.add(history, site);
+        self.arrivals.insert(key, row);
+        row
+    }
+
+    fn add(&mut self, history: &History, site: u32) -> u32 {
+        if let Some(row) = self.free.pop() {
+            self.columns.set_history(row as usize, history);
+            self.sites[row as usize] = site;
+            return row;
+        }
+        self.columns.push(Known::default(), Some(history));
+        self.counts.push(0);
+        self.sites.push(site);
+        (self.counts.len() - 1) as u32
+    }
+}
+
+/// A history but for its last visit, and a site, by their bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Key([u64; 11]);
+
+impl Key {
+    fn new(h: &History, site: u32) -> Key {
+        let two = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let days = |d: usize| u32::from(h.weekdays[d]) << 16 | u32::from(h.weekdays[d + 1]);
+        let decayed = h.decayed.map(f32::to_bits);
+        Key([
+            two(h.visits, h.changes),
+            two(h.first.0, h.last_change.0),
+            h.ramp_visits,
+            h.ramp_cycles,
+            h.geometric_visits.to_bits(),
+            h.geometric_cycles.to_bits(),
+            two(h.changed_cycles, h.streak),
+            two(decayed[0], decayed[1]),
+            two(decayed[2], days(0)),
+            two(days(2), days(4)),
+            two(u32::from(h.weekdays[6]), site),
+        ])
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.iter().for_each(|&word| state.write_u64(word));
+    }
+}
+
+/// A quick hash of words. Only where things are looked up depends on it.
+#[derive(Default)]
+pub(super) struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // The factor is 2^64 divided by the golden ratio, made odd.
+        self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 29
+    }
+}

@@ -1,0 +1,208 @@
+use super::*;
+use crate::policy::Policy;
+use crate::testing::{datasets, rules};
+use crate::{Budget, Observed, Truth, replay};
+use proptest::prelude::*;
+use recrawl_formula::{Basis, Expr, Protection, function, terminal};
+use recrawl_scheduler::Ties;
+
+const LAST: u32 = 30;
+
+/// The program itself as a policy of the plain replay.
+struct Plain<'a>(&'a Program);
+
+impl Policy for Plain<'_> {
+    fn name(&self) -> &str {
+        "plain"
+    }
+
+    fn needs_priors(&self) -> bool {
+        self.0.reads().needs_priors()
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        self.0.evaluate(observed.columns(), observed.cycle(), out);
+    }
+}
+
+fn plain(data: &Dataset, rules: &Rules, program: &Program) -> Vec<CycleFigures> {
+    replay::run(data, rules, &mut Plain(program)).unwrap().cycles
+}
+
+/// The figures by their bits, as far as they were wanted.
+fn bits(figures: &[CycleFigures], wants: Wants) -> Vec<[u64; 10]> {
+    let of = |f: &CycleFigures| {
+        let wanted = |wanted: bool, figure: u64| if wanted { figure } else { 0 };
+        let always = [u64::from(f.cycle), f.pages, f.visited, f.changed];
+        let wanted = [
+            wanted(wants.freshness, f.pending),
+            wanted(wants.freshness, f.stale),
+            wanted(wants.age, f.age),
+            wanted(wants.harmonic, f.harmonic.to_bits()),
+            wanted(wants.ndcg, f.ndcg_log2.to_bits()),
+            wanted(wants.ndcg, f.ndcg_gp4c.to_bits()),
+        ];
+        std::array::from_fn(|i| if i < 4 { always[i] } else { wanted[i - 4] })
+    };
+    figures.iter().map(of).collect()
+}
+
+fn expressions() -> impl Strategy<Value = Expr> {
+    let constants = prop::sample::select(vec![0.0, 1.0, -1.0, 0.5, 2.0, 10.0, 1e-7, 1000.0]);
+    let leaf = prop_oneof![
+        1 => constants.prop_map(Expr::Constant),
+        3 => prop::sample::select(terminal::ALL).prop_map(Expr::Terminal),
+    ];
+    leaf.prop_recursive(5, 24, 2, |inner| {
+        (prop::sample::select(function::ALL), inner.clone(), inner).prop_map(|(function, x, y)| {
+            let mut arguments = vec![x, y];
+            arguments.truncate(function.arity);
+            Expr::Call(function, arguments)
+        })
+    })
+}
+
+fn programs() -> impl Strategy<Value = Program> {
+    let bases = prop::sample::select(&Basis::ALL[..]);
+    let protections = prop::sample::select(&Protection::ALL[..]);
+    (expressions(), protections, bases)
+        .prop_map(|(expr, protection, basis)| Program::compile(&expr, protection, basis))
+}
+
+fn wants() -> impl Strategy<Value = Wants> {
+    any::<[bool; 4]>().prop_map(|[ndcg, freshness, age, harmonic]| Wants { ndcg, freshness, age, harmonic })
+}
+
+/// Histories of a fixed set of pages, some of which change back, and rules without a limit on sites.
+fn worlds() -> impl Strategy<Value = (Dataset, Rules)> {
+    (datasets(true, LAST), rules(LAST)).prop_map(|(data, rules)| (data, Rules { per_site: None, ..rules }))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Every figure of every cycle, bit for bit; and again when all is remembered, when little is, and
+    /// when nothing is.
+    #[test]
+    fn figures_are_those_of_the_plain_replay(
+        (data, rules) in worlds(),
+        programs in prop::collection::vec((programs(), wants()), 1..8),
+        little in 500usize..20_000,
+    ) {
+        let all = Replayer::new(&data, &rules).unwrap();
+        let some = Replayer::new(&data, &rules).unwrap().with_memo(little);
+        let none = Replayer::new(&data, &rules).unwrap().with_memo(0);
+        let mut scratch = Scratch::default();
+        for (program, wants) in programs.iter().chain(&programs) {
+            let expected = bits(&plain(&data, &rules, program), *wants);
+            for replayer in [&all, &some, &none] {
+                let figures = replayer.run(program, *wants, &mut scratch);
+                prop_assert_eq!(bits(&figures, *wants), expected.clone());
+            }
+            prop_assert!(some.memo_bytes() <= little);
+        }
+        let (all, none) = (all.work(), none.work());
+        prop_assert!(all.runs_remembered * 2 >= all.runs, "the second time all is known");
+        prop_assert_eq!((none.runs_remembered, none.cycles_remembered), (0, 0));
+        prop_assert_eq!((all.cycles, all.page_scores), (none.cycles, none.page_scores));
+    }
+}
+
+/// Many pages, so that tie classes are large and small, lists are tidied, and rows are used again.
+fn many_pages(returns: bool) -> Dataset {
+    let (pages, last) = (3000u32, 40u32);
+    let mut random = 1u64;
+    let mut next = |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    let mut changes = Vec::new();
+    for page in 0..pages {
+        let gap = 1 + next(if page % 3 == 0 { 4 } else { 60 });
+        let (mut list, mut version) = (Vec::new(), 0u16);
+        for cycle in 1..=last {
+            if next(gap) == 0 {
+                version = if returns && next(3) == 0 && version > 0 { version - 1 } else { version + 1 };
+                list.push((cycle, version));
+            }
+        }
+        changes.push(list);
+    }
+    let page = |p: u32| crate::Page { site: p / 50, last, ..crate::Page::default() };
+    Dataset {
+        name: "many".into(),
+        dates: Vec::new(),
+        pages: (0..pages).map(page).collect(),
+        sites: (0..pages / 50).map(|site| site.to_string()).collect(),
+        truth: Truth::from_changes(last, changes.iter().map(Vec::as_slice)),
+    }
+}
+
+fn compile(text: &str) -> Program {
+    Program::compile(&recrawl_formula::parse(text).unwrap(), Protection::default(), Basis::default())
+}
+
+#[test]
+fn large_and_small_tie_classes_and_constant_scores_are_those_of_the_plain_replay() {
+    for (returns, ties) in [(false, Ties::Hash), (true, Ties::Hash), (false, Ties::Index)] {
+        let data = many_pages(returns);
+        let rules = Rules { ties, seed: 7, ..Rules::default() };
+        let replayer = Replayer::new(&data, &rules).unwrap();
+        let mut scratch = Scratch::default();
+        for text in ["1", "t", "t * X", "nad", "t - 3 * t", "gad * t + n", "log(X - 1)"] {
+            let program = compile(text);
+            let figures = replayer.run(&program, Wants::ALL, &mut scratch);
+            assert_eq!(figures, plain(&data, &rules, &program), "{text}");
+        }
+        assert_eq!(replayer.work().runs_remembered, 0);
+    }
+}
+
+#[test]
+fn formulas_that_rank_alike_are_one_policy() {
+    let data = many_pages(false);
+    let rules = Rules::default();
+    let replayer = Replayer::new(&data, &rules).unwrap();
+    let mut scratch = Scratch::default();
+    let mut run = |text: &str| replayer.run(&compile(text), Wants::default(), &mut scratch);
+    let first = run("t * X");
+    let visits = replayer.work().visits;
+    assert_eq!(first.len(), 38);
+    assert_eq!(visits, 38 * 150);
+    assert_eq!(run("3 + exp(2 * t * X / 500)"), first);
+    let work = replayer.work();
+    assert_eq!((work.runs, work.runs_remembered, work.cycles_remembered, work.visits), (2, 1, 38, visits));
+    assert!(work.state_scores * 20 < work.page_scores, "{work:?}");
+}
+
+#[test]
+fn threads_leave_no_trace() {
+    let data = many_pages(true);
+    let rules = Rules { budget: Budget::Pages(100), ..Rules::default() };
+    let programs: Vec<Program> =
+        ["t * X", "X * t", "t", "nad * t", "n - X", "t * X + n", "t * X - n"].map(compile).into();
+    // So little that it is emptied again and again.
+    let replayer = Replayer::new(&data, &rules).unwrap().with_memo(40_000);
+    let all = |replayer: &Replayer<'_>| -> Vec<Vec<CycleFigures>> {
+        let mut scratch = Scratch::default();
+        programs.iter().map(|program| replayer.run(program, Wants::ALL, &mut scratch)).collect()
+    };
+    let expected = all(&Replayer::new(&data, &rules).unwrap().with_memo(0));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| all(&replayer))).collect();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), expected);
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_replayed_together_is_refused() {
+    let mut data = many_pages(false);
+    let refused = |data: &Dataset, rules: Rules| Replayer::new(data, &rules).unwrap_err();
+    let rules = Rules { warmup: 40, ..Rules::default() };
+    assert_eq!(refused(&data, rules), ReplayerError::Rules(RulesError::NoCycles { warmup: 40, cycles: 40 }));
+    assert_eq!(refused(&data, Rules { per_site: Some(1), ..Rules::default() }), ReplayerError::PerSite);
+    data.pages[5].first = 1;
+    assert_eq!(refused(&data, Rules::default()), ReplayerError::NotFixed { page: 5 });
+}

@@ -1,0 +1,91 @@
+//! The order of equals in one cycle.
+
+use recrawl_scheduler::{Ties, shuffle::Purpose, shuffle::Shuffle};
+use recrawl_types::Cycle;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The orders of equals in all cycles, each made when it is first asked for.
+#[derive(Debug)]
+pub(super) struct Orders {
+    ties: Ties,
+    seed: u64,
+    pages: usize,
+    /// For each cycle, all pages in the order in which equals are taken.
+    sorted: Vec<OnceLock<Vec<u32>>>,
+    /// How many entries these may still have.
+    room: AtomicUsize,
+}
+
+/// The order of equals in one cycle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Order<'a> {
+    /// The cycle.
+    pub cycle: u32,
+    shuffle: Option<Shuffle>,
+    orders: &'a Orders,
+}
+
+impl Orders {
+    /// The most entries in all sorted orders together: 256 MiB. Cycles beyond it do without.
+    pub const MAX_SORTED: usize = 64 << 20;
+
+    pub fn new(ties: Ties, seed: u64, pages: usize, cycles: u32) -> Orders {
+        let sorted = (0..=cycles).map(|_| OnceLock::new()).collect();
+        Orders { ties, seed, pages, sorted, room: AtomicUsize::new(Self::MAX_SORTED) }
+    }
+
+    /// The order of a cycle.
+    pub fn of(&self, cycle: u32) -> Order<'_> {
+        let shuffle = match self.ties {
+            Ties::Index => None,
+            Ties::Hash => Some(Shuffle::new(self.seed, Cycle(cycle), Purpose::Ties)),
+        };
+        Order { cycle, shuffle, orders: self }
+    }
+}
+
+impl<'a> Order<'a> {
+    /// A number that is the lower the sooner the page comes among equals.
+    #[inline]
+    pub fn image(&self, page: u32) -> u64 {
+        self.shuffle.map_or(page.into(), |shuffle| shuffle.apply(page.into()))
+    }
+
+    /// The page of an image.
+    #[inline]
+    pub fn page(&self, image: u64) -> u32 {
+        self.shuffle.map_or(image, |shuffle| shuffle.invert(image)) as u32
+    }
+
+    /// All pages in the order in which equals are taken, where it is quicker to walk through them until
+    /// `places` of a class of `size` pages are met than to look at the whole class.
+    pub fn walk(&self, places: usize, size: usize) -> Option<impl Iterator<Item = u32> + 'a> {
+        // A step of the walk costs about a third of a page looked at.
+        let steps = places as u128 * self.orders.pages as u128 / size.max(1) as u128;
+        if steps > 3 * size as u128 {
+            return None;
+        }
+        let pages = self.orders.pages as u32;
+        let sorted = match self.shuffle {
+            None => &[],
+            Some(_) => self.sorted()?,
+        };
+        let by_index = if self.shuffle.is_none() { 0..pages } else { 0..0 };
+        Some(by_index.chain(sorted.iter().copied()))
+    }
+
+    fn sorted(&self) -> Option<&'a [u32]> {
+        let orders = self.orders;
+        let slot = &orders.sorted[self.cycle as usize];
+        if slot.get().is_none() {
+            let less = |room: usize| room.checked_sub(orders.pages);
+            orders.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok()?;
+        }
+        Some(slot.get_or_init(|| {
+            let mut images: Vec<u64> = (0..orders.pages as u32).map(|page| self.image(page)).collect();
+            images.sort_unstable();
+            images.into_iter().map(|image| self.page(image)).collect()
+        }))
+    }
+}
