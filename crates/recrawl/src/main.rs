@@ -15,6 +15,7 @@ mod gather;
 mod page;
 mod pipeline;
 mod plan;
+mod priors;
 mod progress;
 mod reading;
 mod report;

@@ -3,6 +3,7 @@
 use crate::crawl::{Crawl, keep, kept};
 use crate::failure::Failure;
 use crate::formula_file;
+use crate::priors::SitePriors;
 use crate::scope::Scope;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
@@ -165,18 +166,22 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
     Ok(facts)
 }
 
-/// The pass over the state columns.
+/// The pass over the state columns; one more before it when the formula asks for the rates of sites.
 fn choose(
     generation: &Generation,
     request: PlanRequest,
     formula: &Formula,
 ) -> Result<recrawl_scheduler::Plan, Failure> {
     let origins = generation.origins().map_err(Failure::work)?;
+    let priors = SitePriors::wanted_by(formula, generation, &origins)?;
     let mut policy = FormulaPolicy::new(formula);
     let hosts = origins.iter().map(|origin| origin.pages);
     let mut planner = Planner::new(request, &mut policy, hosts).map_err(Failure::work)?;
     let mut states = generation.states();
-    while let Some((_, columns)) = states.next_block().map_err(Failure::work)? {
+    while let Some((first, columns)) = states.next_block().map_err(Failure::work)? {
+        if let Some(priors) = &priors {
+            priors.fill(first, columns);
+        }
         planner.scan(columns).map_err(Failure::work)?;
     }
     planner.finish().map_err(Failure::work)

@@ -7,20 +7,21 @@ use crate::crawl::TABLES;
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::plan;
+use crate::priors::SitePriors;
 use crate::reading;
 use crate::report::CycleReport;
 use crate::settings::Settings;
 use recrawl_fetcher::robots::Rules;
-use recrawl_formula::{Formula, SiteRates, estimator};
+use recrawl_formula::{Formula, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{Gate, Policy, RankCounter};
+use recrawl_scheduler::{Gate, PlanRequest, Policy, RankCounter};
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord};
 use serde_json::{Value, json};
 
-/// No formula asks for the rates of sites yet.
-const RATES: SiteRates = SiteRates { global: 0.0, site: 0.0 };
+/// For a formula that does not look at them.
+const NO_RATES: SiteRates = SiteRates { global: 0.0, site: 0.0 };
 
 /// What decides about a page, in the order in which it is asked.
 struct Explanation {
@@ -29,6 +30,8 @@ struct Explanation {
     cycle: Cycle,
     formula: Formula,
     gate: Gate,
+    /// What the page is taken for, where the formula asks.
+    rates: Option<SiteRates>,
     /// Among the pages that compete by score; from 1.
     rank: Option<u64>,
     score: Option<f64>,
@@ -56,9 +59,17 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let warmup = settings.config.cycle.warmup;
     let visits = record.visited.as_ref().map(|v| v.history.visits);
     let gate = Gate::of(&record.known, visits, cycle, warmup);
-    let score = record.visited.as_ref().map(|v| formula.explain(&v.history, RATES, cycle)[0].value);
+    let origins = generation.origins().map_err(Failure::work)?;
+    let priors = SitePriors::wanted_by(&formula, &generation, &origins)?;
+    let rates = priors.as_ref().map(|priors| priors.of(ordinal));
+    let terms = |history| formula.explain(history, rates.unwrap_or(NO_RATES), cycle);
+    let score = record.visited.as_ref().map(|v| terms(&v.history)[0].value);
     let rank = match (gate, score) {
-        (Gate::Revisit, Some(score)) => Some(rank(&settings, &generation, &formula, ordinal, score)?),
+        (Gate::Revisit, Some(score)) => {
+            let request = plan::request(&settings, cycle, generation.pages(), 0);
+            let counter = RankCounter::new(&request, ordinal, score);
+            Some(rank(counter, &request, &generation, &formula, priors.as_ref())?)
+        }
         _ => None,
     };
     let last = reading::last_reports(&repository, 1)?;
@@ -69,25 +80,25 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     // The cut-off of another formula says nothing of this one's scores.
     let cutoff = last.first().filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
     let explanation =
-        Explanation { url, record, cycle, formula, gate, rank, score, cutoff, robots, in_scope };
+        Explanation { url, record, cycle, formula, gate, rates, rank, score, cutoff, robots, in_scope };
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
 }
 
 /// The page's place among all that compete by score in the next cycle.
 fn rank(
-    settings: &Settings,
+    mut counter: RankCounter,
+    request: &PlanRequest,
     generation: &Generation,
     formula: &Formula,
-    ordinal: u64,
-    score: f64,
+    priors: Option<&SitePriors>,
 ) -> Result<u64, Failure> {
-    let cycle = generation.number().next();
-    let request = plan::request(settings, cycle, generation.pages(), 0);
     let mut policy = FormulaPolicy::new(formula);
-    policy.prepare(cycle, request.seed);
-    let mut counter = RankCounter::new(&request, ordinal, score);
+    policy.prepare(request.cycle, request.seed);
     let mut states = generation.states();
-    while let Some((_, columns)) = states.next_block().map_err(Failure::work)? {
+    while let Some((first, columns)) = states.next_block().map_err(Failure::work)? {
+        if let Some(priors) = priors {
+            priors.fill(first, columns);
+        }
         counter.scan(&policy, columns);
     }
     Ok(counter.rank())
@@ -160,11 +171,15 @@ impl Explanation {
         }
     }
 
+    fn terms(&self, history: &History) -> Vec<Term> {
+        self.formula.explain(history, self.rates.unwrap_or(NO_RATES), self.cycle)
+    }
+
     /// An estimator's value for this page, in the formula's basis: the terminal of its name, alone.
     fn rate(&self, name: &str, history: &History) -> String {
         let terminal = Formula::from_expression(name).expect("every estimator is a terminal");
         let alone = Formula { basis: self.formula.basis, ..terminal };
-        format!("{name} {:.4}", alone.explain(history, RATES, self.cycle)[0].value)
+        format!("{name} {:.4}", alone.explain(history, NO_RATES, self.cycle)[0].value)
     }
 
     fn gate_name(&self) -> &'static str {
@@ -180,9 +195,10 @@ impl Explanation {
     fn json(&self) -> Value {
         let history = self.record.visited.as_ref().map(|v| v.history);
         json!({
+            "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record), "cycle": self.cycle, "gate": self.gate_name(),
             "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
-            "cutoff": self.cutoff, "terms": history.map(|h| self.formula.explain(&h, RATES, self.cycle)),
+            "cutoff": self.cutoff, "terms": history.map(|h| self.terms(&h)),
             "robots": self.robots, "in_scope": self.in_scope, "visited_next": self.verdict(),
         })
     }
@@ -212,8 +228,14 @@ impl Explanation {
                 ))?;
                 let rates: Vec<String> = estimator::ALL.iter().map(|e| self.rate(e.name, h)).collect();
                 print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis))?;
+                if let Some(rates) = self.rates {
+                    print(format!(
+                        "taken for   {:.4} changes a cycle by its site, {:.4} by all pages",
+                        rates.site, rates.global
+                    ))?;
+                }
                 print(format!("formula     {}", self.formula.name))?;
-                for term in self.formula.explain(h, RATES, self.cycle) {
+                for term in self.terms(h) {
                     print(format!(
                         "            {:indent$}{} = {}",
                         "",

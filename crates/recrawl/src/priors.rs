@@ -1,0 +1,172 @@
+//! The rates of sites, for a formula that reads them: one pass over the state columns before the one that scores.
+//!
+//! A site is a run of pages: the order of URLs keeps the hosts of a registrable domain together. Where other
+//! sites lie in the midst of one (a hosting service's own pages around those of its customers, when the public
+//! suffix list names it), what comes before and behind them counts as two.
+
+use crate::failure::Failure;
+use recrawl_formula::{Evidence, Formula, Priors, SiteRates};
+use recrawl_repository::{Generation, OriginRun};
+use recrawl_types::{CanonicalUrl, Site, StateColumns};
+
+/// What the pages of each site of a generation are taken for. Memory: 16 bytes a site.
+#[derive(Debug)]
+pub struct SitePriors {
+    priors: Priors,
+    /// By site: the ordinal behind its last page.
+    ends: Vec<u64>,
+}
+
+impl SitePriors {
+    /// Reads them from the generation when the formula asks for them; none, and nothing read, when it does not.
+    ///
+    /// # Errors
+    /// When the generation cannot be read.
+    pub fn wanted_by(
+        formula: &Formula,
+        generation: &Generation,
+        origins: &[OriginRun],
+    ) -> Result<Option<SitePriors>, Failure> {
+        if formula.compile().reads().needs_priors() {
+            SitePriors::read(generation, origins).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn read(generation: &Generation, origins: &[OriginRun]) -> Result<SitePriors, Failure> {
+        let ends = site_ends(origins)?;
+        let mut shown = vec![Evidence::default(); ends.len()];
+        let mut states = generation.states();
+        while let Some((first, columns)) = states.next_block().map_err(Failure::work)? {
+            for (row, site) in sites(&ends, first).take(columns.len()).enumerate() {
+                shown[site].add(Evidence::of_row(columns, row));
+            }
+        }
+        Ok(SitePriors { priors: Priors::new(&shown), ends })
+    }
+
+    /// Fills the rates of a block whose first page has the ordinal `first`.
+    pub fn fill(&self, first: u64, columns: &mut StateColumns) {
+        let rows = columns.len();
+        self.priors.fill(columns, sites(&self.ends, first).take(rows));
+    }
+
+    /// What a page is taken for.
+    pub fn of(&self, ordinal: u64) -> SiteRates {
+        self.priors.of(site_of(&self.ends, ordinal))
+    }
+}
+
+/// The ordinal behind the last page of each site.
+fn site_ends(origins: &[OriginRun]) -> Result<Vec<u64>, Failure> {
+    let mut ends: Vec<u64> = Vec::new();
+    let mut last = None;
+    for origin in origins {
+        let home = CanonicalUrl::from_key(&[&origin.key, &b"/"[..]].concat()).map_err(Failure::work)?;
+        let (site, end) = (Site::of(&home), origin.first + origin.pages);
+        match ends.last_mut() {
+            Some(before) if last.as_ref() == Some(&site) => *before = end,
+            _ => ends.push(end),
+        }
+        last = Some(site);
+    }
+    Ok(ends)
+}
+
+fn site_of(ends: &[u64], ordinal: u64) -> usize {
+    ends.partition_point(|&end| end <= ordinal)
+}
+
+/// The sites of consecutive pages, the first of which has the ordinal `first`.
+fn sites(ends: &[u64], first: u64) -> impl Iterator<Item = usize> {
+    let mut site = site_of(ends, first);
+    (first..).map(move |ordinal| {
+        while ends[site] <= ordinal {
+            site += 1;
+        }
+        site
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_repository::Repository;
+    use recrawl_repository::storage::MemoryStorage;
+    use recrawl_types::{Content, Cycle, History, PageRecord, UrlRules, Visited};
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    const HOSTS: [&str; 6] = [
+        "https://busy.example",
+        "http://www.busy.example",
+        "https://www.busy.example:8443",
+        "http://quiet.example",
+        "http://127.0.0.1",
+        "http://127.0.0.2",
+    ];
+
+    /// 200 pages of each host, every third never visited; those of the first site change.
+    fn generation() -> (Repository, BTreeMap<CanonicalUrl, PageRecord>) {
+        let mut pages = BTreeMap::new();
+        for (host, i) in HOSTS.iter().flat_map(|host| (0..200).map(move |i| (host, i))) {
+            let url = UrlRules::keep_all().canonicalize(&format!("{host}/{i}")).unwrap();
+            let mut record = PageRecord::discovered(Cycle(1), 1);
+            if i % 3 > 0 {
+                let mut history = History::first_fetch(Cycle(1 + i % 5));
+                (6..8 + i % 7).for_each(|cycle| history.record(Cycle(cycle), host.contains("busy")));
+                record.visited = Some(Visited { history, content: Content::default() });
+            }
+            pages.insert(url, record);
+        }
+        let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
+        let mut writer = repository.begin().unwrap();
+        pages.iter().for_each(|(url, record)| writer.push(url.key(), record).unwrap());
+        repository.commit(writer, b"").unwrap();
+        (repository, pages)
+    }
+
+    #[test]
+    fn the_pages_of_a_site_share_a_rate_however_many_hosts_and_blocks_it_has() {
+        let (repository, pages) = generation();
+        let generation = repository.current();
+        let priors = SitePriors::read(&generation, &generation.origins().unwrap()).unwrap();
+        // The slow twin: all sites by name, every page looked at by itself.
+        let mut shown = BTreeMap::<Site, Evidence>::new();
+        for (url, record) in &pages {
+            let history = record.visited.as_ref().map(|v| v.history);
+            shown
+                .entry(Site::of(url))
+                .or_default()
+                .add(history.as_ref().map(Evidence::of).unwrap_or_default());
+        }
+        assert_eq!(shown.len(), 4);
+        let expected = Priors::new(&shown.values().copied().collect::<Vec<_>>());
+        let rate = |url| expected.of(shown.keys().position(|site| *site == Site::of(url)).unwrap());
+        let urls: Vec<&CanonicalUrl> = pages.keys().collect();
+        let mut states = generation.states();
+        let mut rows = 0;
+        while let Some((first, columns)) = states.next_block().unwrap() {
+            priors.fill(first, columns);
+            assert_eq!(columns.global_rate, expected.global);
+            for row in 0..columns.len() {
+                let url = urls[first as usize + row];
+                assert_eq!(columns.site_rate[row], rate(url).site, "{url}");
+                assert_eq!(priors.of(first + row as u64), rate(url), "{url}");
+            }
+            rows += columns.len();
+        }
+        assert_eq!(rows, pages.len());
+        assert!(rows > recrawl_repository::BLOCK_PAGES, "more than one block");
+    }
+
+    #[test]
+    fn a_formula_that_does_not_ask_for_rates_reads_nothing() {
+        let (repository, _) = generation();
+        let generation = repository.current();
+        let formula = Formula::from_expression("t * (X + 0.1) / (n + 1)").unwrap();
+        // Origins of another generation would not do for a pass over this one.
+        assert!(SitePriors::wanted_by(&formula, &generation, &[]).unwrap().is_none());
+    }
+}
