@@ -7,7 +7,8 @@ use recrawl_types::{Cycle, History, Known, StateColumns};
 use serde::Serialize;
 
 /// The report of [`Formula::check`]. Findings are about a grid of records: n from 0 to two thousand
-/// million, X from 0 to n, changes early, late and spread, t from 1 to two thousand million cycles.
+/// million, X from 0 to n, changes early, late and spread, t from 1 to two thousand million cycles; all of
+/// sites whose rate is 0.05 changes a cycle, as is that of all pages together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// The terminals that the expression uses.
@@ -85,6 +86,7 @@ impl Sample {
 fn score_ages(program: &Program, history: &History) -> Vec<Sample> {
     let mut columns = StateColumns::default();
     columns.push(Known::default(), Some(history));
+    (columns.global_rate, columns.site_rate) = (grid::RATES.global, vec![grid::RATES.site]);
     let mut score = Vec::with_capacity(1);
     grid::AGES
         .iter()

@@ -64,7 +64,16 @@ impl Program {
     /// Scores every row of the block as of `cycle`, in `f64`: `out` is emptied and gets one score a
     /// row. A page that was never visited has no score: NaN. Other rows may be NaN or infinite too,
     /// where the expression is.
+    ///
+    /// # Panics
+    /// When the program [needs priors](Reads::needs_priors) and the rates of sites are not filled in.
     pub fn evaluate(&self, columns: &StateColumns, cycle: Cycle, out: &mut Vec<f64>) {
+        assert!(
+            !self.reads.needs_priors() || columns.site_rate.len() == columns.len(),
+            "the formula asks for the rates of sites, which the caller fills in: site_rate has {} rows, the block {}",
+            columns.site_rate.len(),
+            columns.len()
+        );
         out.clear();
         out.resize(columns.len(), f64::NAN);
         let mut registers = vec![0.0; self.registers * Tile::MAX_ROWS.min(columns.len())];

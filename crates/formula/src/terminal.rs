@@ -2,19 +2,43 @@
 
 mod aad;
 mod cg;
+mod eb;
+mod eb_site;
 mod gad;
+mod global_rate;
+mod mm;
 mod n;
 mod nad;
 mod p_aad;
+mod p_eb;
+mod p_eb_site;
 mod p_gad;
 mod p_nad;
 mod p_sad;
+mod quiet;
+mod recent_2;
+mod recent_32;
+mod recent_8;
 mod sad;
+mod site_rate;
+mod span;
+mod span_changed;
+mod span_same;
+mod streak;
 mod t;
+mod u_age;
+mod u_age_site;
+mod u_fresh;
+mod u_fresh_site;
+mod u_harm;
+mod u_harm_site;
+mod weekday;
 mod x;
 
-use crate::{Basis, Estimator, Tile};
-use recrawl_types::Reads;
+use crate::{Basis, Estimator, Tile, estimator};
+use recrawl_types::{Cycle, Reads, decay};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A value that a page's record holds or that follows from it in constant time.
 #[derive(Debug)]
@@ -29,7 +53,7 @@ pub struct Terminal {
     pub load: fn(&Tile<'_>, out: &mut [f64]),
 }
 
-/// Every terminal, in the order in which they are listed to people.
+/// Every terminal, in the order in which they are listed to people; each [`Set`] is a beginning of it.
 pub static ALL: &[&Terminal] = &[
     &n::TERMINAL,
     &x::TERMINAL,
@@ -43,7 +67,76 @@ pub static ALL: &[&Terminal] = &[
     &p_sad::TERMINAL,
     &p_aad::TERMINAL,
     &p_gad::TERMINAL,
+    &span::TERMINAL,
+    &span_changed::TERMINAL,
+    &span_same::TERMINAL,
+    &quiet::TERMINAL,
+    &recent_2::TERMINAL,
+    &recent_8::TERMINAL,
+    &recent_32::TERMINAL,
+    &streak::TERMINAL,
+    &weekday::TERMINAL,
+    &mm::TERMINAL,
+    &global_rate::TERMINAL,
+    &site_rate::TERMINAL,
+    &eb::TERMINAL,
+    &p_eb::TERMINAL,
+    &u_fresh::TERMINAL,
+    &u_harm::TERMINAL,
+    &u_age::TERMINAL,
+    &eb_site::TERMINAL,
+    &p_eb_site::TERMINAL,
+    &u_fresh_site::TERMINAL,
+    &u_harm_site::TERMINAL,
+    &u_age_site::TERMINAL,
 ];
+
+/// A choice of terminals to make expressions of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Set {
+    /// n, X and t: "GP4C" in the article of Santos et al. (2015), and all that the thesis (2013) has.
+    #[default]
+    Basic,
+    /// These and the rates of the five estimators: the article's "GP4C with all terminals".
+    All,
+    /// Every terminal there is.
+    Extended,
+}
+
+impl Set {
+    /// Every set.
+    pub const ALL: [Set; 3] = [Set::Basic, Set::All, Set::Extended];
+
+    /// The name in configurations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Set::Basic => "basic",
+            Set::All => "all",
+            Set::Extended => "extended",
+        }
+    }
+
+    /// The set of that name.
+    pub fn named(name: &str) -> Option<Set> {
+        Set::ALL.into_iter().find(|set| set.name() == name)
+    }
+
+    /// Its terminals.
+    pub fn terminals(self) -> &'static [&'static Terminal] {
+        match self {
+            Set::Basic => &ALL[..3],
+            Set::All => &ALL[..3 + estimator::ALL.len()],
+            Set::Extended => ALL,
+        }
+    }
+}
+
+impl fmt::Display for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 impl Terminal {
     /// The terminal of that name.
@@ -63,11 +156,30 @@ impl PartialEq for Terminal {
     }
 }
 
+/// What the Gamma posterior with the global rate depends on.
+const GAMMA: Reads = Reads::CHANGES.and(Reads::CHANGED_CYCLES).and(Reads::FIRST);
+const GAMMA_GLOBAL: Reads = GAMMA.and(Reads::GLOBAL_RATE);
+/// The same with the site's rate.
+const GAMMA_SITE: Reads = GAMMA.and(Reads::SITE_RATE);
+
+/// Cycles from one to `cycle`; 0 when a damaged record claims a later one.
+pub(crate) fn age(cycle: Cycle, since: u32) -> f64 {
+    f64::from(cycle.since(Cycle(since)))
+}
+
+/// Seen changes, each weighing 2^−(age/h) for the half-life h of that number.
+fn recent(half_life: usize, tile: &Tile<'_>, out: &mut [f64]) {
+    let c = tile.columns;
+    tile.map2(&c.decayed[half_life], &c.last_change, out, |sum, at| {
+        f64::from(sum) * decay::weight(decay::HALF_LIVES[half_life], tile.cycle.since(Cycle(at)))
+    });
+}
+
 /// 1 − e^(−λt): the probability that a Poisson process of rate λ met an event within t.
 fn probability(estimator: Estimator, tile: &Tile<'_>, out: &mut [f64]) {
     (estimator.load)(tile, out);
     for (out, &last) in out.iter_mut().zip(tile.of(&tile.columns.last)) {
-        *out = 1.0 - (-(*out * t::age(tile.cycle, last))).exp();
+        *out = 1.0 - (-(*out * age(tile.cycle, last))).exp();
     }
 }
 

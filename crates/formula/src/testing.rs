@@ -1,8 +1,8 @@
 //! Helpers of this crate's tests: random expressions and records, and a second, naive evaluator.
 
-use crate::{Basis, Expr, Protection, function, terminal};
+use crate::{Basis, Expr, Priors, Protection, SiteRates, function, refresh, terminal};
 use proptest::prelude::*;
-use recrawl_types::{Cycle, History, Known, StateColumns};
+use recrawl_types::{Cycle, History, Known, StateColumns, decay};
 use std::path::Path;
 
 /// Fails unless the names in the list are those of the folder's files (without extension, upper and
@@ -87,6 +87,19 @@ pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
     })
 }
 
+/// What the page in a row of a block is taken for.
+pub(crate) fn rates_of(columns: &StateColumns, row: usize) -> SiteRates {
+    SiteRates { global: columns.global_rate, site: columns.site_rate[row] }
+}
+
+/// A block of one page.
+pub(crate) fn block_of(history: &History, rates: SiteRates) -> StateColumns {
+    let mut columns = StateColumns::default();
+    columns.push(Known::default(), Some(history));
+    (columns.global_rate, columns.site_rate) = (rates.global, vec![rates.site]);
+    columns
+}
+
 /// A cycle after all visits of [`histories`].
 pub(crate) const NOW: Cycle = Cycle(200);
 
@@ -97,11 +110,18 @@ pub(crate) fn same(a: f64, b: f64) -> bool {
 
 /// The value of an expression for one page: written from the definitions, page by page and node by
 /// node, and sharing no code with programs, kernels or estimators.
-pub(crate) fn naive(expr: &Expr, protection: Protection, basis: Basis, h: &History, cycle: Cycle) -> f64 {
-    let of = |e: &Expr| naive(e, protection, basis, h, cycle);
+pub(crate) fn naive(
+    expr: &Expr,
+    protection: Protection,
+    basis: Basis,
+    h: &History,
+    rates: SiteRates,
+    cycle: Cycle,
+) -> f64 {
+    let of = |e: &Expr| naive(e, protection, basis, h, rates, cycle);
     match expr {
         Expr::Constant(value) => *value,
-        Expr::Terminal(terminal) => naive_terminal(terminal.name, basis, h, cycle),
+        Expr::Terminal(terminal) => naive_terminal(terminal.name, basis, h, rates, cycle),
         Expr::Call(function, a) => match (function.name, protection) {
             ("add", _) => of(&a[0]) + of(&a[1]),
             ("sub", _) => of(&a[0]) - of(&a[1]),
@@ -138,13 +158,16 @@ fn naive_division(x: f64, y: f64, protection: Protection) -> f64 {
     }
 }
 
-fn naive_terminal(name: &str, basis: Basis, h: &History, cycle: Cycle) -> f64 {
+fn naive_terminal(name: &str, basis: Basis, h: &History, rates: SiteRates, cycle: Cycle) -> f64 {
     let (n, x) = (f64::from(h.visits), f64::from(h.changes));
     let t = f64::from(cycle.0 - h.last.0);
     let s = f64::from(cycle.0 - h.first.0);
     let steps = if basis == Basis::Visits { n } else { s };
+    if let Some(value) = naive_extended(name, h, rates, cycle) {
+        return value;
+    }
     if let Some(rate) = name.strip_prefix("p_") {
-        return 1.0 - (-(naive_terminal(rate, basis, h, cycle) * t)).exp();
+        return 1.0 - (-(naive_terminal(rate, basis, h, rates, cycle) * t)).exp();
     }
     let value = match (name, basis) {
         ("n", _) => return n,
@@ -165,4 +188,42 @@ fn naive_terminal(name: &str, basis: Basis, h: &History, cycle: Cycle) -> f64 {
     };
     // Nothing compared: no rate. And −0 is no rate either.
     if steps == 0.0 || value == 0.0 { 0.0 } else { value }
+}
+
+/// The terminals beyond those of the papers; none for one of theirs.
+fn naive_extended(name: &str, h: &History, rates: SiteRates, cycle: Cycle) -> Option<f64> {
+    let x = f64::from(h.changes);
+    let t = f64::from(cycle.0 - h.last.0);
+    let span = f64::from(h.last.0 - h.first.0);
+    let s1 = f64::from(h.changed_cycles);
+    let (name, mean) = match name.strip_suffix("_site") {
+        Some(name) => (name, rates.site),
+        None => (name, rates.global),
+    };
+    let (shape, watched) = (Priors::SHAPE + x, Priors::SHAPE / mean + (span - s1 / 2.0));
+    let quiet_since = if h.changes > 0 { h.last_change } else { h.first };
+    let faded =
+        |i: usize, half_life| f64::from(h.decayed[i]) * decay::weight(half_life, cycle.0 - h.last_change.0);
+    Some(match name {
+        "span" => span,
+        "span_changed" => s1,
+        "span_same" => span - s1,
+        "quiet" => f64::from(cycle.0 - quiet_since.0),
+        "recent_2" => faded(0, 2),
+        "recent_8" => faded(1, 8),
+        "recent_32" => faded(2, 32),
+        "streak" if h.streak == 0 => 0.0,
+        "streak" if h.last_visit_changed() => f64::from(h.streak),
+        "streak" => -f64::from(h.streak),
+        "weekday" => (1.0 + f64::from(h.weekdays[cycle.0 as usize % 7])) / (7.0 + x),
+        "mm" => (x + 1.0) / (s1 + 0.5) * (1.0 + (s1 + 0.5) / (span - s1 + 0.5)).ln(),
+        "global_rate" => rates.global,
+        "site_rate" => rates.site,
+        "eb" => shape / watched,
+        "p_eb" => 1.0 - (-(shape * (1.0 + t / watched).ln())).exp(),
+        "u_fresh" => refresh::freshness(shape / watched, t),
+        "u_harm" => refresh::harmonic(shape / watched, t),
+        "u_age" => refresh::age(shape / watched, t),
+        _ => return None,
+    })
 }

@@ -1,9 +1,12 @@
 //! The records that a formula is checked on.
 
-use recrawl_types::{Cycle, History};
+use crate::SiteRates;
+use recrawl_types::{Cycle, History, decay};
 
 /// Cycles since the last visit.
 pub(super) const AGES: &[u32] = &[1, 2, 3, 7, 30, 365, 1000, 100_000, 2_000_000_000];
+/// What every page is taken for.
+pub(super) const RATES: SiteRates = SiteRates { global: 0.05, site: 0.05 };
 /// The longest history that is built visit by visit: a visit a day for a year.
 pub(super) const LONG: u32 = 365;
 /// The longest history of all. With the greatest age it still fits a cycle number.
@@ -42,7 +45,7 @@ fn history(n: u32, changed: impl Fn(u32) -> bool) -> History {
 fn longest(changed: bool) -> History {
     let n = u64::from(LONGEST);
     let last = Cycle(1 + LONGEST);
-    let quiet = History { visits: LONGEST, first: Cycle(1), last, ..History::default() };
+    let quiet = History { visits: LONGEST, first: Cycle(1), last, streak: LONGEST, ..History::default() };
     if !changed {
         return quiet;
     }
@@ -53,6 +56,10 @@ fn longest(changed: bool) -> History {
         ramp_cycles: n * (n + 1) / 2 + n,
         geometric_visits: 2.0,
         geometric_cycles: 2.0,
+        changed_cycles: LONGEST,
+        // The fixed points of s <- s * weight + 1.
+        decayed: decay::HALF_LIVES.map(|h| (1.0 / (1.0 - decay::weight(h, 1))) as f32),
+        weekdays: [u16::MAX; 7],
         ..quiet
     }
 }
@@ -68,6 +75,11 @@ mod tests {
         for h in &all {
             assert!(h.changes <= h.visits, "{h:?}");
             assert_eq!(h.last.0 - h.first.0, h.visits, "{h:?}");
+            assert_eq!(h.changed_cycles, h.changes, "{h:?}");
+            assert!(h.streak <= h.visits && (h.visits == 0) == (h.streak == 0), "{h:?}");
+            let days: u64 = h.weekdays.iter().map(|&d| u64::from(d)).sum();
+            assert!(days == u64::from(h.changes) || h.weekdays == [u16::MAX; 7], "{h:?}");
+            assert!(h.decayed.iter().all(|&sum| sum <= h.changes as f32), "{h:?}");
         }
         for x in [0, 1, 182, 364, 365] {
             assert!(all.iter().any(|h| (h.visits, h.changes) == (365, x)), "n = 365, X = {x}");

@@ -34,6 +34,14 @@ fn pages_never_visited_have_no_score_even_under_a_constant() {
     }
 }
 
+#[test]
+#[should_panic(expected = "site_rate has 0 rows, the block 1")]
+fn a_formula_of_site_rates_is_not_evaluated_without_them() {
+    let mut columns = StateColumns::default();
+    columns.push(Known::default(), Some(&History::first_fetch(Cycle(1))));
+    Formula::from_expression("p_eb").unwrap().compile().evaluate(&columns, NOW, &mut Vec::new());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
@@ -52,7 +60,8 @@ proptest! {
             match columns.history(i) {
                 None => prop_assert!(score.is_nan()),
                 Some(h) => {
-                    let naive = testing::naive(&expr, protection, basis, &h, NOW);
+                    let rates = testing::rates_of(&columns, i);
+                    let naive = testing::naive(&expr, protection, basis, &h, rates, NOW);
                     prop_assert!(testing::same(score, naive), "{}: {} for {}", expr, score, naive);
                 }
             }

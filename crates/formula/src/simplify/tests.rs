@@ -1,8 +1,8 @@
 use super::*;
 use crate::testing::{self, NOW};
-use crate::{Basis, Program, parse};
+use crate::{Basis, Program, SiteRates, parse};
 use proptest::prelude::*;
-use recrawl_types::{History, Known, StateColumns};
+use recrawl_types::History;
 
 fn simple(text: &str) -> String {
     simplify(&parse(text).unwrap(), Protection::Program).to_string()
@@ -54,8 +54,7 @@ fn the_sign_of_a_nan_does_not_show() {
 }
 
 fn value(expr: &Expr, protection: Protection, basis: Basis, history: &History) -> f64 {
-    let mut columns = StateColumns::default();
-    columns.push(Known::default(), Some(history));
+    let columns = testing::block_of(history, SiteRates { global: 0.03, site: 0.2 });
     let mut out = Vec::new();
     Program::compile(expr, protection, basis).evaluate(&columns, NOW, &mut out);
     out[0]

@@ -1,8 +1,8 @@
 use super::*;
 use crate::testing::{self, NOW};
-use crate::{Basis, Expr, Protection};
+use crate::{Basis, Expr, Protection, SiteRates};
 use proptest::prelude::*;
-use recrawl_types::StateColumns;
+use recrawl_types::{History, StateColumns};
 use std::collections::HashSet;
 
 #[test]
@@ -26,6 +26,57 @@ fn names_are_words_and_no_function_has_them_too() {
     assert_eq!(Terminal::named("x"), None);
 }
 
+#[test]
+fn sets_are_those_of_the_papers_and_then_everything() {
+    let names = |set: Set| set.terminals().iter().map(|t| t.name).collect::<Vec<_>>().join(" ");
+    assert_eq!(names(Set::Basic), "n X t");
+    assert_eq!(names(Set::All), "n X t cg nad sad aad gad");
+    assert_eq!(Set::Extended.terminals(), ALL);
+    for set in Set::ALL {
+        assert_eq!(Set::named(set.name()), Some(set));
+        assert_eq!(toml::Value::try_from(set).unwrap().as_str(), Some(set.name()));
+    }
+    assert_eq!(Set::named("ALL"), None);
+}
+
+/// Changed at every third visit, visits in cycles 3 (the first fetch), 5, 7, … 15; asked for cycle 16.
+#[test]
+fn extended_terminals_of_one_page() {
+    let mut history = History::first_fetch(Cycle(3));
+    for i in 1..=6u32 {
+        history.record(Cycle(3 + 2 * i), i % 3 == 0);
+    }
+    let rates = SiteRates { global: 0.1, site: 0.25 };
+    let columns = testing::block_of(&history, rates);
+    let rate = 2.5 / (5.0 + 10.0);
+    for (name, expected) in [
+        ("span", 12.0),
+        ("span_changed", 4.0),
+        ("span_same", 8.0),
+        ("quiet", 1.0),
+        ("recent_8", 0.5f64.powf(1.0 / 8.0) + 0.5f64.powf(7.0 / 8.0)),
+        ("streak", 1.0),
+        ("weekday", 2.0 / 9.0), // cycles 9 and 15; 16 is 2 by sevens, as 9 is
+        ("mm", 3.0 / 4.5 * (1.0f64 + 4.5 / 8.5).ln()),
+        ("eb", rate),
+        ("p_eb", 1.0 - (15.0f64 / 16.0).powf(2.5)),
+        ("eb_site", 2.5 / 12.0),
+        ("p_eb_site", 1.0 - (12.0f64 / 13.0).powf(2.5)),
+        ("u_harm", 1.0 - (1.0 - (-rate).exp()) / rate),
+    ] {
+        let mut out = [f64::NAN];
+        let terminal = Terminal::named(name).unwrap();
+        let tile = Tile { columns: &columns, rows: 0..1, cycle: Cycle(16), basis: Basis::Visits };
+        (terminal.load)(&tile, &mut out);
+        assert!((out[0] - expected).abs() < 1e-7, "{name}: {} for {expected}", out[0]);
+    }
+    history.record(Cycle(17), false);
+    history.record(Cycle(19), false);
+    let columns = testing::block_of(&history, rates);
+    let streak = load(Terminal::named("streak").unwrap(), &columns, Basis::Visits);
+    assert_eq!(streak, [-2.0]);
+}
+
 fn load(terminal: &Terminal, columns: &StateColumns, basis: Basis) -> Vec<f64> {
     let mut out = vec![f64::NAN; columns.len()];
     (terminal.load)(&Tile { columns, rows: 0..columns.len(), cycle: NOW, basis }, &mut out);
@@ -39,10 +90,12 @@ proptest! {
         for terminal in ALL {
             let values = load(terminal, &columns, basis);
             for (i, value) in values.into_iter().enumerate() {
-                prop_assert!(value.is_finite() && value.is_sign_positive(), "{}: {}", terminal.name, value);
+                let negative_zero = value == 0.0 && value.is_sign_negative();
+                prop_assert!(value.is_finite() && !negative_zero, "{}: {}", terminal.name, value);
                 if let Some(h) = columns.history(i) {
                     let expr = Expr::Terminal(terminal);
-                    let naive = testing::naive(&expr, Protection::default(), basis, &h, NOW);
+                    let rates = testing::rates_of(&columns, i);
+                    let naive = testing::naive(&expr, Protection::default(), basis, &h, rates, NOW);
                     prop_assert!(testing::same(value, naive), "{}: {} for {}", terminal.name, value, naive);
                 }
             }

@@ -1,0 +1,11 @@
+//! `global_rate`: how often pages change at all.
+
+use super::Terminal;
+use recrawl_types::Reads;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "global_rate",
+    help: "rate of change of all pages together, in changes a cycle",
+    reads: |_| Reads::GLOBAL_RATE,
+    load: |tile, out| out.fill(tile.columns.global_rate),
+};

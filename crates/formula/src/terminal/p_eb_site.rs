@@ -1,0 +1,11 @@
+//! `p_eb_site`: the probability of a change under a Gamma prior with the site's rate.
+
+use super::{GAMMA_SITE, Terminal};
+use crate::posterior::{self, Mean};
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "p_eb_site",
+    help: "probability of a change since the last visit, under that prior: 1 - (b'/(b' + t))^a'",
+    reads: |_| GAMMA_SITE,
+    load: |tile, out| posterior::load(tile, Mean::Site, out, |p, t| p.probability(t)),
+};

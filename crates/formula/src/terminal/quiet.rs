@@ -1,0 +1,14 @@
+//! `quiet`: how long the page has shown nothing new.
+
+use super::{Terminal, age};
+use recrawl_types::Reads;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "quiet",
+    help: "cycles since the last visit that met a change, or since the first fetch if none did",
+    reads: |_| Reads::FIRST | Reads::LAST_CHANGE,
+    load: |tile, out| {
+        let c = tile.columns;
+        tile.map2(&c.last_change, &c.first, out, |at, first| age(tile.cycle, at.max(first)));
+    },
+};

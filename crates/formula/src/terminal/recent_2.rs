@@ -1,0 +1,11 @@
+//! `recent_2`: seen changes that fade within a burst.
+
+use super::{Terminal, recent};
+use recrawl_types::Reads;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "recent_2",
+    help: "seen changes, each of them halved with every 2 cycles that it is past",
+    reads: |_| Reads::DECAYED[0] | Reads::LAST_CHANGE,
+    load: |tile, out| recent(0, tile, out),
+};

@@ -1,0 +1,11 @@
+//! `recent_32`: seen changes that fade within a month.
+
+use super::{Terminal, recent};
+use recrawl_types::Reads;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "recent_32",
+    help: "seen changes, each of them halved with every 32 cycles that it is past",
+    reads: |_| Reads::DECAYED[2] | Reads::LAST_CHANGE,
+    load: |tile, out| recent(2, tile, out),
+};

@@ -1,0 +1,11 @@
+//! `site_rate`: how often the pages of the page's site change.
+
+use super::Terminal;
+use recrawl_types::Reads;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "site_rate",
+    help: "rate of change of the page's site, in changes a cycle, drawn towards the global one",
+    reads: |_| Reads::SITE_RATE,
+    load: |tile, out| tile.map(&tile.columns.site_rate, out, |rate| rate),
+};

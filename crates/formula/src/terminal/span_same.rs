@@ -1,0 +1,17 @@
+//! `span_same`: S0 of Cho & Garcia-Molina (2003), irregular visits.
+
+use super::Terminal;
+use recrawl_types::Reads;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "span_same",
+    help: "S0: of these cycles, those between a visit that met no change and the one before",
+    reads: |_| Reads::FIRST | Reads::CHANGED_CYCLES,
+    load: |tile, out| {
+        let c = tile.columns;
+        tile.map2(&c.first, &c.last, out, |first, last| f64::from(last.saturating_sub(first)));
+        for (out, &changed) in out.iter_mut().zip(tile.of(&c.changed_cycles)) {
+            *out -= f64::from(changed);
+        }
+    },
+};

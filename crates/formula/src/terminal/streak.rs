@@ -1,0 +1,19 @@
+//! `streak`: how the last comparisons went on.
+
+use super::Terminal;
+use recrawl_types::Reads;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "streak",
+    help: "visits in a row, up to the last, that met a change; below 0, that met none",
+    reads: |_| Reads::STREAK | Reads::CHANGES | Reads::LAST_CHANGE,
+    load: |tile, out| {
+        let c = tile.columns;
+        tile.map2(&c.last_change, &c.last, out, |at, last| if at == last { 1.0 } else { 0.0 });
+        for ((out, &x), &streak) in out.iter_mut().zip(tile.of(&c.changes)).zip(tile.of(&c.streak)) {
+            let streak = f64::from(streak);
+            // From 0, so that no streak at all is not −0.
+            *out = if *out * f64::from(x) > 0.0 { streak } else { 0.0 - streak };
+        }
+    },
+};

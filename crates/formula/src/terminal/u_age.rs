@@ -1,0 +1,12 @@
+//! `u_age`: what a visit gains in the age of the copy with the global rate.
+
+use super::{GAMMA_GLOBAL, Terminal};
+use crate::posterior::{self, Mean};
+use crate::refresh;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "u_age",
+    help: "gain of a visit in age: t * t / 2 - (1 - (1 + x) * exp(-x)) / (eb * eb) with x = eb * t",
+    reads: |_| GAMMA_GLOBAL,
+    load: |tile, out| posterior::load(tile, Mean::Global, out, |p, t| refresh::age(p.rate(), t)),
+};

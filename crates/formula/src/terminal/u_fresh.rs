@@ -1,0 +1,12 @@
+//! `u_fresh`: what a visit gains in freshness with the global rate.
+
+use super::{GAMMA_GLOBAL, Terminal};
+use crate::posterior::{self, Mean};
+use crate::refresh;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "u_fresh",
+    help: "gain of a visit in freshness: (1 - (1 + x) * exp(-x)) / eb with x = eb * t",
+    reads: |_| GAMMA_GLOBAL,
+    load: |tile, out| posterior::load(tile, Mean::Global, out, |p, t| refresh::freshness(p.rate(), t)),
+};

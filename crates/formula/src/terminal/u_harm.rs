@@ -1,0 +1,12 @@
+//! `u_harm`: what a visit gains in harmonic penalty with the global rate.
+
+use super::{GAMMA_GLOBAL, Terminal};
+use crate::posterior::{self, Mean};
+use crate::refresh;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "u_harm",
+    help: "gain of a visit in harmonic penalty: t - (1 - exp(-x)) / eb with x = eb * t",
+    reads: |_| GAMMA_GLOBAL,
+    load: |tile, out| posterior::load(tile, Mean::Global, out, |p, t| refresh::harmonic(p.rate(), t)),
+};

@@ -1,0 +1,12 @@
+//! `u_harm_site`: what a visit gains in harmonic penalty with the site's rate.
+
+use super::{GAMMA_SITE, Terminal};
+use crate::posterior::{self, Mean};
+use crate::refresh;
+
+pub(super) static TERMINAL: Terminal = Terminal {
+    name: "u_harm_site",
+    help: "gain of a visit in harmonic penalty: t - (1 - exp(-x)) / eb_site with x = eb_site * t",
+    reads: |_| GAMMA_SITE,
+    load: |tile, out| posterior::load(tile, Mean::Site, out, |p, t| refresh::harmonic(p.rate(), t)),
+};
