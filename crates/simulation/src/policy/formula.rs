@@ -2,7 +2,7 @@
 
 use super::Policy;
 use crate::Observed;
-use recrawl_formula::{Formula, Program};
+use recrawl_formula::{Basis, Formula, Program, builtin::Builtin};
 
 /// Scores by a formula and has its name.
 #[derive(Clone, Debug)]
@@ -15,6 +15,24 @@ impl FormulaPolicy {
     /// The policy of a formula.
     pub fn new(formula: &Formula) -> FormulaPolicy {
         FormulaPolicy { name: formula.name.clone(), program: formula.compile() }
+    }
+
+    /// The policy of a formula that comes with the program, its rates estimated in that basis.
+    ///
+    /// # Panics
+    /// When there is none of that name.
+    pub(super) fn builtin(name: &str, basis: Basis) -> Box<dyn Policy> {
+        let builtin = Builtin::named(name).expect("policies name formulas that are there");
+        Box::new(FormulaPolicy::new(&Formula { basis, ..builtin.formula() }))
+    }
+
+    /// The policy of that name which ranks by an expression.
+    ///
+    /// # Panics
+    /// When the text is no expression.
+    pub(super) fn expression(name: &str, text: &str) -> Box<dyn Policy> {
+        let formula = Formula::from_expression(text).expect("policies are written in expressions that parse");
+        Box::new(FormulaPolicy::new(&Formula { name: name.to_owned(), ..formula }))
     }
 }
 

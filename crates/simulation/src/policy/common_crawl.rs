@@ -1,0 +1,35 @@
+//! `common_crawl`: Common Crawl's order of pages that are due.
+
+use super::chance::Chance;
+use super::{Kind, Make, Policy};
+use crate::Observed;
+use recrawl_types::Cycle;
+
+/// The part of `AdaptiveScoringFilter`, from Common Crawl's variant of Apache Nutch, that a recorded history has
+/// a counterpart of: the days a page is overdue, times 1 + r·N(0, 1), so that chance mixes pages of like age.
+/// Bonuses for status and type, links and failures are the same for all pages here. A cycle stands for a day,
+/// every page is due again after one, and r, which is a matter of configuration, is 0.1.
+pub(super) const KIND: Kind = Kind {
+    name: "common_crawl",
+    help: "Common Crawl's order: days overdue, mixed by chance",
+    make: Make::Honest(|_| Box::new(CommonCrawl)),
+};
+
+const CHANCE: f64 = 0.1;
+
+struct CommonCrawl;
+
+impl Policy for CommonCrawl {
+    fn name(&self) -> &str {
+        KIND.name
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        let now = observed.cycle();
+        let chance = Chance::new(observed.seed(), now);
+        let overdue = |last: u32| f64::from(now.since(Cycle(last))) - 1.0;
+        let score = |(page, &last): (usize, &u32)| overdue(last) * (1.0 + CHANCE * chance.of(page).normal());
+        out.clear();
+        out.extend(observed.columns().last.iter().enumerate().map(score));
+    }
+}

@@ -1,0 +1,29 @@
+//! `oracle`: the pages that differ from their last visit.
+
+use super::{Kind, Make, Policy};
+use crate::{Dataset, Observed, Truth};
+
+/// The bound of ChangeRate: no policy finds a change where there is none.
+pub(super) const KIND: Kind = Kind {
+    name: "oracle",
+    help: "bound: pages that differ from their last visit, and no others while there are any",
+    make: Make::Bound(|data: &Dataset| Box::new(Oracle { truth: &data.truth })),
+};
+
+struct Oracle<'a> {
+    truth: &'a Truth,
+}
+
+impl Policy for Oracle<'_> {
+    fn name(&self) -> &str {
+        KIND.name
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        let (columns, now) = (observed.columns(), observed.cycle().0);
+        let differs =
+            |page: usize| columns.visited[page] && self.truth.differs(page, columns.last[page], now);
+        out.clear();
+        out.extend((0..columns.len()).map(|page| f64::from(u8::from(differs(page)))));
+    }
+}

@@ -1,0 +1,67 @@
+//! `stormcrawler`: StormCrawler's adaptive interval.
+
+use super::{Kind, Make, Policy, Visit};
+use crate::Observed;
+
+/// `AdaptiveScheduler` of Apache StormCrawler as it is shipped, a cycle for a day: an interval of at first a day
+/// is halved towards its minimum, an hour, when the page changed, and grows by a half up to two weeks when it
+/// did not, in whole minutes. As its spouts do, the page goes first whose next visit was due first.
+pub(super) const KIND: Kind = Kind {
+    name: "stormcrawler",
+    help: "StormCrawler's adaptive interval: the page that is due for longest",
+    make: Make::Honest(|_| Box::<StormCrawler>::default()),
+};
+
+#[derive(Default)]
+struct StormCrawler {
+    /// Minutes.
+    intervals: Vec<u32>,
+}
+
+const DAY: u32 = 24 * 60;
+const SHORTEST: u32 = 60;
+const LONGEST: u32 = 14 * DAY;
+
+fn next(interval: u32, changed: Option<bool>) -> u32 {
+    match changed {
+        None => DAY,
+        Some(true) => (interval + SHORTEST) / 2,
+        Some(false) => (interval * 3 / 2).min(LONGEST),
+    }
+}
+
+impl Policy for StormCrawler {
+    fn name(&self) -> &str {
+        KIND.name
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        let age = |last: u32| f64::from(observed.cycle().0) - f64::from(last);
+        let overdue = |(&interval, &last): (&u32, &u32)| age(last) - f64::from(interval) / f64::from(DAY);
+        out.clear();
+        out.extend(self.intervals.iter().zip(&observed.columns().last).map(overdue));
+    }
+
+    fn observe(&mut self, observed: &Observed, visits: &[Visit]) {
+        self.intervals.resize(observed.columns().len(), DAY);
+        for visit in visits {
+            let interval = &mut self.intervals[visit.page as usize];
+            *interval = next(*interval, visit.changed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_follow_what_is_found() {
+        let after = |found: &[bool]| found.iter().fold(next(0, None), |i, &changed| next(i, Some(changed)));
+        assert_eq!(after(&[]), 1440);
+        assert_eq!(after(&[true]), 750);
+        assert_eq!(after(&[true, true, false]), 607, "half a minute is dropped");
+        assert_eq!(after(&[true; 20]), SHORTEST);
+        assert_eq!(after(&[false; 20]), LONGEST);
+    }
+}

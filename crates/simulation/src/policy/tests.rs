@@ -1,0 +1,108 @@
+use super::*;
+use crate::testing::{datasets, rules};
+use crate::{Rules, Trace, Truth, replay};
+use ::proptest::prelude::*;
+use std::collections::BTreeSet;
+
+const LAST: u32 = 25;
+
+#[test]
+fn every_policy_of_the_folder_is_in_the_list() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/policy");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let files: BTreeSet<String> =
+        files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    // What policies are made of.
+    let parts = ["chance", "crawler", "formula", "rates", "tests"].map(str::to_owned);
+    let listed: BTreeSet<String> = ALL.iter().map(|kind| kind.name.to_owned()).collect();
+    let variants = |name: &String| listed.iter().any(|l| l != name && name.starts_with(l.as_str()));
+    let expected: BTreeSet<String> =
+        listed.iter().filter(|name| !variants(name)).cloned().chain(parts).collect();
+    assert_eq!(files, expected);
+    assert_eq!(listed.len(), ALL.len(), "a name is given twice");
+}
+
+#[test]
+fn only_the_bounds_are_given_the_truth() {
+    let bounds: Vec<&str> = ALL.iter().filter(|kind| kind.is_bound()).map(|kind| kind.name).collect();
+    assert_eq!(bounds, ["true_rate", "oracle"]);
+    assert!(Kind::named("oracle").is_some() && Kind::named("t").is_none());
+}
+
+/// The policy's own visits, written down.
+struct Recorder<'a> {
+    policy: Box<dyn Policy + 'a>,
+    visits: Vec<(u32, u32)>,
+}
+
+impl Policy for Recorder<'_> {
+    fn name(&self) -> &str {
+        self.policy.name()
+    }
+
+    fn needs_priors(&self) -> bool {
+        self.policy.needs_priors()
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        self.policy.score(observed, out);
+    }
+
+    fn observe(&mut self, observed: &Observed, visits: &[Visit]) {
+        self.policy.observe(observed, visits);
+        self.visits.extend(visits.iter().map(|visit| (observed.cycle().0, visit.page)));
+    }
+}
+
+fn visits(data: &Dataset, rules: &Rules, kind: &Kind, basis: Basis) -> (Trace, Vec<(u32, u32)>) {
+    let mut recorder = Recorder { policy: kind.build(data, basis), visits: Vec::new() };
+    assert_eq!(recorder.name(), kind.name);
+    let trace = replay::run(data, rules, &mut recorder).unwrap();
+    (trace, recorder.visits)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// What happens to a page after it was visited for the last time is nothing that a policy could know.
+    #[test]
+    fn honest_policies_know_nothing_of_what_they_did_not_visit(data in datasets(true, LAST), rules in rules(LAST)) {
+        let whole = Dataset { truth: Truth::from_words(LAST, words(&data, |_, _| true)), ..data };
+        for kind in ALL.iter().filter(|kind| !kind.is_bound()) {
+            for basis in Basis::ALL {
+                let (_, seen) = visits(&whole, &rules, kind, basis);
+                let visited_since = |page, cycle| seen.iter().any(|&(at, p)| p == page && at >= cycle);
+                let known = Dataset { truth: Truth::from_words(LAST, words(&whole, visited_since)), ..whole.clone() };
+                prop_assert_eq!(&visits(&known, &rules, kind, basis).1, &seen, "{}", kind.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_policy_can_be_replayed_on_pages_that_come_and_go(data in datasets(false, LAST), rules in rules(LAST)) {
+        for kind in ALL {
+            let (trace, seen) = visits(&data, &rules, kind, Basis::Visits);
+            prop_assert_eq!(visits(&data, &rules, kind, Basis::Visits), (trace, seen), "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn the_oracle_finds_what_there_is_to_find(data in datasets(true, LAST), rules in rules(LAST)) {
+        let rules = Rules { per_site: None, ..rules };
+        let oracle = Kind::named("oracle").unwrap();
+        for cycle in visits(&data, &rules, &oracle, Basis::Visits).0.cycles {
+            prop_assert_eq!(cycle.changed, cycle.pending.min(cycle.visited));
+        }
+    }
+}
+
+/// Of each page, the changes that are `kept`.
+fn words(data: &Dataset, kept: impl Fn(u32, u32) -> bool) -> Vec<u64> {
+    let mut words = vec![0; data.pages.len()];
+    for cycle in 1..=LAST {
+        for &page in data.truth.changed_in(cycle) {
+            words[page as usize] |= u64::from(kept(page, cycle)) << cycle;
+        }
+    }
+    words
+}

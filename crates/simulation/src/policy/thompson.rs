@@ -1,0 +1,42 @@
+//! `thompson`: a rate drawn from what is believed of the page, times its age.
+
+use super::chance::Chance;
+use super::rates::Rates;
+use super::{Kind, Make, Policy};
+use crate::Observed;
+use recrawl_formula::Priors;
+use recrawl_types::Cycle;
+
+/// Thompson's rule (1933): act as if a draw from the posterior were the truth. Rates are drawn for every page
+/// and cycle from the Gamma posterior of `p_site`, so a page of which little is known is tried now and then.
+pub(super) const KIND: Kind = Kind {
+    name: "thompson",
+    help: "a rate drawn from the page's Gamma posterior with the site's rate, times the age",
+    make: Make::Honest(|_| Box::new(Thompson { rates: Rates::of_site() })),
+};
+
+struct Thompson {
+    rates: Rates,
+}
+
+impl Policy for Thompson {
+    fn name(&self) -> &str {
+        KIND.name
+    }
+
+    fn needs_priors(&self) -> bool {
+        true
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        let (columns, now) = (observed.columns(), observed.cycle());
+        let chance = Chance::new(observed.seed(), now);
+        let rates = self.rates.estimate(observed);
+        out.clear();
+        out.extend(rates.iter().enumerate().map(|(page, rate)| {
+            let shape = Priors::SHAPE + f64::from(columns.changes[page]);
+            let drawn = chance.of(page).gamma(shape) * rate / shape;
+            drawn * f64::from(now.since(Cycle(columns.last[page])))
+        }));
+    }
+}

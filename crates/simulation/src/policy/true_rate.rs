@@ -1,0 +1,38 @@
+//! `true_rate`: each page's real mean rate times its age.
+
+use super::{Kind, Make, Policy};
+use crate::{Dataset, Observed};
+use recrawl_types::Cycle;
+
+/// What perfect knowledge of mean rates is worth: the bound of all that estimates rates, and of `nad`, which
+/// ranks by an estimate in its place.
+pub(super) const KIND: Kind = Kind {
+    name: "true_rate",
+    help: "bound: each page's mean rate over the whole history, times the age",
+    make: Make::Bound(|data: &Dataset| Box::new(TrueRate { rates: rates(data) })),
+};
+
+struct TrueRate {
+    rates: Vec<f64>,
+}
+
+/// Changes a cycle of each page, while it is there; 0 for a page that is there in one cycle only.
+fn rates(data: &Dataset) -> Vec<f64> {
+    let changes = data.truth.changes();
+    let rate = |(page, changes): (&crate::Page, u32)| {
+        f64::from(changes) / f64::from((page.last - page.first).max(1))
+    };
+    data.pages.iter().zip(changes).map(rate).collect()
+}
+
+impl Policy for TrueRate {
+    fn name(&self) -> &str {
+        KIND.name
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        let age = |last: u32| f64::from(observed.cycle().since(Cycle(last)));
+        out.clear();
+        out.extend(self.rates.iter().zip(&observed.columns().last).map(|(rate, &last)| rate * age(last)));
+    }
+}
