@@ -34,7 +34,7 @@ fn url(key: &[u8]) -> Result<CanonicalUrl, Malformed> {
     CanonicalUrl::from_key(key).map_err(|_| Malformed("a key is no URL's"))
 }
 
-fn take_url(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<CanonicalUrl, Malformed> {
+pub(crate) fn take_url(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<CanonicalUrl, Malformed> {
     take_key(take, near)?;
     url(near)
 }
@@ -220,7 +220,7 @@ fn take_record(take: &mut Take<'_>, version: u32) -> Result<PageRecord, Malforme
     Ok(PageRecord { known, visited })
 }
 
-fn put_share(out: &mut Vec<u8>, share: Share) {
+pub(crate) fn put_share(out: &mut Vec<u8>, share: Share) {
     match share {
         Share::Score => out.put_u8(0),
         Share::Discovery => out.put_u8(1),
@@ -233,7 +233,7 @@ fn put_share(out: &mut Vec<u8>, share: Share) {
     }
 }
 
-fn take_share(take: &mut Take<'_>) -> Result<Share, Malformed> {
+pub(crate) fn take_share(take: &mut Take<'_>) -> Result<Share, Malformed> {
     Ok(match take.u8()? {
         0 => Share::Score,
         1 => Share::Discovery,
@@ -326,6 +326,16 @@ fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
     })
 }
 
+pub(crate) fn put_outcome(out: &mut Vec<u8>, outcome: Outcome) {
+    let (tag, detail) = outcome_parts(outcome);
+    out.put_u8(tag);
+    out.put_varint(detail);
+}
+
+pub(crate) fn take_outcome(take: &mut Take<'_>) -> Result<Outcome, Malformed> {
+    outcome_of(take.u8()?, take.varint()?)
+}
+
 fn put_link_near(out: &mut Vec<u8>, near: &[u8], link: &Link) {
     put_key(out, near, link.url.key());
     out.put_varint(link.depth.into());
@@ -364,9 +374,7 @@ pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
     out.put_varint(visit.index.map_or(0, |i| i + 1));
     put_share(out, visit.share);
     out.put_varint(visit.at);
-    let (tag, detail) = outcome_parts(visit.outcome);
-    out.put_u8(tag);
-    out.put_varint(detail);
+    put_outcome(out, visit.outcome);
     out.put_varint(visit.bytes);
     out.put_u8(visit.difference.map_or(0, |d| 1 + u8::from(d.same_digest)));
     if let Some(difference) = visit.difference {
@@ -391,7 +399,7 @@ pub fn take_visit(bytes: &[u8]) -> Result<Visit, Malformed> {
     let index = take.varint()?.checked_sub(1);
     let share = take_share(&mut take)?;
     let at = take.varint()?;
-    let outcome = outcome_of(take.u8()?, take.varint()?)?;
+    let outcome = take_outcome(&mut take)?;
     let bytes = take.varint()?;
     let difference = match take.u8()? {
         0 => None,

@@ -38,6 +38,8 @@ pub enum FileKind {
     Spill = 11,
     /// An entry of the host table.
     Table = 12,
+    /// The visits of a committed cycle.
+    Kept = 13,
 }
 
 /// The committed state.

@@ -217,6 +217,11 @@ impl FrameReader {
         FrameReader { kind, source, window, scratch: Vec::new(), at: HEADER_BYTES as u64, end }
     }
 
+    /// Is there no other frame?
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.at == self.end
+    }
+
     /// The offset of the next frame.
     pub fn offset(&self) -> u64 {
         self.at

@@ -7,6 +7,7 @@ use crate::format::{
 };
 use crate::frames::{FrameReader, FrameWriter, Source};
 use crate::generation::Generation;
+use crate::kept_visits::{self, KeptVisits};
 use crate::manifest::{self, Manifest};
 use crate::storage::Storage;
 use crate::writer::GenerationWriter;
@@ -23,6 +24,8 @@ pub struct Repository {
     storage: Arc<dyn Storage>,
     manifest: Manifest,
     current: Arc<Generation>,
+    /// The visits of so many cycles are kept.
+    keep_visits: u32,
     /// A commit failed where nobody can tell whether the manifest on disk is the old or the new one.
     unsettled: AtomicBool,
     /// None for a reader.
@@ -53,7 +56,8 @@ impl Repository {
         };
         let current = Arc::new(Generation::open(&*storage, manifest.summary)?);
         let unsettled = AtomicBool::new(false);
-        let repository = Repository { storage, manifest, current, unsettled, _lock: Some(lock) };
+        let (keep_visits, _lock) = (0, Some(lock));
+        let repository = Repository { storage, manifest, current, keep_visits, unsettled, _lock };
         repository.cut_reports()?;
         repository.remove_leftovers()?;
         Ok(repository)
@@ -72,13 +76,21 @@ impl Repository {
             match Generation::open(&*storage, manifest.summary) {
                 Ok(current) => {
                     let (current, unsettled) = (Arc::new(current), AtomicBool::new(false));
-                    return Ok(Repository { storage, manifest, current, unsettled, _lock: None });
+                    let (keep_visits, _lock) = (0, None);
+                    return Ok(Repository { storage, manifest, current, keep_visits, unsettled, _lock });
                 }
                 // A commit came between: the manifest names newer files now.
                 Err(e) if e.is_absent() && attempts < READ_ATTEMPTS => attempts += 1,
                 Err(e) => return Err(e.into()),
             }
         }
+    }
+
+    /// Keeps the visits of the last `cycles` cycles from now on, 0 for none; those of older cycles are
+    /// removed at the next commit.
+    #[must_use]
+    pub fn keeping_visits(self, cycles: u32) -> Repository {
+        Repository { keep_visits: cycles, ..self }
     }
 
     /// The committed generation.
@@ -100,6 +112,27 @@ impl Repository {
         Ok(Reports(FrameReader::over(source, FileKind::Reports, self.manifest.reports)))
     }
 
+    /// The committed cycles whose visits are kept, oldest first.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn kept_cycles(&self) -> Result<Vec<Cycle>, ReadError> {
+        let names = self.storage.list().map_err(ReadError::io(self.storage.locate("")))?;
+        let kept = names.iter().filter_map(|name| kept_visits::cycle_in(name));
+        // One that is being written is not committed.
+        let mut cycles: Vec<Cycle> = kept.filter(|cycle| *cycle <= self.current.number()).collect();
+        cycles.sort_unstable();
+        Ok(cycles)
+    }
+
+    /// The kept visits of a cycle; none when they are not kept, or no longer.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn kept_visits(&self, cycle: Cycle) -> Result<Option<KeptVisits>, ReadError> {
+        KeptVisits::open(&*self.storage, cycle)
+    }
+
     /// Begins the next generation.
     ///
     /// # Errors
@@ -110,7 +143,8 @@ impl Repository {
             manifest::write(&*self.storage, &self.manifest)?;
             self.unsettled.store(false, Ordering::Relaxed);
         }
-        GenerationWriter::create(self.storage.clone(), self.current.number().next())
+        let number = self.current.number().next();
+        GenerationWriter::create(self.storage.clone(), number, self.keep_visits > 0)
     }
 
     /// Makes a generation the current one, durable with its report, and removes the one before and the
@@ -133,7 +167,8 @@ impl Repository {
         self.manifest = manifest;
         self.current = current;
         // The commit has happened; what cannot be removed now is removed at the next start.
-        if let Err(error) = self.remove_leftovers() {
+        let removed = self.remove_leftovers().and_then(|()| self.remove_old_visits());
+        if let Err(error) = removed {
             tracing::warn!(%error, "files of the last generation are left behind");
         }
         Ok(())
@@ -174,10 +209,26 @@ impl Repository {
         for name in self.storage.list().map_err(WriteError::of(&folder, "list"))? {
             let of_another_generation = number_in(&name, "generation").is_some_and(|n| n != number);
             let of_another_cycle = number_in(&name, "cycle").is_some_and(|n| n != number.next());
+            let of_no_commit = kept_visits::cycle_in(&name).is_some_and(|n| n > number);
             let unfinished = name == MANIFEST_NEXT || name.ends_with(UNFINISHED) || name.contains(".spill-");
-            if of_another_generation || of_another_cycle || unfinished {
+            if of_another_generation || of_another_cycle || of_no_commit || unfinished {
                 self.storage.remove(&name).map_err(WriteError::of(self.storage.locate(&name), "remove"))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Removes the visits of cycles that are older than what is to be kept, oldest first.
+    fn remove_old_visits(&self) -> Result<(), WriteError> {
+        let folder = self.storage.locate("");
+        let names = self.storage.list().map_err(WriteError::of(&folder, "list"))?;
+        let is_old = |cycle: &Cycle| self.current.number().since(*cycle) >= self.keep_visits;
+        let mut old: Vec<Cycle> =
+            names.iter().filter_map(|n| kept_visits::cycle_in(n)).filter(is_old).collect();
+        old.sort_unstable();
+        for cycle in old {
+            let name = kept_visits::file(cycle);
+            self.storage.remove(&name).map_err(WriteError::of(self.storage.locate(&name), "remove"))?;
         }
         Ok(())
     }
@@ -190,7 +241,20 @@ impl Repository {
             Ok(())
         });
         damage.extend(reports.err().map(ReadError::into_damage));
+        match self.kept_cycles() {
+            Ok(cycles) => {
+                let kept = cycles.into_iter().filter_map(|cycle| self.verify_visits(cycle).err());
+                damage.extend(kept.map(ReadError::into_damage));
+            }
+            Err(error) => damage.push(error.into_damage()),
+        }
         damage
+    }
+
+    fn verify_visits(&self, cycle: Cycle) -> Result<(), ReadError> {
+        let Some(mut visits) = self.kept_visits(cycle)? else { return Ok(()) };
+        while visits.next_visit()?.is_some() {}
+        Ok(())
     }
 }
 

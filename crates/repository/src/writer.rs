@@ -6,6 +6,7 @@ use crate::block::{
 use crate::error::WriteError;
 use crate::frames::FrameWriter;
 use crate::index::{self, Block, Part, Place};
+use crate::kept_visits::{KeptVisit, KeptWriter};
 use crate::manifest::Summary;
 use crate::origins::OriginWriter;
 use crate::storage::Storage;
@@ -17,6 +18,8 @@ pub struct GenerationWriter {
     storage: Arc<dyn Storage>,
     files: [FrameWriter; 4],
     origins: OriginWriter,
+    /// None when the visits of the cycle are not kept.
+    kept: Option<KeptWriter>,
     blocks: Vec<Block>,
     summary: Summary,
     open: OpenBlock,
@@ -36,14 +39,20 @@ struct OpenBlock {
 }
 
 impl GenerationWriter {
-    pub(crate) fn create(storage: Arc<dyn Storage>, number: Cycle) -> Result<GenerationWriter, WriteError> {
+    pub(crate) fn create(
+        storage: Arc<dyn Storage>,
+        number: Cycle,
+        keep_visits: bool,
+    ) -> Result<GenerationWriter, WriteError> {
         let file = |part: Part| FrameWriter::create(&*storage, &part.file(number), part.kind(), number);
         let files = [file(Part::Keys)?, file(Part::Known)?, file(Part::History)?, file(Part::Content)?];
         let origins = OriginWriter::create(&*storage, number)?;
+        let kept = keep_visits.then(|| KeptWriter::create(&*storage, number)).transpose()?;
         Ok(GenerationWriter {
             storage,
             files,
             origins,
+            kept,
             blocks: Vec::new(),
             summary: Summary { number, ..Summary::default() },
             open: OpenBlock::default(),
@@ -94,6 +103,17 @@ impl GenerationWriter {
         Ok(())
     }
 
+    /// Keeps a visit of the cycle that makes this generation, where visits are kept.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    ///
+    /// # Panics
+    /// When its URL comes before that of the visit before.
+    pub fn keep_visit(&mut self, visit: &KeptVisit) -> Result<(), WriteError> {
+        self.kept.as_mut().map_or(Ok(()), |kept| kept.push(visit))
+    }
+
     fn close_block(&mut self) -> Result<(), WriteError> {
         let open = &mut self.open;
         let pages = open.known.len() as u32;
@@ -132,6 +152,9 @@ impl GenerationWriter {
         bytes += self.origins.finish()?;
         for file in &mut self.files {
             bytes += file.sync()?;
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.finish()?;
         }
         self.summary.origins = self.origins.origins;
         self.summary.bytes = bytes;

@@ -3,7 +3,7 @@
 use crate::host_cap::HostCap;
 use crate::touch::Touch;
 use crate::{MergeError, MergeReport, SortedBatch, update};
-use recrawl_repository::{Generation, GenerationWriter};
+use recrawl_repository::{Generation, GenerationWriter, KeptVisit};
 use recrawl_types::{CanonicalUrl, Content, Cycle, PageRecord, Status};
 use std::fmt;
 
@@ -62,7 +62,7 @@ pub fn merge(
             next = pass.batch.next()?;
         }
         if let Some((_, touch)) = next.take_if(|(url, _)| url.key() == key) {
-            pass.known(&mut record, touch);
+            pass.known(&mut record, touch)?;
             next = pass.batch.next()?;
         }
         pass.push(key, &record)?;
@@ -85,7 +85,7 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn known(&mut self, record: &mut PageRecord, touch: Touch) {
+    fn known(&mut self, record: &mut PageRecord, touch: Touch) -> Result<(), MergeError> {
         let before = record.known;
         if let Some(links) = touch.links {
             self.report.links_seen += links.seen;
@@ -96,9 +96,10 @@ impl Pass<'_> {
                 update::apply_links(&mut record.known, &links, &mut self.report);
             }
         }
-        self.visit(record, touch);
+        self.visit(record, touch)?;
         // Every visit but a skipped one moves the last attempt to this cycle.
         self.report.pages_updated += u64::from(record.known != before);
+        Ok(())
     }
 
     /// What was visited is taken up whatever the limits say: they keep us from pages, not from what
@@ -120,14 +121,19 @@ impl Pass<'_> {
         self.report.links_new += 1;
         self.report.visits_of_unknown += u64::from(is_visited);
         let mut record = update::discover(self.rules.cycle, touch.links.as_ref());
-        self.visit(&mut record, touch);
+        self.visit(&mut record, touch)?;
         self.push(url.key(), &record)
     }
 
-    fn visit(&mut self, record: &mut PageRecord, touch: Touch) {
+    /// Visits come in the order of URLs here, and what their comparison said is decided here.
+    fn visit(&mut self, record: &mut PageRecord, touch: Touch) -> Result<(), MergeError> {
         for visit in touch.visits {
-            update::apply_visit(record, visit, self.rules.cycle, self.rules.judge, &mut self.report);
+            let (url, at, share) = (visit.url.clone(), visit.at / 1000, visit.share);
+            let outcome =
+                update::apply_visit(record, visit, self.rules.cycle, self.rules.judge, &mut self.report);
+            self.writer.keep_visit(&KeptVisit { url, at, share, outcome })?;
         }
+        Ok(())
     }
 
     fn push(&mut self, key: &[u8], record: &PageRecord) -> Result<(), MergeError> {

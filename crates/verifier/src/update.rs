@@ -3,7 +3,7 @@
 use crate::touch::Links;
 use crate::{Judge, MergeReport};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Known, Outcome, PageRecord, Skip, Status, Visit, Visited,
+    CanonicalUrl, Change, Content, Cycle, Failure, Known, Outcome, PageRecord, Skip, Status, Visit, Visited,
 };
 
 /// The record of a URL that was not known. A visit without a link to tell the depth is a seed's.
@@ -27,22 +27,29 @@ pub(crate) fn apply_links(known: &mut Known, links: &Links, report: &mut MergeRe
     }
 }
 
-/// A visit to a page.
+/// A visit to a page; gives its outcome as the record was told it: decided, and a failure where a visit
+/// brought nothing.
 pub(crate) fn apply_visit(
     record: &mut PageRecord,
     visit: Visit,
     cycle: Cycle,
     judge: Judge<'_>,
     report: &mut MergeReport,
-) {
+) -> Outcome {
     let Visit { url, outcome, content, at, .. } = visit;
     match (outcome, content) {
-        (Outcome::Skipped(Skip::Deadline | Skip::HostBackOff), _) => {}
+        (Outcome::Skipped(Skip::Deadline | Skip::HostBackOff), _) => outcome,
         (Outcome::Fetched(change) | Outcome::Redirected(change), Some(content)) => {
+            let is_first = record.visited.is_none();
             let change = decide(&url, change, record.visited.as_ref(), &content, judge, report);
             let history = change.fold(record.visited.take().map(|v| v.history), cycle);
             record.visited = Some(Visited { history, content });
             succeed(&mut record.known, cycle, report);
+            let change = if is_first { Change::First } else { change };
+            match outcome {
+                Outcome::Redirected(_) => Outcome::Redirected(change),
+                _ => Outcome::Fetched(change),
+            }
         }
         (Outcome::NotModified, content) if record.visited.is_some() => {
             let visited = record.visited.as_mut().expect("checked just before");
@@ -51,18 +58,26 @@ pub(crate) fn apply_visit(
                 visited.content = renewed;
             }
             succeed(&mut record.known, cycle, report);
+            outcome
         }
         (Outcome::NotFound(_), _) => {
             fail(&mut record.known, cycle);
             confirm_absence(&mut record.known, at, cycle, report);
+            outcome
         }
         // The fetcher brings content with every page, and a 304 only for a page it has asked for with
         // validators. If it did not, nothing was got: a failure.
-        (Outcome::Fetched(_) | Outcome::Redirected(_) | Outcome::NotModified, _)
-        | (Outcome::Failed(_) | Outcome::RobotsDenied | Outcome::RobotsUnreachable, _)
+        (Outcome::Fetched(_) | Outcome::Redirected(_) | Outcome::NotModified, _) => {
+            fail(&mut record.known, cycle);
+            Outcome::Failed(Failure::Protocol)
+        }
+        (Outcome::Failed(_) | Outcome::RobotsDenied | Outcome::RobotsUnreachable, _)
         | (Outcome::RefusedAddress, _)
         // Skipped for what will be so next time too: it backs off, or it would hold its place for ever.
-        | (Outcome::Skipped(Skip::OutOfScope | Skip::CrawlDelay), _) => fail(&mut record.known, cycle),
+        | (Outcome::Skipped(Skip::OutOfScope | Skip::CrawlDelay), _) => {
+            fail(&mut record.known, cycle);
+            outcome
+        }
     }
 }
 

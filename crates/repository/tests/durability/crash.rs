@@ -16,6 +16,11 @@ fn check(storage: Arc<dyn Storage>, before: u32, committed: bool, synced: &BTree
     let undisturbed = Repository::open(Arc::new(cycle::after(number))).unwrap();
     assert_eq!(cycle::pages(&repository), cycle::pages(&undisturbed), "{what}");
     assert_eq!(cycle::reports(&repository), cycle::reports(&undisturbed), "{what}");
+    // Never half, never twice; where the commit was durable and removing was not, one cycle too many.
+    let (kept, expected) = (cycle::kept_visits(&repository), cycle::kept_visits(&undisturbed));
+    assert!(kept.ends_with(&expected), "{what}: {kept:?}");
+    let oldest = kept.first().map_or(number, |(cycle, _)| cycle.0);
+    assert!(oldest + cycle::KEPT_CYCLES >= number, "{what}: visits of cycle {oldest}");
     assert_eq!(repository.verify(), [], "{what}");
     if number == before {
         let (log, recovered) =
@@ -35,6 +40,8 @@ fn check(storage: Arc<dyn Storage>, before: u32, committed: bool, synced: &BTree
         cycle::pages(&Repository::open(Arc::new(cycle::after(before + 1))).unwrap()),
         "{what}"
     );
+    let undisturbed = Repository::open(Arc::new(cycle::after(before + 1))).unwrap();
+    assert!(cycle::kept_visits(&ended).ends_with(&cycle::kept_visits(&undisturbed)), "{what}");
     let names = storage.list().unwrap();
     assert!(names.iter().all(|n| !n.starts_with("cycle-")), "{what}: left behind: {names:?}");
 }

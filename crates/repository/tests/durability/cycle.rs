@@ -2,7 +2,7 @@
 //! that was interrupted and taken up again must end in the same pages as one that was not.
 
 use recrawl_repository::storage::{MemoryStorage, Storage};
-use recrawl_repository::{Repository, ScheduleFile, ScheduleWriter, VisitLog};
+use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Content, ContentKind, Cycle, Fingerprint, Link, LogRecord,
     Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit, Visited,
@@ -15,6 +15,8 @@ pub type Pages = BTreeMap<CanonicalUrl, PageRecord>;
 
 /// Every so many visits the log is synced.
 const SYNC_EVERY: u64 = 3;
+/// The visits of so many cycles are kept.
+pub const KEPT_CYCLES: u32 = 2;
 
 pub fn url(text: &str) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(text).unwrap()
@@ -49,6 +51,18 @@ pub fn reports(repository: &Repository) -> Vec<String> {
     texts
 }
 
+/// The visits of all cycles that are kept, each with its cycle.
+pub fn kept_visits(repository: &Repository) -> Vec<(Cycle, KeptVisit)> {
+    let mut all = Vec::new();
+    for cycle in repository.kept_cycles().unwrap() {
+        let mut visits = repository.kept_visits(cycle).unwrap().expect("it is listed");
+        while let Some(visit) = visits.next_visit().unwrap() {
+            all.push((cycle, visit));
+        }
+    }
+    all
+}
+
 /// What the visit of a page in a cycle sees. Every third visit of a page finds it as it was.
 fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
     let version = cycle.0 / 3;
@@ -80,7 +94,7 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
 /// Runs the next cycle, or ends the one that was begun. Every second page is visited. The indexes of
 /// visits that were synced go to `synced`.
 pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box<dyn Error>> {
-    let mut repository = Repository::open(storage.clone())?;
+    let mut repository = Repository::open(storage.clone())?.keeping_visits(KEPT_CYCLES);
     let generation = repository.current();
     let cycle = generation.number().next();
     if ScheduleFile::open(&**storage, cycle)?.is_none() {
@@ -112,8 +126,11 @@ pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(),
     }
     log.sync()?;
     synced.extend(unsynced.drain(..));
-    let next = merge(&repository, cycle)?;
+    let (next, visits) = merge(&repository, cycle)?;
     let mut writer = repository.begin()?;
+    for visit in &visits {
+        writer.keep_visit(visit)?;
+    }
     for (url, record) in &next {
         writer.push(url.key(), record)?;
     }
@@ -121,10 +138,11 @@ pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(),
     Ok(())
 }
 
-/// The log folded into the pages, or the first pages into the empty generation.
-fn merge(repository: &Repository, cycle: Cycle) -> Result<Pages, Box<dyn Error>> {
+/// The log folded into the pages, or the first pages into the empty generation; and the visits in order.
+fn merge(repository: &Repository, cycle: Cycle) -> Result<(Pages, Vec<KeptVisit>), Box<dyn Error>> {
+    let mut visits = Vec::new();
     if cycle == Cycle(1) {
-        return Ok(first_pages());
+        return Ok((first_pages(), visits));
     }
     let generation = repository.current();
     let mut next = Pages::new();
@@ -135,6 +153,8 @@ fn merge(repository: &Repository, cycle: Cycle) -> Result<Pages, Box<dyn Error>>
     let mut log = VisitLog::read(&**repository.storage(), cycle)?;
     while let Some(record) = log.next_record()? {
         let LogRecord::Visit(visit) = record else { continue };
+        let (url, at) = (visit.url.clone(), visit.at / 1000);
+        visits.push(KeptVisit { url, at, share: visit.share, outcome: visit.outcome });
         let record = next.get_mut(&visit.url).expect("only known pages are scheduled");
         let history = record.visited.as_ref().map(|v| v.history);
         let change = visit.outcome.change().expect("all visits succeed");
@@ -147,7 +167,8 @@ fn merge(repository: &Repository, cycle: Cycle) -> Result<Pages, Box<dyn Error>>
             next.entry(link.url).or_insert(PageRecord::discovered(cycle, link.depth));
         }
     }
-    Ok(next)
+    visits.sort_by(|a, b| a.url.cmp(&b.url));
+    Ok((next, visits))
 }
 
 /// Storage after `cycles` undisturbed cycles.

@@ -1,0 +1,166 @@
+//! The visits of committed cycles, kept as a repository of learning data: a small file a cycle, in the order
+//! of URLs.
+//!
+//! A cycle's log is gone once the cycle is committed, and a page's record has sums of what was seen. These
+//! files keep the visits themselves, so that histories can be rebuilt with their true gaps: a cycle in which
+//! a page was not looked at has no line of it. A file is part of its cycle's commit, written and synced
+//! before it. What a crash leaves of one before that is removed at the next start, and the merge, which the
+//! log allows to run again, writes it anew.
+
+use crate::bytes::{Malformed, Put, Take};
+use crate::codec::{put_key, put_outcome, put_share, take_outcome, take_share, take_url};
+use crate::error::{ReadError, WriteError};
+use crate::format::{FileKind, number_in};
+use crate::frames::{FrameReader, FrameWriter};
+use crate::storage::Storage;
+use recrawl_types::{CanonicalUrl, Cycle, Outcome, Share};
+
+/// A frame is closed when it holds this much.
+const FRAME: usize = 64 << 10;
+
+/// One visit of a committed cycle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptVisit {
+    /// The page.
+    pub url: CanonicalUrl,
+    /// When the fetch ended, in seconds since 1970.
+    pub at: u64,
+    /// Why the page was visited.
+    pub share: Share,
+    /// How it ended, as the page's record was told: what the fetcher could not compare is decided.
+    pub outcome: Outcome,
+}
+
+const PREFIX: &str = "visits";
+
+pub(crate) fn file(cycle: Cycle) -> String {
+    format!("{PREFIX}-{:010}.kept", cycle.0)
+}
+
+/// The cycle in a name that [`file`] made.
+pub(crate) fn cycle_in(name: &str) -> Option<Cycle> {
+    number_in(name, PREFIX).filter(|cycle| file(*cycle) == name)
+}
+
+/// Writes the visits of a cycle.
+pub(crate) struct KeptWriter {
+    frames: FrameWriter,
+    payload: Vec<u8>,
+    last: Vec<u8>,
+    /// Visits in `payload`.
+    held: u64,
+    total: u64,
+}
+
+impl KeptWriter {
+    pub fn create(storage: &dyn Storage, cycle: Cycle) -> Result<KeptWriter, WriteError> {
+        let frames = FrameWriter::create(storage, &file(cycle), FileKind::Kept, cycle)?;
+        Ok(KeptWriter { frames, payload: Vec::new(), last: Vec::new(), held: 0, total: 0 })
+    }
+
+    /// Appends a visit, whose URL must not come before the last one's.
+    pub fn push(&mut self, visit: &KeptVisit) -> Result<(), WriteError> {
+        let key = visit.url.key();
+        assert!(self.held == 0 || self.last.as_slice() <= key, "{} is out of order", visit.url);
+        put_key(&mut self.payload, if self.held > 0 { &self.last } else { &[] }, key);
+        self.payload.put_varint(visit.at);
+        put_share(&mut self.payload, visit.share);
+        put_outcome(&mut self.payload, visit.outcome);
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.held += 1;
+        if self.payload.len() >= FRAME { self.close_frame() } else { Ok(()) }
+    }
+
+    fn close_frame(&mut self) -> Result<(), WriteError> {
+        self.frames.push(&self.payload)?;
+        self.payload.clear();
+        self.total += std::mem::take(&mut self.held);
+        Ok(())
+    }
+
+    /// Durable but for its name.
+    pub fn finish(&mut self) -> Result<(), WriteError> {
+        if self.held > 0 {
+            self.close_frame()?;
+        }
+        // An empty key is no URL's: it says that this is the end, and how many visits came before it.
+        put_key(&mut self.payload, &[], &[]);
+        self.payload.put_varint(self.total);
+        self.frames.push(&self.payload)?;
+        self.frames.sync().map(|_| ())
+    }
+}
+
+/// The kept visits of one cycle, in the order of URLs. Memory: a frame, whatever their number.
+pub struct KeptVisits {
+    frames: FrameReader,
+    /// What is left of the frame being read.
+    payload: Vec<u8>,
+    taken: usize,
+    offset: u64,
+    key: Vec<u8>,
+    total: u64,
+    ended: bool,
+}
+
+impl KeptVisits {
+    /// None when the cycle's visits are not kept.
+    pub(crate) fn open(storage: &dyn Storage, cycle: Cycle) -> Result<Option<KeptVisits>, ReadError> {
+        let frames = match FrameReader::open(storage, &file(cycle), FileKind::Kept, cycle) {
+            Err(e) if e.is_absent() => return Ok(None),
+            other => other?,
+        };
+        let (payload, key) = Default::default();
+        Ok(Some(KeptVisits { frames, payload, taken: 0, offset: 0, key, total: 0, ended: false }))
+    }
+
+    /// The next visit; none at the end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn next_visit(&mut self) -> Result<Option<KeptVisit>, ReadError> {
+        while !self.ended {
+            if self.taken < self.payload.len() {
+                let visit = self.take();
+                return visit.map_err(|Malformed(what)| self.frames.damaged(self.offset, what));
+            }
+            self.offset = self.frames.offset();
+            let Some(payload) = self.frames.next_frame()? else {
+                return Err(self.frames.damaged(self.offset, "it has no end"));
+            };
+            self.payload.clear();
+            self.payload.extend_from_slice(payload);
+            (self.taken, self.key) = (0, Vec::new());
+        }
+        Ok(None)
+    }
+
+    /// The next visit of the frame, or none where the file ends.
+    fn take(&mut self) -> Result<Option<KeptVisit>, Malformed> {
+        let mut take = Take(&self.payload[self.taken..]);
+        if self.taken == 0 && take.0.starts_with(&[0, 0]) {
+            take.slice(2)?;
+            let total = take.varint()?;
+            take.end()?;
+            if total != self.total || !self.frames.is_at_end() {
+                return Err(Malformed("it does not have as many visits as it says"));
+            }
+            self.ended = true;
+            return Ok(None);
+        }
+        let url = take_url(&mut take, &mut self.key)?;
+        let visit = KeptVisit {
+            url,
+            at: take.varint()?,
+            share: take_share(&mut take)?,
+            outcome: take_outcome(&mut take)?,
+        };
+        self.taken = self.payload.len() - take.0.len();
+        self.total += 1;
+        Ok(Some(visit))
+    }
+}
+
+#[cfg(test)]
+mod tests;

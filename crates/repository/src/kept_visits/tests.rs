@@ -1,0 +1,72 @@
+//! Visits come back in order; a file that is not whole is told.
+
+use super::*;
+use crate::storage::MemoryStorage;
+use crate::testing::{canonical, visit};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const CYCLE: Cycle = Cycle(12);
+
+fn written(visits: &[KeptVisit]) -> MemoryStorage {
+    let storage = MemoryStorage::new();
+    let mut writer = KeptWriter::create(&storage, CYCLE).unwrap();
+    visits.iter().for_each(|visit| writer.push(visit).unwrap());
+    writer.finish().unwrap();
+    storage
+}
+
+fn read(storage: &dyn Storage) -> Result<Vec<KeptVisit>, ReadError> {
+    let mut reader = KeptVisits::open(storage, CYCLE)?.expect("the file is there");
+    std::iter::from_fn(|| reader.next_visit().transpose()).collect()
+}
+
+proptest! {
+    #[test]
+    fn they_come_back_and_no_part_of_a_file_passes_for_all_of_it(visits in vec(visit(), 0..30), cut in any::<usize>()) {
+        let kept = |v: recrawl_types::Visit| KeptVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome };
+        let mut visits: Vec<KeptVisit> = visits.into_iter().map(kept).collect();
+        visits.sort_by(|a, b| a.url.cmp(&b.url));
+        let storage = written(&visits);
+        prop_assert_eq!(&read(&storage).unwrap(), &visits);
+        let mut image = storage.image();
+        let bytes = image.get_mut(&file(CYCLE)).unwrap();
+        bytes.truncate(cut % bytes.len());
+        prop_assert!(read(&MemoryStorage::with_files(image)).is_err());
+    }
+}
+
+#[test]
+fn a_frame_that_is_missing_is_told() {
+    let visits: Vec<KeptVisit> = (10_000..20_000)
+        .map(|i| KeptVisit {
+            url: canonical(&format!("http://a.example/{i}")),
+            at: 1_700_000_000 + i,
+            share: Share::Audit(1.0 / i as f64),
+            outcome: Outcome::NotModified,
+        })
+        .collect();
+    let storage = written(&visits);
+    assert_eq!(read(&storage).unwrap(), visits);
+    let mut frames = FrameReader::open(&storage, &file(CYCLE), FileKind::Kept, CYCLE).unwrap();
+    let mut ends = vec![frames.offset() as usize];
+    while frames.next_frame().unwrap().is_some() {
+        ends.push(frames.offset() as usize);
+    }
+    assert!(ends.len() > 4, "it has several frames");
+    for pair in ends.windows(2) {
+        let mut image = storage.image();
+        image.get_mut(&file(CYCLE)).unwrap().drain(pair[0]..pair[1]);
+        let error = read(&MemoryStorage::with_files(image)).unwrap_err().to_string();
+        assert!(error.contains("it has no end") || error.contains("as many visits as it says"), "{error}");
+    }
+}
+
+#[test]
+fn a_cycle_whose_visits_are_not_kept_has_none_and_names_are_told_apart() {
+    assert!(KeptVisits::open(&MemoryStorage::new(), CYCLE).unwrap().is_none());
+    assert_eq!(cycle_in("visits-0000000012.kept"), Some(CYCLE));
+    for name in ["cycle-0000000012.visits", "visits-12.kept", "visits-0000000012.part", "visits.kept"] {
+        assert_eq!(cycle_in(name), None, "{name}");
+    }
+}
