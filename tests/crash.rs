@@ -1,6 +1,7 @@
 //! kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
 
 use crate::harness::{World, count, replayed_changes, succeeds, web};
+use crate::visits::rebuild_the_pages;
 use flate2::read::{GzDecoder, MultiGzDecoder};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -170,6 +171,7 @@ fn kill_9_at_any_moment_loses_and_repeats_only_what_was_in_flight() {
     assert_eq!(world.server.counts().len() as u32, 300 + HOSTS, "every page was found");
     world.is_sound();
     the_archive_is_whole(&world);
+    rebuild_the_pages(&world);
 }
 
 #[test]

@@ -17,3 +17,5 @@ mod not_gone;
 mod politeness;
 /// Bad disks, other versions, a directory in use.
 mod trouble;
+/// What is exported of visits, and how long they are kept.
+mod visits;

@@ -40,7 +40,9 @@ pub enum Command {
     #[command(subcommand, after_help = "Example:\n  recrawl repository verify --data-dir data/example")]
     Repository(RepositoryCommand),
     /// Write what is known to files other programs read
-    #[command(after_help = "Example:\n  recrawl export pages --out pages.jsonl --data-dir data/example")]
+    #[command(
+        after_help = "Example:\n  recrawl export pages --out pages.jsonl --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example"
+    )]
     Export(ExportArgs),
     /// Check or show the configuration
     #[command(subcommand, after_help = "Example:\n  recrawl config check --config recrawl.toml")]
@@ -201,6 +203,8 @@ pub struct ExportArgs {
 pub enum Exported {
     /// Every known URL with its record, as JSON lines
     Pages,
+    /// Every visit of the cycles that storage.keep_visits keeps, as JSON lines
+    Visits,
 }
 
 /// `recrawl config`

@@ -187,6 +187,8 @@ table! {
         archive: bool = true,
         /// A WARC file is closed at this size.
         archive_file: Size = Size(1 << 30),
+        /// The visits of so many cycles are kept; 0 for none.
+        keep_visits: u32 = 100,
         /// Memory of the batch before it spills to disk.
         batch_memory: Size = Size(64 << 20),
     }

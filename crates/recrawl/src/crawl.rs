@@ -66,6 +66,7 @@ impl Crawl {
         let storage: Arc<dyn Storage> =
             Arc::new(FileStorage::create(&folder).map_err(|e| in_folder(&folder, e))?);
         let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
+        let repository = repository.keeping_visits(settings.config.storage.keep_visits);
         let tables = Arc::new(SledTables::open(&folder.join(TABLES))?);
         check_pinned(&tables, &settings)?;
         if settings.config.scope.hosts.is_empty() {

@@ -1,13 +1,13 @@
-//! Bytes on disk of a known URL and of a visited page, part by part.
+//! Bytes on disk of a known URL and of a visited page, part by part, and of a kept visit.
 //!
 //! 200,000 URLs of some 60 characters on 200 hosts; every tenth visited, some ten times. Run with
 //! `cargo run --example bytes_per_page -p recrawl-repository`.
 
-use recrawl_repository::Repository;
 use recrawl_repository::storage::MemoryStorage;
+use recrawl_repository::{KeptVisit, Repository};
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Content, Cycle, Fingerprint, History, PageRecord, UrlRules, Validators,
-    Visited,
+    ArchivePosition, CanonicalUrl, Change, Content, Cycle, Fingerprint, History, Outcome, PageRecord, Share,
+    UrlRules, Validators, Visited,
 };
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -79,10 +79,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         pages.insert(url(i, &rules)?, record(i));
     }
     let characters: usize = pages.keys().map(|url| url.as_text().len()).sum();
-    let mut repository = Repository::open(Arc::new(MemoryStorage::new()))?;
+    let storage = Arc::new(MemoryStorage::new());
+    let mut repository = Repository::open(storage.clone())?.keeping_visits(1);
     let mut writer = repository.begin()?;
-    for (url, record) in &pages {
+    // One visit of each visited page, in a cycle of a day.
+    for (i, (url, record)) in (0..).zip(&pages) {
         writer.push(url.key(), record)?;
+        if let Some(visited) = &record.visited {
+            let changed =
+                if visited.history.last_visit_changed() { Change::Changed } else { Change::Unchanged };
+            let (at, outcome) = (1_700_000_000 + mixed(i) % 86_400, Outcome::Fetched(changed));
+            writer.keep_visit(&KeptVisit { url: url.clone(), at, share: Share::Score, outcome })?;
+        }
     }
     repository.commit(writer, b"")?;
     let generation = repository.current();
@@ -96,6 +104,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         *(if only_visited { &mut of_visited } else { &mut of_known }) += each;
         println!("{name:<30} {bytes:>10} bytes {each:>8.2} a {unit}");
     }
+    let kept = storage.image()["visits-0000000001.kept"].len();
+    println!("{:<30} {kept:>10} bytes {:>8.2} a visit", "visits-0000000001.kept", kept as f64 / visited);
     println!("a known URL: {of_known:.1} bytes; a visited page: {of_visited:.1} more");
     Ok(())
 }

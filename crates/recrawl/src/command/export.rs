@@ -1,5 +1,7 @@
 //! `recrawl export`: what is known, for other programs.
 
+mod visits;
+
 use super::print;
 use crate::cli::{ExportArgs, Exported};
 use crate::failure::Failure;
@@ -7,36 +9,74 @@ use crate::reading;
 use crate::settings::Settings;
 use recrawl_types::{CanonicalUrl, PageRecord};
 use serde_json::{Value, json};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
     match args.what {
         Exported::Pages => pages(&settings, &args.out),
+        Exported::Visits => visits::export(&settings, &args.out),
     }
 }
 
 fn pages(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let repository = reading::repository(settings)?;
-    let named = |e: io::Error| Failure::Work(format!("{}: {e}", out.display()));
-    let to_stdout = out == Path::new("-");
-    let mut sink: Box<dyn Write> = match to_stdout {
-        true => Box::new(BufWriter::new(io::stdout().lock())),
-        false => Box::new(BufWriter::new(File::create(out).map_err(named)?)),
-    };
+    let mut lines = Lines::create(out)?;
     let generation = repository.current();
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
-        match writeln!(sink, "{}", page_json(&url, &record)) {
-            Err(e) if to_stdout && e.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            other => other.map_err(named)?,
+        if !lines.write(page_json(&url, &record))? {
+            return Ok(());
         }
     }
-    sink.flush().map_err(named)?;
-    if to_stdout { Ok(()) } else { print(format!("{} pages in {}", generation.pages(), out.display())) }
+    lines.finish("pages")
+}
+
+/// A file of lines, or standard output, which whoever reads it may close before the end.
+struct Lines {
+    out: PathBuf,
+    sink: Box<dyn Write>,
+    written: u64,
+}
+
+impl Lines {
+    fn create(out: &Path) -> Result<Lines, Failure> {
+        let sink: Box<dyn Write> = match out == Path::new("-") {
+            true => Box::new(BufWriter::new(io::stdout().lock())),
+            false => Box::new(BufWriter::new(File::create(out).map_err(|e| named(out, &e))?)),
+        };
+        Ok(Lines { out: out.into(), sink, written: 0 })
+    }
+
+    fn is_stdout(&self) -> bool {
+        self.out == Path::new("-")
+    }
+
+    /// Does the reader want more?
+    fn write(&mut self, line: impl Display) -> Result<bool, Failure> {
+        match writeln!(self.sink, "{line}") {
+            Err(e) if self.is_stdout() && e.kind() == io::ErrorKind::BrokenPipe => return Ok(false),
+            other => other.map_err(|e| named(&self.out, &e))?,
+        }
+        self.written += 1;
+        Ok(true)
+    }
+
+    fn finish(mut self, what: &str) -> Result<(), Failure> {
+        self.sink.flush().map_err(|e| named(&self.out, &e))?;
+        if self.is_stdout() {
+            return Ok(());
+        }
+        print(format!("{} {what} in {}", self.written, self.out.display()))
+    }
+}
+
+fn named(out: &Path, error: &io::Error) -> Failure {
+    Failure::Work(format!("{}: {error}", out.display()))
 }
 
 /// A page as one JSON object. What a page has only once it was visited is null before.
