@@ -51,6 +51,38 @@ fn after(mut record: PageRecord, visit: Visit) -> (PageRecord, MergeReport) {
     (record, report)
 }
 
+/// What the record is told of a visit, which is what is kept of it.
+fn told(mut record: PageRecord, outcome: Outcome, content: Option<Content>) -> Outcome {
+    let judge = |_: &CanonicalUrl, a: &Content, b: &Content| a.fingerprint != b.fingerprint;
+    apply_visit(&mut record, visit(outcome, content), NOW, &judge, &mut MergeReport::default())
+}
+
+#[test]
+fn what_is_kept_of_a_visit_is_decided_and_no_more_than_it_brought() {
+    let (page, unknown) = (visited_page, || PageRecord::discovered(Cycle(2), 3));
+    for (change, digest, expected) in [
+        (Change::Undecided, 1, Change::Unchanged),
+        (Change::Undecided, 2, Change::Changed),
+        (Change::First, 2, Change::Changed),
+        (Change::Unchanged, 2, Change::Unchanged),
+    ] {
+        let seen = || Some(content(digest));
+        assert_eq!(told(page(), Outcome::Fetched(change), seen()), Outcome::Fetched(expected));
+        assert_eq!(told(page(), Outcome::Redirected(change), seen()), Outcome::Redirected(expected));
+    }
+    for change in [Change::Undecided, Change::First, Change::Changed] {
+        let first = told(unknown(), Outcome::Fetched(change), Some(content(1)));
+        assert_eq!(first, Outcome::Fetched(Change::First), "nothing to compare with");
+    }
+    assert_eq!(told(page(), Outcome::NotModified, None), Outcome::NotModified);
+    let nothing = Outcome::Failed(Failure::Protocol);
+    assert_eq!(told(unknown(), Outcome::NotModified, None), nothing);
+    assert_eq!(told(page(), Outcome::Fetched(Change::Changed), None), nothing);
+    for outcome in [Outcome::NotFound(410), Outcome::RobotsDenied, Outcome::Skipped(Skip::Deadline)] {
+        assert_eq!(told(page(), outcome, None), outcome);
+    }
+}
+
 fn counters(record: &PageRecord) -> (u32, u32, u32) {
     let history = record.visited.as_ref().expect("a visited page").history;
     (history.visits, history.changes, NOW.since(history.last))
