@@ -63,4 +63,18 @@ pub struct SiteFigures {
     pub stale: u64,
     /// Σ of ages, as in [`CycleFigures::age`].
     pub age: u64,
+    /// Σ of H(m), as in [`CycleFigures::harmonic`], added up cycle by cycle and page by page.
+    pub harmonic: f64,
+}
+
+impl SiteFigures {
+    /// Adds those of another site.
+    pub fn add(&mut self, other: &SiteFigures) {
+        self.pages += other.pages;
+        self.visited += other.visited;
+        self.changed += other.changed;
+        self.stale += other.stale;
+        self.age += other.age;
+        self.harmonic += other.harmonic;
+    }
 }

@@ -1,19 +1,26 @@
 //! The crawl cycle replayed over a recorded history.
 
+pub mod bootstrap;
+pub mod compare;
 pub mod dataset;
 pub mod fast;
 pub mod figures;
 pub mod format;
+pub mod metric;
 pub mod observed;
 pub mod policy;
 pub mod replay;
 pub mod rules;
+mod student;
 pub mod truth;
 
+pub use crate::bootstrap::Bootstrap;
+pub use crate::compare::Comparison;
 pub use crate::dataset::{Dataset, Page};
 pub use crate::fast::{Replayer, ReplayerError, Scratch, Wants, Work};
 pub use crate::figures::{CycleFigures, SiteFigures, Trace};
 pub use crate::format::{DatasetError, open};
+pub use crate::metric::Metric;
 pub use crate::observed::Observed;
 pub use crate::policy::Policy;
 pub use crate::rules::{Budget, Rules, RulesError};

@@ -40,6 +40,7 @@ struct Replay<'a> {
     unseen: Unseen,
     log2: Ndcg,
     gp4c: Ndcg,
+    harmonic_numbers: Vec<f64>,
     /// Was the page ever visited by budget?
     chosen: Vec<bool>,
     trace: Trace,
@@ -62,6 +63,7 @@ impl<'a> Replay<'a> {
             unseen: Unseen::new(data.pages.len()),
             log2: Ndcg::log2(ranks),
             gp4c: Ndcg::gp4c(ranks),
+            harmonic_numbers: unseen::harmonic_numbers(data.truth.cycles()),
             chosen: vec![false; data.pages.len()],
             trace: Trace { pages, sites: vec![SiteFigures::default(); data.sites.len()], ..Trace::default() },
             scores: Vec::new(),
@@ -194,7 +196,9 @@ impl<'a> Replay<'a> {
                 figures.age += age;
                 site.stale += 1;
                 site.age += age;
-                add(&mut self.stale_by_changes, self.unseen.number(page));
+                let missed = self.unseen.number(page);
+                add(&mut self.stale_by_changes, missed);
+                site.harmonic += self.harmonic_numbers[missed];
             }
         }
         figures.visited = hits.len() as u64;

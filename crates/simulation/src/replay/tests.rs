@@ -169,7 +169,8 @@ proptest! {
                     let age = u64::from(now - changes(page, seen).next().unwrap());
                     (figures.stale, figures.age) = (figures.stale + 1, figures.age + age);
                     (site.stale, site.age) = (site.stale + 1, site.age + age);
-                    harmonic += (1..=changes(page, seen).count()).map(|m| 1.0 / m as f64).sum::<f64>();
+                    let missed: f64 = (1..=changes(page, seen).count()).map(|m| 1.0 / m as f64).sum();
+ harmonic += missed; site.harmonic += missed;
                 }
             }
             let counted = trace.cycles[(now - rules.warmup - 1) as usize];

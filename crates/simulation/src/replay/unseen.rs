@@ -49,6 +49,15 @@ impl Unseen {
     }
 }
 
+/// H(0) to H(`last`).
+pub fn harmonic_numbers(last: u32) -> Vec<f64> {
+    let above = (1..=last).scan(0.0, |sum, m| {
+        *sum += 1.0 / f64::from(m);
+        Some(*sum)
+    });
+    std::iter::once(0.0).chain(above).collect()
+}
+
 /// Σ count·H(m) over the pages by their number m of changes, the place in the list; by ascending m, so that
 /// the order of pages leaves no trace.
 pub fn harmonic(pages_by_changes: &[u64]) -> f64 {

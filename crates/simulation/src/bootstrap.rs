@@ -1,0 +1,100 @@
+//! How far figures would move had other sites been recorded.
+
+use crate::{Metric, SiteFigures, Trace};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Replays drawn anew: each draw takes as many sites as there are, with replacement, the same for all replays
+/// (Efron 1979). Sites are drawn and not pages, since pages of a site change together.
+#[derive(Clone, Debug)]
+pub struct Bootstrap {
+    /// The sums over the sites of each draw, one a replay.
+    draws: Vec<Vec<SiteFigures>>,
+}
+
+impl Bootstrap {
+    /// Draws for intervals and tests.
+    pub const DRAWS: u64 = 1000;
+
+    /// Draws [`Bootstrap::DRAWS`] times from the sites of replays of one history.
+    pub fn new(replays: &[&Trace], seed: u64) -> Bootstrap {
+        let sites = replays.first().map_or(0, |trace| trace.sites.len());
+        // Sites without pages in the replay are no sites to draw.
+        let peopled: Vec<usize> = (0..sites).filter(|&site| replays[0].sites[site].pages > 0).collect();
+        let draw = |number: u64| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(number);
+            let mut sums = vec![SiteFigures::default(); replays.len()];
+            for _ in 0..peopled.len() {
+                let site = peopled[rng.random_range(0..peopled.len())];
+                sums.iter_mut().zip(replays).for_each(|(sum, trace)| sum.add(&trace.sites[site]));
+            }
+            sums
+        };
+        Bootstrap { draws: (0..Self::DRAWS).map(draw).collect() }
+    }
+
+    /// The interval from the 2.5th to the 97.5th percentile of a metric of one replay; none for metrics that are
+    /// no quotient of sums over sites.
+    pub fn interval(&self, replay: usize, metric: &Metric) -> Option<[f64; 2]> {
+        let of_sites = metric.of_sites?;
+        let mut values: Vec<f64> = self.draws.iter().map(|sums| of_sites(&sums[replay])).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let cut = values.len() / 40;
+        Some([values[cut], values[values.len() - 1 - cut]])
+    }
+
+    /// The two-sided p-value of the difference of two replays in a metric: twice the share of the draws in
+    /// which it vanishes or turns, and 1 where both are the same in every draw.
+    pub fn difference(&self, a: usize, b: usize, metric: &Metric) -> Option<f64> {
+        let of_sites = metric.of_sites?;
+        let differences: Vec<f64> =
+            self.draws.iter().map(|sums| of_sites(&sums[a]) - of_sites(&sums[b])).collect();
+        let share = |turned: &dyn Fn(&&f64) -> bool| {
+            differences.iter().filter(turned).count() as f64 / differences.len() as f64
+        };
+        Some((2.0 * share(&|d| **d <= 0.0).min(share(&|d| **d >= 0.0))).min(1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{self, CHANGE_RATE, FRESHNESS};
+
+    fn trace(sites: &[(u64, u64)]) -> Trace {
+        let site = |&(changed, visited): &(u64, u64)| SiteFigures {
+            changed,
+            visited,
+            pages: 100,
+            stale: changed,
+            ..SiteFigures::default()
+        };
+        Trace { sites: sites.iter().map(site).collect(), ..Trace::default() }
+    }
+
+    #[test]
+    fn intervals_hold_the_value_and_tell_clear_differences_from_chance() {
+        let busy: Vec<(u64, u64)> = (0..40).map(|site| (5 + site % 7, 20)).collect();
+        let calm: Vec<(u64, u64)> = (0..40).map(|site| (3 + site % 6, 20)).collect();
+        let same: Vec<(u64, u64)> = (0..40).map(|site| (5 + (site + 3) % 7, 20)).collect();
+        let traces = [trace(&busy), trace(&calm), trace(&same)];
+        let bootstrap = Bootstrap::new(&traces.each_ref(), 1);
+        let [low, high] = bootstrap.interval(0, &CHANGE_RATE).unwrap();
+        let value = busy.iter().map(|site| site.0).sum::<u64>() as f64 / 800.0;
+        assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
+        assert!(bootstrap.difference(0, 1, &CHANGE_RATE).unwrap() < 0.01);
+        assert!(bootstrap.difference(0, 2, &CHANGE_RATE).unwrap() > 0.05);
+        assert_eq!(bootstrap.difference(0, 0, &FRESHNESS), Some(1.0));
+        assert!(bootstrap.interval(0, metric::Metric::named("ndcg_log2").unwrap()).is_none());
+    }
+
+    #[test]
+    fn the_same_seed_draws_the_same() {
+        let traces = [trace(&[(1, 9), (5, 9), (9, 9)])];
+        let interval = |seed| Bootstrap::new(&traces.each_ref(), seed).interval(0, &CHANGE_RATE);
+        assert_eq!(interval(3), interval(3));
+        let alone = [trace(&[(4, 8)])];
+        assert_eq!(Bootstrap::new(&alone.each_ref(), 0).interval(0, &CHANGE_RATE), Some([0.5, 0.5]));
+    }
+}

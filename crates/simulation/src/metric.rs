@@ -1,0 +1,251 @@
+//! The metrics: what is reported of a replay. docs/metrics.md has their definitions and sources.
+
+use crate::{CycleFigures, SiteFigures, Trace};
+
+/// A figure of a replay.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, with its unit.
+    pub help: &'static str,
+    /// Which of two values is the better one.
+    pub better: Better,
+    /// Its value for a whole replay; NaN where there is none.
+    pub of_replay: fn(&Trace) -> f64,
+    /// Its value in one cycle, for metrics that have one; for a whole replay that is their mean.
+    pub of_cycle: Option<fn(&CycleFigures) -> f64>,
+    /// Its value over all cycles for some sites, for metrics that are a quotient of sums over pages.
+    pub of_sites: Option<fn(&SiteFigures) -> f64>,
+}
+
+/// Which of two values is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// The higher one.
+    Higher,
+    /// The lower one.
+    Lower,
+}
+
+impl Better {
+    /// Is `a` better than `b`? NaN is better than nothing.
+    pub fn of(self, a: f64, b: f64) -> bool {
+        match self {
+            Better::Higher => a > b || (b.is_nan() && !a.is_nan()),
+            Better::Lower => a < b || (b.is_nan() && !a.is_nan()),
+        }
+    }
+}
+
+/// Every metric, in the order in which they are listed to people.
+pub const ALL: &[Metric] = &[
+    CHANGE_RATE,
+    Metric {
+        name: "ndcg_log2",
+        help: "were pages with changes ranked first? Gain 1/log2(rank + 1)",
+        better: Better::Higher,
+        of_replay: |trace| mean(trace, |cycle| cycle.ndcg_log2),
+        of_cycle: Some(|cycle| cycle.ndcg_log2),
+        of_sites: None,
+    },
+    Metric {
+        name: "ndcg_gp4c",
+        help: "the same with the gains of the GP4C authors' program",
+        better: Better::Higher,
+        of_replay: |trace| mean(trace, |cycle| cycle.ndcg_gp4c),
+        of_cycle: Some(|cycle| cycle.ndcg_gp4c),
+        of_sites: None,
+    },
+    FRESHNESS,
+    AGE,
+    HARMONIC,
+    Metric {
+        name: "visited_share",
+        help: "of the pages that competed, those visited at least once",
+        better: Better::Higher,
+        of_replay: |trace| share(trace.visited as f64, trace.pages),
+        of_cycle: None,
+        of_sites: None,
+    },
+    PENDING_SHARE,
+    Metric {
+        name: "delay_p50",
+        help: "median of the cycles from a change to the visit that met it",
+        better: Better::Lower,
+        of_replay: |trace| quantile(&trace.delays, 50),
+        of_cycle: None,
+        of_sites: None,
+    },
+    Metric {
+        name: "delay_p95",
+        help: "their 95th percentile",
+        better: Better::Lower,
+        of_replay: |trace| quantile(&trace.delays, 95),
+        of_cycle: None,
+        of_sites: None,
+    },
+    Metric {
+        name: "delay_p99",
+        help: "their 99th percentile",
+        better: Better::Lower,
+        of_replay: |trace| quantile(&trace.delays, 99),
+        of_cycle: None,
+        of_sites: None,
+    },
+    Metric {
+        name: "longest_neglect",
+        help: "the most cycles that a page was left alone",
+        better: Better::Lower,
+        of_replay: |trace| f64::from(trace.longest_neglect),
+        of_cycle: None,
+        of_sites: None,
+    },
+];
+
+/// Visits that met a change, by visits (Douglis et al. 1997; Santos 2013, eq. 2.3).
+pub const CHANGE_RATE: Metric = Metric {
+    name: "change_rate",
+    help: "visits that met a change, by visits",
+    better: Better::Higher,
+    of_replay: |trace| mean(trace, change_rate),
+    of_cycle: Some(change_rate),
+    of_sites: Some(|site| share(site.changed as f64, site.visited)),
+};
+
+/// Pages whose copy is what is live, by pages (Cho & Garcia-Molina 2000).
+pub const FRESHNESS: Metric = Metric {
+    name: "freshness",
+    help: "pages whose copy is what is live, by pages",
+    better: Better::Higher,
+    of_replay: |trace| mean(trace, freshness),
+    of_cycle: Some(freshness),
+    of_sites: Some(|site| 1.0 - share(site.stale as f64, site.pages)),
+};
+
+/// Cycles since the first change that was not seen, by pages (Cho & Garcia-Molina 2000).
+pub const AGE: Metric = Metric {
+    name: "age",
+    help: "cycles since the first change not seen, by pages",
+    better: Better::Lower,
+    of_replay: |trace| mean(trace, age),
+    of_cycle: Some(age),
+    of_sites: Some(|site| share(site.age as f64, site.pages)),
+};
+
+/// H(changes not seen), by pages (Kolobov et al. 2019).
+pub const HARMONIC: Metric = Metric {
+    name: "harmonic",
+    help: "1 + 1/2 + ... + 1/m for m changes not seen, by pages",
+    better: Better::Lower,
+    of_replay: |trace| mean(trace, harmonic),
+    of_cycle: Some(harmonic),
+    of_sites: Some(|site| share(site.harmonic, site.pages)),
+};
+
+/// Pages with a change to find, by pages.
+const PENDING_SHARE: Metric = Metric {
+    name: "pending_share",
+    help: "pages with a change to find before the visits, by pages",
+    better: Better::Lower,
+    of_replay: |trace| mean(trace, pending_share),
+    of_cycle: Some(pending_share),
+    of_sites: Some(|site| share((site.stale + site.changed) as f64, site.pages)),
+};
+
+fn change_rate(cycle: &CycleFigures) -> f64 {
+    share(cycle.changed as f64, cycle.visited)
+}
+
+fn freshness(cycle: &CycleFigures) -> f64 {
+    1.0 - share(cycle.stale as f64, cycle.pages)
+}
+
+fn age(cycle: &CycleFigures) -> f64 {
+    share(cycle.age as f64, cycle.pages)
+}
+
+fn harmonic(cycle: &CycleFigures) -> f64 {
+    share(cycle.harmonic, cycle.pages)
+}
+
+fn pending_share(cycle: &CycleFigures) -> f64 {
+    share(cycle.pending as f64, cycle.pages)
+}
+
+/// `part / whole`, and 0 of nothing.
+fn share(part: f64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part / whole as f64 }
+}
+
+/// The mean over the cycles.
+fn mean(trace: &Trace, of_cycle: fn(&CycleFigures) -> f64) -> f64 {
+    trace.cycles.iter().map(of_cycle).sum::<f64>() / trace.cycles.len() as f64
+}
+
+/// The least value that so many of a hundred do not pass; counts by value. NaN where nothing was counted.
+fn quantile(counts: &[u64], hundredths: u64) -> f64 {
+    let all: u64 = counts.iter().sum();
+    let mut below = 0;
+    let reached = |&(_, count): &(usize, &u64)| {
+        below += count;
+        u128::from(below) * 100 >= u128::from(all) * u128::from(hundredths)
+    };
+    if all == 0 {
+        f64::NAN
+    } else {
+        counts.iter().enumerate().find(reached).map_or(f64::NAN, |(value, _)| value as f64)
+    }
+}
+
+impl Metric {
+    /// The metric of that name.
+    pub fn named(name: &str) -> Option<&'static Metric> {
+        ALL.iter().find(|metric| metric.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_the_least_values_that_reach_their_part() {
+        let counts = [1, 0, 3, 96];
+        assert_eq!([1, 2, 4, 5, 50, 99].map(|q| quantile(&counts, q)), [0.0, 2.0, 2.0, 3.0, 3.0, 3.0]);
+        assert!(quantile(&[0, 0], 50).is_nan());
+    }
+
+    #[test]
+    fn means_are_over_cycles_and_nothing_is_no_fault() {
+        let cycle = |changed, visited| CycleFigures { changed, visited, pages: 4, ..CycleFigures::default() };
+        let trace = Trace { cycles: vec![cycle(1, 2), cycle(0, 0)], ..Trace::default() };
+        assert_eq!((CHANGE_RATE.of_replay)(&trace), 0.25);
+        assert_eq!((FRESHNESS.of_replay)(&trace), 1.0);
+        for metric in ALL {
+            let value = (metric.of_replay)(&trace);
+            assert_eq!(value.is_nan(), metric.name.starts_with("delay"), "{}: {value}", metric.name);
+        }
+    }
+
+    #[test]
+    fn the_better_value_is_the_one_in_the_metrics_direction() {
+        assert!(Better::Higher.of(2.0, 1.0) && !Better::Higher.of(1.0, 1.0));
+        assert!(Better::Lower.of(1.0, 2.0) && Better::Lower.of(1.0, f64::NAN));
+        assert!(!Better::Lower.of(f64::NAN, 2.0));
+    }
+
+    #[test]
+    fn every_metric_is_in_the_documentation() {
+        let text = include_str!("../../../docs/metrics.md");
+        for metric in ALL {
+            assert!(
+                text.contains(&format!("`{}`", metric.name)),
+                "docs/metrics.md says nothing of {}",
+                metric.name
+            );
+        }
+        assert_eq!(Metric::named("age").unwrap().better, Better::Lower);
+        assert!(Metric::named("nad").is_none());
+    }
+}
