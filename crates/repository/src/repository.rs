@@ -34,7 +34,8 @@ pub struct Repository {
 
 impl Repository {
     /// Opens the repository in `storage` for writing, or makes an empty one. Files of a generation that was
-    /// never committed, and of cycles that are, are removed.
+    /// never committed, and of cycles that are, are removed. No visits are kept: see
+    /// [`Repository::keeping_visits`].
     ///
     /// # Errors
     /// [`OpenError`]: in use by another process, of another version, damaged, or the disk refuses.
