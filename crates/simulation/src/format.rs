@@ -1,17 +1,22 @@
 //! The formats of data sets: one file each, one list. docs/datasets.md describes them all.
 
 mod calendar;
+mod captures;
+mod cdx;
+mod cdxj;
 mod error;
 mod gp4c;
 mod histories;
 mod lines;
 mod native;
+mod visits;
 
+pub use self::captures::MAX_CAPTURES;
 pub use self::error::DatasetError;
 pub use self::lines::MAX_LINE;
 
 use crate::Dataset;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A way to keep a data set on disk.
 pub struct Format {
@@ -19,14 +24,19 @@ pub struct Format {
     pub name: &'static str,
     /// What it is, in a few words.
     pub help: &'static str,
-    /// Is this it?
+    /// Are its observations given by time, so that the length of a cycle is to be chosen?
+    pub timed: bool,
     recognises: fn(&Start) -> bool,
-    read: fn(&Path) -> Result<Dataset, DatasetError>,
-    write: Option<fn(&Dataset, &Path) -> Result<Vec<String>, DatasetError>>,
+    /// The file, and the length of a cycle in seconds.
+    read: fn(&Path, u64) -> Result<Dataset, DatasetError>,
+    write: Option<Write>,
 }
 
+/// Writes to a path where nothing is, and says what of the data set is lost in this format.
+type Write = fn(&Dataset, &Path) -> Result<Vec<String>, DatasetError>;
+
 /// All formats, in the order in which they are tried on data whose format is not said.
-pub const ALL: &[Format] = &[native::FORMAT, gp4c::FORMAT];
+pub const ALL: &[Format] = &[native::FORMAT, gp4c::FORMAT, cdx::FORMAT, cdxj::FORMAT, visits::FORMAT];
 
 /// What is looked at to tell a format.
 enum Start {
@@ -36,16 +46,86 @@ enum Start {
     Line(String),
 }
 
+/// How to read a data set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading<'a> {
+    /// The name of its format; without one, it is the one that is recognised.
+    pub format: Option<&'a str>,
+    /// The length of a cycle in seconds, where observations are given by time; one day when not said.
+    pub cycle_seconds: Option<u64>,
+}
+
 /// Reads a data set in the format of this name, or else in the one that it is recognised to have.
 ///
 /// # Errors
 /// When it cannot be read, or says what cannot be; the message names file and line.
 pub fn open(path: &Path, format: Option<&str>) -> Result<Dataset, DatasetError> {
-    let format = match format {
-        Some(name) => named(name)?,
-        None => recognised(path)?,
-    };
-    (format.read)(path)
+    Reading { format, ..Reading::default() }.open(path)
+}
+
+impl Reading<'_> {
+    /// Reads a data set.
+    ///
+    /// # Errors
+    /// As [`open`]; and when the format has no use for a length of cycles, or it is 0.
+    pub fn open(self, path: &Path) -> Result<Dataset, DatasetError> {
+        let format = match self.format {
+            Some(name) => named(name)?,
+            None => recognised(path)?,
+        };
+        if self.cycle_seconds.is_some_and(|seconds| seconds == 0 || !format.timed) {
+            return Err(DatasetError::CycleLength { format: format.name });
+        }
+        (format.read)(path, self.cycle_seconds.unwrap_or(calendar::DAY))
+    }
+}
+
+/// Writes a data set in the format of this name. It takes its own name when it is whole; what was there
+/// before is not overwritten. Returns what is lost in this format, a sentence each.
+///
+/// # Errors
+/// When something is there already, the format cannot hold the data or cannot be written at all, or the disk fails.
+pub fn create(data: &Dataset, path: &Path, format: &str) -> Result<Vec<String>, DatasetError> {
+    let format = named(format)?;
+    let write = format.write.ok_or(DatasetError::NotWritten { format: format.name })?;
+    vacant(path)?;
+    let part = partial(path)?;
+    let losses = write(data, &part).and_then(|losses| {
+        std::fs::rename(&part, path).map_err(DatasetError::io(path))?;
+        Ok(losses)
+    });
+    if losses.is_err() {
+        // It failed already; what cannot be removed is named when it is in the way of the next attempt.
+        let _ = if part.is_dir() { std::fs::remove_dir_all(&part) } else { std::fs::remove_file(&part) };
+    }
+    losses
+}
+
+/// Is there nothing at this path?
+///
+/// # Errors
+/// When there is.
+pub fn vacant(path: &Path) -> Result<(), DatasetError> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(DatasetError::Exists { path: path.to_owned() }),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(DatasetError::io(path)(e)),
+    }
+}
+
+/// Where a data set is until it is whole.
+fn partial(path: &Path) -> Result<PathBuf, DatasetError> {
+    let name = path.file_name().ok_or_else(|| DatasetError::whole(path, "is no name for a file"))?;
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(".partial");
+    let part = path.with_file_name(hidden);
+    match vacant(&part) {
+        Err(DatasetError::Exists { .. }) => {
+            Err(DatasetError::whole(&part, "was left by an interrupted run: remove it"))
+        }
+        other => other.map(|()| part),
+    }
 }
 
 /// The format of this name.
@@ -76,3 +156,6 @@ fn recognised(path: &Path) -> Result<&'static Format, DatasetError> {
 fn names(which: impl Fn(&Format) -> bool) -> String {
     ALL.iter().filter(|format| which(format)).map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 pub mod bootstrap;
 pub mod compare;
 pub mod dataset;
+mod digest;
 pub mod fast;
 pub mod figures;
 pub mod format;

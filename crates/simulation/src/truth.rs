@@ -134,6 +134,44 @@ impl Truth {
         counts
     }
 
+    /// Hands over each page's changes in turn, as [`Truth::from_changes`] takes them.
+    ///
+    /// # Errors
+    /// The first that `each` returns; no page follows it.
+    pub fn try_each_page<E>(
+        &self,
+        mut each: impl FnMut(usize, &[(u32, u16)]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // The lists by cycle, turned into lists by page: sizes first, then places.
+        let counts = self.changes();
+        let mut next: Vec<usize> = Vec::with_capacity(counts.len());
+        let mut total = 0;
+        for &count in &counts {
+            next.push(total);
+            total += count as usize;
+        }
+        let mut cycles = vec![0; total];
+        for (cycle, pages) in self.changed.iter().enumerate() {
+            for &page in pages {
+                cycles[next[page as usize]] = cycle as u32;
+                next[page as usize] += 1;
+            }
+        }
+        let mut changes = Vec::new();
+        for (page, &count) in counts.iter().enumerate() {
+            changes.clear();
+            for (place, &cycle) in (1..).zip(&cycles[next[page] - count as usize..next[page]]) {
+                let version = match &self.contents {
+                    Contents::Words(_) => place,
+                    Contents::Versions { pages, numbers } => numbers[cycle as usize * pages + page],
+                };
+                changes.push((cycle, version));
+            }
+            each(page, &changes)?;
+        }
+        Ok(())
+    }
+
     /// The history of some pages from cycle `cycles.start`, which becomes cycle 0, to before `cycles.end`.
     ///
     /// # Panics
@@ -258,6 +296,12 @@ mod tests {
                 prop_assert_eq!(versions.changed_in(cycle), &listed);
             }
             prop_assert_eq!(truth.changes(), pages.iter().map(|p| p.len() as u32).collect::<Vec<_>>());
+            for form in [truth, versions] {
+                let mut listed = Vec::new();
+                let each = |_, changes: &[(u32, u16)]| -> Result<(), ()> { listed.push(changes.to_vec()); Ok(()) };
+                prop_assert_eq!(form.try_each_page(each), Ok(()));
+                prop_assert_eq!(&listed, &pages);
+            }
         }
 
         #[test]

@@ -1,5 +1,11 @@
 //! Days and dates: the Gregorian calendar, UTC.
 
+/// Seconds of a day.
+pub const DAY: u64 = 86_400;
+
+/// The last day that has a date here: 9999-12-31.
+pub const LAST_DAY: i64 = 2_932_896;
+
 /// The day of a date, counted from 1970-01-01; none for what is no date from 1970 to 9999.
 pub fn day(year: u32, month: u32, day: u32) -> Option<i64> {
     if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || day == 0 || day > length(year, month) {
@@ -16,9 +22,8 @@ pub fn day(year: u32, month: u32, day: u32) -> Option<i64> {
 ///
 /// # Panics
 /// For days before 1970 or after 9999.
-#[cfg(test)]
 pub fn date(days: i64) -> String {
-    assert!((0..=2_932_896).contains(&days), "day {days} is not in 1970 to 9999");
+    assert!((0..=LAST_DAY).contains(&days), "day {days} is not in 1970 to 9999");
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -40,6 +45,18 @@ pub fn parse_date(text: &str) -> Option<i64> {
     if is_date { day(number(0..4)?, number(5..7)?, number(8..10)?) } else { None }
 }
 
+/// The seconds since 1970 of a time of 14 digits, YYYYMMDDhhmmss; none for anything else.
+pub fn parse_time(text: &str) -> Option<u64> {
+    if text.len() != 14 || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<u32>().ok();
+    let day = day(number(0..4)?, number(4..6)?, number(6..8)?)?;
+    let (hour, minute, second) = (number(8..10)?, number(10..12)?, number(12..14)?);
+    let is_time = hour < 24 && minute < 60 && second <= 60; // 60 is a leap second
+    is_time.then(|| day as u64 * DAY + u64::from(hour * 3600 + minute * 60 + second))
+}
+
 fn length(year: u32, month: u32) -> u32 {
     match month {
         2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
@@ -59,8 +76,8 @@ mod tests {
             (date(0), date(11_016), date(20_454)),
             ("1970-01-01".into(), "2000-02-29".into(), "2026-01-01".into())
         );
-        assert_eq!(date(2_932_896), "9999-12-31");
-        for day in (0..2_932_896).step_by(37).chain(0..1500) {
+        assert_eq!(date(LAST_DAY), "9999-12-31");
+        for day in (0..LAST_DAY).step_by(37).chain(0..1500) {
             assert_eq!(parse_date(&date(day)), Some(day), "{day}");
         }
     }
@@ -80,6 +97,18 @@ mod tests {
         ] {
             assert_eq!(parse_date(text), None, "{text:?}");
         }
+        for text in [
+            "",
+            "2026010100000",
+            "20260101240000",
+            "20260101006000",
+            "20260101000061",
+            "20260132000000",
+            "+2026010100000",
+        ] {
+            assert_eq!(parse_time(text), None, "{text:?}");
+        }
+        assert_eq!(parse_time("20260101000001"), Some(1_767_225_601));
         assert!(parse_date("2024-02-29").is_some() && parse_date("2100-02-29").is_none());
     }
 }

@@ -48,6 +48,11 @@ pub enum DatasetError {
         /// Its name.
         format: &'static str,
     },
+    /// The format has cycles of its own, or the length is none.
+    CycleLength {
+        /// Its name.
+        format: &'static str,
+    },
     /// Something is there already.
     Exists {
         /// What.
@@ -110,6 +115,11 @@ impl fmt::Display for DatasetError {
                 f,
                 "the format {format} is read only: write {}",
                 super::names(|format| format.write.is_some())
+            ),
+            DatasetError::CycleLength { format } => write!(
+                f,
+                "no cycle of that length in the format {format}: of whole seconds, and in {} only",
+                super::names(|format| format.timed)
             ),
             DatasetError::Exists { path } => {
                 write!(f, "{}: is there already, and is not overwritten: choose another name", path.display())

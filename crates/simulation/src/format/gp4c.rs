@@ -7,22 +7,25 @@ use super::histories::Histories;
 use super::lines::Lines;
 use super::{DatasetError, Format, Start};
 use crate::{Dataset, Page};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// This format.
 pub const FORMAT: Format = Format {
     name: "gp4c",
     help: "bit strings, a page a line and a character a cycle, as the authors' program of GP4C reads them",
+    timed: false,
     recognises: |start| matches!(start, Start::Line(line) if is_bits(line)),
     read,
-    write: None,
+    write: Some(write),
 };
 
 fn is_bits(line: &str) -> bool {
     !line.is_empty() && line.bytes().all(|b| b == b'0' || b == b'1')
 }
 
-fn read(path: &Path) -> Result<Dataset, DatasetError> {
+fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
     let mut lines = Lines::open(path)?;
     let mut histories = Histories::default();
     let (mut cycles, mut id, mut changes) = (None, 0u32, Vec::new());
@@ -59,6 +62,50 @@ fn read_page(line: &str, cycles: &mut Option<u32>, changes: &mut Vec<(u32, u16)>
         )),
         _ => Ok(found),
     }
+}
+
+fn write(data: &Dataset, path: &Path) -> Result<Vec<String>, DatasetError> {
+    let last = data.truth.cycles();
+    if last == 0 {
+        return Err(DatasetError::whole(
+            path,
+            "there is no cycle after cycle 0, and so not one character to write",
+        ));
+    }
+    if let Some(page) = data.pages.iter().position(|page| (page.first, page.last) != (0, last)) {
+        let what = "is not there in all cycles, and bit strings have no way to say so: convert the fixed set";
+        return Err(DatasetError::whole(path, format!("page {page} {what}")));
+    }
+    let back = write_lines(data, path).map_err(DatasetError::io(path))?;
+    let lost = [
+        (true, "addresses and sites".to_owned()),
+        (!data.dates.is_empty(), "dates".to_owned()),
+        (
+            back > 0,
+            format!("that {back} changes go back to an earlier content: they read as changes to a new one"),
+        ),
+    ];
+    Ok(lost.into_iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| what).collect())
+}
+
+/// Returns how many changes go back to an earlier content.
+fn write_lines(data: &Dataset, path: &Path) -> io::Result<u64> {
+    let mut file = BufWriter::with_capacity(1 << 16, File::create_new(path)?);
+    let (mut line, mut back) = (Vec::new(), 0);
+    data.truth.try_each_page(|_, changes| {
+        line.clear();
+        line.resize(data.truth.cycles() as usize, b'0');
+        line.push(b'\n');
+        let mut known = 0;
+        for &(cycle, version) in changes {
+            line[cycle as usize - 1] = b'1';
+            back += u64::from(version <= known);
+            known = known.max(version);
+        }
+        file.write_all(&line)
+    })?;
+    file.flush()?;
+    Ok(back)
 }
 
 #[cfg(test)]

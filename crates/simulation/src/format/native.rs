@@ -4,6 +4,10 @@ use super::histories::Histories;
 use super::lines::{Lines, shown};
 use super::{DatasetError, Format, Start, calendar};
 use crate::{Dataset, Page};
+use flate2::{Compression, write::GzEncoder};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// The table of cycles.
@@ -19,12 +23,13 @@ const PAGE_COLUMNS: [&str; 8] =
 pub const FORMAT: Format = Format {
     name: "native",
     help: "a folder with cycles.tsv and pages.tsv.gz: addresses, sites, dates, contents that come back",
+    timed: false,
     recognises: |start| matches!(start, Start::Folder),
     read,
-    write: None,
+    write: Some(write),
 };
 
-fn read(folder: &Path) -> Result<Dataset, DatasetError> {
+fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
     let dates = read_cycles(&folder.join(CYCLES))?;
     let last = dates.len() as u32 - 1;
     let mut lines = Lines::open(&folder.join(PAGES))?;
@@ -129,6 +134,48 @@ fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>
         (before, version, known) = (cycle, next, known.max(next));
     }
     Ok(Row { name: if url.is_empty() { path } else { url }, group, first, last })
+}
+
+fn write(data: &Dataset, folder: &Path) -> Result<Vec<String>, DatasetError> {
+    let texts = data.pages.iter().map(|page| &*page.url).chain(data.sites.iter().map(String::as_str));
+    if let Some(text) = texts.into_iter().find(|text| text.contains(char::is_control)) {
+        let what = format!("{}: no name here may have a control character, such as a tab", shown(text));
+        return Err(DatasetError::whole(folder, what));
+    }
+    std::fs::create_dir(folder).map_err(DatasetError::io(folder))?;
+    let (cycles, pages) = (folder.join(CYCLES), folder.join(PAGES));
+    write_cycles(data, &cycles).map_err(DatasetError::io(&cycles))?;
+    write_pages(data, &pages).map_err(DatasetError::io(&pages))?;
+    Ok(Vec::new())
+}
+
+fn write_cycles(data: &Dataset, path: &Path) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create_new(path)?);
+    writeln!(file, "{}", CYCLE_COLUMNS.join("\t"))?;
+    for cycle in 0..=data.truth.cycles() {
+        writeln!(file, "{cycle}\t{}", data.dates.get(cycle as usize).map_or("", String::as_str))?;
+    }
+    file.flush()
+}
+
+fn write_pages(data: &Dataset, path: &Path) -> io::Result<()> {
+    let packed = GzEncoder::new(File::create_new(path)?, Compression::default());
+    let mut file = BufWriter::with_capacity(1 << 16, packed);
+    writeln!(file, "{}", PAGE_COLUMNS.join("\t"))?;
+    let mut row = String::new();
+    data.truth.try_each_page(|id, changes| {
+        let Page { url: name, site, first, last } = &data.pages[id];
+        // What is no address is the page's name in its source.
+        let url = if name.contains("://") { name } else { "" };
+        row.clear();
+        for (place, (cycle, version)) in changes.iter().enumerate() {
+            let space = if place > 0 { " " } else { "" };
+            let _ = write!(row, "{space}{cycle}:{version}"); // a String takes everything
+        }
+        writeln!(file, "{id}\t{url}\t{name}\t{}\t\t{first}\t{last}\t{row}", data.sites[*site as usize])
+    })?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
+    Ok(())
 }
 
 /// The first line names the columns.

@@ -1,0 +1,117 @@
+//! What names a data set's content: the digest that a learned formula carries as its origin.
+
+use crate::Dataset;
+use std::convert::Infallible;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Says which version of the digest's definition it is: it stays in formula files.
+const MARK: &[u8] = b"recrawl data set 1";
+
+impl Dataset {
+    /// XXH3-128 of cycles, dates and pages, in hexadecimal. The same content has the same digest in every
+    /// format that keeps all of it, whatever it is called and in whichever order its sites are listed.
+    pub fn digest(&self) -> String {
+        let mut hash = Writer(Xxh3::new());
+        hash.0.update(MARK);
+        hash.number(self.truth.cycles());
+        hash.number(self.dates.len() as u32);
+        self.dates.iter().for_each(|date| hash.text(date));
+        hash.number(self.pages.len() as u32);
+        // Sites are numbered as pages name them; a site's name stands where it is met first.
+        let (mut places, mut met) = (vec![None; self.sites.len()], 0);
+        let each = |page: usize, changes: &[(u32, u16)]| {
+            let page = &self.pages[page];
+            hash.text(&page.url);
+            match places[page.site as usize] {
+                Some(place) => hash.number(place),
+                None => {
+                    hash.number(met);
+                    hash.text(&self.sites[page.site as usize]);
+                    places[page.site as usize] = Some(met);
+                    met += 1;
+                }
+            }
+            hash.number(page.first);
+            hash.number(page.last);
+            hash.number(changes.len() as u32);
+            for &(cycle, version) in changes {
+                hash.number(cycle);
+                hash.number(u32::from(version));
+            }
+            Ok::<(), Infallible>(())
+        };
+        let Ok(()) = self.truth.try_each_page(each);
+        format!("{:032x}", hash.0.digest128())
+    }
+}
+
+struct Writer(Xxh3);
+
+impl Writer {
+    fn number(&mut self, number: u32) {
+        self.0.update(&number.to_le_bytes());
+    }
+
+    /// With its length, so that no two lists of texts are the same bytes.
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u32);
+        self.0.update(text.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Dataset, Page, Truth};
+
+    fn data() -> Dataset {
+        let page = |url: &str, site| Page { url: url.into(), site, first: 0, last: 3 };
+        Dataset {
+            name: "one".into(),
+            dates: Vec::new(),
+            pages: vec![page("a", 0), page("b", 1), page("c", 0)],
+            sites: vec!["x".into(), "y".into()],
+            truth: Truth::from_words(3, vec![0b110, 0, 0b1000]),
+        }
+    }
+
+    #[test]
+    fn the_definition_does_not_move() {
+        assert_eq!(data().digest(), "2f054c5ba23821fa487642886be99b97");
+    }
+
+    #[test]
+    fn names_do_not_count_and_contents_do() {
+        let digest = data().digest();
+        let changed = |change: fn(&mut Dataset)| {
+            let mut data = data();
+            change(&mut data);
+            data.digest()
+        };
+        assert_eq!(changed(|d| d.name = "two".into()), digest);
+        assert_eq!(
+            changed(|d| (
+                d.sites = vec!["y".into(), "x".into()],
+                d.pages.iter_mut().for_each(|p| p.site ^= 1)
+            )
+                .1),
+            digest
+        );
+        let others = [
+            changed(|d| d.sites[1] = "z".into()),
+            changed(|d| d.pages[2].site = 1),
+            changed(|d| d.pages[0].url = "A".into()),
+            changed(|d| d.pages[1].first = 1),
+            changed(|d| d.pages[1].last = 2),
+            changed(|d| d.dates = vec!["2026-01-01".into(); 4]),
+            changed(|d| d.pages.swap(0, 2)),
+            changed(|d| d.truth = Truth::from_words(3, vec![0b110, 0, 0b0100])),
+            changed(|d| d.truth = Truth::from_words(4, vec![0b110, 0, 0b1000])),
+            changed(|d| {
+                d.truth = Truth::from_changes(3, [[(1, 1), (2, 0)].as_slice(), &[], &[(3, 1)]].into_iter())
+            }),
+        ];
+        for (place, other) in others.iter().enumerate() {
+            assert!(*other != digest && !others[..place].contains(other), "{place}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Captures of a web archive, in any order, become the histories of their pages.
+
+use super::histories::Histories;
+use super::{DatasetError, calendar};
+use crate::{Dataset, Page};
+use recrawl_types::Site;
+use std::collections::HashMap;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The most captures of one file: 24 bytes each while it is read.
+pub const MAX_CAPTURES: usize = 200_000_000;
+
+/// A capture as a line of an index tells it.
+pub struct Capture<'a> {
+    /// What an archive takes for one page: the address in sortable form.
+    pub key: &'a str,
+    /// When, in 14 digits.
+    pub time: &'a str,
+    /// The address; empty where the line has none.
+    pub url: &'a str,
+    /// The media type.
+    pub mime: &'a str,
+    /// The status code, `-` where the line has none.
+    pub status: &'a str,
+    /// What names the content.
+    pub digest: &'a str,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    page: u32,
+    time: u64,
+    /// 64 bits of the digest: contents are told apart within a page only.
+    content: u64,
+}
+
+/// The captures read so far.
+#[derive(Default)]
+pub struct Captures {
+    places: HashMap<Box<str>, u32>,
+    /// Each page's first capture, and its address then.
+    firsts: Vec<(u64, Box<str>)>,
+    seen: Vec<Seen>,
+}
+
+impl Captures {
+    /// Takes in a capture. Pages are told by status 200, or by a revisit, which repeats a capture of
+    /// before: redirects and errors say nothing of the content. What is not HTTP is passed over too.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn push(&mut self, capture: &Capture) -> Result<(), String> {
+        let shown = super::lines::shown;
+        let wrong_time = || format!("time {}: expected 14 digits, YYYYMMDDhhmmss", shown(capture.time));
+        let time = calendar::parse_time(capture.time).ok_or_else(wrong_time)?;
+        let is_revisit = capture.mime == "warc/revisit" && capture.status == "-";
+        let is_http = capture.url.is_empty()
+            || capture.url.starts_with("http://")
+            || capture.url.starts_with("https://");
+        if !is_http || !(capture.status == "200" || is_revisit) {
+            return Ok(());
+        }
+        if capture.digest.is_empty() || capture.digest == "-" {
+            return Err("a capture without a digest: what it shows is not known, remove the line".into());
+        }
+        if capture.url.chars().chain(capture.key.chars()).any(char::is_control) {
+            return Err(format!("address {}: a control character", shown(capture.url)));
+        }
+        if self.seen.len() == MAX_CAPTURES {
+            return Err(format!("more than {MAX_CAPTURES} captures: split the file"));
+        }
+        let url = if capture.url.is_empty() { capture.key } else { capture.url };
+        let page = match self.places.get(capture.key) {
+            Some(&page) => {
+                let first = &mut self.firsts[page as usize];
+                if (time, url) < (first.0, &*first.1) {
+                    *first = (time, url.into());
+                }
+                page
+            }
+            None if self.firsts.len() == Dataset::MAX_PAGES => {
+                return Err(format!("more than {} pages: split the file", Dataset::MAX_PAGES));
+            }
+            None => {
+                let page = self.firsts.len() as u32;
+                self.places.insert(capture.key.into(), page);
+                self.firsts.push((time, url.into()));
+                page
+            }
+        };
+        self.seen.push(Seen { page, time, content: xxh3_64(capture.digest.as_bytes()) });
+        Ok(())
+    }
+
+    /// The histories, pages in the order of their keys. Cycle 0 is the one of the first capture; the content
+    /// of a cycle is that of the last capture up to its end. A page is there from its first capture to its last.
+    ///
+    /// # Errors
+    /// When no page was captured, or cycles of this length are too many.
+    pub fn finish(mut self, path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
+        let none = || DatasetError::whole(path, "no capture of a page in it: with status 200, by HTTP");
+        let start = self.seen.iter().map(|seen| seen.time).min().ok_or_else(none)? / seconds;
+        let end = self.seen.iter().map(|seen| seen.time).max().ok_or_else(none)? / seconds;
+        if end - start > u64::from(Dataset::MAX_CYCLES) {
+            let what =
+                format!("{} cycles, and {} is the most: make them longer", end - start, Dataset::MAX_CYCLES);
+            return Err(DatasetError::whole(path, what));
+        }
+        let last = (end - start) as u32;
+        let date = |cycle: u64| calendar::date(((start + cycle) * seconds / calendar::DAY) as i64);
+        let dates = (0..=u64::from(last)).map(date).collect();
+
+        self.seen.sort_unstable();
+        let mut keys: Vec<(Box<str>, u32)> = self.places.into_iter().collect();
+        keys.sort_unstable();
+        let mut histories = Histories::default();
+        let (mut changes, mut numbers) = (Vec::new(), HashMap::new());
+        for (_, page) in keys {
+            let from = self.seen.partition_point(|seen| seen.page < page);
+            let to = self.seen.partition_point(|seen| seen.page <= page);
+            let cycle_of = |seen: &Seen| (seen.time / seconds - start) as u32;
+            changes.clear();
+            numbers.clear();
+            let (mut version, mut cycles) = (0, (0, 0));
+            // Only what a cycle showed at its end is known of it afterwards.
+            for (place, captured) in
+                self.seen[from..to].chunk_by(|a, b| cycle_of(a) == cycle_of(b)).enumerate()
+            {
+                let captured = &captured[captured.len() - 1];
+                let cycle = cycle_of(captured);
+                let unseen = numbers.len() as u16;
+                let number = *numbers.entry(captured.content).or_insert(unseen);
+                cycles = (if place == 0 { cycle } else { cycles.0 }, cycle);
+                if number != version {
+                    changes.push((cycle, number));
+                    version = number;
+                }
+            }
+            let url = std::mem::take(&mut self.firsts[page as usize].1);
+            let site = histories.site(&site(&url));
+            let pushed = histories.push(Page { url, site, first: cycles.0, last: cycles.1 }, &changes);
+            pushed.map_err(|what| DatasetError::whole(path, what))?;
+        }
+        histories.finish(path, dates, last)
+    }
+}
+
+/// The registrable domain of an address; empty where it has no host.
+fn site(url: &str) -> String {
+    let authority =
+        url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or(""));
+    let host = authority.rsplit('@').next().unwrap_or("");
+    // The colon of a port stands after a bracket, if there is one.
+    let port = host.rfind(':').filter(|&colon| !host[colon..].contains(']')).unwrap_or(host.len());
+    let host = host[..port].to_ascii_lowercase();
+    if host.is_empty() { String::new() } else { Site::of_host(&host).as_str().to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::site;
+
+    #[test]
+    fn the_site_of_an_address_is_its_registrable_domain() {
+        for (url, expected) in [
+            ("http://WWW.Example.co.uk:80/a", "example.co.uk"),
+            ("https://user@blog.example.com?x", "example.com"),
+            ("http://[::1]:8080/", "[::1]"),
+            ("http://127.0.0.1/", "127.0.0.1"),
+            ("com,example)/", ""),
+        ] {
+            assert_eq!(site(url), expected, "{url}");
+        }
+    }
+}

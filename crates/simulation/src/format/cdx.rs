@@ -1,0 +1,100 @@
+//! CDX, the index of web archives: a capture a line, fields set apart by spaces, named by the first line.
+
+use super::captures::{Capture, Captures};
+use super::lines::{Lines, shown};
+use super::{DatasetError, Format, Start, calendar};
+use crate::Dataset;
+use std::path::Path;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "cdx",
+    help: "the index of a web archive: a capture a line in 6 to 11 fields",
+    timed: true,
+    recognises: |start| matches!(start, Start::Line(line) if is_cdx(line)),
+    read,
+    write: None,
+};
+
+/// How the first line begins that names the fields.
+const HEADER: &str = " CDX ";
+
+/// Without one: the fields that all usual layouts begin with, and the fewest there are.
+const USUAL: &str = "N b a m s k";
+
+fn is_cdx(line: &str) -> bool {
+    let fields: Vec<&str> = line.split(' ').collect();
+    line.starts_with(HEADER)
+        || fields.len() >= USUAL.split(' ').count()
+            && calendar::parse_time(fields[1]).is_some()
+            && !fields[2].starts_with('{')
+}
+
+/// Where the fields are that matter here.
+struct Layout {
+    /// Fields of a line.
+    count: usize,
+    /// Places of key, time, address, media type, status, digest.
+    places: [usize; 6],
+}
+
+fn read(path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
+    let mut lines = Lines::open(path)?;
+    let mut captures = Captures::default();
+    let mut layout = None;
+    while let Some(line) = lines.next_line()? {
+        let header = line.strip_prefix(HEADER);
+        let read = match (&layout, header) {
+            (None, Some(letters)) => Layout::named(letters).map(|named| layout = Some(named)),
+            (None, None) => {
+                let usual = layout.insert(Layout::usual(line));
+                usual.capture(line).and_then(|capture| captures.push(&capture))
+            }
+            // Files that were put together repeat their first line.
+            (Some(layout), Some(letters)) => {
+                Layout::named(letters).and_then(|named| match named.places == layout.places {
+                    true => Ok(()),
+                    false => Err("the fields are others from here on: read the parts one by one".to_owned()),
+                })
+            }
+            (Some(layout), None) => layout.capture(line).and_then(|capture| captures.push(&capture)),
+        };
+        read.map_err(|what| lines.wrong(what))?;
+    }
+    captures.finish(path, seconds)
+}
+
+impl Layout {
+    fn named(letters: &str) -> Result<Layout, String> {
+        let letters: Vec<&str> = letters.trim_end().split(' ').collect();
+        let mut places = [0; 6];
+        for (place, wanted) in places.iter_mut().zip(USUAL.split(' ')) {
+            let found = letters.iter().position(|letter| *letter == wanted);
+            *place = found.ok_or_else(|| {
+                format!("no field {wanted}: of the fields N b a m s k (key, time, address, media type, status, digest) none may be missing")
+            })?;
+        }
+        Ok(Layout { count: letters.len(), places })
+    }
+
+    fn usual(line: &str) -> Layout {
+        Layout { count: line.split(' ').count().max(6), places: [0, 1, 2, 3, 4, 5] }
+    }
+
+    fn capture<'a>(&self, line: &'a str) -> Result<Capture<'a>, String> {
+        let fields: Vec<&str> = line.split(' ').collect();
+        if fields.len() != self.count {
+            return Err(format!(
+                "{} fields, where {} are expected: {}",
+                fields.len(),
+                self.count,
+                shown(line)
+            ));
+        }
+        let [key, time, url, mime, status, digest] = self.places.map(|place| fields[place]);
+        Ok(Capture { key, time, url, mime, status, digest })
+    }
+}
+
+#[cfg(test)]
+mod tests;

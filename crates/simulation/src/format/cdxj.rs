@@ -1,0 +1,95 @@
+//! CDXJ, the index of web archives with JSON: `key time {…}` a line.
+
+use super::captures::{Capture, Captures};
+use super::lines::{Lines, shown};
+use super::{DatasetError, Format, Start, calendar};
+use crate::Dataset;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::path::Path;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "cdxj",
+    help: "the index of a web archive with JSON: key, time and an object a line",
+    timed: true,
+    recognises: |start| matches!(start, Start::Line(line) if is_cdxj(line)),
+    read,
+    write: None,
+};
+
+/// How lines begin that speak of the file.
+const META: char = '!';
+
+fn is_cdxj(line: &str) -> bool {
+    let is_capture = |(_, time, fields): (&str, &str, &str)| {
+        calendar::parse_time(time).is_some() && fields.starts_with('{')
+    };
+    line.starts_with("!OpenWayback-CDXJ") || line.starts_with("!meta") || parts(line).is_some_and(is_capture)
+}
+
+fn parts(line: &str) -> Option<(&str, &str, &str)> {
+    let (key, rest) = line.split_once(' ')?;
+    let (time, fields) = rest.split_once(' ')?;
+    Some((key, time, fields))
+}
+
+/// What matters here; all else in the object is passed over.
+#[derive(Deserialize)]
+struct Fields<'a> {
+    #[serde(borrow, default)]
+    url: Cow<'a, str>,
+    #[serde(borrow, default)]
+    mime: Cow<'a, str>,
+    #[serde(default)]
+    status: Status<'a>,
+    #[serde(borrow, default)]
+    digest: Cow<'a, str>,
+}
+
+/// Some programs write a number, some a text, and revisits have none.
+#[derive(Default, Deserialize)]
+#[serde(untagged)]
+enum Status<'a> {
+    #[default]
+    None,
+    Code(u16),
+    Text(#[serde(borrow)] Cow<'a, str>),
+}
+
+fn read(path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
+    let mut lines = Lines::open(path)?;
+    let mut captures = Captures::default();
+    while let Some(line) = lines.next_line()? {
+        if !line.starts_with(META) {
+            read_capture(line, &mut captures).map_err(|what| lines.wrong(what))?;
+        }
+    }
+    captures.finish(path, seconds)
+}
+
+fn read_capture(line: &str, captures: &mut Captures) -> Result<(), String> {
+    let wrong = || format!("{}: expected a key, a time and an object, one space between", shown(line));
+    let (key, time, fields) = parts(line).ok_or_else(wrong)?;
+    let fields: Fields = serde_json::from_str(fields).map_err(|e| format!("the object: {e}"))?;
+    let code;
+    let status = match &fields.status {
+        Status::None => "-",
+        Status::Text(text) => text,
+        Status::Code(number) => {
+            code = number.to_string();
+            &code
+        }
+    };
+    captures.push(&Capture {
+        key,
+        time,
+        url: &fields.url,
+        mime: &fields.mime,
+        status,
+        digest: &fields.digest,
+    })
+}
+
+#[cfg(test)]
+mod tests;

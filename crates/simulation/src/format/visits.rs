@@ -1,0 +1,160 @@
+//! The visits of a crawl of recrawl, as `recrawl export visits` writes them: JSON, a visit a line.
+
+use super::histories::Histories;
+use super::lines::{Lines, shown};
+use super::{DatasetError, Format, Start, calendar};
+use crate::{Dataset, Page};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "visits",
+    help: "the visits of a crawl, as `recrawl export visits` writes them: JSON, a visit a line",
+    timed: false,
+    recognises: |start| matches!(start, Start::Line(line) if line.starts_with('{')),
+    read,
+    write: None,
+};
+
+/// What matters here; all else in the object is passed over.
+#[derive(Deserialize)]
+struct Line<'a> {
+    cycle: u32,
+    /// Seconds since 1970.
+    time: u64,
+    #[serde(borrow)]
+    url: Cow<'a, str>,
+    #[serde(borrow)]
+    site: Cow<'a, str>,
+    #[serde(borrow)]
+    outcome: Cow<'a, str>,
+    /// Null is not the same as missing.
+    #[serde(deserialize_with = "Option::deserialize")]
+    changed: Option<bool>,
+}
+
+/// The visits read so far.
+#[derive(Default)]
+struct Visits {
+    places: HashMap<Box<str>, u32>,
+    pages: Vec<Page>,
+    /// For each page, the number of the content in force.
+    versions: Vec<u16>,
+    changes: Vec<(u32, u32, u16)>,
+    histories: Histories,
+    /// The number in the file of what is cycle 0 here.
+    start: Option<u32>,
+    /// The last day of visits in each cycle, from cycle 0 on.
+    days: Vec<i64>,
+}
+
+fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
+    let mut lines = Lines::open(path)?;
+    let mut visits = Visits::default();
+    while let Some(line) = lines.next_line()? {
+        let visit = serde_json::from_str(line).map_err(|e| format!("{}: {e}", shown(line)));
+        visit.and_then(|visit| visits.push(&visit)).map_err(|what| lines.wrong(what))?;
+    }
+    visits.finish(path)
+}
+
+impl Visits {
+    fn push(&mut self, visit: &Line) -> Result<(), String> {
+        let cycle = self.cycle(visit)?;
+        match (&*visit.outcome, visit.changed) {
+            ("fetched" | "not_modified" | "redirected", _) => {}
+            // Looked for and not got, or not looked for: nothing is known of the content.
+            (_, None) => return Ok(()),
+            (outcome, Some(_)) => {
+                return Err(format!(
+                    "outcome {} has seen no content, and yet changed is not null",
+                    shown(outcome)
+                ));
+            }
+        }
+        if let Some(&place) = self.places.get(&*visit.url) {
+            return self.seen_again(place, cycle, visit);
+        }
+        if visit.url.is_empty() || visit.url.chars().chain(visit.site.chars()).any(char::is_control) {
+            return Err(format!("url {}: expected an address without control characters", shown(&visit.url)));
+        }
+        if self.pages.len() == Dataset::MAX_PAGES {
+            return Err(format!("more than {} pages: split the file", Dataset::MAX_PAGES));
+        }
+        // What the first visit compared with lies before the file.
+        let site = self.histories.site(&visit.site);
+        self.places.insert((&*visit.url).into(), self.pages.len() as u32);
+        self.pages.push(Page { url: (&*visit.url).into(), site, first: cycle, last: cycle });
+        self.versions.push(0);
+        Ok(())
+    }
+
+    /// The cycle of a visit, counted from the file's first.
+    fn cycle(&mut self, visit: &Line) -> Result<u32, String> {
+        let start = *self.start.get_or_insert(visit.cycle);
+        let latest = start + self.days.len().saturating_sub(1) as u32;
+        if visit.cycle < latest {
+            return Err(format!(
+                "cycle {} comes after cycle {latest}: visits are in the order of cycles",
+                visit.cycle
+            ));
+        }
+        let cycle = visit.cycle - start;
+        if cycle > Dataset::MAX_CYCLES {
+            return Err(format!(
+                "cycle {} is more than {} after the first",
+                visit.cycle,
+                Dataset::MAX_CYCLES
+            ));
+        }
+        let day = i64::try_from(visit.time / calendar::DAY).ok().filter(|day| *day <= calendar::LAST_DAY);
+        let day = day.ok_or_else(|| format!("time {}: expected seconds since 1970", visit.time))?;
+        // A clock that was set back, and cycles without visits, keep the day before.
+        let day = self.days.last().map_or(day, |&before| before.max(day));
+        self.days.resize(cycle as usize, self.days.last().copied().unwrap_or(day));
+        self.days.push(day);
+        Ok(cycle)
+    }
+
+    fn seen_again(&mut self, place: u32, cycle: u32, visit: &Line) -> Result<(), String> {
+        let page = &mut self.pages[place as usize];
+        if page.last == cycle {
+            return Err(format!("{} was visited in cycle {} already", shown(&visit.url), visit.cycle));
+        }
+        let Some(changed) = visit.changed else {
+            return Err(
+                "changed is null, though an earlier visit saw the page: expected true or false".into()
+            );
+        };
+        page.last = cycle;
+        if changed {
+            if self.changes.len() == Dataset::MAX_CHANGES {
+                return Err(format!("more than {} changes: split the file", Dataset::MAX_CHANGES));
+            }
+            // Which content came is not told: one not seen before.
+            self.versions[place as usize] += 1;
+            self.changes.push((place, cycle, self.versions[place as usize]));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, path: &Path) -> Result<Dataset, DatasetError> {
+        self.changes.sort_unstable();
+        let (mut changes, mut rest) = (Vec::new(), self.changes.as_slice());
+        for (place, page) in (0..).zip(self.pages) {
+            let (own, others) = rest.split_at(rest.partition_point(|change| change.0 == place));
+            rest = others;
+            changes.clear();
+            changes.extend(own.iter().map(|&(_, cycle, version)| (cycle, version)));
+            self.histories.push(page, &changes).map_err(|what| DatasetError::whole(path, what))?;
+        }
+        let last = self.days.len().saturating_sub(1) as u32;
+        self.histories.finish(path, self.days.into_iter().map(calendar::date).collect(), last)
+    }
+}
+
+#[cfg(test)]
+mod tests;
