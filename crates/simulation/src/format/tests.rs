@@ -146,6 +146,7 @@ fn names_are_few_words_and_no_two_are_the_same() {
         .filter(|name| !shared.contains(&name.as_str()))
         .collect();
     let mut names: Vec<&str> = ALL.iter().map(|format| format.name).collect();
-    (found.sort(), names.sort());
+    found.sort();
+    names.sort();
     assert_eq!(found, names);
 }
