@@ -41,6 +41,27 @@ pub struct Provenance {
     /// The learning protocol: `thesis` or `journal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
+    /// The fold that it was learned on, of how many, and what they never divide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fold: Option<String>,
+    /// How histories were replayed: warm-up, budget, ties.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<String>,
+    /// The preset of the learner's parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// The set of terminals that it could be made of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminals: Option<String>,
+    /// Individuals in a generation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub population: Option<u64>,
+    /// Generations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generations: Option<u64>,
+    /// How it was chosen of those kept: `best`, `sum`, `avg` or `validation`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<String>,
     /// The fitness that learning maximised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fitness: Option<String>,

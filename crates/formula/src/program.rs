@@ -66,10 +66,10 @@ impl Program {
     /// where the expression is.
     ///
     /// # Panics
-    /// When the program [needs priors](Reads::needs_priors) and the rates of sites are not filled in.
+    /// When the program reads the rates of sites and they are not filled in.
     pub fn evaluate(&self, columns: &StateColumns, cycle: Cycle, out: &mut Vec<f64>) {
         assert!(
-            !self.reads.needs_priors() || columns.site_rate.len() == columns.len(),
+            !self.reads.contains(Reads::SITE_RATE) || columns.site_rate.len() == columns.len(),
             "the formula asks for the rates of sites, which the caller fills in: site_rate has {} rows, the block {}",
             columns.site_rate.len(),
             columns.len()

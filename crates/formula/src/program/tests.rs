@@ -39,7 +39,7 @@ fn pages_never_visited_have_no_score_even_under_a_constant() {
 fn a_formula_of_site_rates_is_not_evaluated_without_them() {
     let mut columns = StateColumns::default();
     columns.push(Known::default(), Some(&History::first_fetch(Cycle(1))));
-    Formula::from_expression("p_eb").unwrap().compile().evaluate(&columns, NOW, &mut Vec::new());
+    Formula::from_expression("p_eb_site").unwrap().compile().evaluate(&columns, NOW, &mut Vec::new());
 }
 
 proptest! {

@@ -1,0 +1,66 @@
+//! The learned formula as a formula file holds it, with all that tells where it comes from.
+
+use crate::folds::{FoldBy, Folds, Protocol};
+use crate::judge::FoldResult;
+use crate::options::Options;
+use recrawl_formula::{Formula, Provenance};
+use recrawl_simulation::{Budget, Rules};
+
+/// The formula that a fold's method chose.
+pub(crate) fn formula(fold: &FoldResult, folds: &Folds<'_>, options: &Options) -> Formula {
+    let choice = &fold.choices[fold.chosen];
+    let preset = &options.preset;
+    let provenance = Provenance {
+        source: Some("learned by genetic programming (GP4C: Santos 2013; Santos et al. 2015)".into()),
+        data: Some(folds.data().name.clone()),
+        data_digest: Some(options.data_digest.clone()),
+        protocol: Some(protocol(options.protocol).into()),
+        fold: Some(format!("{} of {}, by {}", fold.fold + 1, folds.count(), by(options.fold_by))),
+        rules: Some(rules(&options.rules)),
+        preset: Some(preset.name.clone()),
+        terminals: Some(preset.tree.terminals.name().into()),
+        population: Some(preset.population.size as u64),
+        generations: Some(preset.population.generations.into()),
+        selection: Some(choice.method.name().into()),
+        fitness: Some(options.fitness.to_string()),
+        random_seed: Some(choice.candidate.seed),
+        train: Some(choice.candidate.train()),
+        validation: Some(choice.candidate.validation()),
+        test: Some(choice.test.fitness),
+        date: Some(options.date.clone()),
+        program_version: Some(options.program_version.clone()),
+    };
+    Formula {
+        name: options.name.clone(),
+        description: format!("learned on {} for {}", folds.data().name, options.fitness),
+        expr: choice.candidate.simplified.clone(),
+        protection: preset.protection,
+        basis: preset.estimators,
+        provenance,
+    }
+}
+
+/// The name of a protocol.
+pub fn protocol(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Thesis => "thesis",
+        Protocol::Journal => "journal",
+    }
+}
+
+/// What folds are never divided by.
+pub fn by(by: FoldBy) -> &'static str {
+    match by {
+        FoldBy::Page => "page",
+        FoldBy::Site => "site",
+    }
+}
+
+/// The rules of the replays, in words.
+pub fn rules(rules: &Rules) -> String {
+    let budget = match rules.budget {
+        Budget::Share(share) => format!("share {share}"),
+        Budget::Pages(pages) => format!("{pages} pages a cycle"),
+    };
+    format!("warm-up {}, {budget}, ties by {}", rules.warmup, format!("{:?}", rules.ties).to_lowercase())
+}

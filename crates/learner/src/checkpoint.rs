@@ -1,0 +1,230 @@
+//! A learning that was interrupted, as text that gives back every digit.
+
+use crate::evolve::{Generation, Run};
+use crate::kept::{Front, Kept};
+use crate::options::Options;
+use crate::select::Individual;
+use recrawl_formula::{Expr, parse};
+use recrawl_simulation::Dataset;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The version of the form. Another one is refused: what it meant may differ.
+const VERSION: u32 = 1;
+
+/// Where a learning stands between two generations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The data and options that it belongs to: whatever results depend on, by name.
+    belongs_to: BTreeMap<String, String>,
+    /// The runs so far, fold by fold and in each seed by seed; the last may be unfinished.
+    pub runs: Vec<Run>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    version: u32,
+    belongs_to: BTreeMap<String, String>,
+    runs: Vec<RunText>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunText {
+    seed: u64,
+    generation: u32,
+    population: Vec<String>,
+    kept: Vec<IndividualText>,
+    front: Vec<IndividualText>,
+    history: Vec<[Number; 3]>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IndividualText {
+    fitness: Number,
+    expression: String,
+}
+
+/// A number as text: JSON readers may round the last digit of a number.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+struct Number(f64);
+
+impl From<Number> for String {
+    fn from(number: Number) -> String {
+        format!("{:?}", number.0)
+    }
+}
+
+impl TryFrom<String> for Number {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Number, String> {
+        text.parse().map(Number).map_err(|_| format!("'{text}' is no number"))
+    }
+}
+
+impl Checkpoint {
+    /// The largest text, in bytes: a thousand runs of the largest formulas stay below.
+    pub const MAX_BYTES: u64 = 1 << 30;
+
+    /// Of a learning with these options on this data.
+    pub fn new(data: &Dataset, options: &Options, runs: Vec<Run>) -> Checkpoint {
+        Checkpoint { belongs_to: belongings(data, options), runs }
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        let individual =
+            |i: &Individual| IndividualText { fitness: Number(i.fitness), expression: i.expr.to_string() };
+        let run = |run: &Run| RunText {
+            seed: run.seed,
+            generation: run.generation,
+            population: run.population.iter().map(Expr::to_string).collect(),
+            kept: run.kept.best().map(individual).collect(),
+            front: run.front.points().iter().map(individual).collect(),
+            history: run.history.iter().map(|g| [g.best, g.mean, g.nodes].map(Number)).collect(),
+        };
+        let text = Text {
+            version: VERSION,
+            belongs_to: self.belongs_to.clone(),
+            runs: self.runs.iter().map(run).collect(),
+        };
+        serde_json::to_string(&text).expect("texts and numbers can be written as JSON")
+    }
+
+    /// From JSON, for a learning with these options on this data.
+    ///
+    /// # Errors
+    /// When it is none, or belongs to other data or options.
+    pub fn from_json(text: &str, data: &Dataset, options: &Options) -> Result<Checkpoint, CheckpointError> {
+        let version: Version = serde_json::from_str(text).map_err(CheckpointError::json)?;
+        if version.version != VERSION {
+            return Err(CheckpointError::Version(version.version));
+        }
+        let text: Text = serde_json::from_str(text).map_err(CheckpointError::json)?;
+        let belongs_to = belongings(data, options);
+        for (name, now) in &belongs_to {
+            let then = text.belongs_to.get(name).map_or("", String::as_str);
+            if then != now {
+                let (name, then, now) = (name.clone(), then.to_owned(), now.clone());
+                return Err(CheckpointError::Other { name, then, now });
+            }
+        }
+        let runs = text.runs.into_iter().map(|run| run_of(run, options)).collect::<Result<_, _>>()?;
+        Ok(Checkpoint { belongs_to, runs })
+    }
+}
+
+/// All that is read before the version is known.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+fn run_of(text: RunText, options: &Options) -> Result<Run, CheckpointError> {
+    let tree = |text: &String| parse(text).map_err(|e| CheckpointError::Broken(format!("'{text}': {e}")));
+    let individual =
+        |i: &IndividualText| tree(&i.expression).map(|expr| Individual { expr, fitness: i.fitness.0 });
+    let preset = &options.preset;
+    let done = text.generation == preset.population.generations;
+    let population = if done { 0 } else { preset.population.size };
+    if text.population.len() != population || text.history.len() != text.generation as usize {
+        let what = format!("generation {} of {} trees", text.generation, text.population.len());
+        return Err(CheckpointError::Broken(what));
+    }
+    let (mut kept, mut front) = (Kept::new(preset.selection.kept), Front::default());
+    for i in &text.kept {
+        kept.offer(&individual(i)?, preset.protection);
+    }
+    for i in &text.front {
+        front.offer(&individual(i)?, preset.protection);
+    }
+    Ok(Run {
+        seed: text.seed,
+        generation: text.generation,
+        population: text.population.iter().map(tree).collect::<Result<_, _>>()?,
+        kept,
+        front,
+        history: text
+            .history
+            .iter()
+            .map(|[best, mean, nodes]| Generation { best: best.0, mean: mean.0, nodes: nodes.0 })
+            .collect(),
+    })
+}
+
+/// Whatever results depend on, by name.
+fn belongings(data: &Dataset, options: &Options) -> BTreeMap<String, String> {
+    let rules = &options.rules;
+    let start: Vec<String> = options.start.iter().map(Expr::to_string).collect();
+    [
+        ("data set", data.name.clone()),
+        ("data digest", options.data_digest.clone()),
+        ("preset", json(&options.preset)),
+        ("protocol", json(&options.protocol)),
+        ("folds", options.folds.to_string()),
+        ("fold-by", json(&options.fold_by)),
+        ("only-fold", options.only_fold.map_or("none".into(), |f| (f + 1).to_string())),
+        ("rules", format!("{rules:?}")),
+        ("fitness", options.fitness.to_string()),
+        ("start-from", start.join(", ")),
+        ("program version", options.program_version.clone()),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("options can be written as JSON")
+}
+
+/// A checkpoint cannot be gone on from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// Not JSON, or not the keys of a checkpoint.
+    Json(String),
+    /// Of another version of the program.
+    Version(u32),
+    /// It belongs to other data or options.
+    Other {
+        /// What differs.
+        name: String,
+        /// In the checkpoint.
+        then: String,
+        /// Now.
+        now: String,
+    },
+    /// It contradicts itself.
+    Broken(String),
+}
+
+impl CheckpointError {
+    fn json(error: serde_json::Error) -> CheckpointError {
+        CheckpointError::Json(error.to_string())
+    }
+}
+
+impl fmt::Display for CheckpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckpointError::Json(error) => write!(f, "this is no checkpoint: {error}"),
+            CheckpointError::Version(version) => {
+                write!(f, "a checkpoint of version {version}, and this program reads version {VERSION}")
+            }
+            CheckpointError::Other { name, then, now } => write!(
+                f,
+                "it belongs to another learning: its {name} is {then}, now it is {now}; repeat its options, \
+                 or begin anew without --resume"
+            ),
+            CheckpointError::Broken(what) => write!(f, "the checkpoint contradicts itself: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for CheckpointError {}

@@ -1,0 +1,255 @@
+//! Training, validation and test: which pages and which cycles.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use recrawl_simulation::Dataset;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+/// What the folds are divided into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// All cycles; of the folds that are not the test, half train and half validate (thesis section 4.3: 2/5,
+    /// 2/5, 1/5). Of an odd number training has one more.
+    Thesis,
+    /// Thirds of the time: all folds but two train in the first, one validates in the second, the last
+    /// is the test in the third (journal section 5.2).
+    Journal,
+}
+
+/// What is never divided between folds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FoldBy {
+    /// A page, as in the texts: the pages of a site are in training and test alike.
+    Page,
+    /// A site: what is learned must hold for sites never seen.
+    Site,
+}
+
+/// How the pages of a data set are divided.
+#[derive(Clone, Debug)]
+pub struct Folds<'a> {
+    data: &'a Dataset,
+    protocol: Protocol,
+    /// The pages of each fold, ascending.
+    groups: Vec<Vec<u32>>,
+}
+
+/// The three parts of one fold. No page is in two of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fold {
+    /// Evolves the population.
+    pub train: Dataset,
+    /// Chooses among its best.
+    pub validation: Dataset,
+    /// Says how good the chosen one is.
+    pub test: Dataset,
+}
+
+/// The folds are shuffled by this seed, whatever the random seeds of the runs: all runs are compared on the
+/// same folds.
+const SEED: u64 = 0;
+
+impl<'a> Folds<'a> {
+    /// Divides the pages that are there from the first cycle to the last into `count` folds. By page
+    /// their sizes differ by one at most; by site they are as near to that as the sites allow.
+    ///
+    /// # Errors
+    /// When there are too few pages, sites or cycles (a part has a warm-up of `warmup` cycles of its own), or
+    /// nothing ever changes.
+    pub fn new(
+        data: &'a Dataset,
+        protocol: Protocol,
+        by: FoldBy,
+        count: usize,
+        warmup: u32,
+    ) -> Result<Folds<'a>, FoldsError> {
+        if count < 3 {
+            return Err(FoldsError::FewFolds { count });
+        }
+        let pages = data.fixed();
+        if pages.len() < count {
+            return Err(FoldsError::FewPages { fixed: pages.len(), all: data.pages.len(), count });
+        }
+        let cycles = data.truth.cycles() + 1;
+        for (what, range) in
+            [("training", 0), ("validation", 1), ("test", 2)].map(|(w, i)| (w, part_of(protocol, cycles, i)))
+        {
+            // Cycle 0 and the warm-up, and at least one cycle to be judged by.
+            if range.len() as u32 <= warmup + 1 {
+                return Err(FoldsError::FewCycles { what, cycles: range.len() as u32, warmup });
+            }
+        }
+        let changes = data.truth.changes();
+        if pages.iter().all(|&p| changes[p as usize] == 0) {
+            return Err(FoldsError::NothingChanges);
+        }
+        let rng = &mut ChaCha8Rng::seed_from_u64(SEED);
+        let mut groups = match by {
+            FoldBy::Page => by_page(pages, count, rng),
+            FoldBy::Site => by_site(data, pages, count, rng)?,
+        };
+        groups.iter_mut().for_each(|pages| pages.sort_unstable());
+        Ok(Folds { data, protocol, groups })
+    }
+
+    /// What is divided.
+    pub fn data(&self) -> &'a Dataset {
+        self.data
+    }
+
+    /// Number of folds.
+    pub fn count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Pages in all folds together.
+    pub fn pages(&self) -> usize {
+        self.groups.iter().map(Vec::len).sum()
+    }
+
+    /// The parts whose test is fold `i`; training begins with the fold after it.
+    ///
+    /// # Panics
+    /// When there is no such fold.
+    pub fn fold(&self, i: usize) -> Fold {
+        let others: Vec<usize> = (1..self.count()).map(|step| (i + step) % self.count()).collect();
+        let training = match self.protocol {
+            Protocol::Thesis => others.len().div_ceil(2),
+            Protocol::Journal => others.len() - 1,
+        };
+        let part = |groups: &[usize], third| {
+            let mut pages: Vec<u32> = groups.iter().flat_map(|&g| self.groups[g].iter().copied()).collect();
+            pages.sort_unstable();
+            self.data.part(&pages, part_of(self.protocol, self.data.truth.cycles() + 1, third))
+        };
+        Fold {
+            train: part(&others[..training], 0),
+            validation: part(&others[training..], 1),
+            test: part(&[i], 2),
+        }
+    }
+}
+
+/// The cycles of training (0), validation (1) and test (2).
+fn part_of(protocol: Protocol, cycles: u32, part: u32) -> Range<u32> {
+    match protocol {
+        Protocol::Thesis => 0..cycles,
+        Protocol::Journal => cycles * part / 3..cycles * (part + 1) / 3,
+    }
+}
+
+/// Fisher and Yates; written out, since a library's order may change with its version.
+fn shuffle<T>(items: &mut [T], rng: &mut ChaCha8Rng) {
+    for i in (1..items.len()).rev() {
+        items.swap(i, rng.random_range(0..i + 1));
+    }
+}
+
+fn by_page(mut pages: Vec<u32>, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<u32>> {
+    shuffle(&mut pages, rng);
+    let mut groups = vec![Vec::new(); count];
+    pages.into_iter().enumerate().for_each(|(i, page)| groups[i % count].push(page));
+    groups
+}
+
+/// Large sites first, each to the fold that has the fewest pages.
+fn by_site(
+    data: &Dataset,
+    pages: Vec<u32>,
+    count: usize,
+    rng: &mut ChaCha8Rng,
+) -> Result<Vec<Vec<u32>>, FoldsError> {
+    let mut sites: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    pages.into_iter().for_each(|page| sites.entry(data.pages[page as usize].site).or_default().push(page));
+    let mut sites: Vec<Vec<u32>> = sites.into_values().collect();
+    if sites.len() < count {
+        return Err(FoldsError::FewSites { sites: sites.len(), count });
+    }
+    shuffle(&mut sites, rng);
+    sites.sort_by_key(|pages| std::cmp::Reverse(pages.len()));
+    let mut groups = vec![Vec::new(); count];
+    for site in sites {
+        let least = groups.iter_mut().min_by_key(|g: &&mut Vec<u32>| g.len()).expect("at least one fold");
+        least.extend(site);
+    }
+    Ok(groups)
+}
+
+/// A data set cannot be divided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FoldsError {
+    /// Fewer than one fold for each of the three parts.
+    FewFolds {
+        /// What was asked for.
+        count: usize,
+    },
+    /// Fewer pages than folds.
+    FewPages {
+        /// Pages that are there from the first cycle to the last.
+        fixed: usize,
+        /// All pages.
+        all: usize,
+        /// Folds.
+        count: usize,
+    },
+    /// Fewer sites than folds.
+    FewSites {
+        /// Sites with pages that are there from the first cycle to the last.
+        sites: usize,
+        /// Folds.
+        count: usize,
+    },
+    /// Nothing is left after the warm-up.
+    FewCycles {
+        /// Of which part.
+        what: &'static str,
+        /// Its cycles, the first observation counted.
+        cycles: u32,
+        /// Cycles of warm-up.
+        warmup: u32,
+    },
+    /// There is nothing to learn from.
+    NothingChanges,
+}
+
+impl fmt::Display for FoldsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FoldsError::FewFolds { count } => {
+                write!(f, "{count} folds: training, validation and test take one each, so at least 3")
+            }
+            FoldsError::FewPages { fixed, all, count } => write!(
+                f,
+                "{fixed} of {all} pages are there from the first cycle to the last, too few for {count} folds"
+            ),
+            FoldsError::FewSites { sites, count } => {
+                write!(
+                    f,
+                    "{sites} sites are too few for {count} folds: give fewer --folds, or --fold-by page"
+                )
+            }
+            FoldsError::FewCycles { what, cycles, warmup } => write!(
+                f,
+                "{what} has {cycles} cycles, and the first observation and a warm-up of {warmup} leave none: \
+                 give a shorter --warmup, or --protocol thesis"
+            ),
+            FoldsError::NothingChanges => {
+                write!(
+                    f,
+                    "no page that is there from the first cycle to the last ever changes: nothing to learn from"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for FoldsError {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! The judgement: validation, the choice, and the test beside every known policy (thesis sections 3.5 and 4.3).
+
+mod choice;
+
+pub use choice::Candidate;
+
+use crate::evaluate::Evaluate;
+use crate::evaluate::cpu::{Fast, Meaning};
+use crate::evolve::{Generation, Run};
+use crate::fitness::mean;
+use crate::folds::{Fold, Folds};
+use crate::kept::Front;
+use crate::learn::{LearnError, Observer};
+use crate::options::{Options, rivals};
+use crate::preset::Method;
+use crate::select::Individual;
+use crate::work::Work;
+use crate::{artifact, memo, proof};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use recrawl_formula::{Expr, Formula};
+use recrawl_simulation::policy;
+use recrawl_simulation::{Dataset, Trace, replay};
+use std::collections::HashSet;
+
+/// What was learned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Learned {
+    /// The formula to use: that of the fold whose formula gained most over the best rival formula on its own
+    /// validation part.
+    pub formula: Formula,
+    /// The place of that fold in `folds`.
+    pub from: usize,
+    /// Every fold.
+    pub folds: Vec<FoldResult>,
+    /// What was done.
+    pub work: Work,
+}
+
+/// What came of one fold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoldResult {
+    /// Its number, from 0 on.
+    pub fold: usize,
+    /// Pages and scheduled cycles of training, validation and test.
+    pub sizes: [(usize, u32); 3],
+    /// The formula that each method chooses, in the order of [`Method::ALL`].
+    pub choices: Vec<Choice>,
+    /// The place in `choices` of the preset's method.
+    pub chosen: usize,
+    /// The fitness of the best rival formula on the validation part.
+    pub rival: f64,
+    /// The front of fitness against size, smallest first.
+    pub front: Vec<Candidate>,
+    /// The fitness of each of these on the test part.
+    pub front_test: Vec<f64>,
+    /// Every known policy on the test part.
+    pub policies: Vec<Tested>,
+    /// The course of each run.
+    pub runs: Vec<Course>,
+}
+
+/// The formula that a method chooses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The method.
+    pub method: Method,
+    /// The formula.
+    pub candidate: Candidate,
+    /// Its replay on the test part.
+    pub test: Tested,
+}
+
+/// A policy on the test part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tested {
+    /// Its name.
+    pub name: String,
+    /// Does it know what no crawler can?
+    pub is_bound: bool,
+    /// Its fitness: the mean over the cycles.
+    pub fitness: f64,
+    /// Its fitness in each cycle.
+    pub cycles: Vec<f64>,
+    /// All else.
+    pub trace: Trace,
+}
+
+/// The course of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// The random seed.
+    pub seed: u64,
+    /// Its generations.
+    pub generations: Vec<Generation>,
+}
+
+/// Judges the runs of the folds of these numbers.
+pub(crate) fn judge(
+    folds: &Folds<'_>,
+    numbers: &[usize],
+    runs: &[&[Run]],
+    options: &Options,
+    pool: &ThreadPool,
+    work: Work,
+    observer: &mut dyn Observer,
+) -> Result<Learned, LearnError> {
+    let meaning = options.meaning();
+    let judge = Judge { options, meaning: &meaning, pool };
+    let mut results = Vec::with_capacity(numbers.len());
+    for (&number, runs) in numbers.iter().zip(runs) {
+        observer.begins(&format!("fold {}: validation and test", number + 1));
+        results.push(judge.fold(number, &folds.fold(number), runs)?);
+    }
+    let gain = |fold: &FoldResult| fold.choices[fold.chosen].candidate.validation() - fold.rival;
+    // Of equals the first.
+    let from = (0..results.len())
+        .rev()
+        .max_by(|&a, &b| gain(&results[a]).total_cmp(&gain(&results[b])))
+        .expect("at least one fold");
+    let formula = artifact::formula(&results[from], folds, options);
+    Ok(Learned { formula, from, folds: results, work })
+}
+
+struct Judge<'a> {
+    options: &'a Options,
+    meaning: &'a Meaning,
+    pool: &'a ThreadPool,
+}
+
+impl Judge<'_> {
+    fn fold(&self, number: usize, fold: &Fold, runs: &[Run]) -> Result<FoldResult, LearnError> {
+        let preset = &self.options.preset;
+        let [train, validation, test] =
+            [self.evaluator(&fold.train)?, self.evaluator(&fold.validation)?, self.evaluator(&fold.test)?];
+        let kept = candidates(runs, &self.options.start, self.meaning, &train, &validation);
+        let choices = Method::ALL.map(|method| choice::choose(&kept, method, preset.selection.sigma));
+        let chosen = Method::ALL.iter().position(|m| *m == preset.selection.method).expect("listed");
+        let choices = Method::ALL
+            .into_iter()
+            .zip(choices)
+            .map(|(method, candidate)| {
+                let name = format!("gp4c_{}", method.name());
+                let test = self.prove(&name, candidate, fold)?;
+                Ok(Choice { method, candidate: candidate.clone(), test })
+            })
+            .collect::<Result<_, LearnError>>()?;
+        let front = front(runs, self.meaning, &train, &validation);
+        let front_test = test.evaluate(&front.iter().map(|c| c.simplified.clone()).collect::<Vec<_>>());
+        Ok(FoldResult {
+            fold: number,
+            sizes: [&fold.train, &fold.validation, &fold.test]
+                .map(|part| (part.pages.len(), part.truth.cycles() - self.options.rules.warmup)),
+            choices,
+            chosen,
+            rival: best_rival(&validation),
+            front_test: front_test.iter().map(|cycles| mean(cycles)).collect(),
+            front,
+            policies: self.policies(&fold.test)?,
+            runs: runs.iter().map(|r| Course { seed: r.seed, generations: r.history.clone() }).collect(),
+        })
+    }
+
+    fn evaluator<'d>(&'d self, part: &'d Dataset) -> Result<Fast<'d>, LearnError> {
+        Fast::new(part, &self.options.rules, self.meaning, self.pool).map_err(LearnError::Replay)
+    }
+
+    /// Replays a candidate on the test part, and shows on all parts that its simplified form is equal.
+    fn prove(&self, name: &str, candidate: &Candidate, fold: &Fold) -> Result<Tested, LearnError> {
+        let Meaning { protection, basis, .. } = *self.meaning;
+        let forms = [&candidate.bred, &candidate.simplified];
+        let equal = |part: &&Dataset| proof::equal(part, &self.options.rules, forms, protection, basis);
+        let parts = [&fold.train, &fold.validation, &fold.test];
+        let traces: Vec<_> = self.pool.install(|| parts.par_iter().map(equal).collect());
+        let mut test = None;
+        for trace in traces {
+            let Some(trace) = trace.map_err(LearnError::Rules)? else {
+                let [bred, simplified] = forms.map(Expr::to_string);
+                return Err(LearnError::NotEqual { bred, simplified });
+            };
+            test = Some(trace);
+        }
+        Ok(self.tested(name, false, test.expect("three parts")))
+    }
+
+    /// Replays every known policy.
+    fn policies(&self, part: &Dataset) -> Result<Vec<Tested>, LearnError> {
+        let one = |kind: &policy::Kind| {
+            let mut policy = kind.build(part, self.meaning.basis);
+            let trace = replay::run(part, &self.options.rules, &mut *policy).map_err(LearnError::Rules)?;
+            Ok(self.tested(kind.name, kind.is_bound(), trace))
+        };
+        self.pool.install(|| policy::ALL.par_iter().with_max_len(1).map(one).collect())
+    }
+
+    fn tested(&self, name: &str, is_bound: bool, trace: Trace) -> Tested {
+        let cycles = self.meaning.fitness.of_cycles(&trace.cycles);
+        Tested { name: name.to_owned(), is_bound, fitness: mean(&cycles), cycles, trace }
+    }
+}
+
+/// The individuals kept by all runs, and whatever these started from, each formula once, evaluated on training
+/// and validation. What is started from need not be among the best in training to be chosen.
+fn candidates(
+    runs: &[Run],
+    start: &[Expr],
+    meaning: &Meaning,
+    train: &dyn Evaluate,
+    validation: &dyn Evaluate,
+) -> Vec<Candidate> {
+    let mut there = HashSet::new();
+    let kept = runs.iter().flat_map(|run| run.kept.best().map(move |kept| (run.seed, &kept.expr)));
+    let (seeds, exprs): (Vec<u64>, Vec<Expr>) = kept
+        .chain(start.iter().map(|expr| (runs[0].seed, expr)))
+        .filter(|(_, expr)| there.insert(memo::key(expr, meaning.protection)))
+        .map(|(seed, expr)| (seed, expr.clone()))
+        .unzip();
+    evaluated(&seeds, exprs, meaning, train, validation)
+}
+
+fn evaluated(
+    seeds: &[u64],
+    exprs: Vec<Expr>,
+    meaning: &Meaning,
+    train: &dyn Evaluate,
+    validation: &dyn Evaluate,
+) -> Vec<Candidate> {
+    let (trained, validated) = (train.evaluate(&exprs), validation.evaluate(&exprs));
+    let cycles = trained.into_iter().zip(validated);
+    let candidate = |((seed, expr), (train, validation))| {
+        Candidate::new(seed, expr, meaning.protection, train, validation)
+    };
+    seeds.iter().copied().zip(exprs).zip(cycles).map(candidate).collect()
+}
+
+/// The front of all runs together.
+fn front(runs: &[Run], meaning: &Meaning, train: &dyn Evaluate, validation: &dyn Evaluate) -> Vec<Candidate> {
+    let mut all = Front::default();
+    runs.iter().flat_map(|run| run.front.points()).for_each(|point| all.offer(point, meaning.protection));
+    let seed = |point: &Individual| {
+        let run = runs.iter().find(|run| run.front.points().contains(point));
+        run.expect("the point of a run").seed
+    };
+    let (seeds, exprs): (Vec<u64>, Vec<Expr>) =
+        all.points().iter().map(|point| (seed(point), point.expr.clone())).unzip();
+    evaluated(&seeds, exprs, meaning, train, validation)
+}
+
+/// The fitness of the best formula that nobody had to learn.
+fn best_rival(validation: &dyn Evaluate) -> f64 {
+    let values = validation.evaluate(&rivals());
+    values.iter().map(|cycles| mean(cycles)).fold(f64::NEG_INFINITY, f64::max)
+}

@@ -1,0 +1,127 @@
+//! The choice of one formula of those kept.
+
+use crate::fitness::mean;
+use crate::preset::{Method, Sigma};
+use recrawl_formula::{Expr, Protection, simplify};
+use std::cmp::Ordering;
+
+/// A formula that was kept, or that is on the front, evaluated on training and validation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The random seed of the run that found it.
+    pub seed: u64,
+    /// As it was bred.
+    pub bred: Expr,
+    /// In its simplified form.
+    pub simplified: Expr,
+    train: f64,
+    validation: f64,
+    deviation: f64,
+    undivided: f64,
+}
+
+impl Candidate {
+    /// A formula with its fitness in each cycle of training and of validation.
+    pub(super) fn new(
+        seed: u64,
+        bred: Expr,
+        protection: Protection,
+        train: Vec<f64>,
+        validation: Vec<f64>,
+    ) -> Candidate {
+        let simplified = simplify(&bred, protection);
+        let both: Vec<f64> = train.iter().chain(&validation).copied().collect();
+        let middle = mean(&both);
+        let squares: f64 = both.iter().map(|x| (x - middle) * (x - middle)).sum();
+        Candidate {
+            seed,
+            bred,
+            simplified,
+            train: mean(&train),
+            validation: mean(&validation),
+            deviation: (squares / both.len().max(1) as f64).sqrt(),
+            undivided: squares.sqrt(),
+        }
+    }
+
+    /// The fitness on the training part.
+    pub fn train(&self) -> f64 {
+        self.train
+    }
+
+    /// The fitness on the validation part.
+    pub fn validation(&self) -> f64 {
+        self.validation
+    }
+
+    /// The spread of the fitness over all cycles of both.
+    pub fn sigma(&self, sigma: Sigma) -> f64 {
+        match sigma {
+            Sigma::Deviation => self.deviation,
+            Sigma::Undivided => self.undivided,
+        }
+    }
+
+    /// What a method maximises.
+    pub fn score(&self, method: Method, sigma: Sigma) -> f64 {
+        match method {
+            Method::Best => self.train,
+            Method::Sum => self.train + self.validation - self.sigma(sigma),
+            Method::Avg => f64::midpoint(self.train, self.validation) - self.sigma(sigma),
+            Method::Validation => self.validation,
+        }
+    }
+}
+
+/// The candidate that the method chooses; of equals the one of fewer nodes, then the first.
+///
+/// # Panics
+/// When there is none.
+pub(super) fn choose(candidates: &[Candidate], method: Method, sigma: Sigma) -> &Candidate {
+    let order = |a: &&Candidate, b: &&Candidate| -> Ordering {
+        let nodes = || a.simplified.nodes().cmp(&b.simplified.nodes());
+        b.score(method, sigma).total_cmp(&a.score(method, sigma)).then_with(nodes)
+    };
+    candidates.iter().min_by(order).expect("a run keeps at least one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_formula::parse;
+
+    fn candidate(text: &str, train: &[f64], validation: &[f64]) -> Candidate {
+        let bred = parse(text).unwrap();
+        Candidate::new(1, bred, Protection::Program, train.to_vec(), validation.to_vec())
+    }
+
+    #[test]
+    fn each_method_chooses_by_its_own_measure() {
+        let candidates = [
+            candidate("t", &[0.9, 0.9], &[0.1, 0.1]),
+            candidate("X", &[0.2, 0.2], &[0.7, 0.7]),
+            candidate("n", &[0.5, 0.5], &[0.45, 0.45]),
+            candidate("cg", &[0.8, 0.8], &[0.6, 0.6]),
+        ];
+        let chosen = |method, sigma| choose(&candidates, method, sigma).bred.to_string();
+        assert_eq!(chosen(Method::Best, Sigma::Deviation), "t");
+        assert_eq!(chosen(Method::Validation, Sigma::Deviation), "X");
+        assert_eq!(chosen(Method::Sum, Sigma::Deviation), "cg");
+        assert_eq!(chosen(Method::Avg, Sigma::Deviation), "cg");
+        // Not divided, the spread weighs more: the steadiest is taken.
+        assert_eq!(chosen(Method::Avg, Sigma::Undivided), "cg");
+        assert_eq!(candidates[0].sigma(Sigma::Deviation), 0.4);
+        assert_eq!(candidates[0].sigma(Sigma::Undivided), 0.8);
+        assert_eq!(candidates[0].score(Method::Sum, Sigma::Undivided), 1.0 - 0.8);
+    }
+
+    #[test]
+    fn of_equals_the_smaller_and_then_the_first_is_chosen() {
+        let candidates = [
+            candidate("t + X", &[0.5], &[0.5]),
+            candidate("X", &[0.5], &[0.5]),
+            candidate("n", &[0.5], &[0.5]),
+        ];
+        assert_eq!(choose(&candidates, Method::Best, Sigma::Deviation).bred.to_string(), "X");
+    }
+}

@@ -1,0 +1,240 @@
+use super::*;
+use crate::checkpoint::CheckpointError;
+use crate::folds::{FoldBy, FoldsError, Protocol};
+use crate::options::Start;
+use crate::preset::{Method, Preset};
+use crate::testing::data;
+use recrawl_formula::terminal::Set;
+use recrawl_formula::{Formula, Protection};
+use recrawl_simulation::{Budget, Rules};
+
+fn options(preset: &str) -> Options {
+    let mut preset = Preset::find(preset).unwrap();
+    (preset.population.size, preset.population.generations) = (24, 3);
+    preset.population.random_seeds = vec![111, 222];
+    preset.selection.kept = 5;
+    Options {
+        preset,
+        protocol: Protocol::Thesis,
+        folds: 3,
+        fold_by: FoldBy::Page,
+        only_fold: None,
+        rules: Rules { budget: Budget::Share(0.2), ..Rules::default() },
+        fitness: "change_rate".parse().unwrap(),
+        start: Vec::new(),
+        name: "learned".into(),
+        data_digest: "xxh3:0".into(),
+        date: "2026-01-31".into(),
+        program_version: "0.1.0".into(),
+    }
+}
+
+/// Stops after so many generations; writes down how far it came.
+struct Patience {
+    left: u64,
+    seen: Vec<u64>,
+}
+
+impl Observer for Patience {
+    fn generation(&mut self, progress: &Progress) {
+        self.seen.push(progress.done);
+        assert!(progress.done <= progress.all);
+    }
+
+    fn begins(&mut self, what: &str) {
+        assert!(what.starts_with("fold "));
+    }
+
+    fn stop(&mut self) -> bool {
+        self.left -= 1;
+        self.left == 0
+    }
+}
+
+fn pool(threads: usize) -> ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+fn go_on(data: &Dataset, options: &Options, runs: Vec<Run>, threads: usize, generations: u64) -> Ending {
+    let mut patience = Patience { left: generations, seen: Vec::new() };
+    learn(data, options, runs, &pool(threads), &mut patience).unwrap()
+}
+
+fn learned(data: &Dataset, options: &Options, threads: usize) -> Learned {
+    match go_on(data, options, Vec::new(), threads, u64::MAX) {
+        Ending::Learned(learned) => Learned { work: Work::default(), ..*learned },
+        Ending::Stopped(_) => panic!("stopped"),
+    }
+}
+
+#[test]
+fn a_formula_is_learned_with_all_that_tells_where_it_comes_from() {
+    let data = data(60, 30, 6);
+    let learned = learned(&data, &options("program"), 2);
+    assert_eq!(learned.folds.len(), 3);
+    for fold in &learned.folds {
+        assert_eq!(fold.sizes, [(20, 27); 3]);
+        assert_eq!(fold.choices.len(), Method::ALL.len());
+        assert_eq!(fold.runs.iter().map(|r| r.seed).collect::<Vec<_>>(), [111, 222]);
+        assert!(fold.policies.iter().any(|p| p.name == "age" && !p.is_bound));
+        assert!(fold.policies.iter().any(|p| p.name == "oracle" && p.is_bound));
+        let best = &fold.choices[0].candidate;
+        assert!(fold.choices.iter().all(|c| c.candidate.train() <= best.train()));
+        assert!(
+            fold.choices.iter().all(|c| c.candidate.validation() <= fold.choices[3].candidate.validation())
+        );
+        assert_eq!(fold.front.last().unwrap().train(), best.train());
+        assert_eq!(fold.front.len(), fold.front_test.len());
+    }
+    let p = &learned.formula.provenance;
+    let choice = &learned.folds[learned.from].choices[0];
+    assert_eq!((p.train, p.test), (Some(choice.candidate.train()), Some(choice.test.fitness)));
+    assert_eq!(p.fold.as_deref(), Some(&*format!("{} of 3, by page", learned.from + 1)));
+    assert_eq!(p.rules.as_deref(), Some("warm-up 2, share 0.2, ties by hash"));
+    assert_eq!(p.selection.as_deref(), Some("best"));
+    let text = learned.formula.to_toml().unwrap();
+    assert_eq!(Formula::from_toml(&text).unwrap(), learned.formula);
+}
+
+#[test]
+fn threads_and_interruptions_leave_no_trace() {
+    let (data, options) = (data(45, 20, 5), Options { folds: 3, ..options("recrawl") });
+    let whole = learned(&data, &options, 1);
+    assert_eq!(learned(&data, &options, 2), whole);
+    // Interrupted after every generation, on another number of threads each time, through the text of a
+    // checkpoint.
+    let mut runs = Vec::new();
+    for step in 0.. {
+        match go_on(&data, &options, runs, step % 4 + 1, 1) {
+            Ending::Stopped(checkpoint) => {
+                let text = checkpoint.to_json();
+                let read = Checkpoint::from_json(&text, &data, &options).unwrap();
+                assert_eq!(read, checkpoint);
+                runs = read.runs;
+            }
+            Ending::Learned(learned) => {
+                assert_eq!(step, 3 * 2 * 3, "one stop a generation");
+                assert_eq!(Learned { work: Work::default(), ..*learned }, whole);
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn progress_goes_up_by_one_to_the_end() {
+    let (data, options) = (data(45, 20, 5), options("thesis"));
+    let mut patience = Patience { left: 7, seen: Vec::new() };
+    let Ending::Stopped(checkpoint) = learn(&data, &options, vec![], &pool(2), &mut patience).unwrap() else {
+        panic!("not stopped")
+    };
+    patience.left = u64::MAX;
+    learn(&data, &options, checkpoint.runs, &pool(2), &mut patience).unwrap();
+    assert_eq!(patience.seen, (1..=18).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_checkpoint_of_another_learning_is_refused() {
+    let (data, options) = (data(45, 20, 5), options("thesis"));
+    let Ending::Stopped(checkpoint) = go_on(&data, &options, vec![], 1, 2) else { panic!("not stopped") };
+    let text = checkpoint.to_json();
+    let refused = |options: &Options, says: &str| {
+        let error = Checkpoint::from_json(&text, &data, options).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}\nshould say: {says}");
+    };
+    refused(
+        &Options { data_digest: "xxh3:1".into(), ..options.clone() },
+        "its data digest is xxh3:0, now it is xxh3:1",
+    );
+    refused(&Options { protocol: Protocol::Journal, ..options.clone() }, "its protocol is \"thesis\"");
+    refused(&Options { fitness: "age".parse().unwrap(), ..options.clone() }, "its fitness is change_rate");
+    refused(&Options { only_fold: Some(1), ..options.clone() }, "its only-fold is none, now it is 2");
+    let mut other = options.clone();
+    other.preset.population.random_seeds.push(333);
+    refused(&other, "its preset is");
+    let other = Rules { warmup: 1, ..options.rules.clone() };
+    refused(&Options { rules: other, ..options.clone() }, "its rules is");
+    // What leaves no trace in the result may differ.
+    let other = Options { name: "x".into(), date: "2026-02-01".into(), ..options.clone() };
+    assert!(Checkpoint::from_json(&text, &data, &other).is_ok());
+    for (broken, is) in [
+        ("nonsense".to_owned(), "no checkpoint"),
+        (text.replacen("\"version\":1", "\"version\":9", 1), "version 9"),
+        (text[..text.len() / 2].to_owned(), "no checkpoint"),
+        (text.replacen("\"generation\":2", "\"generation\":1", 1), "contradicts itself"),
+        (text.replacen("\"population\":[\"", "\"population\":[\"?", 1), "contradicts itself"),
+    ] {
+        let error = Checkpoint::from_json(&broken, &data, &options).expect_err(is);
+        assert!(error.to_string().contains(is), "{error}");
+    }
+    assert!(matches!(Checkpoint::from_json("{}", &data, &options), Err(CheckpointError::Json(_))));
+}
+
+/// With the right formula among those to start from, nothing worse is learned.
+#[test]
+fn learning_begins_level_with_what_it_starts_from() {
+    let data = data(90, 40, 9);
+    let mut options = options("recrawl");
+    options.start = crate::options::start(&options.preset, &[Start::Rivals]).unwrap();
+    options.fold_by = FoldBy::Site;
+    options.preset.population.size = 40;
+    let learned = learned(&data, &options, 2);
+    for fold in &learned.folds {
+        assert!(fold.choices[3].candidate.validation() >= fold.rival, "fold {}", fold.fold);
+    }
+}
+
+#[test]
+fn every_fitness_protocol_and_set_of_terminals_learns() {
+    let data = data(60, 45, 6);
+    for (fitness, protocol, terminals) in [
+        ("ndcg", Protocol::Journal, Set::All),
+        ("freshness", Protocol::Thesis, Set::Extended),
+        ("harmonic", Protocol::Journal, Set::Basic),
+        ("0.5*change_rate+0.5*freshness", Protocol::Thesis, Set::All),
+        ("age", Protocol::Journal, Set::Extended),
+    ] {
+        let mut options = options("journal");
+        options.preset.tree.terminals = terminals;
+        options.preset.population.random_seeds = vec![7];
+        let options = Options { protocol, fitness: fitness.parse().unwrap(), only_fold: Some(2), ..options };
+        let learned = learned(&data, &options, 2);
+        assert_eq!((learned.folds.len(), learned.folds[0].fold), (1, 2));
+        assert_eq!(learned.formula.protection, Protection::Journal);
+        assert!(learned.formula.provenance.test.unwrap().is_finite(), "{fitness}");
+    }
+}
+
+#[test]
+fn what_cannot_be_learned_from_is_refused_with_the_reason() {
+    let options = options("thesis");
+    let refused = |data: &Dataset, options: &Options| {
+        let mut patience = Patience { left: 1, seen: Vec::new() };
+        learn(data, options, Vec::new(), &pool(1), &mut patience).expect_err("refused")
+    };
+    for pages in [0, 1, 2] {
+        let error = refused(&data(pages, 20, 1), &options);
+        assert!(matches!(error, LearnError::Folds(FoldsError::FewPages { .. })), "{error}");
+    }
+    let error = refused(&data(30, 20, 5), &Options { only_fold: Some(3), ..options.clone() });
+    assert!(error.to_string().contains("no fold 4: they are 1 to 3"), "{error}");
+    let rules = Rules { budget: Budget::Pages(0), ..Rules::default() };
+    let error = refused(&data(30, 20, 5), &Options { rules, ..options.clone() });
+    assert!(error.to_string().contains("0 pages a cycle"), "{error}");
+    // More pages than there are is all of them.
+    let rules = Rules { budget: Budget::Pages(1000), ..Rules::default() };
+    let Ending::Stopped(_) = go_on(&data(30, 20, 5), &Options { rules, ..options }, vec![], 1, 1) else {
+        panic!("not stopped")
+    };
+}
+
+/// log(−t) and the like are no numbers: such formulas are the worst, and do no harm.
+#[test]
+fn formulas_that_are_no_number_have_a_fitness() {
+    let data = data(45, 20, 5);
+    let mut options = options("thesis");
+    options.preset.tree.functions = ["log", "sub", "pow"].map(str::to_owned).to_vec();
+    options.preset.tree.constants = vec![0.5, 1000.0];
+    let learned = learned(&data, &options, 2);
+    assert!(learned.folds.iter().flat_map(|f| &f.choices).all(|c| c.test.fitness.is_finite()));
+}

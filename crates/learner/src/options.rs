@@ -1,0 +1,211 @@
+//! What a learning is asked for.
+
+use crate::evaluate::cpu::Meaning;
+use crate::fitness::Fitness;
+use crate::folds::{FoldBy, Protocol};
+use crate::preset::Preset;
+use recrawl_formula::builtin;
+use recrawl_formula::{Expr, Formula, parse};
+use recrawl_simulation::Rules;
+use std::fmt;
+
+/// What a learning is asked for, beside the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Every parameter of the runs.
+    pub preset: Preset,
+    /// Which pages and cycles train, validate and test.
+    pub protocol: Protocol,
+    /// Number of folds.
+    pub folds: usize,
+    /// What is never divided between folds.
+    pub fold_by: FoldBy,
+    /// Only the fold of this number, from 0 on.
+    pub only_fold: Option<usize>,
+    /// How histories are replayed.
+    pub rules: Rules,
+    /// What is maximised.
+    pub fitness: Fitness,
+    /// Trees of the first generation of every run, as [`start`] makes them.
+    pub start: Vec<Expr>,
+    /// What the formula is to be called.
+    pub name: String,
+    /// The digest of the data, for the provenance.
+    pub data_digest: String,
+    /// The day, as YYYY-MM-DD, for the provenance.
+    pub date: String,
+    /// The version of the program, for the provenance.
+    pub program_version: String,
+}
+
+impl Options {
+    /// How expressions become a fitness.
+    pub fn meaning(&self) -> Meaning {
+        Meaning {
+            protection: self.preset.protection,
+            basis: self.preset.estimators,
+            fitness: self.fitness.clone(),
+        }
+    }
+}
+
+/// The formulas that rank as the best known policies do, beside those of config/formulas: change probabilities
+/// and gains under a Gamma prior, and a rate by moments.
+pub const RIVALS: &[&str] = &[
+    "p_eb",
+    "p_eb_site",
+    "u_fresh",
+    "u_fresh_site",
+    "u_harm",
+    "u_harm_site",
+    "u_age",
+    "u_age_site",
+    "eb * t",
+    "eb_site * t",
+    "mm * t",
+];
+
+/// Every formula that nobody had to learn: the built-in ones and [`RIVALS`].
+pub fn rivals() -> Vec<Expr> {
+    let known = RIVALS.iter().map(|text| parse(text).expect("rivals are tested"));
+    builtin::ALL.iter().map(|b| b.formula().expr).chain(known).collect()
+}
+
+/// A formula to start from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    /// All built-in formulas and [`RIVALS`] that the preset's vocabulary and limits admit.
+    Rivals,
+    /// This one.
+    Formula(Box<Formula>),
+}
+
+/// The trees to start from, each once.
+///
+/// # Errors
+/// When one that was asked for by itself does not fit the preset, or they are more than the population.
+pub fn start(preset: &Preset, formulas: &[Start]) -> Result<Vec<Expr>, StartError> {
+    let vocabulary = preset.vocabulary().expect("presets are checked when they are read");
+    let mut trees: Vec<Expr> = Vec::new();
+    let mut add = |expr: Expr| {
+        if !trees.contains(&expr) {
+            trees.push(expr);
+        }
+    };
+    for start in formulas {
+        match start {
+            Start::Rivals => rivals()
+                .into_iter()
+                .filter(|expr| vocabulary.speaks(expr) && preset.limits().admit(expr))
+                .for_each(&mut add),
+            Start::Formula(formula) => {
+                let name = || formula.name.clone();
+                if let Some(word) = vocabulary.foreign(&formula.expr) {
+                    let terminals = preset.tree.terminals.name();
+                    return Err(StartError::Foreign { name: name(), word, terminals });
+                }
+                if !preset.limits().admit(&formula.expr) {
+                    return Err(StartError::TooLarge { name: name(), limits: preset.limits() });
+                }
+                add(formula.expr.clone());
+            }
+        }
+    }
+    if trees.len() > preset.population.size {
+        return Err(StartError::TooMany { trees: trees.len(), size: preset.population.size });
+    }
+    Ok(trees)
+}
+
+/// A formula cannot be started from.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum StartError {
+    /// It has a terminal or a function that the preset does not offer.
+    Foreign {
+        /// The formula.
+        name: String,
+        /// The terminal or function.
+        word: &'static str,
+        /// The set of terminals.
+        terminals: &'static str,
+    },
+    /// It is beyond the limits of the preset.
+    TooLarge {
+        /// The formula.
+        name: String,
+        /// The limits.
+        limits: crate::tree::Limits,
+    },
+    /// They are more than the population.
+    TooMany {
+        /// Different formulas to start from.
+        trees: usize,
+        /// Individuals.
+        size: usize,
+    },
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Foreign { name, word, terminals } => write!(
+                f,
+                "cannot start from '{name}': {word} is not among the {terminals} terminals and the preset's \
+                 functions; choose other --terminals or another preset"
+            ),
+            StartError::TooLarge { name, limits } => write!(
+                f,
+                "cannot start from '{name}': it is beyond {} nodes or depth {}",
+                limits.nodes, limits.depth
+            ),
+            StartError::TooMany { trees, size } => {
+                write!(f, "{trees} formulas to start from are more than a population of {size}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_formula::terminal::Set;
+
+    fn formula(text: &str) -> Start {
+        Start::Formula(Box::new(Formula::from_expression(text).unwrap()))
+    }
+
+    #[test]
+    fn rivals_are_those_that_the_terminals_can_say() {
+        let mut preset = Preset::find("recrawl").unwrap();
+        let texts = |preset: &Preset| {
+            let trees = start(preset, &[Start::Rivals, formula("t * X"), formula("t")]).unwrap();
+            trees.iter().map(Expr::to_string).collect::<Vec<_>>()
+        };
+        let extended = texts(&preset);
+        assert!(extended.contains(&"t * X".to_owned()) && extended.contains(&"nad * t".to_owned()));
+        assert!(RIVALS.iter().all(|rival| extended.contains(&(*rival).to_owned())), "{extended:?}");
+        preset.tree.terminals = Set::Basic;
+        let basic = texts(&preset);
+        assert!(basic.contains(&"t * X".to_owned()) && !basic.contains(&"nad * t".to_owned()));
+        assert_eq!(basic.iter().filter(|text| *text == "t").count(), 1, "each once: {basic:?}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_the_reason() {
+        let mut preset = Preset::find("thesis").unwrap();
+        for (text, says) in [
+            ("t * nad", "nad is not among the basic terminals"),
+            ("-t", "neg is not among"),
+            (&format!("{}t{}", "log(".repeat(10), ")".repeat(10)), "beyond 512 nodes or depth 10"),
+        ] {
+            let error = start(&preset, &[formula(text)]).expect_err(text).to_string();
+            assert!(error.contains(says), "{error}");
+        }
+        preset.population.size = 1;
+        let error = start(&preset, &[formula("t"), formula("X")]).unwrap_err().to_string();
+        assert!(error.contains("2 formulas") && error.contains("population of 1"), "{error}");
+    }
+}

@@ -1,0 +1,294 @@
+//! Presets: every parameter of the learner under one name. The files are in config/gp4c.
+
+mod error;
+
+pub use error::PresetError;
+
+use crate::create;
+use crate::tree::Limits;
+use crate::vocabulary::Vocabulary;
+use recrawl_formula::terminal::Set;
+use recrawl_formula::{Basis, Expr, Function, Protection};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Every parameter of the learner. What each means stands in the files; docs/learning.md has a table of what
+/// the texts and the authors' program say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// Its name.
+    pub name: String,
+    /// Which of the texts it follows, in a line.
+    pub description: String,
+    /// How division and logarithm are protected.
+    pub protection: Protection,
+    /// Where the rates among the terminals come from.
+    pub estimators: Basis,
+    /// Trees and what they are made of.
+    pub tree: TreeParameters,
+    /// The population and its generations.
+    pub population: PopulationParameters,
+    /// How the next generation is bred.
+    pub breeding: BreedingParameters,
+    /// How often each mutation strikes a child.
+    pub mutation: MutationParameters,
+    /// How the formula is chosen in the end.
+    pub selection: SelectionParameters,
+}
+
+/// Trees and what they are made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TreeParameters {
+    /// The set of terminals.
+    pub terminals: Set,
+    /// The functions, by name.
+    pub functions: Vec<String>,
+    /// The constants.
+    pub constants: Vec<f64>,
+    /// The greatest depth of a new tree.
+    pub depth_created: usize,
+    /// The greatest depth of what crossover makes.
+    pub depth_crossed: usize,
+    /// The greatest depth of the subtree that a replacement puts in.
+    pub depth_replacement: usize,
+    /// The most nodes of a tree.
+    pub nodes: usize,
+}
+
+/// The population and its generations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PopulationParameters {
+    /// N_p.
+    pub size: usize,
+    /// N_g.
+    pub generations: u32,
+    /// One run each.
+    pub random_seeds: Vec<u64>,
+    /// Trees known beforehand: expressions, formula files, or `rivals`.
+    pub start_from: Vec<String>,
+}
+
+/// How the next generation is bred.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BreedingParameters {
+    /// The best so many go on as they are.
+    pub elite: usize,
+    /// Individuals in a tournament.
+    pub tournament: usize,
+    /// How often crossover, beside the next two.
+    pub crossover: f64,
+    /// How often reproduction.
+    pub reproduction: f64,
+    /// How often a new random individual.
+    pub new: f64,
+    /// How many offspring of a crossover are kept, 1 or 2.
+    pub offspring: usize,
+    /// Of individuals of equal fitness, is the smaller one better?
+    pub parsimony: bool,
+    /// Is a child that is there already bred anew?
+    pub unique: bool,
+}
+
+/// How often each mutation strikes a child.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MutationParameters {
+    /// A function node becomes a leaf.
+    pub shrink: f64,
+    /// A node becomes another of its kind.
+    pub node_replacement: f64,
+    /// Two subtrees change places.
+    pub swap: f64,
+    /// A subtree becomes a new one.
+    pub replacement: f64,
+    /// A constant is multiplied by ½ to 2.
+    pub nudge: f64,
+}
+
+/// How the formula is chosen in the end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectionParameters {
+    /// N_b.
+    pub kept: usize,
+    /// By which method a fold's formula is chosen.
+    pub method: Method,
+    /// What Sum_σ and Avg_σ take off.
+    pub sigma: Sigma,
+}
+
+/// How one formula is chosen of those kept (thesis section 3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// The best fitness on the training part: GP4C_Best.
+    Best,
+    /// Training + validation − σ: GP4C_Sum.
+    Sum,
+    /// The mean of training and validation, − σ: GP4C_Avg.
+    Avg,
+    /// The best fitness on the validation part; in neither text.
+    Validation,
+}
+
+impl Method {
+    /// Every method, in the order of reports.
+    pub const ALL: [Method; 4] = [Method::Best, Method::Sum, Method::Avg, Method::Validation];
+
+    /// The name in presets and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Best => "best",
+            Method::Sum => "sum",
+            Method::Avg => "avg",
+            Method::Validation => "validation",
+        }
+    }
+}
+
+/// Which spread of the fitness over the cycles of training and validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sigma {
+    /// √(Σ(x − mean)² / cycles), the standard deviation of the texts.
+    Deviation,
+    /// √Σ(x − mean)², not divided, as in the authors' program.
+    Undivided,
+}
+
+/// A preset that comes with the program: its name, and the text of its file.
+pub const BUILTIN: &[(&str, &str)] = &[
+    ("thesis", include_str!("../../../config/gp4c/thesis.toml")),
+    ("journal", include_str!("../../../config/gp4c/journal.toml")),
+    ("program", include_str!("../../../config/gp4c/program.toml")),
+    ("recrawl", include_str!("../../../config/gp4c/recrawl.toml")),
+];
+
+/// The largest preset file, in bytes.
+const MAX_FILE_BYTES: u64 = 64 * 1024;
+
+impl Preset {
+    /// The most individuals of a generation, and the most generations: beyond both a mistake is likelier.
+    pub const MOST: usize = 1_000_000;
+    /// The deepest trees: half of what the parser takes.
+    pub const MAX_DEPTH: usize = Expr::MAX_DEPTH / 2;
+
+    /// The preset of that name, or else the one in the file of that name.
+    ///
+    /// # Errors
+    /// When it is neither, or the file holds something wrong.
+    pub fn find(name: &str) -> Result<Preset, PresetError> {
+        if let Some((_, text)) = BUILTIN.iter().find(|(known, _)| *known == name) {
+            return Preset::from_toml(text);
+        }
+        let path = Path::new(name);
+        match std::fs::metadata(path) {
+            Err(_) if !name.ends_with(".toml") => Err(PresetError::Unknown(name.to_owned())),
+            Err(cause) => Err(PresetError::Read { path: path.to_owned(), cause }),
+            Ok(file) if file.len() > MAX_FILE_BYTES => {
+                Err(PresetError::TooLong { path: path.to_owned(), limit: MAX_FILE_BYTES })
+            }
+            Ok(_) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|cause| PresetError::Read { path: path.to_owned(), cause })?;
+                Preset::from_toml(&text)
+                    .map_err(|cause| PresetError::File { path: path.to_owned(), cause: Box::new(cause) })
+            }
+        }
+    }
+
+    /// Reads the text of a preset file.
+    ///
+    /// # Errors
+    /// Unknown or missing keys, and values that make no sense.
+    pub fn from_toml(text: &str) -> Result<Preset, PresetError> {
+        let preset: Preset = toml::from_str(text).map_err(|e| PresetError::Toml(Box::new(e)))?;
+        preset.check()?;
+        Ok(preset)
+    }
+
+    /// Does every value make sense?
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub fn check(&self) -> Result<(), PresetError> {
+        let number = |key, value: usize, least, most| {
+            let fine = (least..=most).contains(&value);
+            if fine { Ok(()) } else { Err(PresetError::Number { key, value, least, most }) }
+        };
+        let size = self.population.size;
+        number("population.size", size, 1, Self::MOST)?;
+        number("population.generations", self.population.generations as usize, 1, Self::MOST)?;
+        number("number of random seeds", self.population.random_seeds.len(), 1, 1000)?;
+        number("selection.kept", self.selection.kept, 1, 10_000)?;
+        number("breeding.elite", self.breeding.elite, 0, size)?;
+        number("breeding.tournament", self.breeding.tournament, 1, 1000)?;
+        number("breeding.offspring", self.breeding.offspring, 1, 2)?;
+        number("tree.depth_created", self.tree.depth_created, create::LEAST_DEPTH, Self::MAX_DEPTH)?;
+        number("tree.depth_crossed", self.tree.depth_crossed, create::LEAST_DEPTH, Self::MAX_DEPTH)?;
+        number("tree.depth_replacement", self.tree.depth_replacement, 1, Self::MAX_DEPTH)?;
+        number("tree.nodes", self.tree.nodes, 3, Expr::MAX_NODES)?;
+        let (b, m) = (&self.breeding, &self.mutation);
+        for (key, rate) in [
+            ("breeding.crossover", b.crossover),
+            ("breeding.reproduction", b.reproduction),
+            ("breeding.new", b.new),
+            ("mutation.shrink", m.shrink),
+            ("mutation.node_replacement", m.node_replacement),
+            ("mutation.swap", m.swap),
+            ("mutation.replacement", m.replacement),
+            ("mutation.nudge", m.nudge),
+        ] {
+            if !(0.0..=1.0).contains(&rate) {
+                return Err(PresetError::Rate { key, rate });
+            }
+        }
+        if b.crossover + b.reproduction + b.new <= 0.0 {
+            return Err(PresetError::NothingBreeds);
+        }
+        for pair in self.population.random_seeds.iter().enumerate() {
+            if self.population.random_seeds[..pair.0].contains(pair.1) {
+                return Err(PresetError::SeedTwice(*pair.1));
+            }
+        }
+        self.vocabulary().map(|_| ())
+    }
+
+    /// What trees are made of.
+    ///
+    /// # Errors
+    /// Names that are none, constants that cannot be written, nothing to choose from.
+    pub fn vocabulary(&self) -> Result<Vocabulary, PresetError> {
+        let tree = &self.tree;
+        let named = |name: &String| Function::named(name).ok_or_else(|| PresetError::Function(name.clone()));
+        let functions: Vec<_> = tree.functions.iter().map(named).collect::<Result<_, _>>()?;
+        if let Some(bad) = tree.constants.iter().find(|c| !c.is_finite()) {
+            return Err(PresetError::Constant(*bad));
+        }
+        if functions.is_empty() {
+            return Err(PresetError::NoFunction);
+        }
+        Ok(Vocabulary {
+            terminals: tree.terminals.terminals().to_vec(),
+            constants: tree.constants.clone(),
+            functions,
+        })
+    }
+
+    /// How large new and mutated trees may be.
+    pub fn limits(&self) -> Limits {
+        Limits { depth: self.tree.depth_created.max(self.tree.depth_crossed), nodes: self.tree.nodes }
+    }
+
+    /// How large the offspring of a crossover may be.
+    pub fn limits_of_crossover(&self) -> Limits {
+        Limits { depth: self.tree.depth_crossed, nodes: self.tree.nodes }
+    }
+}
+
+#[cfg(test)]
+mod tests;

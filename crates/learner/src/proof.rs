@@ -1,0 +1,80 @@
+//! The proof that a simplified formula schedules as the formula does: both score every page of a replay.
+
+use recrawl_formula::{Basis, Expr, Program, Protection};
+use recrawl_simulation::{Dataset, Observed, Policy, Rules, RulesError, Trace, replay};
+
+/// Replays a formula as it was bred, and beside it its simplified form on everything that is observed. Gives the
+/// trace of the replay if all scores were equal, bit for bit or both NaN, and with them all schedules; else none.
+///
+/// # Errors
+/// When the history cannot be replayed under the rules.
+pub fn equal(
+    data: &Dataset,
+    rules: &Rules,
+    [bred, simplified]: [&Expr; 2],
+    protection: Protection,
+    basis: Basis,
+) -> Result<Option<Trace>, RulesError> {
+    let program = |expr| Program::compile(expr, protection, basis);
+    let mut twins =
+        Twins { bred: program(bred), simplified: program(simplified), scores: Vec::new(), unequal: 0 };
+    let trace = replay::run(data, rules, &mut twins)?;
+    Ok((twins.unequal == 0).then_some(trace))
+}
+
+struct Twins {
+    bred: Program,
+    simplified: Program,
+    scores: Vec<f64>,
+    /// Scores that differed.
+    unequal: u64,
+}
+
+impl Policy for Twins {
+    fn name(&self) -> &str {
+        "twins"
+    }
+
+    fn needs_priors(&self) -> bool {
+        self.bred.reads().needs_priors() || self.simplified.reads().needs_priors()
+    }
+
+    fn score(&mut self, observed: &Observed, out: &mut Vec<f64>) {
+        self.simplified.evaluate(observed.columns(), observed.cycle(), &mut self.scores);
+        self.bred.evaluate(observed.columns(), observed.cycle(), out);
+        let same = |(a, b): &(&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+        self.unequal += out.iter().zip(&self.scores).filter(|pair| !same(pair)).count() as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, data};
+    use proptest::prelude::*;
+    use recrawl_formula::{parse, simplify};
+
+    fn proved(bred: &Expr, simplified: &Expr) -> bool {
+        let rules = Rules::default();
+        equal(&data(40, 20, 4), &rules, [bred, simplified], Protection::Program, Basis::Visits)
+            .unwrap()
+            .is_some()
+    }
+
+    #[test]
+    fn a_difference_in_one_score_is_found() {
+        let expr = |text: &str| parse(text).unwrap();
+        assert!(proved(&expr("t * 1"), &expr("t")));
+        assert!(proved(&expr("pow(0 - t, 0.5)"), &expr("pow(-t, 0.5)")), "NaN is NaN");
+        assert!(!proved(&expr("t"), &expr("t + 0.000001")));
+        assert!(!proved(&expr("t * 2"), &expr("t")), "the same schedule by other scores is not proved");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn what_is_simplified_schedules_as_before(tree in testing::trees(7)) {
+            prop_assert!(proved(&tree, &simplify(&tree, Protection::Program)));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Places in a tree, and how large a tree may be.
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use recrawl_formula::Expr;
+
+/// How large a tree may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Nodes on the longest way from the root to a leaf, both counted.
+    pub depth: usize,
+    /// Nodes.
+    pub nodes: usize,
+}
+
+/// A tree of so many nodes is always short enough to be written down.
+const SURELY_SHORT: usize = 100;
+
+impl Limits {
+    /// Is the tree within the limits, and can it be written down so that the parser takes it?
+    pub fn admit(&self, expr: &Expr) -> bool {
+        let nodes = expr.nodes();
+        nodes <= self.nodes
+            && expr.depth() <= self.depth
+            && (nodes <= SURELY_SHORT || expr.to_string().len() <= Expr::MAX_BYTES)
+    }
+}
+
+/// The subtree at a place, counted in the order in which the tree is written as calls: the root is 0.
+///
+/// # Panics
+/// When the tree has no such place.
+pub fn at(expr: &Expr, place: usize) -> &Expr {
+    fn find<'a>(expr: &'a Expr, left: &mut usize) -> Option<&'a Expr> {
+        if *left == 0 {
+            return Some(expr);
+        }
+        *left -= 1;
+        expr.arguments().iter().find_map(|a| find(a, left))
+    }
+    let mut left = place;
+    find(expr, &mut left).unwrap_or_else(|| panic!("place {place} of {} nodes", expr.nodes()))
+}
+
+/// The subtree at a place, to be changed.
+///
+/// # Panics
+/// When the tree has no such place.
+pub fn at_mut(expr: &mut Expr, place: usize) -> &mut Expr {
+    fn find<'a>(expr: &'a mut Expr, left: &mut usize) -> Option<&'a mut Expr> {
+        if *left == 0 {
+            return Some(expr);
+        }
+        *left -= 1;
+        match expr {
+            Expr::Call(_, arguments) => arguments.iter_mut().find_map(|a| find(a, left)),
+            _ => None,
+        }
+    }
+    let mut left = place;
+    find(expr, &mut left).unwrap_or_else(|| panic!("no place {place} in the tree"))
+}
+
+/// The places of the nodes for which `is` holds.
+pub fn places(expr: &Expr, is: impl Fn(&Expr) -> bool) -> Vec<usize> {
+    fn visit(expr: &Expr, is: &impl Fn(&Expr) -> bool, next: &mut usize, found: &mut Vec<usize>) {
+        if is(expr) {
+            found.push(*next);
+        }
+        *next += 1;
+        expr.arguments().iter().for_each(|a| visit(a, is, next, found));
+    }
+    let mut found = Vec::new();
+    visit(expr, &is, &mut 0, &mut found);
+    found
+}
+
+/// A random place for which `is` holds; none where it holds for none.
+pub fn random_place(expr: &Expr, rng: &mut ChaCha8Rng, is: impl Fn(&Expr) -> bool) -> Option<usize> {
+    let places = places(expr, is);
+    (!places.is_empty()).then(|| places[rng.random_range(0..places.len())])
+}
+
+/// The same value for the same bits in any order of the arguments of sums and products, which IEEE 754
+/// leaves without effect: the arguments in the order of their texts.
+pub fn in_order(expr: &Expr) -> Expr {
+    let Expr::Call(function, arguments) = expr else { return expr.clone() };
+    let mut arguments: Vec<Expr> = arguments.iter().map(in_order).collect();
+    if matches!(function.name, "add" | "mul") {
+        arguments.sort_by_cached_key(Expr::to_string);
+    }
+    Expr::Call(function, arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_formula::parse;
+
+    #[test]
+    fn places_count_from_the_root_and_from_the_left() {
+        let mut expr = parse("(t + X) * log(n)").unwrap();
+        let texts: Vec<String> = (0..expr.nodes()).map(|i| at(&expr, i).to_string()).collect();
+        assert_eq!(texts, ["(t + X) * log(n)", "t + X", "t", "X", "log(n)", "n"]);
+        assert_eq!(places(&expr, |e| e.arguments().is_empty()), [2, 3, 5]);
+        *at_mut(&mut expr, 4) = parse("2").unwrap();
+        assert_eq!(expr.to_string(), "(t + X) * 2");
+    }
+
+    #[test]
+    fn limits_are_met_exactly() {
+        let expr = parse("t * (X + 1)").unwrap();
+        assert!(Limits { depth: 3, nodes: 5 }.admit(&expr));
+        assert!(!Limits { depth: 2, nodes: 5 }.admit(&expr));
+        assert!(!Limits { depth: 3, nodes: 4 }.admit(&expr));
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_written_is_not_admitted() {
+        let mut expr = Expr::Constant(-1.234567890123456e-300);
+        for _ in 0..8 {
+            expr = Expr::named("pow", vec![expr.clone(), expr]);
+        }
+        assert!(expr.to_string().len() > Expr::MAX_BYTES && expr.nodes() < 512);
+        assert!(!Limits { depth: 20, nodes: 512 }.admit(&expr));
+    }
+
+    #[test]
+    fn sums_and_products_have_one_order() {
+        let same = |a: &str, b: &str| in_order(&parse(a).unwrap()) == in_order(&parse(b).unwrap());
+        assert!(same("t * (X + n)", "(n + X) * t"));
+        assert!(!same("t - X", "X - t") && !same("t / X", "X / t") && !same("pow(t, X)", "pow(X, t)"));
+        assert!(!same("t + (X + n)", "(t + X) + n"), "sums of three are rounded otherwise");
+    }
+}

@@ -1,0 +1,73 @@
+//! What trees are made of.
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use recrawl_formula::{Expr, Function, Terminal};
+
+/// The terminals, constants and functions that trees may hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vocabulary {
+    /// Values of a page.
+    pub terminals: Vec<&'static Terminal>,
+    /// Numbers; each is a terminal of its own, as in the thesis (section 3.2).
+    pub constants: Vec<f64>,
+    /// Inner nodes.
+    pub functions: Vec<&'static Function>,
+}
+
+impl Vocabulary {
+    /// Number of different leaves.
+    fn leaves(&self) -> usize {
+        self.terminals.len() + self.constants.len()
+    }
+
+    /// A random leaf: all terminals and constants are equally likely.
+    pub fn leaf(&self, rng: &mut ChaCha8Rng) -> Expr {
+        self.nth_leaf(rng.random_range(0..self.leaves()))
+    }
+
+    fn nth_leaf(&self, i: usize) -> Expr {
+        match self.terminals.get(i) {
+            Some(terminal) => Expr::Terminal(terminal),
+            None => Expr::Constant(self.constants[i - self.terminals.len()]),
+        }
+    }
+
+    /// A random leaf that is not this one; none where there is no other.
+    pub fn other_leaf(&self, than: &Expr, rng: &mut ChaCha8Rng) -> Option<Expr> {
+        let others: Vec<usize> = (0..self.leaves()).filter(|&i| self.nth_leaf(i) != *than).collect();
+        (!others.is_empty()).then(|| self.nth_leaf(others[rng.random_range(0..others.len())]))
+    }
+
+    /// A random function.
+    pub fn function(&self, rng: &mut ChaCha8Rng) -> &'static Function {
+        self.functions[rng.random_range(0..self.functions.len())]
+    }
+
+    /// A random function of as many arguments that is not this one; none where there is no other.
+    pub fn other_function(&self, than: &Function, rng: &mut ChaCha8Rng) -> Option<&'static Function> {
+        let alike = |f: &&&'static Function| f.arity == than.arity && **f != than;
+        let others: Vec<&'static Function> = self.functions.iter().filter(alike).copied().collect();
+        (!others.is_empty()).then(|| others[rng.random_range(0..others.len())])
+    }
+
+    /// Is a random node, all leaves and functions being equally likely, a function?
+    pub fn draws_function(&self, rng: &mut ChaCha8Rng) -> bool {
+        rng.random_range(0..self.leaves() + self.functions.len()) >= self.leaves()
+    }
+
+    /// Are all terminals and functions of the expression here? Its constants may be any.
+    pub fn speaks(&self, expr: &Expr) -> bool {
+        self.foreign(expr).is_none()
+    }
+
+    /// The name of a terminal or function of the expression that is not here.
+    pub fn foreign(&self, expr: &Expr) -> Option<&'static str> {
+        match expr {
+            Expr::Constant(_) => None,
+            Expr::Terminal(t) => (!self.terminals.contains(t)).then_some(t.name),
+            Expr::Call(f, _) if !self.functions.contains(f) => Some(f.name),
+            Expr::Call(_, arguments) => arguments.iter().find_map(|a| self.foreign(a)),
+        }
+    }
+}
