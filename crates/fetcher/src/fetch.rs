@@ -4,12 +4,12 @@ use crate::WallClock;
 use crate::client::{Network, NetworkError, Reply};
 use crate::frontier::Frontier;
 use crate::host::{Errand, Next, Waiting};
-use crate::limits::{FetchConfig, MAX_FOLLOWED, MAX_ROBOTS, MAX_ROBOTS_REDIRECTS};
+use crate::limits::{FetchConfig, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
 use crate::robots::standing::{Standing, judge};
 use crate::visit::{Ended, EndedKind, Visit, deliver};
-use recrawl_types::{CanonicalUrl, HostTable, Origin, Outcome, ScheduleSource, Skip, UrlRules};
+use recrawl_types::{CanonicalUrl, HostTable, Origin, Outcome, ScheduleSource, Skip, UrlRules, Validators};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc::Sender;
@@ -290,7 +290,8 @@ impl Loop {
         {
             let id = self.frontier.host_of(&url, &self.run);
             self.frontier.set_lingering(id, false);
-            let errand = Errand { owner: errand.owner, url, hops: errand.hops + 1 };
+            let (owner, hops) = (errand.owner, errand.hops + 1);
+            let errand = Errand { owner, url, hops, validators: Validators::default() };
             self.frontier.host(id).add_errand(errand, &self.run)?;
             self.wake(id);
             return Ok(());
@@ -302,7 +303,8 @@ impl Loop {
         let standing = if errand.hops == 0 && matches!(answer, Err(NetworkError::Refused)) {
             Standing::Refused
         } else {
-            let state = judge(&answer, track.state.robots.as_ref(), now, MAX_ROBOTS);
+            let state =
+                judge(&answer, track.state.robots.as_ref(), &errand.validators, errand.hops == 0, now);
             debug!(%origin, status = ?answer.as_ref().map(|r| r.status), "robots.txt");
             let standing = Standing::says(&state.body, self.run.config.product_token());
             track.state.robots = Some(state);

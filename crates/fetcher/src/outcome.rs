@@ -70,10 +70,8 @@ pub struct Response {
 
 impl From<Reply> for Response {
     fn from(reply: Reply) -> Response {
-        // Only text that can be sent back is worth keeping.
-        let text = |name| reply.headers.get(name).and_then(|v| v.to_str().ok());
         Response {
-            validators: Validators::new(text(ETAG), text(LAST_MODIFIED)),
+            validators: validators_of(&reply.headers),
             content_type: reply.header(CONTENT_TYPE).map(|v| v.as_ref().into()),
             status: reply.status,
             headers: reply.headers,
@@ -82,6 +80,12 @@ impl From<Reply> for Response {
             peer: reply.peer,
         }
     }
+}
+
+/// The validators of an answer. Only text that can be sent back is worth keeping.
+pub(crate) fn validators_of(headers: &HeaderMap) -> Validators {
+    let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
+    Validators::new(text(ETAG), text(LAST_MODIFIED))
 }
 
 /// What is asked conditionally: a page whose last visit saw a body. A redirect's validators, if any,

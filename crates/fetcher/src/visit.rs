@@ -9,7 +9,7 @@ use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
     FetchResult, FetchedPage, is_host_failure, is_news, result_of, retry_after, validators_to_send,
 };
-use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share, Validators};
+use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
@@ -74,8 +74,7 @@ impl Visit {
                 ended.output_closed |= deliver(page, &run, &out).await.is_err();
             }
             Some((_, Ask::Robots(errand))) => {
-                let url = errand.url.clone();
-                let validators = Validators::default();
+                let (url, validators) = (errand.url.clone(), errand.validators.clone());
                 let answer = ask(&Request { url, validators, max_body: MAX_ROBOTS, last: false }, &run).await;
                 ended.asked = answer.as_ref().err() != Some(&NetworkError::Refused);
                 run.report().robots_requests += u64::from(ended.asked);

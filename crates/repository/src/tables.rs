@@ -6,7 +6,7 @@
 use crate::bytes::{Malformed, Put, Take};
 use crate::format::{FileKind, open_frame, put_frame};
 use recrawl_types::host::{RobotsBody, RobotsState};
-use recrawl_types::{Cycle, HostState, HostTable, Origin};
+use recrawl_types::{Cycle, HostState, HostTable, Origin, Validators};
 use std::io;
 use std::path::Path;
 
@@ -198,6 +198,12 @@ fn put_host(state: &HostState) -> Vec<u8> {
             }
         }
     }
+    out.put_varint(state.hold_until);
+    out.put_varint(u64::from(state.slow_down));
+    out.put_varint(u64::from(state.latency));
+    for validator in state.robots.iter().flat_map(|r| [&r.validators.etag, &r.validators.last_modified]) {
+        out.put_bytes(validator.as_deref().unwrap_or_default().as_bytes());
+    }
     out
 }
 
@@ -209,7 +215,7 @@ fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
         requests: take.varint()?,
         robots_denied: take.varint()?,
         last_request: take.varint()?,
-        robots: None,
+        ..HostState::default()
     };
     if take.u8()? == 1 {
         let fetched = take.varint()?;
@@ -220,7 +226,20 @@ fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
             2 => RobotsBody::Rules(take.bytes()?.to_vec()),
             _ => return Err(Malformed("robots.txt of an unknown kind")),
         };
-        state.robots = Some(RobotsState { fetched, unreachable_since, body });
+        let validators = Validators::default();
+        state.robots = Some(RobotsState { fetched, unreachable_since, body, validators });
+    }
+    // An entry of format version 1 ends here.
+    if take.0.is_empty() {
+        return Ok(state);
+    }
+    state.hold_until = take.varint()?;
+    state.slow_down = take.narrow()?;
+    state.latency = take.narrow()?;
+    if let Some(robots) = &mut state.robots {
+        let mut text =
+            || std::str::from_utf8(take.bytes()?).map_err(|_| Malformed("a validator that is no text"));
+        robots.validators = Validators::new(Some(text()?), Some(text()?));
     }
     take.end()?;
     Ok(state)

@@ -4,7 +4,7 @@
 //! gives back what it learned itself. The program keeps the table (in sled, through the repository
 //! crate), so that a restart forgets no robots.txt and no back-off.
 
-use crate::{CanonicalUrl, Scheme};
+use crate::{CanonicalUrl, Scheme, Validators};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -40,8 +40,7 @@ impl fmt::Display for Origin {
 }
 
 /// What is remembered of one origin between cycles.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostState {
     /// robots.txt as last fetched.
     pub robots: Option<RobotsState>,
@@ -53,12 +52,18 @@ pub struct HostState {
     pub requests: u64,
     /// Pages that robots.txt kept us from.
     pub robots_denied: u64,
-    /// When the answer to the last request ended, in milliseconds since 1970. The delay is counted from it.
+    /// When the answer to the last request ended, in milliseconds since 1970: for reports.
     pub last_request: u64,
+    /// No request before then, in milliseconds since 1970: a Retry-After that is waited for. 0 for none.
+    pub hold_until: u64,
+    /// The delay to which 429 and 503 have raised the host's, in milliseconds; 0 while they have not.
+    pub slow_down: u32,
+    /// How long answers take, smoothed, in milliseconds.
+    pub latency: u32,
 }
 
 /// robots.txt as last fetched.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RobotsState {
     /// When it was fetched (or found unreachable), in milliseconds since 1970.
     pub fetched: u64,
@@ -66,11 +71,13 @@ pub struct RobotsState {
     pub unreachable_since: Option<u64>,
     /// What it says.
     pub body: RobotsBody,
+    /// To ask with whether it has changed (RFC 9309 §2.4). Kept of an answer by the origin itself alone:
+    /// behind a redirect they belong to another resource.
+    pub validators: Validators,
 }
 
 /// The three things that a request for robots.txt can mean (RFC 9309 §2.3.1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RobotsBody {
     /// A file: its first bytes, cut at a line.
     Rules(Vec<u8>),

@@ -5,7 +5,7 @@ use crate::fetch::Run;
 use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
 use crate::outcome::FetchError;
 use crate::robots::standing::Standing;
-use recrawl_types::{CanonicalUrl, HostState, Origin, Outcome, Skip};
+use recrawl_types::{CanonicalUrl, HostState, Origin, Outcome, Skip, Validators};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ pub struct Errand {
     pub owner: CanonicalUrl,
     pub url: CanonicalUrl,
     pub hops: u8,
+    /// Sent along, to learn whether what is known still holds.
+    pub validators: Validators,
 }
 
 /// A request to make.
@@ -125,7 +127,8 @@ impl Track {
         }
         if matches!(self.robots, Robots::Unknown) {
             let url = robots_url(url);
-            self.errands.push_back(Errand { owner: url.clone(), url, hops: 0 });
+            let validators = self.state.robots.as_ref().map(|r| r.validators.clone()).unwrap_or_default();
+            self.errands.push_back(Errand { owner: url.clone(), url, hops: 0, validators });
             self.robots = Robots::Asked;
         }
         Ok(Step::Request)

@@ -4,8 +4,10 @@
 //! everything is forbidden, until it has been so for thirty days. §2.4: at most 24 hours are cached.
 
 use crate::client::{NetworkError, Reply};
-use crate::limits::{FetchConfig, MAX_ROBOTS_RETRY, MIN_ROBOTS_RETRY, ROBOTS_GONE};
+use crate::limits::{FetchConfig, MAX_ROBOTS, MAX_ROBOTS_RETRY, MIN_ROBOTS_RETRY, ROBOTS_GONE};
+use crate::outcome::validators_of;
 use crate::robots::{Rules, cut};
+use recrawl_types::Validators;
 use recrawl_types::host::{RobotsBody, RobotsState};
 use std::time::Duration;
 
@@ -48,51 +50,66 @@ fn retry_after(state: &RobotsState) -> Duration {
     Duration::from_millis(state.fetched.saturating_sub(since)).clamp(MIN_ROBOTS_RETRY, MAX_ROBOTS_RETRY)
 }
 
-/// What an answer to the request for robots.txt means, redirects apart.
+/// What an answer to the request for robots.txt means, redirects apart. `asked` are the validators that
+/// the request carried, `direct` says that the origin itself answered and not the end of a redirect.
 pub fn judge(
     answer: &Result<Reply, NetworkError>,
     before: Option<&RobotsState>,
+    asked: &Validators,
+    direct: bool,
     now: u64,
-    limit: usize,
 ) -> RobotsState {
-    let body = match answer {
-        Ok(reply) => match reply.status {
-            200..=299 => RobotsBody::Rules(whole_lines(reply, limit)),
+    let told = |reply: &Reply| if direct { validators_of(&reply.headers) } else { Validators::default() };
+    let (body, validators) = match (answer, before) {
+        // As it was (§2.4). Validators that are not repeated go on (RFC 9111 §3.2).
+        (Ok(reply), Some(before)) if reply.status == 304 && !asked.is_empty() => {
+            let told = told(reply);
+            let etag = told.etag.or_else(|| before.validators.etag.clone());
+            let last_modified = told.last_modified.or_else(|| before.validators.last_modified.clone());
+            (before.body.clone(), Validators { etag, last_modified })
+        }
+        (Ok(reply), _) => match reply.status {
+            200..=299 => (RobotsBody::Rules(whole_lines(reply)), told(reply)),
             // A redirect without a usable target, or one too many, is as if there were none (§2.3.1.2).
-            300..=499 => RobotsBody::AllowAll,
-            _ => RobotsBody::DisallowAll,
+            300..=499 => (RobotsBody::AllowAll, Validators::default()),
+            _ => (RobotsBody::DisallowAll, Validators::default()),
         },
-        Err(_) => RobotsBody::DisallowAll,
+        (Err(_), _) => (RobotsBody::DisallowAll, Validators::default()),
     };
     if body != RobotsBody::DisallowAll {
-        return RobotsState { fetched: now, unreachable_since: None, body };
+        return RobotsState { fetched: now, unreachable_since: None, body, validators };
     }
-    let since = before.and_then(|b| b.unreachable_since).unwrap_or(now);
-    let gone = Duration::from_millis(now.saturating_sub(since)) >= ROBOTS_GONE;
+    // A clock that was set back must not put off the end of the thirty days.
+    let since = before.and_then(|b| b.unreachable_since).map_or(now, |since| since.min(now));
+    let gone = Duration::from_millis(now - since) >= ROBOTS_GONE;
     let body = if gone { RobotsBody::AllowAll } else { RobotsBody::DisallowAll };
-    RobotsState { fetched: now, unreachable_since: Some(since), body }
+    RobotsState { fetched: now, unreachable_since: Some(since), body, validators }
 }
 
-fn whole_lines(reply: &Reply, limit: usize) -> Vec<u8> {
+fn whole_lines(reply: &Reply) -> Vec<u8> {
     if !reply.truncated {
-        return cut(&reply.body, limit).to_vec();
+        return cut(&reply.body, MAX_ROBOTS).to_vec();
     }
     // The last line that came may be half a line.
     let end = reply.body.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |at| at + 1);
-    cut(&reply.body[..end], limit).to_vec()
+    cut(&reply.body[..end], MAX_ROBOTS).to_vec()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::MAX_ROBOTS;
-    use crate::testing::reply;
+    use crate::testing::{reply, with_header};
 
     const HOUR: u64 = 3_600_000;
     const DAY: u64 = 24 * HOUR;
 
+    /// An answer to an unconditional request.
+    fn first(answer: &Result<Reply, NetworkError>, before: Option<&RobotsState>, now: u64) -> RobotsState {
+        judge(answer, before, &Validators::default(), true, now)
+    }
+
     fn judged(status: u16, now: u64) -> RobotsState {
-        judge(&Ok(reply(status, "User-agent: *\nDisallow: /x\n")), None, now, MAX_ROBOTS)
+        first(&Ok(reply(status, "User-agent: *\nDisallow: /x\n")), None, now)
     }
 
     #[test]
@@ -113,7 +130,7 @@ mod tests {
         }
         for error in [NetworkError::Dns, NetworkError::Connect, NetworkError::Timeout, NetworkError::Protocol]
         {
-            assert_eq!(judge(&Err(error), None, 7, MAX_ROBOTS).body, RobotsBody::DisallowAll);
+            assert_eq!(first(&Err(error), None, 7).body, RobotsBody::DisallowAll);
         }
     }
 
@@ -140,27 +157,51 @@ mod tests {
                 now += 1000;
             }
             waits.push((now - asked) / 60_000);
-            state = judge(&Err(NetworkError::Connect), Some(&state), now, MAX_ROBOTS);
+            state = first(&Err(NetworkError::Connect), Some(&state), now);
         }
         assert_eq!(waits, [1, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
     }
 
     #[test]
     fn rfc_9309_section_2_3_1_4_after_thirty_days_it_counts_as_absent() {
-        let first = judged(500, DAY);
-        let late = judge(&Err(NetworkError::Timeout), Some(&first), 31 * DAY - 1, MAX_ROBOTS);
+        let start = judged(500, DAY);
+        let late = first(&Err(NetworkError::Timeout), Some(&start), 31 * DAY - 1);
         assert_eq!(late.body, RobotsBody::DisallowAll);
-        let gone = judge(&Err(NetworkError::Timeout), Some(&late), 31 * DAY, MAX_ROBOTS);
+        let gone = first(&Err(NetworkError::Timeout), Some(&late), 31 * DAY);
         assert_eq!((gone.body, gone.unreachable_since), (RobotsBody::AllowAll, Some(DAY)));
-        let back = judge(&Ok(reply(200, "")), Some(&late), 31 * DAY, MAX_ROBOTS);
+        let back = first(&Ok(reply(200, "")), Some(&late), 31 * DAY);
         assert_eq!(back.unreachable_since, None);
+        // A clock that was a year ahead when the failures began does not make them last a year.
+        let ahead = judged(500, 400 * DAY);
+        let still = first(&Err(NetworkError::Dns), Some(&ahead), 35 * DAY);
+        assert_eq!((&still.body, still.unreachable_since), (&RobotsBody::DisallowAll, Some(35 * DAY)));
+        assert_eq!(first(&Err(NetworkError::Dns), Some(&still), 65 * DAY).body, RobotsBody::AllowAll);
+    }
+
+    #[test]
+    fn rfc_9309_section_2_4_not_modified_keeps_the_rules_and_renews_the_time() {
+        let etag = |value: &str| with_header(reply(200, "User-agent: *\nDisallow: /x\n"), "etag", value);
+        let before = first(&Ok(etag("\"1\"")), None, 5);
+        assert_eq!(before.validators.etag.as_deref(), Some("\"1\""));
+        let same = judge(&Ok(reply(304, "")), Some(&before), &before.validators, true, DAY);
+        assert_eq!(same, RobotsState { fetched: DAY, ..before.clone() });
+        // A validator that the 304 names anew replaces the old one.
+        let named = with_header(reply(304, ""), "etag", "\"2\"");
+        let renamed = judge(&Ok(named), Some(&before), &before.validators, true, DAY);
+        assert_eq!(renamed.validators.etag.as_deref(), Some("\"2\""));
+        // Unasked, it is no answer that could be understood.
+        assert_eq!(first(&Ok(reply(304, "")), Some(&before), DAY).body, RobotsBody::AllowAll);
+        // What a redirect leads to has validators of its own.
+        let behind = judge(&Ok(etag("\"1\"")), None, &Validators::default(), false, 5);
+        assert!(behind.validators.is_empty());
+        assert!(first(&Err(NetworkError::Dns), Some(&before), DAY).validators.is_empty());
     }
 
     #[test]
     fn rfc_9309_section_2_5_a_long_file_is_cut_at_a_line() {
         let mut cut_off = reply(200, "Disallow: /a\nDisallow: /bcd");
         cut_off.truncated = true;
-        let state = judge(&Ok(cut_off), None, 0, MAX_ROBOTS);
+        let state = first(&Ok(cut_off), None, 0);
         assert_eq!(state.body, RobotsBody::Rules(b"Disallow: /a\n".to_vec()));
     }
 }

@@ -18,15 +18,27 @@ fn state() -> impl Strategy<Value = HostState> {
         Just(RobotsBody::DisallowAll),
         vec(any::<u8>(), 0..300).prop_map(RobotsBody::Rules),
     ];
-    let robots = (any::<u64>(), option::of(0..u64::MAX), body)
-        .prop_map(|(fetched, unreachable_since, body)| RobotsState { fetched, unreachable_since, body });
-    (option::of(robots), any::<(u32, u64, u64, u64, u64)>()).prop_map(|(robots, n)| HostState {
+    let validators = (option::of("[ -~]{1,20}"), option::of("[ -~]{1,20}"))
+        .prop_map(|(etag, date)| Validators::new(etag.as_deref(), date.as_deref()));
+    let robots = (any::<u64>(), option::of(0..u64::MAX), body, validators).prop_map(
+        |(fetched, unreachable_since, body, validators)| RobotsState {
+            fetched,
+            unreachable_since,
+            body,
+            validators,
+        },
+    );
+    let numbers = any::<(u32, u64, u64, u64, u64, u64, u32, u32)>();
+    (option::of(robots), numbers).prop_map(|(robots, n)| HostState {
         robots,
         failures: n.0,
         back_off_until: n.1,
         requests: n.2,
         robots_denied: n.3,
         last_request: n.4,
+        hold_until: n.5,
+        slow_down: n.6,
+        latency: n.7,
     })
 }
 
@@ -36,12 +48,35 @@ proptest! {
         prop_assert_eq!(take_origin(&put_origin(&origin)), Ok(origin));
         let bytes = put_host(&state);
         prop_assert_eq!(take_host(&bytes), Ok(state));
-        prop_assert!(take_host(&bytes[..bytes.len() - 1]).is_err());
+        let cut = take_host(&bytes[..bytes.len() - 1]);
+        prop_assert!(cut.is_err(), "{cut:?}");
         if let Ok(origin) = take_origin(&noise) {
             prop_assert_eq!(put_origin(&origin), noise.clone());
         }
         prop_assert!(take_host(&noise).is_err() || noise.len() >= 6);
     }
+}
+
+#[test]
+fn an_entry_of_format_version_1_lacks_what_came_later() {
+    let robots = RobotsState {
+        fetched: 6,
+        unreachable_since: None,
+        body: RobotsBody::AllowAll,
+        validators: Validators::default(),
+    };
+    let state = HostState {
+        failures: 1,
+        back_off_until: 2,
+        requests: 3,
+        robots_denied: 4,
+        last_request: 5,
+        robots: Some(robots),
+        ..HostState::default()
+    };
+    assert_eq!(take_host(&[1, 2, 3, 4, 5, 1, 6, 0, 0]), Ok(state.clone()));
+    assert_eq!(put_host(&state), [1, 2, 3, 4, 5, 1, 6, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(take_host(&[0, 0, 0, 0, 0, 0]), Ok(HostState::default()));
 }
 
 proptest! {

@@ -103,6 +103,39 @@ async fn rfc_9309_section_2_4_holds_within_a_long_run_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn rfc_9309_section_2_4_a_stale_file_is_asked_for_conditionally() {
+    let day = 24 * 3_600_000;
+    let mut setup =
+        Setup::new(&["http://a.test/no", "http://a.test/yes"], |r| match r.url.path_and_query() {
+            "/robots.txt" if r.validators.etag.as_deref() == Some("\"v1\"") => reply(304, "").into(),
+            "/robots.txt" => {
+                with_header(reply(200, "User-agent: *\nDisallow: /no\n"), "etag", "\"v1\"").into()
+            }
+            _ => friendly(r),
+        });
+    for cycle in 0..3 {
+        let brought = setup.run().await;
+        assert_eq!(brought.outcome("http://a.test/no"), Outcome::RobotsDenied, "{cycle}");
+        assert_eq!(brought.of("http://a.test/yes"), "page 200", "{cycle}");
+        let robots = setup.state("http://a.test/").robots.unwrap();
+        assert_eq!((robots.fetched, brought.report.robots_requests), (setup.now, 1), "{cycle}");
+        let log = setup.network.log();
+        let asked = log.iter().rfind(|a| a.request.url.path_and_query() == "/robots.txt").unwrap();
+        assert_eq!(asked.request.validators.is_empty(), cycle == 0, "{cycle}");
+        setup.now += day;
+    }
+    // The file has changed; then it cannot be had, and is asked for without conditions from then on.
+    setup.network = ScriptedNetwork::new(with_robots("User-agent: *\nDisallow: /yes\n"));
+    assert_eq!(setup.run().await.outcome("http://a.test/yes"), Outcome::RobotsDenied);
+    setup.now += day;
+    setup.network = ScriptedNetwork::new(|_| reply(503, "").into());
+    assert_eq!(setup.run().await.outcome("http://a.test/no"), Outcome::RobotsUnreachable);
+    setup.now += day;
+    setup.run().await;
+    assert!(setup.network.log().iter().all(|a| a.request.validators.is_empty()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn rfc_9309_section_2_3_1_2_redirects_are_judged_under_the_origin_asked_for() {
     // NUTCH-2581: the redirected file overwrote that of the host that it lay on.
     let pages = ["http://a.test/a", "http://b.test/a", "http://b.test/b"];
