@@ -183,7 +183,10 @@ impl<'a> Replayer<'a> {
 
     /// Replays a formula: the figures of the cycles after the warm-up.
     pub fn run(&self, program: &Program, wants: Wants, scratch: &mut Scratch) -> Vec<CycleFigures> {
-        let reads = program.reads().closed();
+        let mut reads = program.reads().closed();
+        if std::env::var("BYSITE").is_ok() {
+            reads = reads | Reads::SITE_RATE;
+        }
         let start = self.start(reads);
         scratch.states.copy(&start.states);
         scratch.behind.clear();

@@ -16,9 +16,14 @@ pub(super) struct Pages {
     pub row_of: Vec<u32>,
     /// The pages visited in this cycle, move by move, those that had changed first.
     pub chosen: Vec<u32>,
+    /// The pages drawn from a tie class, how many of each of its rows, and what it takes to find them.
     drawn: Vec<u32>,
+    drawn_of: Vec<u32>,
+    parted: Vec<u32>,
+    ends: Vec<u32>,
     images: Vec<u64>,
-    partly: Vec<bool>,
+    /// For each row its place in the tie class, counted from 1; 0 where it is not in it.
+    place_in_class: Vec<u32>,
 }
 
 /// The pages of one row.
@@ -101,33 +106,35 @@ impl Pages {
         }
         self.draw(order, class, k - at);
         let mut drawn = self.drawn.as_slice();
-        for row in class {
+        for (row, &drawn_here) in class.iter().zip(&self.drawn_of) {
             let row = row & Choice::ROW;
-            let here = drawn.partition_point(|&page| self.row_of[page as usize] == row);
-            let (pages, rest) = drawn.split_at(here);
+            let (pages, rest) = drawn.split_at(drawn_here as usize);
             drawn = rest;
             if pages.is_empty() {
                 continue;
             }
             let since = truth.since(self.rows[row as usize].seen, order.cycle);
             let changed = changed_first(pages, since, &mut self.chosen[at..at + pages.len()]);
-            moves.push(Move { source: row, visited: pages.len() as u32, changed, to: [NOWHERE; 2] });
+            moves.push(Move { source: row, visited: drawn_here, changed, to: [NOWHERE; 2] });
             at += pages.len();
         }
         assert_eq!(at, k, "the drawn pages fill k");
     }
 
-    /// Draws the first `places` pages of a tie class into `drawn`, in the order of its rows.
+    /// Draws the first `places` pages of a tie class into `drawn`, row by row, and says in `drawn_of` how many
+    /// they are of each.
     fn draw(&mut self, order: &Order<'_>, class: &[u32], places: usize) {
         let class = class.iter().map(|row| row & Choice::ROW);
         let size: usize = class.clone().map(|row| self.rows[row as usize].live as usize).sum();
+        self.place_in_class.clear();
+        self.place_in_class.resize(self.rows.len(), 0);
+        for (place, row) in (1..).zip(class.clone()) {
+            self.place_in_class[row as usize] = place;
+        }
         self.drawn.clear();
         match order.walk(places, size) {
             Some(walk) => {
-                self.partly.clear();
-                self.partly.resize(self.rows.len(), false);
-                class.clone().for_each(|row| self.partly[row as usize] = true);
-                let here = walk.filter(|&page| self.partly[self.row_of[page as usize] as usize]);
+                let here = walk.filter(|&page| self.place_in_class[self.row_of[page as usize] as usize] > 0);
                 self.drawn.extend(here.take(places));
             }
             None => {
@@ -145,10 +152,32 @@ impl Pages {
                 self.drawn.extend(self.images.iter().map(|&image| order.page(image)));
             }
         }
-        if class.len() > 1 {
-            // Rows of a class are in ascending order.
-            self.drawn.sort_unstable_by_key(|&page| self.row_of[page as usize]);
+        self.part_by_row(class.len());
+    }
+
+    /// Brings the drawn pages of each row of the class together.
+    fn part_by_row(&mut self, rows: usize) {
+        self.drawn_of.clear();
+        self.drawn_of.resize(rows, 0);
+        if rows == 1 {
+            self.drawn_of[0] = self.drawn.len() as u32;
+            return;
         }
+        let place = |page: u32| self.place_in_class[self.row_of[page as usize] as usize] as usize - 1;
+        self.drawn.iter().for_each(|&page| self.drawn_of[place(page)] += 1);
+        self.ends.clear();
+        self.ends.extend(self.drawn_of.iter().scan(0, |sum, &n| {
+            *sum += n;
+            Some(*sum)
+        }));
+        self.parted.clear();
+        self.parted.resize(self.drawn.len(), 0);
+        for &page in &self.drawn {
+            let end = &mut self.ends[place(page)];
+            *end -= 1;
+            self.parted[*end as usize] = page;
+        }
+        std::mem::swap(&mut self.drawn, &mut self.parted);
     }
 
     /// Strikes those off a row's list that left it.

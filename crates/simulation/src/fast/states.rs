@@ -33,8 +33,11 @@ impl Move {
 pub(super) struct States {
     /// What tells one state from another, closed.
     reads: Reads,
-    /// A row a state; rows without pages are there too, until they are used again.
+    /// A row a state; rows without pages are there too, until they are used again. Of the columns only those are
+    /// filled that tell states apart: no score reads the others.
     pub columns: StateColumns,
+    /// The same rows, each in one place, and nothing left out.
+    histories: Vec<History>,
     /// Pages of each row.
     pub counts: Vec<u32>,
     /// The site of each row, where sites tell states apart; else 0.
@@ -97,7 +100,7 @@ impl States {
         self.arrivals.clear();
         for m in &mut *moves {
             let source = m.source as usize;
-            let history = self.columns.history(source).expect("every row was visited");
+            let history = self.histories[source];
             let site = self.sites[source];
             self.show(m, site, u64::from(cycle - history.last.0));
             for (to, (pages, changed, _)) in m.parts().into_iter().enumerate() {
@@ -143,15 +146,63 @@ impl States {
     }
 
     fn add(&mut self, history: &History, site: u32) -> u32 {
-        if let Some(row) = self.free.pop() {
-            self.columns.set_history(row as usize, history);
-            self.sites[row as usize] = site;
-            return row;
+        let row = self.free.pop().map_or(self.counts.len(), |row| row as usize);
+        put(&mut self.histories, row, *history);
+        put(&mut self.sites, row, site);
+        if row == self.counts.len() {
+            self.counts.push(0);
+            self.columns.known.push(Known::default());
+            self.columns.visited.push(true);
         }
-        self.columns.push(Known::default(), Some(history));
-        self.counts.push(0);
-        self.sites.push(site);
-        (self.counts.len() - 1) as u32
+        self.put_columns(row, history);
+        row as u32
+    }
+
+    fn put_columns(&mut self, row: usize, h: &History) {
+        let (c, reads) = (&mut self.columns, self.reads);
+        put(&mut c.last, row, h.last.0);
+        let mut u32s = [
+            (Reads::VISITS, &mut c.visits, h.visits),
+            (Reads::CHANGES, &mut c.changes, h.changes),
+            (Reads::FIRST, &mut c.first, h.first.0),
+            (Reads::LAST_CHANGE, &mut c.last_change, h.last_change.0),
+            (Reads::CHANGED_CYCLES, &mut c.changed_cycles, h.changed_cycles),
+            (Reads::STREAK, &mut c.streak, h.streak),
+        ];
+        for (field, column, value) in &mut u32s {
+            if reads.contains(*field) {
+                put(column, row, *value);
+            }
+        }
+        if reads.contains(Reads::RAMP_VISITS) {
+            put(&mut c.ramp_visits, row, h.ramp_visits);
+        }
+        if reads.contains(Reads::RAMP_CYCLES) {
+            put(&mut c.ramp_cycles, row, h.ramp_cycles);
+        }
+        if reads.contains(Reads::GEOMETRIC_VISITS) {
+            put(&mut c.geometric_visits, row, h.geometric_visits);
+        }
+        if reads.contains(Reads::GEOMETRIC_CYCLES) {
+            put(&mut c.geometric_cycles, row, h.geometric_cycles);
+        }
+        for (half_life, column) in c.decayed.iter_mut().enumerate() {
+            if reads.contains(Reads::DECAYED[half_life]) {
+                put(column, row, h.decayed[half_life]);
+            }
+        }
+        if reads.contains(Reads::WEEKDAYS) {
+            c.weekdays.iter_mut().zip(h.weekdays).for_each(|(column, count)| put(column, row, count));
+        }
+    }
+}
+
+/// Sets an entry, or adds the one after the last.
+fn put<T>(column: &mut Vec<T>, row: usize, value: T) {
+    if row == column.len() {
+        column.push(value);
+    } else {
+        column[row] = value;
     }
 }
 

@@ -1,0 +1,256 @@
+//! What an evaluation costs a learner, and which shortcut saves how much of it.
+//!
+//! Breeds populations as GP4C does over a generated history, and prints for every few generations the time an
+//! evaluation takes and what was saved. The breeding is a plain one, enough to have populations of that
+//! kind; the learner has the real one.
+//!
+//! `cargo run --release -p recrawl-simulation --example evaluations -- pages=166819 cycles=57 generations=50
+//! population=300 terminals=basic wants=rate memo=512 texts=yes threads=1 seed=1`
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use recrawl_formula::{Basis, Expr, Function, Program, Protection, Terminal, function, simplify};
+use recrawl_simulation::{CycleFigures, Dataset, Page, Replayer, Rules, Scratch, Truth, Wants};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+const BASIC: [&str; 3] = ["n", "X", "t"];
+const ALL: [&str; 8] = ["n", "X", "t", "cg", "nad", "sad", "aad", "gad"];
+const CONSTANTS: [f64; 9] = [0.001, 0.01, 0.1, 0.5, 1.0, std::f64::consts::E, 10.0, 100.0, 1000.0];
+const DEPTH: usize = 10;
+
+/// The arguments: `name=value`, each with a default.
+struct Arguments(HashMap<String, String>);
+
+impl Arguments {
+    fn text<'a>(&'a self, name: &str, default: &'a str) -> &'a str {
+        self.0.get(name).map_or(default, String::as_str)
+    }
+
+    fn number(&self, name: &str, default: usize) -> usize {
+        self.text(name, "").parse().unwrap_or(default)
+    }
+}
+
+fn main() {
+    let pairs = std::env::args().skip(1);
+    let arguments = Arguments(
+        pairs.filter_map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect(),
+    );
+    let (pages, cycles) = (arguments.number("pages", 166_819), arguments.number("cycles", 57) as u32);
+    let mut rng = ChaCha8Rng::seed_from_u64(arguments.number("seed", 1) as u64);
+    let data = history(pages as u32, cycles - 1, &mut rng);
+    let rules = Rules::default();
+    let replayer = Replayer::new(&data, &rules)
+        .expect("a history of a fixed set of pages")
+        .with_memo(arguments.number("memo", 512) << 20);
+    let wants = match arguments.text("wants", "rate") {
+        "rate" => Wants::default(),
+        "ndcg" => Wants { ndcg: true, ..Wants::default() },
+        "freshness" => Wants { freshness: true, ..Wants::default() },
+        _ => Wants::ALL,
+    };
+    let vocabulary = Vocabulary::new(match arguments.text("terminals", "basic") {
+        "basic" => &BASIC,
+        "all" => &ALL,
+        _ => return eprintln!("terminals=basic or terminals=all"),
+    });
+    let count = arguments.number("population", 300);
+    let mut population: Vec<Expr> = (0..count)
+        .map(|i| vocabulary.call(2 + i / 2 % (DEPTH - 1), i % 2 == 0, &mut rng))
+        .filter(|e| e.nodes() <= Expr::MAX_NODES)
+        .collect();
+    let mut texts: HashMap<String, f64> = HashMap::new();
+    let (keeps_texts, threads) = (arguments.text("texts", "yes") == "yes", arguments.number("threads", 1));
+    let begin = Instant::now();
+    let (mut asked, mut before) = (0, (0, begin));
+    let generations = arguments.number("generations", 50);
+    for generation in 1..=generations {
+        let simple: Vec<Expr> = population.iter().map(|e| simplify(e, Protection::default())).collect();
+        let keys: Vec<String> = simple.iter().map(Expr::to_string).collect();
+        let mut new: Vec<usize> = (0..simple.len()).collect();
+        if keeps_texts {
+            new.retain(|&i| !texts.contains_key(&keys[i]) && keys[..i].iter().all(|k| *k != keys[i]));
+        }
+        for (i, fitness) in evaluate(&replayer, &simple, &new, wants, threads) {
+            texts.insert(keys[i].clone(), fitness);
+        }
+        asked += population.len();
+        let scored: Vec<(f64, &Expr)> = population.iter().zip(&keys).map(|(e, k)| (texts[k], e)).collect();
+        if generation % 10 == 0 || generation == generations {
+            let work = replayer.work();
+            let nodes = simple.iter().map(Expr::nodes).sum::<usize>() as f64 / simple.len() as f64;
+            let best = scored.iter().map(|s| s.0).fold(f64::NEG_INFINITY, f64::max);
+            println!(
+                "generation {generation}: best {best:.4}, {nodes:.0} nodes, {:.2} ms an individual, {:.2} ms since the \
+                 last line; by text {:.1} %, wholly remembered {:.1} % of runs, cycles remembered {:.1} %, scores \
+                 computed {:.3} %, {:.0} states a cycle, visits {:.1} %, memo {} MiB",
+                ms(begin, asked),
+                ms(before.1, asked - before.0),
+                100.0 - percent(work.runs, asked as u64),
+                percent(work.runs_remembered, work.runs),
+                percent(work.cycles_remembered, work.cycles),
+                percent(work.state_scores, work.page_scores),
+                work.state_scores as f64 / work.cycles as f64,
+                percent(work.visits, work.page_scores / 20),
+                replayer.memo_bytes() >> 20,
+            );
+            before = (asked, Instant::now());
+        }
+        population = vocabulary.breed(&scored, &mut rng);
+    }
+    println!("{:?}\npeak memory {} MiB, {:.1} s", replayer.work(), peak_mib(), begin.elapsed().as_secs_f64());
+}
+
+fn evaluate(
+    replayer: &Replayer<'_>,
+    formulas: &[Expr],
+    which: &[usize],
+    wants: Wants,
+    threads: usize,
+) -> Vec<(usize, f64)> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let (mut scratch, mut results) = (Scratch::default(), Vec::new());
+        while let Some(&i) = which.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let program = Program::compile(&formulas[i], Protection::default(), Basis::default());
+            let figures = replayer.run(&program, wants, &mut scratch);
+            let fitness = |f: &CycleFigures| match wants {
+                Wants { ndcg: true, .. } => f.ndcg_log2,
+                Wants { freshness: true, .. } => 1.0 - f.stale as f64 / f.pages as f64,
+                _ => f.changed as f64 / f.visited as f64,
+            };
+            results.push((i, figures.iter().map(fitness).sum::<f64>() / figures.len() as f64));
+        }
+        results
+    };
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        handles.into_iter().flat_map(|h| h.join().expect("no evaluation panics")).collect()
+    })
+}
+
+/// Pages in sites of some 58, whose rates of change are log-normal with a part that is common to the site;
+/// 40 % never change, and 2 % always do.
+fn history(pages: u32, last: u32, rng: &mut ChaCha8Rng) -> Dataset {
+    let mut site_part = 0.0;
+    let word = |page: u32| {
+        if page % 58 == 0 {
+            site_part = normal(rng);
+        }
+        let kind: f64 = rng.random();
+        let rate = match kind {
+            k if k < 0.4 => 0.0,
+            k if k < 0.42 => 3.0,
+            _ => (-4.0 + 1.8 * (0.6f64.sqrt() * site_part + 0.4f64.sqrt() * normal(rng))).exp(),
+        };
+        let chance = 1.0 - (-rate).exp();
+        (1..=last).filter(|_| rng.random::<f64>() < chance).fold(0, |word, cycle| word | 1 << cycle)
+    };
+    let truth = Truth::from_words(last, (0..pages).map(word).collect());
+    let page = |p: u32| Page { site: p / 58, last, ..Page::default() };
+    Dataset {
+        name: "generated".into(),
+        dates: Vec::new(),
+        pages: (0..pages).map(page).collect(),
+        sites: (0..=pages / 58).map(|site| site.to_string()).collect(),
+        truth,
+    }
+}
+
+/// A normal deviate, as near as twelve uniform ones come.
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0
+}
+
+struct Vocabulary {
+    leaves: Vec<Expr>,
+}
+
+impl Vocabulary {
+    fn new(terminals: &[&str]) -> Vocabulary {
+        let terminals = terminals.iter().filter_map(|name| Terminal::named(name)).map(Expr::Terminal);
+        Vocabulary { leaves: terminals.chain(CONSTANTS.into_iter().map(Expr::Constant)).collect() }
+    }
+
+    fn leaf(&self, rng: &mut impl Rng) -> Expr {
+        self.leaves[rng.random_range(0..self.leaves.len())].clone()
+    }
+
+    fn call(&self, depth: usize, full: bool, rng: &mut impl Rng) -> Expr {
+        if depth <= 1 {
+            return self.leaf(rng);
+        }
+        let function: &'static Function = function::ALL[rng.random_range(0..function::ALL.len())];
+        let argument = |_| {
+            let leaf =
+                !full && rng.random_range(0..self.leaves.len() + function::ALL.len()) < self.leaves.len();
+            if leaf { self.leaf(rng) } else { self.call(depth - 1, full, rng) }
+        };
+        Expr::Call(function, (0..function.arity).map(argument).collect())
+    }
+
+    /// The next generation: the best, then by tournaments of two with 15 % new, 90 % of the rest crossed, and 5 %
+    /// of all shrunk or changed in a node.
+    fn breed(&self, scored: &[(f64, &Expr)], rng: &mut ChaCha8Rng) -> Vec<Expr> {
+        let best = scored.iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("a population");
+        let mut next = vec![best.1.clone()];
+        while next.len() < scored.len() {
+            let winner = |rng: &mut ChaCha8Rng| {
+                let [a, b] = [0; 2].map(|_| scored[rng.random_range(0..scored.len())]);
+                if a.0 >= b.0 { a.1.clone() } else { b.1.clone() }
+            };
+            let mut child = winner(rng);
+            if rng.random::<f64>() < 0.15 {
+                let depth = rng.random_range(2..=DEPTH);
+                child = self.call(depth, false, rng);
+            } else if rng.random::<f64>() < 0.9 {
+                let mut other = winner(rng);
+                let (i, j) = (rng.random_range(0..child.nodes()), rng.random_range(0..other.nodes()));
+                *at(&mut child, i) = at(&mut other, j).clone();
+            }
+            if rng.random::<f64>() < 0.05 {
+                let i = rng.random_range(0..child.nodes());
+                *at(&mut child, i) = self.leaf(rng);
+            }
+            if child.depth() <= DEPTH && child.nodes() <= Expr::MAX_NODES {
+                next.push(child);
+            }
+        }
+        next
+    }
+}
+
+/// A node by its place in prefix order.
+fn at(expr: &mut Expr, place: usize) -> &mut Expr {
+    if place == 0 {
+        return expr;
+    }
+    let Expr::Call(_, arguments) = expr else { panic!("no such place") };
+    let mut place = place - 1;
+    for argument in arguments {
+        let nodes = argument.nodes();
+        if place < nodes {
+            return at(argument, place);
+        }
+        place -= nodes;
+    }
+    panic!("no such place")
+}
+
+fn ms(since: Instant, evaluations: usize) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3 / evaluations as f64
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}
+
+/// The most memory that was resident, where the system tells.
+fn peak_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kib.unwrap_or(0) >> 10
+}
