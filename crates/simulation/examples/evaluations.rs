@@ -6,17 +6,18 @@
 //!
 //! `cargo run --release -p recrawl-simulation --example evaluations -- pages=166819 cycles=57 generations=50
 //! population=300 terminals=basic wants=rate memo=512 texts=yes threads=1 seed=1`
+//!
+//! With `formula="…"` that one formula is replayed instead, a few times.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use recrawl_formula::{Basis, Expr, Function, Program, Protection, Terminal, function, simplify};
+use recrawl_formula::terminal::Set;
+use recrawl_formula::{Basis, Expr, Function, Program, Protection, function, parse, simplify};
 use recrawl_simulation::{CycleFigures, Dataset, Page, Replayer, Rules, Scratch, Truth, Wants};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-const BASIC: [&str; 3] = ["n", "X", "t"];
-const ALL: [&str; 8] = ["n", "X", "t", "cg", "nad", "sad", "aad", "gad"];
 const CONSTANTS: [f64; 9] = [0.001, 0.01, 0.1, 0.5, 1.0, std::f64::consts::E, 10.0, 100.0, 1000.0];
 const DEPTH: usize = 10;
 
@@ -41,7 +42,7 @@ fn main() {
     let (pages, cycles) = (arguments.number("pages", 166_819), arguments.number("cycles", 57) as u32);
     let mut rng = ChaCha8Rng::seed_from_u64(arguments.number("seed", 1) as u64);
     let data = history(pages as u32, cycles - 1, &mut rng);
-    let rules = Rules::default();
+    let (rules, start) = (Rules::default(), Instant::now());
     let replayer = Replayer::new(&data, &rules)
         .expect("a history of a fixed set of pages")
         .with_memo(arguments.number("memo", 512) << 20);
@@ -51,11 +52,17 @@ fn main() {
         "freshness" => Wants { freshness: true, ..Wants::default() },
         _ => Wants::ALL,
     };
-    let vocabulary = Vocabulary::new(match arguments.text("terminals", "basic") {
-        "basic" => &BASIC,
-        "all" => &ALL,
-        _ => return eprintln!("terminals=basic or terminals=all"),
-    });
+    let begin = core_ms();
+    if let Some(text) = arguments.0.get("formula") {
+        let expr = [parse(text).expect("an expression")];
+        let fitness = evaluate(&replayer, &expr, &[0, 0, 0], wants, 1)[0].1;
+        println!("{text}: {fitness:.4}");
+        return report(&replayer, begin, start);
+    }
+    let Some(set) = Set::named(arguments.text("terminals", "basic")) else {
+        return eprintln!("terminals=basic, terminals=all or terminals=extended");
+    };
+    let vocabulary = Vocabulary::new(set);
     let count = arguments.number("population", 300);
     let mut population: Vec<Expr> = (0..count)
         .map(|i| vocabulary.call(2 + i / 2 % (DEPTH - 1), i % 2 == 0, &mut rng))
@@ -63,7 +70,6 @@ fn main() {
         .collect();
     let mut texts: HashMap<String, f64> = HashMap::new();
     let (keeps_texts, threads) = (arguments.text("texts", "yes") == "yes", arguments.number("threads", 1));
-    let begin = Instant::now();
     let (mut asked, mut before) = (0, (0, begin));
     let generations = arguments.number("generations", 50);
     for generation in 1..=generations {
@@ -83,11 +89,11 @@ fn main() {
             let nodes = simple.iter().map(Expr::nodes).sum::<usize>() as f64 / simple.len() as f64;
             let best = scored.iter().map(|s| s.0).fold(f64::NEG_INFINITY, f64::max);
             println!(
-                "generation {generation}: best {best:.4}, {nodes:.0} nodes, {:.2} ms an individual, {:.2} ms since the \
+                "generation {generation}: best {best:.4}, {nodes:.0} nodes, {:.2} ms of a core an individual, {:.2} ms since the \
                  last line; by text {:.1} %, wholly remembered {:.1} % of runs, cycles remembered {:.1} %, scores \
                  computed {:.3} %, {:.0} states a cycle, visits {:.1} %, memo {} MiB",
-                ms(begin, asked),
-                ms(before.1, asked - before.0),
+                (core_ms() - begin) / asked as f64,
+                (core_ms() - before.1) / (asked - before.0) as f64,
                 100.0 - percent(work.runs, asked as u64),
                 percent(work.runs_remembered, work.runs),
                 percent(work.cycles_remembered, work.cycles),
@@ -96,11 +102,26 @@ fn main() {
                 percent(work.visits, work.page_scores / 20),
                 replayer.memo_bytes() >> 20,
             );
-            before = (asked, Instant::now());
+            before = (asked, core_ms());
         }
         population = vocabulary.breed(&scored, &mut rng);
     }
-    println!("{:?}\npeak memory {} MiB, {:.1} s", replayer.work(), peak_mib(), begin.elapsed().as_secs_f64());
+    report(&replayer, begin, start);
+}
+
+fn report(replayer: &Replayer<'_>, begin: f64, start: Instant) {
+    let work = replayer.work();
+    let seconds = (core_ms() - begin) / 1e3;
+    println!(
+        "{work:?}\n{:.1} million page-scores a second and core",
+        work.page_scores as f64 / 1e6 / seconds
+    );
+    println!(
+        "{:.1} s elapsed, {seconds:.1} s of a core, peak memory {} MiB",
+        start.elapsed().as_secs_f64(),
+        peak_mib()
+    );
+    println!("{:.0} states a cycle", work.state_scores as f64 / work.cycles as f64);
 }
 
 fn evaluate(
@@ -169,8 +190,8 @@ struct Vocabulary {
 }
 
 impl Vocabulary {
-    fn new(terminals: &[&str]) -> Vocabulary {
-        let terminals = terminals.iter().filter_map(|name| Terminal::named(name)).map(Expr::Terminal);
+    fn new(set: Set) -> Vocabulary {
+        let terminals = set.terminals().iter().copied().map(Expr::Terminal);
         Vocabulary { leaves: terminals.chain(CONSTANTS.into_iter().map(Expr::Constant)).collect() }
     }
 
@@ -239,8 +260,13 @@ fn at(expr: &mut Expr, place: usize) -> &mut Expr {
     panic!("no such place")
 }
 
-fn ms(since: Instant, evaluations: usize) -> f64 {
-    since.elapsed().as_secs_f64() * 1e3 / evaluations as f64
+/// Milliseconds that all threads together have had a core, where the system tells: unlike the time of day it
+/// does not count what other programs took. In steps of 10.
+fn core_ms() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let fields = after_name.split_whitespace().skip(11).take(2);
+    fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * 10.0
 }
 
 fn percent(part: u64, whole: u64) -> f64 {

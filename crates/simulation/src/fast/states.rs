@@ -86,11 +86,12 @@ impl States {
 
     /// Fills in the rates of sites and of all pages, for a score that reads them.
     pub fn fill_priors(&mut self) {
+        let sites = self.sites.iter().map(|&site| site as usize);
         if !self.shown_by_site.is_empty() {
-            let sites = self.sites.iter().map(|&site| site as usize);
             Priors::new(&self.shown_by_site).fill(&mut self.columns, sites);
         } else if self.reads.needs_priors() {
-            self.columns.global_rate = Priors::new(&[self.shown]).global;
+            // Every row is of site 0 here, whose rate is not read.
+            Priors::new(&[self.shown]).fill(&mut self.columns, sites);
         }
     }
 
