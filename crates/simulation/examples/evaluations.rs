@@ -7,13 +7,13 @@
 //! `cargo run --release -p recrawl-simulation --example evaluations -- pages=166819 cycles=57 generations=50
 //! population=300 terminals=basic wants=rate memo=512 texts=yes threads=1 seed=1`
 //!
-//! With `formula="…"` that one formula is replayed instead, a few times.
+//! With `data=FOLDER` the history is a recorded one. With `formula="…"` that one formula is replayed instead, a few times.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::terminal::Set;
 use recrawl_formula::{Basis, Expr, Function, Program, Protection, function, parse, simplify};
-use recrawl_simulation::{CycleFigures, Dataset, Page, Replayer, Rules, Scratch, Truth, Wants};
+use recrawl_simulation::{CycleFigures, Dataset, Page, Replayer, Rules, Scratch, Truth, Wants, open};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -30,7 +30,7 @@ impl Arguments {
     }
 
     fn number(&self, name: &str, default: usize) -> usize {
-        self.text(name, "").parse().unwrap_or(default)
+        self.0.get(name).map_or(default, |text| text.parse().expect("a whole number"))
     }
 }
 
@@ -41,7 +41,13 @@ fn main() {
     );
     let (pages, cycles) = (arguments.number("pages", 166_819), arguments.number("cycles", 57) as u32);
     let mut rng = ChaCha8Rng::seed_from_u64(arguments.number("seed", 1) as u64);
-    let data = history(pages as u32, cycles - 1, &mut rng);
+    let data = match arguments.0.get("data") {
+        Some(path) => {
+            let whole = open(path.as_ref(), None).expect("a data set");
+            whole.part(&whole.fixed(), 0..whole.truth.cycles() + 1)
+        }
+        None => history(pages as u32, cycles - 1, &mut rng),
+    };
     let (rules, start) = (Rules::default(), Instant::now());
     let replayer = Replayer::new(&data, &rules)
         .expect("a history of a fixed set of pages")
@@ -55,7 +61,7 @@ fn main() {
     let begin = core_ms();
     if let Some(text) = arguments.0.get("formula") {
         let expr = [parse(text).expect("an expression")];
-        let fitness = evaluate(&replayer, &expr, &[0, 0, 0], wants, 1)[0].1;
+        let fitness = evaluate(&replayer, &expr, &[0; 20], wants, 1)[0].1;
         println!("{text}: {fitness:.4}");
         return report(&replayer, begin, start);
     }
