@@ -188,7 +188,7 @@ impl<'a> Replayer<'a> {
             reads = reads | Reads::SITE_RATE;
         }
         let start = self.start(reads);
-        scratch.states.copy(&start.states);
+        scratch.states = start.states.clone();
         scratch.behind.clear();
         scratch.ends.clear();
         let mut place = self.memo.start(reads, wants);

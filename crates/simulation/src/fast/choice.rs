@@ -10,6 +10,7 @@ pub(super) struct Choice {
     pub rows: Vec<u32>,
     keys: Vec<u64>,
     items: Vec<(u64, u32)>,
+    class: Vec<u32>,
 }
 
 impl Choice {
@@ -23,20 +24,23 @@ impl Choice {
     /// Chooses `k` of the pages, of which each row has so many as `counts` says, by the scores of rows.
     pub fn make(&mut self, scores: &[f64], counts: &[u32], k: u64, ranked: bool) {
         self.keys.clear();
-        self.keys.extend(scores.iter().map(|&score| score_key(score)));
         self.items.clear();
-        let rows = (0..).zip(self.keys.iter().zip(counts));
-        self.items.extend(rows.filter(|(_, (_, pages))| **pages > 0).map(|(row, (&key, _))| (key, row)));
+        for (row, (&score, &pages)) in (0..).zip(scores.iter().zip(counts)) {
+            let key = score_key(score);
+            self.keys.push(key);
+            if pages > 0 {
+                self.items.push((key, row));
+            }
+        }
         let bar = bar(&mut self.items, counts, k);
 
-        let (mut whole, mut at_bar) = (0, 0);
+        let mut taken = 0;
         self.rows.clear();
+        self.class.clear();
         for (row, (&key, &pages)) in (0..).zip(self.keys.iter().zip(counts)) {
-            if key < bar && pages > 0 {
-                whole += u64::from(pages);
-                self.rows.push(row);
-            } else if key == bar {
-                at_bar += u64::from(pages);
+            if key <= bar && pages > 0 {
+                taken += u64::from(pages);
+                if key < bar { &mut self.rows } else { &mut self.class }.push(row);
             }
         }
         if ranked {
@@ -49,14 +53,10 @@ impl Choice {
                 before = key;
             }
         }
-        let mark = if whole + at_bar > k { Choice::PARTLY } else { 0 };
-        let mut starts = if ranked { Choice::STARTS } else { 0 };
-        for (row, (&key, &pages)) in (0..).zip(self.keys.iter().zip(counts)) {
-            if key == bar && pages > 0 {
-                self.rows.push(row | mark | starts);
-                starts = 0;
-            }
-        }
+        let mark = if taken > k { Choice::PARTLY } else { 0 };
+        let start = if ranked { Choice::STARTS } else { 0 };
+        let marks = std::iter::once(mark | start).chain(std::iter::repeat(mark));
+        self.rows.extend(self.class.iter().zip(marks).map(|(row, marks)| row | marks));
     }
 }
 

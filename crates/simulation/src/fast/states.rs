@@ -72,13 +72,6 @@ impl States {
         states
     }
 
-    /// Takes the place of another, and keeps its own memory.
-    pub fn copy(&mut self, other: &States) {
-        self.arrivals.clear();
-        let arrivals = std::mem::take(&mut self.arrivals);
-        *self = States { arrivals, ..other.clone() };
-    }
-
     /// The site of a row.
     pub fn site(&self, row: u32) -> u32 {
         self.sites[row as usize]
@@ -98,7 +91,8 @@ impl States {
     /// Carries out the visits of a cycle and says where each led. Which row is taken for a new state follows
     /// from the moves so far and from nothing else.
     pub fn apply(&mut self, cycle: u32, moves: &mut [Move]) {
-        self.arrivals.clear();
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.clear();
         for m in &mut *moves {
             let source = m.source as usize;
             let history = self.histories[source];
@@ -108,7 +102,8 @@ impl States {
                 if pages > 0 {
                     let mut next = history;
                     next.record(Cycle(cycle), changed);
-                    let row = self.arrive(&self.reads.project(&next), site);
+                    let next = self.reads.project(&next);
+                    let row = *arrivals.entry(Key::new(&next, site)).or_insert_with(|| self.add(&next, site));
                     self.counts[row as usize] += pages;
                     m.to[to] = row;
                 } else {
@@ -117,6 +112,7 @@ impl States {
             }
             self.counts[source] -= m.visited;
         }
+        self.arrivals = arrivals;
         // Only now, so that no row is left and taken in one cycle.
         let left = moves.iter().map(|m| m.source).filter(|&row| self.counts[row as usize] == 0);
         self.free.extend(left);
@@ -133,17 +129,6 @@ impl States {
         if let Some(of_site) = self.shown_by_site.get_mut(site as usize) {
             of_site.add(shown);
         }
-    }
-
-    /// The row of a state that pages reach in this cycle.
-    fn arrive(&mut self, history: &History, site: u32) -> u32 {
-        let key = Key::new(history, site);
-        if let Some(&row) = self.arrivals.get(&key) {
-            return row;
-        }
-        let row = self.add(history, site);
-        self.arrivals.insert(key, row);
-        row
     }
 
     fn add(&mut self, history: &History, site: u32) -> u32 {
