@@ -1,12 +1,11 @@
 //! The formats of data sets: one file each, one list. docs/datasets.md describes them all.
 
-mod calendar;
+pub(crate) mod calendar;
 mod captures;
 mod cdx;
 mod cdxj;
 mod error;
 mod gp4c;
-mod histories;
 mod lines;
 mod native;
 mod visits;
@@ -15,7 +14,7 @@ pub use self::captures::MAX_CAPTURES;
 pub use self::error::DatasetError;
 pub use self::lines::MAX_LINE;
 
-use crate::Dataset;
+use crate::{Dataset, histories::Histories};
 use std::path::{Path, PathBuf};
 
 /// A way to keep a data set on disk.
@@ -151,6 +150,22 @@ fn recognised(path: &Path) -> Result<&'static Format, DatasetError> {
     };
     let found = ALL.iter().find(|format| (format.recognises)(&start));
     found.ok_or_else(|| DatasetError::Unrecognised { path: path.to_owned() })
+}
+
+/// The data set that these histories are.
+fn finish(
+    histories: Histories,
+    path: &Path,
+    dates: Vec<String>,
+    cycles: u32,
+) -> Result<Dataset, DatasetError> {
+    histories.finish(title(path), dates, cycles).map_err(|what| DatasetError::whole(path, what))
+}
+
+/// What people call a data set: the name of its file or folder.
+fn title(path: &Path) -> String {
+    let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    last(path).or_else(|| last(&path.canonicalize().ok()?)).unwrap_or_else(|| path.display().to_string())
 }
 
 fn names(which: impl Fn(&Format) -> bool) -> String {

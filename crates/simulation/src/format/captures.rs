@@ -1,8 +1,7 @@
 //! Captures of a web archive, in any order, become the histories of their pages.
 
-use super::histories::Histories;
 use super::{DatasetError, calendar};
-use crate::{Dataset, Page};
+use crate::{Dataset, Page, histories::Histories};
 use recrawl_types::Site;
 use std::collections::HashMap;
 use std::path::Path;
@@ -142,7 +141,7 @@ impl Captures {
             let pushed = histories.push(Page { url, site, first: cycles.0, last: cycles.1 }, &changes);
             pushed.map_err(|what| DatasetError::whole(path, what))?;
         }
-        histories.finish(path, dates, last)
+        super::finish(histories, path, dates, last)
     }
 }
 

@@ -3,10 +3,9 @@
 //! Character i, counted from 0, is that program's cycle i + 1 and ours too: cycle 0 is the download that the
 //! first character compares with. So a warm-up of 2 reads the same two characters in both programs.
 
-use super::histories::Histories;
 use super::lines::Lines;
 use super::{DatasetError, Format, Start};
-use crate::{Dataset, Page};
+use crate::{Dataset, Page, histories::Histories};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -38,7 +37,7 @@ fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
         });
         pushed.map_err(|what| lines.wrong(what))?;
     }
-    histories.finish(path, Vec::new(), cycles.unwrap_or_default())
+    super::finish(histories, path, Vec::new(), cycles.unwrap_or_default())
 }
 
 /// A page's changes; the first line says how many cycles there are.

@@ -1,9 +1,8 @@
 //! The folder of two tables: `cycles.tsv`, and `pages.tsv.gz` with the changes of each page.
 
-use super::histories::Histories;
 use super::lines::{Lines, shown};
 use super::{DatasetError, Format, Start, calendar};
-use crate::{Dataset, Page};
+use crate::{Dataset, Page, histories::Histories};
 use flate2::{Compression, write::GzEncoder};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -45,7 +44,7 @@ fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
         id += 1;
     }
     let known = dates.iter().any(|date| !date.is_empty());
-    histories.finish(folder, if known { dates } else { Vec::new() }, last)
+    super::finish(histories, folder, if known { dates } else { Vec::new() }, last)
 }
 
 /// The date of each cycle; empty where it is not known.

@@ -1,9 +1,8 @@
 //! The visits of a crawl of recrawl, as `recrawl export visits` writes them: JSON, a visit a line.
 
-use super::histories::Histories;
 use super::lines::{Lines, shown};
 use super::{DatasetError, Format, Start, calendar};
-use crate::{Dataset, Page};
+use crate::{Dataset, Page, histories::Histories};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -152,7 +151,7 @@ impl Visits {
             self.histories.push(page, &changes).map_err(|what| DatasetError::whole(path, what))?;
         }
         let last = self.days.len().saturating_sub(1) as u32;
-        self.histories.finish(path, self.days.into_iter().map(calendar::date).collect(), last)
+        super::finish(self.histories, path, self.days.into_iter().map(calendar::date).collect(), last)
     }
 }
 

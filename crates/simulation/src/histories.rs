@@ -1,9 +1,7 @@
 //! A data set while it is read, page by page.
 
-use super::DatasetError;
 use crate::{Dataset, Page, Truth, truth::LAST_OF_A_WORD};
 use std::collections::HashMap;
-use std::path::Path;
 
 /// The pages read so far.
 #[derive(Default)]
@@ -52,30 +50,22 @@ impl Histories {
     /// The data set; `cycles` is the number of the last cycle.
     ///
     /// # Errors
-    /// When it is empty, or larger than memory is meant for.
-    pub fn finish(self, path: &Path, dates: Vec<String>, cycles: u32) -> Result<Dataset, DatasetError> {
+    /// What is wrong, when it is empty or larger than memory is meant for.
+    pub fn finish(self, name: String, dates: Vec<String>, cycles: u32) -> Result<Dataset, String> {
         if self.pages.is_empty() {
-            return Err(DatasetError::whole(path, "there is no page in it"));
+            return Err("there is no page in it".into());
         }
         if cycles > Dataset::MAX_CYCLES {
-            let what = format!("its last cycle is {cycles}, and {} is the most", Dataset::MAX_CYCLES);
-            return Err(DatasetError::whole(path, what));
+            return Err(format!("its last cycle is {cycles}, and {} is the most", Dataset::MAX_CYCLES));
         }
-        let cells = self.pages.len() as u64 * (u64::from(cycles) + 1);
-        if (self.returns || cycles > LAST_OF_A_WORD) && cells > Dataset::MAX_CONTENTS {
-            let what =
-                format!("{cells} pages times cycles, and {} is the most: split it", Dataset::MAX_CONTENTS);
-            return Err(DatasetError::whole(path, what));
+        let contents = self.pages.len() as u64 * (u64::from(cycles) + 1);
+        if (self.returns || cycles > LAST_OF_A_WORD) && contents > Dataset::MAX_CONTENTS {
+            let most = Dataset::MAX_CONTENTS;
+            return Err(format!("{contents} pages times cycles, and {most} is the most: split it"));
         }
         let starts = std::iter::once(&0).chain(&self.ends);
         let changes = starts.zip(&self.ends).map(|(&start, &end)| &self.changes[start..end]);
         let truth = Truth::from_changes(cycles, changes);
-        Ok(Dataset { name: name(path), dates, pages: self.pages, sites: self.sites, truth })
+        Ok(Dataset { name, dates, pages: self.pages, sites: self.sites, truth })
     }
-}
-
-/// What people call a data set: the name of its file or folder.
-fn name(path: &Path) -> String {
-    let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    last(path).or_else(|| last(&path.canonicalize().ok()?)).unwrap_or_else(|| path.display().to_string())
 }

@@ -1,0 +1,217 @@
+//! What a made-up world is to be like.
+
+use crate::format::calendar;
+use crate::{Dataset, truth::LAST_OF_A_WORD};
+use std::fmt;
+
+/// The parameters of a generated history. All shares are from 0 to 1; rates are changes a cycle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// The data set's name.
+    pub name: String,
+    /// Decides everything that is left to chance.
+    pub seed: u64,
+    /// Pages, at least one a site.
+    pub pages: u32,
+    /// Sites.
+    pub sites: u32,
+    /// σ of ln(pages a site): sizes are log-normal, and add up to the pages.
+    pub site_sizes: f64,
+    /// The most pages of a site.
+    pub site_pages_max: u32,
+    /// The number of the last cycle; a cycle is a day.
+    pub cycles: u32,
+    /// The day of cycle 0, as YYYY-MM-DD.
+    pub start: String,
+    /// Share of the pages that never change.
+    pub still: f64,
+    /// Share of the pages that change all the time.
+    pub fast: f64,
+    /// Their rate.
+    pub fast_rate: f64,
+    /// Mean of ln(rate) of all others.
+    pub mu: f64,
+    /// σ of ln(rate) of all others.
+    pub sigma: f64,
+    /// The share of its variance that pages of a site have in common, and the chance of a page to be of its
+    /// site's kind: still, fast, or another.
+    pub site_share: f64,
+    /// Share of the sites whose week has two quiet days.
+    pub quiet: f64,
+    /// The rate on those, as a part of the rate on other days.
+    pub quiet_rate: f64,
+    /// Share of those sites whose quiet days are not Saturday and Sunday, but any other two in a row.
+    pub shifted: f64,
+    /// Share of the time that a page is in a spell of edits; 0 for no spells.
+    pub burst: f64,
+    /// Mean length of such a spell, in cycles, at least 1.
+    pub burst_length: f64,
+    /// The rate outside of spells, as a part of the mean rate.
+    pub burst_rest: f64,
+    /// Share of the changes, a page's first apart, that go back to the content before.
+    pub returns: f64,
+}
+
+/// A recipe that has a name.
+pub struct Preset {
+    /// The name.
+    pub name: &'static str,
+    /// What it is like, in a few words.
+    pub help: &'static str,
+    /// The recipe.
+    pub recipe: fn() -> Recipe,
+}
+
+/// All presets; the first is taken where none is named.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "default",
+        help: "10,000 pages on 200 sites, 100 days, contents that come back",
+        recipe: Recipe::default,
+    },
+    Preset {
+        name: "brdc12",
+        help: "the shape of BRDC'12, the data of the GP4C papers: 417,048 pages, 57 days",
+        recipe: Recipe::brdc12,
+    },
+];
+
+impl Default for Recipe {
+    fn default() -> Recipe {
+        Recipe {
+            name: "generated".into(),
+            pages: 10_000,
+            sites: 200,
+            cycles: 100,
+            start: "2026-01-05".into(),
+            returns: 0.13,
+            ..Recipe::brdc12()
+        }
+    }
+}
+
+impl Recipe {
+    /// The shape of BRDC'12: pages, sites and days as Santos et al. state them (2013, table 4.1), and laws of
+    /// change under which the policies of their table 4.3 come out at nearly their figures.
+    pub fn brdc12() -> Recipe {
+        Recipe {
+            name: "brdc12".into(),
+            seed: 0,
+            pages: 417_048,
+            sites: 7_171,
+            site_sizes: 1.6,
+            site_pages_max: 2_336,
+            cycles: 57,
+            start: "2012-09-17".into(),
+            still: 0.35,
+            fast: 0.09,
+            fast_rate: 2.5,
+            mu: -4.3,
+            sigma: 2.3,
+            site_share: 0.6,
+            quiet: 0.7,
+            quiet_rate: 0.5,
+            shifted: 0.15,
+            burst: 0.38,
+            burst_length: 35.0,
+            burst_rest: 0.05,
+            returns: 0.0,
+        }
+    }
+
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn named(name: &str) -> Result<Recipe, RecipeError> {
+        let found = PRESETS.iter().find(|preset| preset.name == name);
+        found.map(|preset| (preset.recipe)()).ok_or_else(|| {
+            let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+            RecipeError(format!("no preset is called {name:?}: there are {}", names.join(", ")))
+        })
+    }
+
+    /// Can there be such a world? The day of cycle 0, counted from 1970.
+    pub(super) fn check(&self) -> Result<i64, RecipeError> {
+        let whether =
+            |holds: bool, what: &dyn Fn() -> String| if holds { Ok(()) } else { Err(RecipeError(what())) };
+        whether(self.sites >= 1 && self.pages >= self.sites, &|| {
+            format!("{} pages on {} sites: at least one page a site, and one site", self.pages, self.sites)
+        })?;
+        whether(self.pages as usize <= Dataset::MAX_PAGES, &|| {
+            format!("{} pages: at most {}", self.pages, Dataset::MAX_PAGES)
+        })?;
+        let room = u64::from(self.sites) * u64::from(self.site_pages_max);
+        whether(room >= u64::from(self.pages), &|| {
+            format!(
+                "{} pages on {} sites of at most {}: give more sites",
+                self.pages, self.sites, self.site_pages_max
+            )
+        })?;
+        whether((1..=Dataset::MAX_CYCLES).contains(&self.cycles), &|| {
+            format!("{} cycles: from 1 to {}", self.cycles, Dataset::MAX_CYCLES)
+        })?;
+        // Before the work is done: changes that come back take two bytes a page and cycle.
+        let contents = u64::from(self.pages) * (u64::from(self.cycles) + 1);
+        let is_word = self.returns == 0.0 && self.cycles <= LAST_OF_A_WORD;
+        whether(is_word || contents <= Dataset::MAX_CONTENTS, &|| {
+            format!(
+                "{contents} pages times cycles, and {} is the most: make it smaller",
+                Dataset::MAX_CONTENTS
+            )
+        })?;
+        for (name, share) in [
+            ("still", self.still),
+            ("fast", self.fast),
+            ("still and fast", self.still + self.fast),
+            ("site_share", self.site_share),
+            ("quiet", self.quiet),
+            ("quiet_rate", self.quiet_rate),
+            ("shifted", self.shifted),
+            ("burst_rest", self.burst_rest),
+            ("returns", self.returns),
+        ] {
+            whether((0.0..=1.0).contains(&share), &|| format!("{name} = {share}: a share from 0 to 1"))?;
+        }
+        whether((0.0..1.0).contains(&self.burst), &|| {
+            format!("burst = {}: a share from 0 to below 1", self.burst)
+        })?;
+        // The spells between are then at least a cycle long, too.
+        let rests = self.burst == 0.0 || self.burst_length * (1.0 - self.burst) >= self.burst;
+        whether((1.0..=1e6).contains(&self.burst_length) && rests, &|| {
+            format!(
+                "burst_length = {}: spells, and the rests between, last a cycle and more",
+                self.burst_length
+            )
+        })?;
+        for (name, number, most) in [
+            ("fast_rate", self.fast_rate, 100.0),
+            ("sigma", self.sigma, 10.0),
+            ("site_sizes", self.site_sizes, 10.0),
+        ] {
+            whether((0.0..=most).contains(&number), &|| format!("{name} = {number}: from 0 to {most}"))?;
+        }
+        whether((-50.0..=5.0).contains(&self.mu), &|| format!("mu = {}: from -50 to 5", self.mu))?;
+        let start = calendar::parse_date(&self.start);
+        let start = start.filter(|start| start + i64::from(self.cycles) <= calendar::LAST_DAY);
+        start.ok_or_else(|| RecipeError(format!("start = {:?}: a day as YYYY-MM-DD", self.start)))
+    }
+}
+
+/// A recipe that cannot be followed: what, and what is possible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecipeError(String);
+
+impl RecipeError {
+    pub(super) fn too_large(what: String) -> RecipeError {
+        RecipeError(what)
+    }
+}
+
+impl fmt::Display for RecipeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for RecipeError {}

@@ -1,0 +1,35 @@
+//! How many pages each site has.
+
+use super::Recipe;
+use super::draws::{Draws, exp};
+
+/// Pages of each site: log-normal, each at least 1 and at most the recipe's most, in all the recipe's pages.
+pub fn sizes(recipe: &Recipe) -> Vec<u32> {
+    let mut draws = Draws::new(recipe.seed, 0);
+    let weights: Vec<f64> = (0..recipe.sites).map(|_| exp(recipe.site_sizes * draws.normal())).collect();
+    let most = recipe.site_pages_max.min(recipe.pages);
+    let size = |scale: f64, weight: f64| ((scale * weight).floor().clamp(1.0, f64::from(most))) as u32;
+    let total = |scale: f64| weights.iter().map(|&weight| u64::from(size(scale, weight))).sum::<u64>();
+    // The largest scale that is not too large, to the last bit that matters.
+    let wanted = u64::from(recipe.pages);
+    let (mut low, mut high) = (0.0, f64::from(most));
+    while total(high) < wanted && high < 1e30 {
+        high *= 2.0;
+    }
+    for _ in 0..200 {
+        let middle = (low + high) / 2.0;
+        *(if total(middle) <= wanted { &mut low } else { &mut high }) = middle;
+    }
+    let mut sizes: Vec<u32> = weights.iter().map(|&weight| size(low, weight)).collect();
+    // What rounding down left over, a page a site.
+    let mut left = wanted - sizes.iter().map(|&size| u64::from(size)).sum::<u64>();
+    while left > 0 {
+        for size in sizes.iter_mut().filter(|size| **size < most) {
+            if left > 0 {
+                *size += 1;
+                left -= 1;
+            }
+        }
+    }
+    sizes
+}
