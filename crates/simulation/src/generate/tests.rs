@@ -153,7 +153,8 @@ fn contents_come_back_as_often_as_asked() {
 
 #[test]
 fn what_cannot_be_is_refused_and_says_why() {
-    let cases: [(fn(&mut Recipe), &str); 14] = [
+    type Change = fn(&mut Recipe);
+    let cases: [(Change, &str); 14] = [
         (|r| r.sites = 0, "0 sites"),
         (|r| r.pages = 1, "at least one page a site"),
         (|r| r.pages = 60_000_000, "at most 50000000"),
