@@ -4,12 +4,18 @@ mod add;
 mod div;
 mod exp;
 mod log;
+mod max;
+mod min;
 mod mul;
 mod neg;
 mod pow;
+mod sqrt;
 mod sub;
 
 use crate::Protection;
+use crate::kernel::{Kernel, Operand};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// An operator or a function.
 #[derive(Debug)]
@@ -45,26 +51,63 @@ pub enum Syntax {
     Call,
 }
 
-/// An operation over the rows of a tile; the result replaces the first argument.
-#[derive(Clone, Copy, Debug)]
-pub enum Kernel {
-    /// One argument.
-    Unary(fn(&mut [f64])),
-    /// Two arguments of equal length.
-    Binary(fn(&mut [f64], &[f64])),
-}
-
-/// Every function, in the order in which they are listed to people.
+/// Every function, in the order in which they are listed to people; each [`Set`] is a beginning of it.
 pub static ALL: &[&Function] = &[
     &add::FUNCTION,
     &sub::FUNCTION,
     &mul::FUNCTION,
     &div::FUNCTION,
-    &neg::FUNCTION,
     &log::FUNCTION,
     &exp::FUNCTION,
     &pow::FUNCTION,
+    &neg::FUNCTION,
+    &min::FUNCTION,
+    &max::FUNCTION,
+    &sqrt::FUNCTION,
 ];
+
+/// A choice of functions to make expressions of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Set {
+    /// Sum, difference, product, quotient, `log`, `exp` and `pow`: those of Santos et al. (2013 and 2015).
+    #[default]
+    Basic,
+    /// Every function there is.
+    Extended,
+}
+
+impl Set {
+    /// Both sets.
+    pub const ALL: [Set; 2] = [Set::Basic, Set::Extended];
+
+    /// The name in configurations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Set::Basic => "basic",
+            Set::Extended => "extended",
+        }
+    }
+
+    /// The set of that name.
+    pub fn named(name: &str) -> Option<Set> {
+        Set::ALL.into_iter().find(|set| set.name() == name)
+    }
+
+    /// Its functions.
+    pub fn functions(self) -> &'static [&'static Function] {
+        match self {
+            Set::Basic => &ALL[..7],
+            Set::Extended => ALL,
+        }
+    }
+}
+
+impl fmt::Display for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 impl Function {
     /// The function of that name, operators too.
@@ -95,10 +138,10 @@ impl Function {
     /// # Panics
     /// When the number of arguments is not the arity.
     pub fn apply(&self, protection: Protection, arguments: &[f64]) -> f64 {
-        let mut result = [arguments[0]];
+        let mut result = [f64::NAN];
         match ((self.kernel)(protection), arguments) {
-            (Kernel::Unary(run), [_]) => run(&mut result),
-            (Kernel::Binary(run), [_, y]) => run(&mut result, &[*y]),
+            (Kernel::Unary(run), x @ [_]) => run(&mut result, x),
+            (Kernel::Binary(run), &[x, y]) => run(&mut result, Operand::Constant(x), Operand::Constant(y)),
             _ => panic!("{} takes {} arguments, not {}", self.name, self.arity, arguments.len()),
         }
         result[0]
@@ -111,17 +154,32 @@ impl PartialEq for Function {
     }
 }
 
-/// The kernel of a function of one number.
+/// The kernel of a function of one number, which is marked for inlining.
 macro_rules! unary {
     ($value:expr) => {
-        $crate::function::Kernel::Unary(|x| x.iter_mut().for_each(|x| *x = $value(*x)))
+        $crate::kernel::Kernel::Unary(|out, x| {
+            $crate::kernel::unary(
+                out,
+                x,
+                #[inline(always)]
+                |x| $value(x),
+            )
+        })
     };
 }
 
-/// The kernel of a function of two numbers.
+/// The kernel of a function of two numbers, which is marked for inlining.
 macro_rules! binary {
     ($value:expr) => {
-        $crate::function::Kernel::Binary(|x, y| x.iter_mut().zip(y).for_each(|(x, y)| *x = $value(*x, *y)))
+        $crate::kernel::Kernel::Binary(|out, x, y| {
+            $crate::kernel::binary(
+                out,
+                x,
+                y,
+                #[inline(always)]
+                |x, y| $value(x, y),
+            )
+        })
     };
 }
 

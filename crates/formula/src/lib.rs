@@ -23,6 +23,8 @@ pub mod explain;
 pub mod expr;
 pub mod formula;
 pub mod function;
+pub mod kernel;
+pub mod math;
 mod nearest;
 pub mod parse;
 mod posterior;

@@ -1,5 +1,7 @@
 //! What is known of a page's rate of change once its own history is weighed against its prior.
 
+use crate::kernel::vectorised;
+use crate::math::{exp, ln};
 use crate::{Priors, Tile, terminal};
 
 /// The Gamma distribution of a page's rate. The prior has shape a = [`Priors::SHAPE`] and a mean m that
@@ -34,7 +36,7 @@ impl Posterior {
     /// rate is not known better than this.
     #[inline(always)]
     pub fn probability(self, t: f64) -> f64 {
-        1.0 - (-(self.shape * (1.0 + t / self.watched).ln())).exp()
+        1.0 - exp(-(self.shape * ln(1.0 + t / self.watched)))
     }
 }
 
@@ -46,11 +48,19 @@ pub(crate) fn load(tile: &Tile<'_>, mean: Mean, out: &mut [f64], value: impl Fn(
         Mean::Global => out.fill(Priors::SHAPE / c.global_rate),
         Mean::Site => tile.map(&c.site_rate, out, |rate| Priors::SHAPE / rate),
     }
-    let pages = tile.of(&c.changes).iter().zip(tile.of(&c.changed_cycles));
-    let pages = pages.zip(tile.of(&c.first)).zip(tile.of(&c.last));
-    for (out, (((&x, &changed), &first), &last)) in out.iter_mut().zip(pages) {
-        let watched = f64::from(last.saturating_sub(first)) - 0.5 * f64::from(changed);
-        let posterior = Posterior { shape: Priors::SHAPE + f64::from(x), watched: *out + watched };
-        *out = value(posterior, terminal::age(tile.cycle, last));
-    }
+    let (x, changed) = (tile.of(&c.changes), tile.of(&c.changed_cycles));
+    let cycle = tile.cycle;
+    let (first, last) = (tile.of(&c.first), tile.of(&c.last));
+    vectorised(
+        #[inline(always)]
+        move || {
+            let pages = x.iter().zip(changed).zip(first).zip(last);
+            for (out, (((&x, &changed), &first), &last)) in out.iter_mut().zip(pages) {
+                let watched = f64::from(last.saturating_sub(first)) - 0.5 * f64::from(changed);
+                let shape = Priors::SHAPE + f64::from(x);
+                let posterior = Posterior { shape, watched: *out + watched };
+                *out = value(posterior, terminal::age(cycle, last));
+            }
+        },
+    );
 }

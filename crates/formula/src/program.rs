@@ -1,56 +1,51 @@
 //! Expressions as flat programs over columns.
 
-use crate::function::Kernel;
+mod compile;
+
+use crate::kernel::{Kernel, Operand};
 use crate::{Basis, Expr, Protection, Tile};
 use recrawl_types::{Cycle, Reads, StateColumns};
 
-/// An expression compiled for one protection and one basis: a list of steps in postfix order, each over
-/// a whole tile of rows. No step branches, loops or allocates, so the cost of a page is the number of
-/// steps, whatever the page.
+/// An expression compiled for one protection and one basis: a list of steps, each over a whole tile of
+/// rows. Equal parts of the expression are computed once, and what is constant beforehand. No step branches,
+/// loops or allocates, so the cost of a page is the number of steps, whatever the page.
 #[derive(Clone, Debug)]
 pub struct Program {
     steps: Vec<Step>,
+    /// The score of every page, where it is the same for all; there are no steps then.
+    constant: Option<f64>,
     registers: usize,
     basis: Basis,
     reads: Reads,
 }
 
+/// One operation, and the register that it fills, which is none of those that it reads.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+struct Step {
+    action: Action,
+    out: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Load(fn(&Tile<'_>, &mut [f64])),
+    Call(Kernel, [Source; 2]),
+}
+
+/// Where an argument is found: in a register, or here. The second of a function of one is not looked at.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Register(usize),
     Constant(f64),
-    Terminal(fn(&Tile<'_>, &mut [f64])),
-    Call(Kernel),
 }
 
 impl Program {
     /// Compiles an expression as it stands, without simplifying it.
     pub fn compile(expr: &Expr, protection: Protection, basis: Basis) -> Program {
-        let mut program =
-            Program { steps: Vec::with_capacity(expr.nodes()), registers: 0, basis, reads: Reads::LAST };
-        program.add(expr, protection, 1);
-        program
+        compile::program(expr, protection, basis)
     }
 
-    /// Adds the steps of an expression whose result lands in register `result` (counted from 1).
-    fn add(&mut self, expr: &Expr, protection: Protection, result: usize) {
-        self.registers = self.registers.max(result);
-        let step = match expr {
-            Expr::Constant(value) => Step::Constant(*value),
-            Expr::Terminal(terminal) => {
-                self.reads = self.reads | (terminal.reads)(self.basis);
-                Step::Terminal(terminal.load)
-            }
-            Expr::Call(function, arguments) => {
-                for (i, argument) in arguments.iter().enumerate() {
-                    self.add(argument, protection, result + i);
-                }
-                Step::Call((function.kernel)(protection))
-            }
-        };
-        self.steps.push(step);
-    }
-
-    /// Steps per page.
+    /// Steps per page: terminals and functions, of equal parts of the expression only one.
     pub fn cost(&self) -> usize {
         self.steps.len()
     }
@@ -61,8 +56,8 @@ impl Program {
         self.reads
     }
 
-    /// Scores every row of the block as of `cycle`, in `f64`: `out` is emptied and gets one score a
-    /// row. A page that was never visited has no score: NaN. Other rows may be NaN or infinite too,
+    /// Scores every row of the block as of `cycle`, in `f64`: `out` gets one score a row, and
+    /// nothing else. A page that was never visited has no score: NaN. Other rows may be NaN or infinite too,
     /// where the expression is.
     ///
     /// # Panics
@@ -74,46 +69,58 @@ impl Program {
             columns.site_rate.len(),
             columns.len()
         );
-        out.clear();
         out.resize(columns.len(), f64::NAN);
-        let mut registers = vec![0.0; self.registers * Tile::MAX_ROWS.min(columns.len())];
+        let mut registers = vec![vec![0.0; Tile::MAX_ROWS.min(columns.len())]; self.registers];
         for (i, scores) in out.chunks_mut(Tile::MAX_ROWS).enumerate() {
             let start = i * Tile::MAX_ROWS;
             let rows = start..start + scores.len();
             let visited = &columns.visited[rows.clone()];
             // Most known URLs of a large crawl were never fetched, and those lie together.
-            if !visited.contains(&true) {
+            let any = visited.iter().fold(false, |any, &visited| any | visited);
+            if !any {
+                scores.fill(f64::NAN);
                 continue;
             }
-            self.run(&Tile { columns, rows, cycle, basis: self.basis }, &mut registers);
-            for ((score, &value), &visited) in scores.iter_mut().zip(&registers).zip(visited) {
-                *score = if visited { value } else { f64::NAN };
+            self.run(&Tile { columns, rows, cycle, basis: self.basis }, &mut registers, scores);
+            // Folds, not searches: those stop early, and so go byte by byte.
+            if !visited.iter().fold(true, |all, &visited| all & visited) {
+                for (score, &visited) in scores.iter_mut().zip(visited) {
+                    *score = if visited { *score } else { f64::NAN };
+                }
             }
         }
     }
 
-    /// Runs the steps over one tile; the result is in the first register.
-    fn run(&self, tile: &Tile<'_>, registers: &mut [f64]) {
-        let rows = tile.rows.len();
-        let mut used = 0;
-        for step in &self.steps {
-            match step {
-                Step::Constant(value) => registers[used..used + rows].fill(*value),
-                Step::Terminal(load) => load(tile, &mut registers[used..used + rows]),
-                Step::Call(Kernel::Unary(run)) => {
-                    run(&mut registers[used - rows..used]);
-                    continue;
-                }
-                Step::Call(Kernel::Binary(run)) => {
-                    let (x, y) = registers[used - 2 * rows..used].split_at_mut(rows);
-                    run(x, y);
-                    used -= rows;
-                    continue;
-                }
-            }
-            used += rows;
+    /// Runs the steps over one tile; the last one fills `scores`.
+    fn run(&self, tile: &Tile<'_>, registers: &mut [Vec<f64>], scores: &mut [f64]) {
+        let Some((last, steps)) = self.steps.split_last() else {
+            return scores.fill(self.constant.expect("a program has steps or is a constant"));
+        };
+        for step in steps {
+            // Taken out for as long as it is written, so that the others can be read.
+            let mut out = std::mem::take(&mut registers[step.out]);
+            step.action.run(tile, registers, &mut out[..scores.len()]);
+            registers[step.out] = out;
         }
-        debug_assert_eq!(used, rows, "a program leaves one value");
+        last.action.run(tile, registers, scores);
+    }
+}
+
+impl Action {
+    fn run(&self, tile: &Tile<'_>, registers: &[Vec<f64>], out: &mut [f64]) {
+        let rows = out.len();
+        let operand = |source: Source| match source {
+            Source::Register(i) => Operand::Column(&registers[i][..rows]),
+            Source::Constant(value) => Operand::Constant(value),
+        };
+        match *self {
+            Action::Load(load) => load(tile, out),
+            Action::Call(Kernel::Unary(run), [x, _]) => match operand(x) {
+                Operand::Column(x) => run(out, x),
+                Operand::Constant(_) => unreachable!("functions of constants are computed beforehand"),
+            },
+            Action::Call(Kernel::Binary(run), [x, y]) => run(out, operand(x), operand(y)),
+        }
     }
 }
 

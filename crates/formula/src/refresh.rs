@@ -6,6 +6,8 @@
 //! a power of t times a function of x that vanishes with x, and below [`SMALL`] the series of that function
 //! stands in for a difference of two nearly equal numbers.
 
+use crate::math::exp;
+
 /// The series are cut after seven terms; up to this x they are good to 3·10⁻¹³, and from here on the
 /// differences to 10⁻¹².
 const SMALL: f64 = 1.0 / 16.0;
@@ -17,7 +19,7 @@ pub(crate) fn freshness(rate: f64, t: f64) -> f64 {
     let x = rate * t;
     let series =
         sum(x, [1.0 / 2.0, -1.0 / 3.0, 1.0 / 8.0, -1.0 / 30.0, 1.0 / 144.0, -1.0 / 840.0, 1.0 / 5760.0]);
-    let plain = (1.0 - (1.0 + x) * (-x).exp()) / x;
+    let plain = (1.0 - (1.0 + x) * exp(-x)) / x;
     t * if x < SMALL { series } else { plain }
 }
 
@@ -28,7 +30,7 @@ pub(crate) fn harmonic(rate: f64, t: f64) -> f64 {
     let x = rate * t;
     let series =
         sum(x, [1.0 / 2.0, -1.0 / 6.0, 1.0 / 24.0, -1.0 / 120.0, 1.0 / 720.0, -1.0 / 5040.0, 1.0 / 40320.0]);
-    let plain = 1.0 - (1.0 - (-x).exp()) / x;
+    let plain = 1.0 - (1.0 - exp(-x)) / x;
     t * if x < SMALL { series } else { plain }
 }
 
@@ -38,7 +40,7 @@ pub(crate) fn age(rate: f64, t: f64) -> f64 {
     let x = rate * t;
     let series =
         sum(x, [1.0 / 3.0, -1.0 / 8.0, 1.0 / 30.0, -1.0 / 144.0, 1.0 / 840.0, -1.0 / 5760.0, 1.0 / 45360.0]);
-    let plain = 0.5 - (1.0 - (1.0 + x) * (-x).exp()) / (x * x);
+    let plain = 0.5 - (1.0 - (1.0 + x) * exp(-x)) / (x * x);
     t * t * if x < SMALL { series } else { plain }
 }
 

@@ -35,7 +35,8 @@ fn reduce(function: &'static Function, mut arguments: Vec<Expr>) -> Expr {
     match (function.name, first, second) {
         // Neutral elements.
         ("mul", x, Some(Constant(1.0))) | ("mul", Constant(1.0), Some(x)) => x,
-        ("div" | "pow", x, Some(Constant(1.0))) => x,
+        // Not so pow(x, 1), which is x but for its last bit.
+        ("div", x, Some(Constant(1.0))) => x,
         ("pow", _, Some(Constant(0.0))) | ("pow", Constant(1.0), Some(_)) => Constant(1.0),
         ("add", x, Some(Constant(c))) | ("add", Constant(c), Some(x)) if vanishes(c, &x) => x,
         ("sub", x, Some(Constant(c))) if vanishes(-c, &x) => x,
@@ -75,6 +76,8 @@ fn may_be_negative_zero(expr: &Expr) -> bool {
             "add" => arguments.iter().all(may_be_negative_zero),
             // A difference is −0 only as (−0) − 0.
             "sub" => may_be_negative_zero(&arguments[0]),
+            // One of the arguments, or the root of one: that of −0 is −0.
+            "min" | "max" | "sqrt" => arguments.iter().any(may_be_negative_zero),
             _ => true,
         },
     }

@@ -35,6 +35,7 @@ mod u_harm_site;
 mod weekday;
 mod x;
 
+use crate::math::exp;
 use crate::{Basis, Estimator, Tile, estimator};
 use recrawl_types::{Cycle, Reads, decay};
 use serde::{Deserialize, Serialize};
@@ -163,6 +164,7 @@ const GAMMA_GLOBAL: Reads = GAMMA.and(Reads::GLOBAL_RATE);
 const GAMMA_SITE: Reads = GAMMA.and(Reads::SITE_RATE);
 
 /// Cycles from one to `cycle`; 0 when a damaged record claims a later one.
+#[inline(always)]
 pub(crate) fn age(cycle: Cycle, since: u32) -> f64 {
     f64::from(cycle.since(Cycle(since)))
 }
@@ -178,9 +180,14 @@ fn recent(half_life: usize, tile: &Tile<'_>, out: &mut [f64]) {
 /// 1 − e^(−λt): the probability that a Poisson process of rate λ met an event within t.
 fn probability(estimator: Estimator, tile: &Tile<'_>, out: &mut [f64]) {
     (estimator.load)(tile, out);
-    for (out, &last) in out.iter_mut().zip(tile.of(&tile.columns.last)) {
-        *out = 1.0 - (-(*out * age(tile.cycle, last))).exp();
-    }
+    let (c, cycle) = (tile.columns, tile.cycle);
+    tile.update2(
+        &c.last,
+        &c.last,
+        out,
+        #[inline(always)]
+        move |rate, last, _| 1.0 - exp(-(rate * age(cycle, last))),
+    );
 }
 
 #[cfg(test)]

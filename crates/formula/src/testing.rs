@@ -1,6 +1,6 @@
 //! Helpers of this crate's tests: random expressions and records, and a second, naive evaluator.
 
-use crate::{Basis, Expr, Priors, Protection, SiteRates, function, refresh, terminal};
+use crate::{Basis, Expr, Priors, Protection, SiteRates, function, math, refresh, terminal};
 use proptest::prelude::*;
 use recrawl_types::{Cycle, History, Known, StateColumns, decay};
 use std::path::Path;
@@ -31,6 +31,11 @@ pub(crate) fn constants() -> impl Strategy<Value = f64> {
         prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO,
         -100.0..100.0f64,
     ]
+}
+
+/// Any number at all: infinities and none too.
+pub(crate) fn numbers() -> impl Strategy<Value = f64> {
+    prop_oneof![4 => constants(), 1 => prop::num::f64::ANY, 1 => 0.0..1.0f64]
 }
 
 /// Any expression of up to some 60 nodes.
@@ -128,19 +133,40 @@ pub(crate) fn naive(
             ("mul", _) => of(&a[0]) * of(&a[1]),
             ("div", _) => naive_division(of(&a[0]), of(&a[1]), protection),
             ("neg", _) => -of(&a[0]),
-            ("exp", _) => of(&a[0]).exp(),
-            ("pow", _) => of(&a[0]).powf(of(&a[1])),
+            ("min", _) => match (of(&a[0]), of(&a[1])) {
+                (x, y) if x.is_nan() || y.is_nan() => f64::NAN,
+                (x, y) => {
+                    if x < y {
+                        x
+                    } else {
+                        y
+                    }
+                }
+            },
+            ("max", _) => match (of(&a[0]), of(&a[1])) {
+                (x, y) if x.is_nan() || y.is_nan() => f64::NAN,
+                (x, y) => {
+                    if x > y {
+                        x
+                    } else {
+                        y
+                    }
+                }
+            },
+            ("sqrt", _) => of(&a[0]).sqrt(),
+            ("exp", _) => math::exp(of(&a[0])),
+            ("pow", _) => math::pow(of(&a[0]), of(&a[1])),
             ("log", Protection::Program) => match of(&a[0]).abs() {
                 x if x <= 1.0 => 0.0,
-                x => x.ln(),
+                x => math::ln(x),
             },
             ("log", Protection::Thesis) => match of(&a[0]) {
                 0.0 => 0.0,
-                x => x.ln(),
+                x => math::ln(x),
             },
             ("log", Protection::Journal) => match of(&a[0]) {
                 x if x <= 0.0 => 0.0,
-                x => x.ln(),
+                x => math::ln(x),
             },
             (name, _) => panic!("the naive evaluator does not know {name}"),
         },
@@ -167,13 +193,13 @@ fn naive_terminal(name: &str, basis: Basis, h: &History, rates: SiteRates, cycle
         return value;
     }
     if let Some(rate) = name.strip_prefix("p_") {
-        return 1.0 - (-(naive_terminal(rate, basis, h, rates, cycle) * t)).exp();
+        return 1.0 - math::exp(-(naive_terminal(rate, basis, h, rates, cycle) * t));
     }
     let value = match (name, basis) {
         ("n", _) => return n,
         ("X", _) => return x,
         ("t", _) => return t,
-        ("cg", _) => -((n - x + 0.5) / (n + 0.5)).ln(),
+        ("cg", _) => -math::ln((n - x + 0.5) / (n + 0.5)),
         ("nad", _) => x / steps,
         ("sad", Basis::Visits) => f64::from(u8::from(h.last_visit_changed())),
         ("sad", Basis::Cycles) => f64::from(u8::from(h.changes > 0 && h.last_change.0 + 1 == cycle.0)),
@@ -216,11 +242,11 @@ fn naive_extended(name: &str, h: &History, rates: SiteRates, cycle: Cycle) -> Op
         "streak" if h.last_visit_changed() => f64::from(h.streak),
         "streak" => -f64::from(h.streak),
         "weekday" => (1.0 + f64::from(h.weekdays[cycle.0 as usize % 7])) / (7.0 + x),
-        "mm" => (x + 1.0) / (s1 + 0.5) * (1.0 + (s1 + 0.5) / (span - s1 + 0.5)).ln(),
+        "mm" => (x + 1.0) / (s1 + 0.5) * math::ln(1.0 + (s1 + 0.5) / (span - s1 + 0.5)),
         "global_rate" => rates.global,
         "site_rate" => rates.site,
         "eb" => shape / watched,
-        "p_eb" => 1.0 - (-(shape * (1.0 + t / watched).ln())).exp(),
+        "p_eb" => 1.0 - math::exp(-(shape * math::ln(1.0 + t / watched))),
         "u_fresh" => refresh::freshness(shape / watched, t),
         "u_harm" => refresh::harmonic(shape / watched, t),
         "u_age" => refresh::age(shape / watched, t),

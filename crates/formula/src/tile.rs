@@ -1,6 +1,7 @@
 //! The rows that are scored at one time.
 
 use crate::Basis;
+use crate::kernel::vectorised;
 use recrawl_types::{Cycle, StateColumns};
 use std::ops::Range;
 
@@ -27,14 +28,23 @@ impl Tile<'_> {
         &column[self.rows.clone()]
     }
 
-    /// Fills `out` with `value` of the entries of one column.
+    /// Fills `out` with `value` of the entries of one column. A `value` that is marked for inlining becomes
+    /// vector instructions.
+    #[inline(always)]
     pub(crate) fn map<T: Copy>(&self, column: &[T], out: &mut [f64], value: impl Fn(T) -> f64) {
-        for (out, &a) in out.iter_mut().zip(self.of(column)) {
-            *out = value(a);
-        }
+        let column = self.of(column);
+        vectorised(
+            #[inline(always)]
+            move || {
+                for (out, &a) in out.iter_mut().zip(column) {
+                    *out = value(a);
+                }
+            },
+        );
     }
 
     /// Fills `out` with `value` of the entries of two columns.
+    #[inline(always)]
     pub(crate) fn map2<T: Copy, U: Copy>(
         &self,
         a: &[T],
@@ -42,8 +52,34 @@ impl Tile<'_> {
         out: &mut [f64],
         value: impl Fn(T, U) -> f64,
     ) {
-        for ((out, &a), &b) in out.iter_mut().zip(self.of(a)).zip(self.of(b)) {
-            *out = value(a, b);
-        }
+        let (a, b) = (self.of(a), self.of(b));
+        vectorised(
+            #[inline(always)]
+            move || {
+                for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                    *out = value(a, b);
+                }
+            },
+        );
+    }
+
+    /// Replaces what is in `out` by `value` of it and of the entries of two columns.
+    #[inline(always)]
+    pub(crate) fn update2<T: Copy, U: Copy>(
+        &self,
+        a: &[T],
+        b: &[U],
+        out: &mut [f64],
+        value: impl Fn(f64, T, U) -> f64,
+    ) {
+        let (a, b) = (self.of(a), self.of(b));
+        vectorised(
+            #[inline(always)]
+            move || {
+                for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                    *out = value(*out, a, b);
+                }
+            },
+        );
     }
 }

@@ -20,11 +20,11 @@ pub const ESTIMATOR: Estimator = Estimator {
 
 /// The running sums are whole numbers: exact below 2⁵³, the nearest `f64` above.
 fn load(tile: &Tile<'_>, out: &mut [f64]) {
-    let c = tile.columns;
+    let (c, cycle) = (tile.columns, tile.cycle);
     match tile.basis {
-        Basis::Visits => tile.map2(&c.visits, &c.ramp_visits, out, |n, sum| rate(sum as f64, ramp(n))),
-        Basis::Cycles => tile.map2(&c.first, &c.ramp_cycles, out, |first, sum| {
-            rate(sum as f64, ramp(tile.cycle.0.saturating_sub(first)))
+        Basis::Visits => tile.map2(&c.visits, &c.ramp_visits, out, move |n, sum| rate(sum as f64, ramp(n))),
+        Basis::Cycles => tile.map2(&c.first, &c.ramp_cycles, out, move |first, sum| {
+            rate(sum as f64, ramp(cycle.0.saturating_sub(first)))
         }),
     }
 }

@@ -1,5 +1,6 @@
 //! CG: the estimator of Cho and Garcia-Molina.
 
+use crate::math::ln;
 use crate::{Estimator, Tile};
 use recrawl_types::Reads;
 
@@ -16,9 +17,15 @@ pub const ESTIMATOR: Estimator = Estimator {
 
 fn load(tile: &Tile<'_>, out: &mut [f64]) {
     let c = tile.columns;
-    tile.map2(&c.visits, &c.changes, out, |n, x| {
-        let (n, x) = (f64::from(n), f64::from(x));
-        // Subtracting from 0 in place of negating keeps a rate of zero from being −0.
-        0.0 - ((n - x + 0.5) / (n + 0.5)).ln()
-    });
+    tile.map2(
+        &c.visits,
+        &c.changes,
+        out,
+        #[inline(always)]
+        |n, x| {
+            let (n, x) = (f64::from(n), f64::from(x));
+            // Subtracting from 0 in place of negating keeps a rate of zero from being −0.
+            0.0 - ln((n - x + 0.5) / (n + 0.5))
+        },
+    );
 }

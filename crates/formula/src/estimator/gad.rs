@@ -19,19 +19,19 @@ pub const ESTIMATOR: Estimator = Estimator {
 };
 
 fn load(tile: &Tile<'_>, out: &mut [f64]) {
-    let c = tile.columns;
+    let (c, cycle) = (tile.columns, tile.cycle);
     match tile.basis {
-        Basis::Visits => tile.map2(&c.visits, &c.geometric_visits, out, |n, sum| {
+        Basis::Visits => tile.map2(&c.visits, &c.geometric_visits, out, move |n, sum| {
             // 2 − 2^(1−n) is twice 1 − 2^−n, exactly.
             rate(sum, 2.0 * (1.0 - half_to_the(n)))
         }),
         Basis::Cycles => {
-            tile.map2(&c.last_change, &c.geometric_cycles, out, |at, sum| {
+            tile.map2(&c.last_change, &c.geometric_cycles, out, move |at, sum| {
                 // Σ 2^(h−1) = sum·2^(last_change−first), and 2^s − 1 = 2^(c−first)·(1 − 2^−s).
-                sum * half_to_the(tile.cycle.0.saturating_sub(at))
+                sum * half_to_the(cycle.0.saturating_sub(at))
             });
             for (out, &first) in out.iter_mut().zip(tile.of(&c.first)) {
-                *out = rate(*out, 1.0 - half_to_the(tile.cycle.0.saturating_sub(first)));
+                *out = rate(*out, 1.0 - half_to_the(cycle.0.saturating_sub(first)));
             }
         }
     }

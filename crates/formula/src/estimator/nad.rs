@@ -18,11 +18,11 @@ pub const ESTIMATOR: Estimator = Estimator {
 };
 
 fn load(tile: &Tile<'_>, out: &mut [f64]) {
-    let c = tile.columns;
+    let (c, cycle) = (tile.columns, tile.cycle);
     match tile.basis {
-        Basis::Visits => tile.map2(&c.visits, &c.changes, out, |n, x| rate(f64::from(x), f64::from(n))),
-        Basis::Cycles => tile.map2(&c.first, &c.changes, out, |first, x| {
-            rate(f64::from(x), f64::from(tile.cycle.0.saturating_sub(first)))
+        Basis::Visits => tile.map2(&c.visits, &c.changes, out, move |n, x| rate(f64::from(x), f64::from(n))),
+        Basis::Cycles => tile.map2(&c.first, &c.changes, out, move |first, x| {
+            rate(f64::from(x), f64::from(cycle.0.saturating_sub(first)))
         }),
     }
 }

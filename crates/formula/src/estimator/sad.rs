@@ -14,12 +14,12 @@ pub const ESTIMATOR: Estimator = Estimator {
 };
 
 fn load(tile: &Tile<'_>, out: &mut [f64]) {
-    let c = tile.columns;
+    let (c, cycle) = (tile.columns, tile.cycle);
     match tile.basis {
-        Basis::Visits => tile.map2(&c.last_change, &c.last, out, |at, last| truth(at == last)),
+        Basis::Visits => tile.map2(&c.last_change, &c.last, out, move |at, last| truth(at == last)),
         Basis::Cycles => {
-            let before = tile.cycle.0.saturating_sub(1);
-            tile.map(&c.last_change, out, |at| truth(at == before));
+            let before = cycle.0.saturating_sub(1);
+            tile.map(&c.last_change, out, move |at| truth(at == before));
         }
     }
     // A page without a seen change has last_change 0, which is a cycle number like any other.

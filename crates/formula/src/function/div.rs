@@ -17,6 +17,7 @@ pub(super) static FUNCTION: Function = Function {
 
 // Both ways are computed and one is chosen, so that the loop over a tile has no branch.
 
+#[inline(always)]
 fn program(x: f64, y: f64) -> f64 {
     let protected = if x * y < 0.0 { -Protection::VERY_LARGE } else { Protection::VERY_LARGE };
     let plain = x / y;
@@ -24,6 +25,7 @@ fn program(x: f64, y: f64) -> f64 {
 }
 
 /// Asks for signs by comparing and not for the sign bit: that of a NaN means nothing.
+#[inline(always)]
 fn thesis(x: f64, y: f64) -> f64 {
     let turned = (x < 0.0) != (y < 0.0);
     let protected = if turned { -Protection::VERY_LARGE } else { Protection::VERY_LARGE };
@@ -31,6 +33,7 @@ fn thesis(x: f64, y: f64) -> f64 {
     if y.abs() < Protection::NEAR_ZERO { protected } else { plain }
 }
 
+#[inline(always)]
 fn journal(x: f64, y: f64) -> f64 {
     let plain = x / y;
     if y == 0.0 { 0.0 } else { plain }

@@ -7,5 +7,5 @@ pub(super) static FUNCTION: Function = Function {
     syntax: Syntax::Call,
     help: "e to the x; infinite above 709.78",
     arity: 1,
-    kernel: |_| unary!(f64::exp),
+    kernel: |_| unary!(crate::math::exp),
 };

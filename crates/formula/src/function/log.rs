@@ -2,6 +2,7 @@
 
 use super::{Function, Syntax, unary};
 use crate::Protection;
+use crate::math::ln;
 
 pub(super) static FUNCTION: Function = Function {
     name: "log",
@@ -15,14 +16,17 @@ pub(super) static FUNCTION: Function = Function {
     },
 };
 
+#[inline(always)]
 fn program(x: f64) -> f64 {
-    if x.abs() <= 1.0 { 0.0 } else { x.abs().ln() }
+    if x.abs() <= 1.0 { 0.0 } else { ln(x.abs()) }
 }
 
+#[inline(always)]
 fn thesis(x: f64) -> f64 {
-    if x == 0.0 { 0.0 } else { x.ln() }
+    if x == 0.0 { 0.0 } else { ln(x) }
 }
 
+#[inline(always)]
 fn journal(x: f64) -> f64 {
-    if x <= 0.0 { 0.0 } else { x.ln() }
+    if x <= 0.0 { 0.0 } else { ln(x) }
 }

@@ -7,5 +7,10 @@ pub(super) static FUNCTION: Function = Function {
     syntax: Syntax::Prefix { symbol: '-' },
     help: "negation",
     arity: 1,
-    kernel: |_| unary!(|x: f64| -x),
+    kernel: |_| unary!(opposite),
 };
+
+#[inline(always)]
+fn opposite(x: f64) -> f64 {
+    -x
+}

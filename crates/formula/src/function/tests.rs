@@ -1,5 +1,6 @@
 use super::*;
-use crate::testing;
+use crate::testing::{self, same};
+use proptest::prelude::*;
 use std::collections::HashSet;
 
 #[test]
@@ -59,12 +60,12 @@ fn division_and_logarithm_are_protected_as_named() {
         (Program, 0.0, 0.0),
         (Program, 0.5, 0.0),
         (Program, -1.0, 0.0),
-        (Program, -3.0, 3f64.ln()),
+        (Program, -3.0, crate::math::ln(3.0)),
         (Thesis, 0.0, 0.0),
-        (Thesis, 0.5, 0.5f64.ln()),
+        (Thesis, 0.5, crate::math::ln(0.5)),
         (Journal, 0.0, 0.0),
         (Journal, -3.0, 0.0),
-        (Journal, 0.5, 0.5f64.ln()),
+        (Journal, 0.5, crate::math::ln(0.5)),
     ] {
         assert_eq!(log(p, x), expected, "{p}: log {x}");
     }
@@ -81,5 +82,69 @@ fn exp_and_pow_are_plain() {
         assert!(pow.apply(p, &[-1.0, 0.5]).is_nan());
         assert_eq!(pow.apply(p, &[0.0, -1.0]), f64::INFINITY);
         assert_eq!(pow.apply(p, &[2.0, 10.0]), 1024.0);
+    }
+}
+
+#[test]
+fn the_lesser_the_greater_and_the_root() {
+    for p in Protection::ALL {
+        let of = |name: &str, arguments: &[f64]| Function::named(name).unwrap().apply(p, arguments);
+        for (x, y) in [(1.0, 2.0), (2.0, 1.0), (f64::NEG_INFINITY, 0.0), (3.0, f64::INFINITY)] {
+            assert_eq!((of("min", &[x, y]), of("max", &[x, y])), (x.min(y), x.max(y)));
+        }
+        for name in ["min", "max"] {
+            assert!(of(name, &[f64::NAN, 1.0]).is_nan() && of(name, &[1.0, f64::NAN]).is_nan());
+            assert!(same(of(name, &[0.0, -0.0]), -0.0) && same(of(name, &[-0.0, 0.0]), 0.0));
+        }
+        assert_eq!(of("sqrt", &[6.25]), 2.5);
+        assert!(of("sqrt", &[-1.0]).is_nan() && same(of("sqrt", &[-0.0]), -0.0));
+    }
+}
+
+#[test]
+fn sets_are_that_of_the_papers_and_everything() {
+    let basic: Vec<_> = Set::Basic.functions().iter().map(|f| f.name).collect();
+    assert_eq!(basic, ["add", "sub", "mul", "div", "log", "exp", "pow"]);
+    assert_eq!(Set::Extended.functions(), ALL);
+    for set in Set::ALL {
+        assert_eq!(Set::named(set.name()), Some(set));
+        assert_eq!(toml::Value::try_from(set).unwrap().as_str(), Some(set.name()));
+    }
+    assert_eq!(Set::named("all"), None);
+}
+
+proptest! {
+    /// Over many rows, in whatever vector instructions, a function yields what it yields of one row alone;
+    /// and a constant argument is a column of it.
+    #[test]
+    fn rows_are_computed_alike_side_by_side_and_alone(
+        pairs in prop::collection::vec((testing::numbers(), testing::numbers()), 1..80),
+        protection in testing::protections(),
+    ) {
+        let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let mut out = vec![0.0; x.len()];
+        for function in ALL {
+            let one = |x: f64, y: f64| function.apply(protection, &[x, y][..function.arity]);
+            match (function.kernel)(protection) {
+                Kernel::Unary(run) => {
+                    run(&mut out, &x);
+                    for (i, &value) in out.iter().enumerate() {
+                        prop_assert!(same(value, one(x[i], 0.0)), "{} of {}", function.name, x[i]);
+                    }
+                }
+                Kernel::Binary(run) => for constant in [None, Some(0), Some(1)] {
+                    let operand = |side: usize, column| match constant {
+                        Some(c) if c == side => Operand::Constant(column),
+                        _ => Operand::Column(if side == 0 { &x } else { &y }),
+                    };
+                    run(&mut out, operand(0, x[0]), operand(1, y[0]));
+                    for (i, &value) in out.iter().enumerate() {
+                        let x = if constant == Some(0) { x[0] } else { x[i] };
+                        let y = if constant == Some(1) { y[0] } else { y[i] };
+                        prop_assert!(same(value, one(x, y)), "{} of {} and {}", function.name, x, y);
+                    }
+                },
+            }
+        }
     }
 }

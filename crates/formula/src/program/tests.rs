@@ -4,12 +4,24 @@ use crate::{Formula, parse};
 use proptest::prelude::*;
 use recrawl_types::{History, Known};
 
+fn compile(text: &str) -> Program {
+    Program::compile(&parse(text).unwrap(), Protection::default(), Basis::default())
+}
+
 #[test]
-fn the_cost_is_the_number_of_nodes() {
-    let expr = parse("t * (X + 0.1) / (n + 1)").unwrap();
-    let program = Program::compile(&expr, Protection::default(), Basis::default());
-    assert_eq!(program.cost(), expr.nodes());
-    assert_eq!(program.registers, 3);
+fn the_cost_is_the_number_of_distinct_parts() {
+    for (text, cost, registers) in [
+        ("t * (X + 0.1) / (n + 1)", 7, 3),
+        ("t", 1, 1),
+        ("log(2) + 3", 0, 0),
+        ("t * t + t * t", 3, 2),
+        ("(n + X) * t - log(n + X) / t", 8, 4),
+        ("t + 0 + (t + -0)", 4, 3), // 0 and −0 are two constants
+        ("exp(-(2 - t))", 4, 2),
+    ] {
+        let program = compile(text);
+        assert_eq!((program.cost(), program.registers), (cost, registers), "{text}");
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn what_can_go_goes() {
         ("- -t", "t"),
         ("t + -n", "t - n"),
         ("t - -n", "t + n"),
-        ("pow(t, 1) + pow(n, 0) + pow(1, X)", "t + 1 + 1"),
+        ("t + pow(n, 0) + pow(1, X)", "t + 1 + 1"),
         ("X / 0", "X / 0"),
         ("1 / 0", "1000000"),
         ("log(0.5) + t", "t"),
@@ -30,7 +30,9 @@ fn what_can_go_goes() {
 
 #[test]
 fn what_would_change_a_value_stays() {
-    for text in ["t * 0", "t - t", "t / t", "0 - t", "t * -n + 0", "exp(710) * t", "pow(-1, 0.5)"] {
+    for text in
+        ["t * 0", "t - t", "t / t", "0 - t", "t * -n + 0", "exp(710) * t", "pow(-1, 0.5)", "pow(t, 1)"]
+    {
         assert_eq!(simple(text), text);
     }
 }
@@ -44,8 +46,8 @@ fn constants_fold_as_the_protection_says() {
 
 #[test]
 fn the_sign_of_a_nan_does_not_show() {
-    // The first NaN goes through pow, the second does not, and their bits differ.
-    let expr = parse("pow(log(-97), 1) / 0").unwrap();
+    // The first NaN goes through a product, the second does not, and their bits may differ.
+    let expr = parse("log(-97) * 1 / 0").unwrap();
     let simple = simplify(&expr, Protection::Thesis);
     assert_eq!(simple.to_string(), "log(-97) / 0");
     let history = History::default();

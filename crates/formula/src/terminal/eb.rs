@@ -7,5 +7,13 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "eb",
     help: "rate of change under a Gamma prior with the global rate: a'/b'",
     reads: |_| GAMMA_GLOBAL,
-    load: |tile, out| posterior::load(tile, Mean::Global, out, |p, _| p.rate()),
+    load: |tile, out| {
+        posterior::load(
+            tile,
+            Mean::Global,
+            out,
+            #[inline(always)]
+            |p, _| p.rate(),
+        )
+    },
 };

@@ -1,6 +1,7 @@
 //! `mm`: the rate by the method of moments, smoothed.
 
 use super::Terminal;
+use crate::math::ln;
 use recrawl_types::Reads;
 
 /// The estimate of Cho & Garcia-Molina (2003) for irregular visits, with the mean of the intervals in place
@@ -13,11 +14,16 @@ pub(super) static TERMINAL: Terminal = Terminal {
     load: |tile, out| {
         let c = tile.columns;
         tile.map2(&c.first, &c.last, out, |first, last| f64::from(last.saturating_sub(first)));
-        let pages = tile.of(&c.changed_cycles).iter().zip(tile.of(&c.changes));
-        for (out, (&changed, &x)) in out.iter_mut().zip(pages) {
-            let s1 = f64::from(changed);
-            let (changed, same) = (s1 + 0.5, *out - s1 + 0.5);
-            *out = (f64::from(x) + 1.0) / changed * (1.0 + changed / same).ln();
-        }
+        tile.update2(
+            &c.changed_cycles,
+            &c.changes,
+            out,
+            #[inline(always)]
+            |span, changed, x| {
+                let s1 = f64::from(changed);
+                let (changed, same) = (s1 + 0.5, span - s1 + 0.5);
+                (f64::from(x) + 1.0) / changed * ln(1.0 + changed / same)
+            },
+        );
     },
 };

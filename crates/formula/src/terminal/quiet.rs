@@ -8,7 +8,7 @@ pub(super) static TERMINAL: Terminal = Terminal {
     help: "cycles since the last visit that met a change, or since the first fetch if none did",
     reads: |_| Reads::FIRST | Reads::LAST_CHANGE,
     load: |tile, out| {
-        let c = tile.columns;
-        tile.map2(&c.last_change, &c.first, out, |at, first| age(tile.cycle, at.max(first)));
+        let (c, cycle) = (tile.columns, tile.cycle);
+        tile.map2(&c.last_change, &c.first, out, move |at, first| age(cycle, at.max(first)));
     },
 };

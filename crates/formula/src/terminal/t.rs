@@ -7,5 +7,8 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "t",
     help: "cycles since the last visit",
     reads: |_| Reads::LAST,
-    load: |tile, out| tile.map(&tile.columns.last, out, |last| age(tile.cycle, last)),
+    load: |tile, out| {
+        let cycle = tile.cycle;
+        tile.map(&tile.columns.last, out, move |last| age(cycle, last));
+    },
 };

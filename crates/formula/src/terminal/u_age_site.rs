@@ -8,5 +8,13 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_age_site",
     help: "gain of a visit in age: t * t / 2 - (1 - (1 + x) * exp(-x)) / (eb_site * eb_site) with x = eb_site * t",
     reads: |_| GAMMA_SITE,
-    load: |tile, out| posterior::load(tile, Mean::Site, out, |p, t| refresh::age(p.rate(), t)),
+    load: |tile, out| {
+        posterior::load(
+            tile,
+            Mean::Site,
+            out,
+            #[inline(always)]
+            |p, t| refresh::age(p.rate(), t),
+        )
+    },
 };

@@ -8,5 +8,13 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "u_fresh_site",
     help: "gain of a visit in freshness: (1 - (1 + x) * exp(-x)) / eb_site with x = eb_site * t",
     reads: |_| GAMMA_SITE,
-    load: |tile, out| posterior::load(tile, Mean::Site, out, |p, t| refresh::freshness(p.rate(), t)),
+    load: |tile, out| {
+        posterior::load(
+            tile,
+            Mean::Site,
+            out,
+            #[inline(always)]
+            |p, t| refresh::freshness(p.rate(), t),
+        )
+    },
 };

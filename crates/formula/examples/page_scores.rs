@@ -1,0 +1,142 @@
+//! How many pages a second one core scores: `taskset -c 0 cargo run --release -p recrawl-formula --example
+//! page_scores`.
+//!
+//! Random expressions of the shape that genetic programming makes, over a block of as many pages as two of
+//! five parts of the BRDC'12 collection have, with as many cycles of history. Each figure is the median of
+//! the rounds; run it several times, on a machine that does nothing else.
+
+use recrawl_formula::{Expr, Formula, Function, Program, Terminal, terminal};
+use recrawl_types::{Cycle, History, Known, StateColumns};
+use std::hint::black_box;
+use std::sync::LazyLock;
+use std::time::Instant;
+
+const PAGES: usize = 166_912;
+const CYCLES: u32 = 57;
+const EXPRESSIONS: usize = 40;
+const ROUNDS: usize = 9;
+const CONSTANTS: [f64; 8] = [0.001, 0.01, 0.1, 0.5, 1.0, 10.0, 100.0, 1000.0];
+
+fn main() {
+    let mut random = Random(88_172_645_463_325_252);
+    let columns = pages(&mut random);
+    let (basic, all) = (terminal::Set::Basic, terminal::Set::All);
+    let shape =
+        |set: terminal::Set, unary: &'static [&str], binary: &'static [&str], counts: [[usize; 2]; 2]| {
+            move |random: &mut Random| -> Vec<Expr> {
+                (0..EXPRESSIONS).map(|i| tree(random, set, unary, binary, counts[i % 2])).collect()
+            }
+        };
+    // Of the inner nodes of "full" two of seven are functions of one argument, in the mean.
+    let (plain, powers) = (&["add", "sub", "mul", "div"], &["add", "sub", "mul", "div", "pow"]);
+    for (set, of) in [(basic, "n, X, t"), (all, "and rates")] {
+        let arithmetic = shape(set, &[], plain, [[0, 13]; 2])(&mut random);
+        let full = shape(set, &["log", "exp"], powers, [[4, 13], [6, 12]])(&mut random);
+        report(&format!("arithmetic, {of}"), &arithmetic, &columns);
+        report(&format!("full set, {of}"), &full, &columns);
+    }
+    let text =
+        "max(u_harm_site, p_eb * t) * (eb_site + 0.1 * recent_8) / sqrt(1 + quiet) + p_eb_site * weekday";
+    let extended = Formula::from_expression(text).expect("an expression");
+    report("extended", &vec![extended.expr; EXPRESSIONS], &columns);
+    for text in ["log(X + 2)", "exp(t)", "pow(t, X)", "pow(t, 0.5)", "t / X", "t * X"] {
+        report(text, &vec![recrawl_formula::parse(text).expect("an expression"); EXPRESSIONS], &columns);
+    }
+    for name in ["n", "eb", "eb_site", "p_eb_site", "u_harm", "mm", "recent_32", "cg", "gad"] {
+        report(name, &vec![Expr::named(name, vec![]); EXPRESSIONS], &columns);
+    }
+}
+
+/// Times the expressions over the block, each simplified and compiled as a formula is.
+fn report(name: &str, expressions: &[Expr], columns: &StateColumns) {
+    let programs: Vec<Program> = expressions.iter().map(|e| Formula::new(e.clone()).compile()).collect();
+    let mut scores = Vec::new();
+    let mut rounds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let start = on_processor();
+            for program in &programs {
+                program.evaluate(black_box(columns), Cycle(CYCLES), &mut scores);
+                black_box(&scores);
+            }
+            (programs.len() * PAGES) as f64 / (on_processor() - start) / 1e6
+        })
+        .collect();
+    rounds.sort_by(f64::total_cmp);
+    let mean = |total: usize| total as f64 / expressions.len() as f64;
+    println!(
+        "{name:<21} {:6.1} million page-scores/s  ({:.1} nodes, {:.1} steps a page)",
+        rounds[ROUNDS / 2],
+        mean(expressions.iter().map(Expr::nodes).sum()),
+        mean(programs.iter().map(Program::cost).sum()),
+    );
+}
+
+/// Seconds that this thread has run, where Linux tells; else seconds since the first call, which others on
+/// the same core spoil.
+fn on_processor() -> f64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
+    nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |ns| ns / 1e9)
+}
+
+/// Pages of a thousand sites, some busy and most quiet, visited now and then.
+fn pages(random: &mut Random) -> StateColumns {
+    let mut columns = StateColumns { global_rate: 0.1, ..StateColumns::default() };
+    for page in 0..PAGES {
+        let rate = if page % 4 == 0 { 400 } else { 50 };
+        let mut history = History::first_fetch(Cycle(1));
+        for cycle in 2..CYCLES {
+            if cycle < 4 || random.below(4) == 0 {
+                history.record(Cycle(cycle), random.below(1000) < rate);
+            }
+        }
+        columns.push(Known::default(), Some(&history));
+        columns.site_rate.push(0.01 + (page / 167) as f64 / 2000.0);
+    }
+    columns
+}
+
+/// An expression with so many functions of one and of two arguments, in random places.
+fn tree(
+    random: &mut Random,
+    set: terminal::Set,
+    unary: &[&str],
+    binary: &[&str],
+    counts: [usize; 2],
+) -> Expr {
+    let [one, two] = counts;
+    let mut parts: Vec<Expr> = (0..=two).map(|_| leaf(random, set)).collect();
+    let mut left = [one, two];
+    while left != [0, 0] {
+        let arity = usize::from(random.below(left[0] + left[1]) >= left[0]);
+        left[arity] -= 1;
+        let names = [unary, binary][arity];
+        let function = Function::named(names[random.below(names.len())]).expect("a function");
+        let mut take = || parts.swap_remove(random.below(parts.len()));
+        let arguments = (0..=arity).map(|_| take()).collect();
+        parts.push(Expr::Call(function, arguments));
+    }
+    parts.remove(0)
+}
+
+/// A terminal, or in one of four cases a constant.
+fn leaf(random: &mut Random, set: terminal::Set) -> Expr {
+    if random.below(4) == 0 {
+        return Expr::Constant(CONSTANTS[random.below(CONSTANTS.len())]);
+    }
+    let terminals: &[&'static Terminal] = set.terminals();
+    Expr::Terminal(terminals[random.below(terminals.len())])
+}
+
+/// Marsaglia's xorshift: the same expressions and pages in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % limit
+    }
+}

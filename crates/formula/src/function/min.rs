@@ -1,0 +1,16 @@
+//! `min(x, y)`: the lesser of two.
+
+use super::{Function, Syntax, binary};
+
+pub(super) static FUNCTION: Function = Function {
+    name: "min",
+    syntax: Syntax::Call,
+    help: "the lesser of x and y, the latter of equals; NaN if either is",
+    arity: 2,
+    kernel: |_| binary!(least),
+};
+
+#[inline(always)]
+fn least(x: f64, y: f64) -> f64 {
+    if (x < y) | x.is_nan() { x } else { y }
+}

@@ -1,0 +1,11 @@
+//! `sqrt(x)`: the square root, plain in every protection.
+
+use super::{Function, Syntax, unary};
+
+pub(super) static FUNCTION: Function = Function {
+    name: "sqrt",
+    syntax: Syntax::Call,
+    help: "square root; NaN below 0",
+    arity: 1,
+    kernel: |_| unary!(f64::sqrt),
+};

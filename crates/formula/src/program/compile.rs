@@ -1,0 +1,114 @@
+//! From a tree to steps and registers.
+
+use super::{Action, Program, Source, Step};
+use crate::{Basis, Expr, Function, Protection, Terminal};
+use recrawl_types::Reads;
+
+/// The steps of an expression.
+pub(super) fn program(expr: &Expr, protection: Protection, basis: Basis) -> Program {
+    let mut values = Values { protection, list: Vec::with_capacity(expr.nodes()) };
+    let constant = match values.add(expr) {
+        Operand::Constant(bits) => Some(f64::from_bits(bits)),
+        Operand::Value(_) => None,
+    };
+    let reads = expr.terminals().into_iter().fold(Reads::LAST, |all, t| all | (t.reads)(basis));
+    let mut program = Program { steps: Vec::new(), constant, registers: 0, basis, reads };
+    program.give_registers(&values.list, protection);
+    program
+}
+
+/// What a step computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Value {
+    Terminal(&'static Terminal),
+    Call(&'static Function, [Operand; 2]),
+}
+
+/// An argument: the number of a value, or a constant by its bits, since −0 is not 0 here. The second of a
+/// function of one is 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Operand {
+    Value(usize),
+    Constant(u64),
+}
+
+/// Distinct values, each after those that it is made of.
+struct Values {
+    protection: Protection,
+    list: Vec<Value>,
+}
+
+impl Values {
+    /// Adds what is new in an expression.
+    fn add(&mut self, expr: &Expr) -> Operand {
+        let value = match expr {
+            Expr::Constant(value) => return Operand::Constant(value.to_bits()),
+            Expr::Terminal(terminal) => Value::Terminal(terminal),
+            Expr::Call(function, arguments) => {
+                let mut operands = [Operand::Constant(0); 2];
+                for (operand, argument) in operands.iter_mut().zip(arguments) {
+                    *operand = self.add(argument);
+                }
+                match operands {
+                    [Operand::Constant(x), Operand::Constant(y)] => {
+                        let constants = [x, y].map(f64::from_bits);
+                        let value = function.apply(self.protection, &constants[..function.arity]);
+                        return Operand::Constant(value.to_bits());
+                    }
+                    _ => Value::Call(function, operands),
+                }
+            }
+        };
+        let known = self.list.iter().position(|v| *v == value);
+        Operand::Value(known.unwrap_or_else(|| {
+            self.list.push(value);
+            self.list.len() - 1
+        }))
+    }
+}
+
+impl Value {
+    /// The values that it is made of, each once.
+    fn parts(&self) -> impl Iterator<Item = usize> {
+        let parts = match *self {
+            Value::Terminal(_) => [None, None],
+            Value::Call(_, [Operand::Value(x), Operand::Value(y)]) => [Some(x), (x != y).then_some(y)],
+            Value::Call(_, [Operand::Value(x), _] | [_, Operand::Value(x)]) => [Some(x), None],
+            Value::Call(..) => unreachable!("functions of constants are computed beforehand"),
+        };
+        parts.into_iter().flatten()
+    }
+}
+
+impl Program {
+    /// Makes a step of every value and gives it a register, which is free again once the last step that
+    /// reads it is done.
+    fn give_registers(&mut self, values: &[Value], protection: Protection) {
+        let mut last_use = vec![0; values.len()];
+        for (step, value) in values.iter().enumerate() {
+            value.parts().for_each(|part| last_use[part] = step);
+        }
+        let mut free = Vec::new();
+        for (step, value) in values.iter().enumerate() {
+            let out = free.pop().unwrap_or_else(|| {
+                self.registers += 1;
+                self.registers - 1
+            });
+            let action = match *value {
+                Value::Terminal(terminal) => Action::Load(terminal.load),
+                Value::Call(function, operands) => {
+                    Action::Call((function.kernel)(protection), operands.map(|o| self.source(o)))
+                }
+            };
+            self.steps.push(Step { action, out });
+            free.extend(value.parts().filter(|&p| last_use[p] == step).map(|p| self.steps[p].out));
+        }
+    }
+
+    fn source(&self, operand: Operand) -> Source {
+        match operand {
+            Operand::Value(value) => Source::Register(self.steps[value].out),
+            Operand::Constant(bits) => Source::Constant(f64::from_bits(bits)),
+        }
+    }
+}
