@@ -32,7 +32,7 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     let term = |i: u32| {
         let m = f64::from(i / 2);
-        if i % 2 == 0 {
+        if i.is_multiple_of(2) {
             m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
         } else {
             -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
