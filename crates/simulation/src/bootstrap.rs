@@ -16,18 +16,34 @@ impl Bootstrap {
     /// Draws for intervals and tests.
     pub const DRAWS: u64 = 1000;
 
+    /// The most sites that are drawn one by one; of more, [lots](Bootstrap::lots) are.
+    pub const MAX_SITES: usize = 4096;
+
+    /// The figures of sites, or where there are more than [`Bootstrap::MAX_SITES`] of that many lots of sites: draws
+    /// of those differ as much, and a history of many pages without known sites stays within time and memory.
+    pub fn lots(sites: Vec<SiteFigures>) -> Vec<SiteFigures> {
+        if sites.len() <= Self::MAX_SITES {
+            return sites;
+        }
+        let mut lots = vec![SiteFigures::default(); Self::MAX_SITES];
+        sites.iter().enumerate().for_each(|(place, site)| lots[place % Self::MAX_SITES].add(site));
+        lots
+    }
+
     /// Draws [`Bootstrap::DRAWS`] times from the sites of replays of one history.
     pub fn new(replays: &[&Trace], seed: u64) -> Bootstrap {
-        let sites = replays.first().map_or(0, |trace| trace.sites.len());
+        let lots: Vec<Vec<SiteFigures>> =
+            replays.iter().map(|trace| Self::lots(trace.sites.clone())).collect();
+        let sites = lots.first().map_or(0, Vec::len);
         // Sites without pages in the replay are no sites to draw.
-        let peopled: Vec<usize> = (0..sites).filter(|&site| replays[0].sites[site].pages > 0).collect();
+        let peopled: Vec<usize> = (0..sites).filter(|&site| lots[0][site].pages > 0).collect();
         let draw = |number: u64| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(number);
             let mut sums = vec![SiteFigures::default(); replays.len()];
             for _ in 0..peopled.len() {
                 let site = peopled[rng.random_range(0..peopled.len())];
-                sums.iter_mut().zip(replays).for_each(|(sum, trace)| sum.add(&trace.sites[site]));
+                sums.iter_mut().zip(&lots).for_each(|(sum, sites)| sum.add(&sites[site]));
             }
             sums
         };
@@ -87,6 +103,15 @@ mod tests {
         assert!(bootstrap.difference(0, 2, &CHANGE_RATE).unwrap() > 0.05);
         assert_eq!(bootstrap.difference(0, 0, &FRESHNESS), Some(1.0));
         assert!(bootstrap.interval(0, metric::Metric::named("ndcg_log2").unwrap()).is_none());
+    }
+
+    #[test]
+    fn of_very_many_sites_lots_are_drawn() {
+        let many: Vec<(u64, u64)> = (0..10_000).map(|site| (site % 2, 1)).collect();
+        let lots = Bootstrap::lots(trace(&many).sites);
+        assert_eq!(lots.len(), Bootstrap::MAX_SITES);
+        assert_eq!(lots.iter().map(|lot| lot.changed).sum::<u64>(), 5000);
+        assert_eq!(Bootstrap::lots(trace(&many[..9]).sites).len(), 9);
     }
 
     #[test]

@@ -11,10 +11,12 @@ pub mod generate;
 mod histories;
 pub mod metric;
 pub mod observed;
+pub mod plot;
 pub mod policy;
 pub mod replay;
 pub mod rules;
 mod student;
+pub mod table;
 pub mod truth;
 
 pub use crate::bootstrap::Bootstrap;

@@ -36,6 +36,11 @@ pub trait Policy: Send {
     /// Its name, for reports.
     fn name(&self) -> &str;
 
+    /// What it ranks by as an expression, where it is one.
+    fn expression(&self) -> Option<String> {
+        None
+    }
+
     /// Does it read the rates of sites or of all pages? They are filled only for those that do.
     fn needs_priors(&self) -> bool {
         false

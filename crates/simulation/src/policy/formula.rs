@@ -8,13 +8,18 @@ use recrawl_formula::{Basis, Formula, Program, builtin::Builtin};
 #[derive(Clone, Debug)]
 pub struct FormulaPolicy {
     name: String,
+    expression: String,
     program: Program,
 }
 
 impl FormulaPolicy {
     /// The policy of a formula.
     pub fn new(formula: &Formula) -> FormulaPolicy {
-        FormulaPolicy { name: formula.name.clone(), program: formula.compile() }
+        FormulaPolicy {
+            name: formula.name.clone(),
+            expression: formula.expr.to_string(),
+            program: formula.compile(),
+        }
     }
 
     /// The policy of a formula that comes with the program, its rates estimated in that basis.
@@ -39,6 +44,10 @@ impl FormulaPolicy {
 impl Policy for FormulaPolicy {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn expression(&self) -> Option<String> {
+        Some(self.expression.clone())
     }
 
     fn needs_priors(&self) -> bool {

@@ -1,0 +1,138 @@
+//! A comparison as a table for people, within 120 columns.
+
+use crate::compare::{Cell, Comparison, Role};
+use crate::plot::shortened;
+use crate::{Metric, metric};
+use std::fmt::Write;
+
+/// The columns: a metric and its heading.
+const COLUMNS: [(&str, &str); 10] = [
+    ("change_rate", "ChangeRate"),
+    ("ndcg_log2", "NDCG"),
+    ("freshness", "freshness"),
+    ("age", "age"),
+    ("harmonic", "harmonic"),
+    ("visited_share", "visited"),
+    ("pending_share", "pending"),
+    ("delay_p50", "delay"),
+    ("delay_p95", "p95"),
+    ("longest_neglect", "neglect"),
+];
+
+/// Of these the interval is shown too.
+const WITH_INTERVAL: [&str; 2] = ["change_rate", "freshness"];
+
+/// The most letters of a name.
+const NAME: usize = 24;
+
+/// What the marks say.
+pub const LEGEND: &str = "* best known policy; = no other than it, as far as paired tests over cycles and sites can tell; \
+± half of the 95 % interval over sites.\ndelay, p95: cycles from change to visit; neglect: the longest time without a \
+visit. docs/metrics.md has the definitions.";
+
+/// The table: a line for each replay, known policies and bounds set apart.
+pub fn render(names: &[(&str, Role)], comparison: &Comparison) -> String {
+    let place =
+        |name: &str| metric::ALL.iter().position(|metric| metric.name == name).expect("a metric's name");
+    let columns: Vec<(usize, &str)> = COLUMNS.iter().map(|(name, heading)| (place(name), *heading)).collect();
+    let width = |at: usize| match metric::ALL[at].name {
+        name if WITH_INTERVAL.contains(&name) => 14,
+        name if name.starts_with("delay") => 6,
+        _ => 9,
+    };
+    let mut table = format!("{:NAME$}", "");
+    for &(at, heading) in &columns {
+        // The last place of a cell is its mark.
+        write!(table, "{heading:>width$} ", width = width(at) - 1).expect("a string takes all");
+    }
+    let mut before = None;
+    for (replay, &(name, role)) in names.iter().enumerate() {
+        let line = if before.is_some_and(|before| before != role) { "\n\n" } else { "\n" };
+        before = Some(role);
+        write!(table, "{}{line}{:NAME$}", "", shortened(name, NAME)).expect("a string takes all");
+        for &(at, _) in &columns {
+            let cell = &comparison.cells[replay][at];
+            let text = shown(cell, &metric::ALL[at]) + mark(cell, comparison.best[at] == replay);
+            write!(table, "{text:>width$}", width = width(at)).expect("a string takes all");
+        }
+    }
+    let lines: Vec<&str> = table.lines().map(str::trim_end).collect();
+    lines.join("\n")
+}
+
+fn mark(cell: &Cell, is_best: bool) -> &'static str {
+    match (is_best, cell.tie) {
+        (true, _) => "*",
+        (_, true) => "=",
+        _ => " ",
+    }
+}
+
+/// The value, with its interval where the table has one.
+fn shown(cell: &Cell, metric: &Metric) -> String {
+    if cell.value.is_nan() {
+        return "-".to_owned();
+    }
+    match metric.name {
+        "longest_neglect" => format!("{:.0}", cell.value),
+        name if name.starts_with("delay") => format!("{:.0}", cell.value),
+        "age" => format!("{:.2}", cell.value),
+        name if WITH_INTERVAL.contains(&name) => {
+            let half = cell.interval.map_or(f64::NAN, |[low, high]| (high - low) / 2.0);
+            format!("{:.4} ±{}", cell.value, format!("{half:.3}").trim_start_matches('0'))
+        }
+        _ => format!("{:.4}", cell.value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CycleFigures, SiteFigures, Trace};
+
+    fn trace(changed: u64) -> Trace {
+        let cycle = CycleFigures {
+            pages: 40,
+            visited: 4,
+            changed,
+            pending: 9,
+            stale: 9 - changed,
+            ..CycleFigures::default()
+        };
+        let site = SiteFigures { pages: 100, visited: 10, changed: changed * 3, ..SiteFigures::default() };
+        Trace {
+            cycles: vec![cycle; 5],
+            sites: vec![site; 4],
+            pages: 40,
+            visited: 20,
+            delays: vec![3; changed as usize],
+            longest_neglect: 17,
+        }
+    }
+
+    #[test]
+    fn a_table_is_narrow_and_marks_the_best_and_its_ties() {
+        let (poor, good, none) = (trace(1), trace(3), trace(0));
+        let replays = [
+            (&poor, Role::Baseline),
+            (&good, Role::Baseline),
+            (&good, Role::Candidate),
+            (&none, Role::Bound),
+        ];
+        let names = [
+            ("poor", Role::Baseline),
+            ("good", Role::Baseline),
+            ("t * (X + 0.1) / (n + 1) + 17 * n", Role::Candidate),
+            ("oracle", Role::Bound),
+        ];
+        let table = render(&names, &Comparison::new(&replays, 0));
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 7, "{table}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 120), "{table}");
+        assert!(lines[1].contains(" 0.2500 ±.000  "), "{table}");
+        assert!(lines[2].contains("0.7500 ±.000*") && lines[4].contains("0.7500 ±.000="), "{table}");
+        assert!(lines[4].starts_with("t * (X + 0.1) / (n + 1)… 0.75"), "{table}");
+        assert!(lines[6].contains(" - "), "nothing was found, so nothing was late:\n{table}");
+        assert!(lines[3].is_empty() && lines[5].is_empty());
+    }
+}
