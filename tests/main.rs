@@ -15,6 +15,8 @@ mod cycle;
 mod not_gone;
 /// What the web's owners see: robots.txt, delays, refused addresses.
 mod politeness;
+/// Policies replayed over a recorded history.
+mod simulate;
 /// Formulas that read the rates of sites.
 mod sites;
 /// Bad disks, other versions, a directory in use.

@@ -39,6 +39,12 @@ pub enum Command {
     /// Look after the repository
     #[command(subcommand, after_help = "Example:\n  recrawl repository verify --data-dir data/example")]
     Repository(RepositoryCommand),
+    /// Replay policies and formulas over a recorded history and compare them
+    #[command(
+        after_help = "Examples:\n  recrawl simulate --data data/pages\n  recrawl simulate --data data/pages --policy age \
+                      --policy p_gamma --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
+    )]
+    Simulate(SimulateArgs),
     /// Write what is known to files other programs read
     #[command(
         after_help = "Example:\n  recrawl export pages --out pages.jsonl --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example"
@@ -184,6 +190,83 @@ pub enum RepositoryCommand {
     },
 }
 
+/// `recrawl simulate`
+#[derive(Args)]
+pub struct SimulateArgs {
+    /// The recorded history: a folder or a file
+    #[arg(long, value_name = "PATH")]
+    pub data: PathBuf,
+    /// Its format; without it, recognised from what is there
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// A known policy; may be given again. Without it, all of them and the bounds
+    #[arg(long = "policy", value_name = "NAME")]
+    pub policies: Vec<String>,
+    /// A formula, as an expression or a TOML file; may be given again
+    #[arg(long = "formula", value_name = "EXPR|FILE")]
+    pub formulas: Vec<String>,
+    /// Visit this share of the pages in every cycle [default: 0.05]
+    #[arg(long, value_name = "SHARE", conflicts_with = "pages_per_cycle")]
+    pub share: Option<f64>,
+    /// Visit this many pages in every cycle; all, where there are fewer
+    #[arg(long, value_name = "N")]
+    pub pages_per_cycle: Option<u64>,
+    /// Visit every page in this many cycles before the policy chooses
+    #[arg(long, value_name = "CYCLES", default_value_t = 2)]
+    pub warmup: u32,
+    /// What decides between equal scores
+    #[arg(long, value_enum, default_value_t = TieRule::Hash)]
+    pub ties: TieRule,
+    /// What rates are estimated over, where no formula file says it
+    #[arg(long, value_enum, default_value_t = Estimators::Visits)]
+    pub estimators: Estimators,
+    /// Which pages: those that are there from the first cycle to the last, or all
+    #[arg(long, value_enum, default_value_t = PageSet::Fixed)]
+    pub set: PageSet,
+    /// Stop after this cycle
+    #[arg(long, value_name = "CYCLE")]
+    pub last: Option<u32>,
+    /// Visit at most this many pages of one site in a cycle
+    #[arg(long, value_name = "N")]
+    pub per_site: Option<u64>,
+    /// Decides ties, random scores and the draws of sites; the same seed repeats them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub random_seed: u64,
+    /// Draw ChangeRate and freshness by cycle to this file
+    #[arg(long, value_name = "OUT.svg")]
+    pub plot: Option<PathBuf>,
+    /// One JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What decides between equal scores.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum TieRule {
+    /// The page that comes first in the data
+    Index,
+    /// A seeded shuffle, another one in every cycle
+    Hash,
+}
+
+/// What rates are estimated over.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Estimators {
+    /// The visits of a page
+    Visits,
+    /// The cycles since its first visit
+    Cycles,
+}
+
+/// Which pages take part.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PageSet {
+    /// Those that are there from the first cycle to the last
+    Fixed,
+    /// All, each from its first cycle to its last
+    All,
+}
+
 /// `recrawl export`
 #[derive(Args)]
 pub struct ExportArgs {
@@ -238,7 +321,7 @@ mod tests {
         cli.clone().debug_assert();
         for command in cli.get_subcommands() {
             let help = command.get_after_help().map(|h| h.to_string()).unwrap_or_default();
-            assert!(help.contains("Example:"), "recrawl {} --help shows no example", command.get_name());
+            assert!(help.contains("Example"), "recrawl {} --help shows no example", command.get_name());
         }
     }
 }

@@ -6,6 +6,7 @@ mod explain;
 mod export;
 mod formula;
 mod repository;
+mod simulate;
 mod status;
 
 use crate::cli::Command;
@@ -23,6 +24,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Explain(args) => explain::run(&args),
         Command::Formula(command) => formula::run(&command),
         Command::Repository(command) => repository::run(&command),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Config(command) => config::run(&command),
     }

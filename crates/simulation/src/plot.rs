@@ -53,12 +53,12 @@ impl Plot {
         put(format_args!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">
 <style>
-svg {{ background: #ffffff; --ink: #222222; --faint: #dddddd }}
-@media (prefers-color-scheme: dark) {{ svg {{ background: #16181c; --ink: #dddddd; --faint: #3a3d42 }} }}
-text {{ fill: var(--ink) }} .grid {{ stroke: var(--faint) }} .frame {{ stroke: var(--ink); fill: none }}
+svg {{ background: #ffffff }} text {{ fill: #222222 }} .grid {{ stroke: #dddddd }} .frame {{ stroke: #222222; fill: none }}
+@media (prefers-color-scheme: dark) {{
+svg {{ background: #16181c }} text {{ fill: #dddddd }} .grid {{ stroke: #3a3d42 }} .frame {{ stroke: #dddddd }}
+}}
 .curve {{ fill: none; stroke-width: 1.6; stroke-linejoin: round }}
 </style>
-<rect width="{WIDTH}" height="{height}" fill="none"/>
 <text x="{LEFT}" y="28" font-size="16">{}</text>"#,
             escaped(&self.title)
         ));
@@ -86,7 +86,7 @@ text {{ fill: var(--ink) }} .grid {{ stroke: var(--faint) }} .frame {{ stroke: v
 impl Panel {
     fn svg(&self, top: f64, across: &str) -> String {
         let points = || self.curves.iter().flatten().filter(|point| point.1.is_finite());
-        let (x, y) = (Scale::over(points().map(|p| p.0)), Scale::over(points().map(|p| p.1)));
+        let (x, y) = (Scale::over(points().map(|p| p.0)), Scale::over(points().map(|p| p.1)).rounded());
         let (bottom, middle) = (top + HEIGHT, top + HEIGHT / 2.0);
         let at_x = |value: f64| LEFT + x.part(value) * (RIGHT - LEFT);
         let at_y = |value: f64| bottom - y.part(value) * HEIGHT;
@@ -138,7 +138,7 @@ fn style(place: usize) -> String {
     format!(r#"class="curve" stroke="{colour}" stroke-dasharray="{dash}""#)
 }
 
-/// An axis from one round number to another.
+/// An axis with ticks at round numbers.
 struct Scale {
     low: f64,
     high: f64,
@@ -147,7 +147,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// An axis that holds all of these, with some five ticks.
+    /// An axis from the least to the greatest of these, with some five ticks.
     fn over(values: impl Iterator<Item = f64>) -> Scale {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
@@ -162,9 +162,13 @@ impl Scale {
                 }
             }
         }
-        let low = (low / step).floor() * step;
-        let high = ((high / step).ceil() * step).max(low + step);
-        Scale { low, high, step, decimals }
+        Scale { low, high: low + span, step, decimals }
+    }
+
+    /// The same from tick to tick.
+    fn rounded(self) -> Scale {
+        let low = (self.low / self.step).floor() * self.step;
+        Scale { low, high: ((self.high / self.step).ceil() * self.step).max(low + self.step), ..self }
     }
 
     fn part(&self, value: f64) -> f64 {
@@ -172,8 +176,10 @@ impl Scale {
     }
 
     fn ticks(&self) -> impl Iterator<Item = f64> + '_ {
-        let count = ((self.high - self.low) / self.step).round() as u32;
-        (0..=count).map(|i| self.low + f64::from(i) * self.step)
+        // A little slack, since ticks are multiples of a step that may be no exact number.
+        let first = (self.low / self.step - 1e-6).ceil();
+        let count = ((self.high / self.step + 1e-6).floor() - first) as u32;
+        (0..=count).map(move |i| (first + f64::from(i)) * self.step)
     }
 
     fn shown(&self, tick: f64) -> String {
@@ -245,14 +251,13 @@ mod tests {
 
     #[test]
     fn axes_run_between_round_numbers() {
-        let scale = Scale::over([0.132, 0.871].into_iter());
+        let scale = Scale::over([0.132, 0.871].into_iter()).rounded();
         assert_eq!((scale.shown(scale.low), scale.shown(scale.high)), ("0.0".into(), "1.0".into()));
+        assert_eq!(scale.ticks().count(), 6);
         let scale = Scale::over([3.0, 362.0].into_iter());
-        assert_eq!(
-            scale.ticks().map(|t| scale.shown(t)).collect::<Vec<_>>(),
-            ["0", "100", "200", "300", "400"]
-        );
-        let flat = Scale::over([0.5, 0.5].into_iter());
+        assert_eq!((scale.low, scale.high), (3.0, 362.0));
+        assert_eq!(scale.ticks().map(|t| scale.shown(t)).collect::<Vec<_>>(), ["100", "200", "300"]);
+        let flat = Scale::over([0.5, 0.5].into_iter()).rounded();
         assert!(flat.high > flat.low && flat.part(0.5).is_finite());
         assert!(Scale::over(std::iter::empty()).high > 0.0);
     }

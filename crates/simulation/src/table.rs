@@ -26,9 +26,10 @@ const WITH_INTERVAL: [&str; 2] = ["change_rate", "freshness"];
 const NAME: usize = 24;
 
 /// What the marks say.
-pub const LEGEND: &str = "* best known policy; = no other than it, as far as paired tests over cycles and sites can tell; \
-± half of the 95 % interval over sites.\ndelay, p95: cycles from change to visit; neglect: the longest time without a \
-visit. docs/metrics.md has the definitions.";
+pub const LEGEND: &str = "\
+* best known policy; = no other than it, as far as paired tests over cycles and over sites can tell
+± half of the 95 % interval over sites; delay, p95: cycles from change to visit, of the changes that were met
+neglect: the longest time without a visit; docs/metrics.md has the definitions";
 
 /// The table: a line for each replay, known policies and bounds set apart.
 pub fn render(names: &[(&str, Role)], comparison: &Comparison) -> String {
@@ -49,7 +50,7 @@ pub fn render(names: &[(&str, Role)], comparison: &Comparison) -> String {
     for (replay, &(name, role)) in names.iter().enumerate() {
         let line = if before.is_some_and(|before| before != role) { "\n\n" } else { "\n" };
         before = Some(role);
-        write!(table, "{}{line}{:NAME$}", "", shortened(name, NAME)).expect("a string takes all");
+        write!(table, "{line}{:NAME$}", shortened(name, NAME)).expect("a string takes all");
         for &(at, _) in &columns {
             let cell = &comparison.cells[replay][at];
             let text = shown(cell, &metric::ALL[at]) + mark(cell, comparison.best[at] == replay);

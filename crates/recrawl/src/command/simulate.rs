@@ -1,0 +1,100 @@
+//! `recrawl simulate`: policies and formulas replayed over a recorded history, side by side.
+
+mod contest;
+mod curves;
+mod entry;
+mod report;
+
+use super::{print, print_json};
+use crate::cli::{Estimators, PageSet, SimulateArgs, TieRule};
+use crate::failure::Failure;
+use entry::Entry;
+use recrawl_formula::Basis;
+use recrawl_scheduler::Ties;
+use recrawl_simulation::compare::Comparison;
+use recrawl_simulation::{Budget, Dataset, DatasetError, Rules, RulesError, table};
+
+pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
+    let basis = Basis::from(args.estimators);
+    let entries = entry::all(&args.policies, &args.formulas, basis)?;
+    let rules = rules(args);
+    let folder = args.plot.as_ref().and_then(|plot| plot.parent());
+    if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        return Err(Failure::Usage(format!("--plot: {}: no such folder", folder.display())));
+    }
+    let data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(data_failure)?;
+    let data = chosen_pages(data, args)?;
+    rules.check(data.pages.len(), data.truth.cycles()).map_err(|error| match error {
+        RulesError::NoPages => Failure::Work(format!("{}: {error}", args.data.display())),
+        _ => Failure::Usage(error.to_string()),
+    })?;
+
+    let traces = contest::run(&data, &rules, &entries, basis);
+    let replays: Vec<_> = traces.iter().zip(&entries).map(|(trace, entry)| (trace, entry.role())).collect();
+    let comparison = Comparison::new(&replays, rules.seed);
+    if let Some(path) = &args.plot {
+        let svg = curves::svg(&data, &rules, &entries, &traces);
+        std::fs::write(path, svg).map_err(|e| Failure::Work(format!("{}: {e}", path.display())))?;
+    }
+    if args.json {
+        return print_json(&report::json(&data, &rules, args, &entries, &traces, &comparison));
+    }
+    let names: Vec<_> = entries.iter().map(|entry| (entry.name(), entry.role())).collect();
+    print(format!(
+        "{}\n\n{}\n\n{}",
+        report::heading(&data, &rules, args),
+        table::render(&names, &comparison),
+        table::LEGEND
+    ))
+}
+
+impl From<Estimators> for Basis {
+    fn from(estimators: Estimators) -> Basis {
+        match estimators {
+            Estimators::Visits => Basis::Visits,
+            Estimators::Cycles => Basis::Cycles,
+        }
+    }
+}
+
+fn rules(args: &SimulateArgs) -> Rules {
+    let budget = match (args.share, args.pages_per_cycle) {
+        (Some(share), _) => Budget::Share(share),
+        (None, Some(pages)) => Budget::Pages(pages),
+        (None, None) => Rules::default().budget,
+    };
+    let ties = match args.ties {
+        TieRule::Index => Ties::Index,
+        TieRule::Hash => Ties::Hash,
+    };
+    Rules { warmup: args.warmup, budget, ties, seed: args.random_seed, per_site: args.per_site }
+}
+
+fn data_failure(error: DatasetError) -> Failure {
+    if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
+}
+
+/// The part of the history that is replayed.
+fn chosen_pages(data: Dataset, args: &SimulateArgs) -> Result<Dataset, Failure> {
+    let recorded = data.truth.cycles();
+    let last = args.last.unwrap_or(recorded);
+    if last > recorded {
+        let text = format!("--last {last}: the last cycle of {} is {recorded}", args.data.display());
+        return Err(Failure::Usage(text));
+    }
+    let is_in = |page: &recrawl_simulation::Page| match args.set {
+        PageSet::Fixed => page.first == 0 && page.last >= last,
+        PageSet::All => page.first <= last,
+    };
+    let pages: Vec<u32> =
+        (0..data.pages.len() as u32).filter(|&page| is_in(&data.pages[page as usize])).collect();
+    if pages.is_empty() && !data.pages.is_empty() {
+        let text = format!(
+            "{}: none of its {} pages is there from the first cycle to the last: give --set all, or an earlier --last",
+            args.data.display(),
+            data.pages.len()
+        );
+        return Err(Failure::Work(text));
+    }
+    Ok(data.part(&pages, 0..last + 1))
+}

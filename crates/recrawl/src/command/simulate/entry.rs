@@ -1,0 +1,125 @@
+//! What takes part in a simulation: policies by name, formulas by their text or file.
+
+use crate::failure::Failure;
+use recrawl_formula::{Basis, Formula};
+use recrawl_simulation::Dataset;
+use recrawl_simulation::compare::Role;
+use recrawl_simulation::policy::{self, FormulaPolicy, Kind, Policy};
+use std::path::Path;
+
+/// One that takes part.
+pub enum Entry {
+    /// A known policy, or a bound.
+    Known(Kind),
+    /// A formula of the user's.
+    Formula(Box<Formula>),
+}
+
+impl Entry {
+    /// What it is called in the output.
+    pub fn name(&self) -> &str {
+        match self {
+            Entry::Known(kind) => kind.name,
+            Entry::Formula(formula) => &formula.name,
+        }
+    }
+
+    /// What it is in the comparison.
+    pub fn role(&self) -> Role {
+        match self {
+            Entry::Known(kind) if kind.is_bound() => Role::Bound,
+            Entry::Known(_) => Role::Baseline,
+            Entry::Formula(_) => Role::Candidate,
+        }
+    }
+
+    /// The policy, to be replayed on `data`.
+    pub fn policy<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
+        match self {
+            Entry::Known(kind) => kind.build(data, basis),
+            Entry::Formula(formula) => Box::new(FormulaPolicy::new(formula)),
+        }
+    }
+}
+
+/// All that take part: known policies, formulas, bounds; each once.
+///
+/// # Errors
+/// When a name is that of no policy, or a formula cannot be read.
+pub fn all(names: &[String], formulas: &[String], basis: Basis) -> Result<Vec<Entry>, Failure> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for name in names {
+        let kind = Kind::named(name).ok_or_else(|| unknown(name))?;
+        if kinds.iter().all(|known| known.name != kind.name) {
+            kinds.push(kind);
+        }
+    }
+    if names.is_empty() {
+        kinds = policy::ALL.to_vec();
+    }
+    let mut given: Vec<Formula> = Vec::new();
+    for text in formulas {
+        let formula = formula(text, basis)?;
+        if !given.contains(&formula) {
+            given.push(formula);
+        }
+    }
+    let (bounds, known): (Vec<Kind>, Vec<Kind>) = kinds.into_iter().partition(Kind::is_bound);
+    let known = known.into_iter().map(Entry::Known);
+    Ok(known
+        .chain(given.into_iter().map(|formula| Entry::Formula(Box::new(formula))))
+        .chain(bounds.into_iter().map(Entry::Known))
+        .collect())
+}
+
+/// A formula from a file, whose basis is its own, or from an expression. A policy's name is no formula here: as an
+/// expression `nad` is the rate alone.
+fn formula(text: &str, basis: Basis) -> Result<Formula, Failure> {
+    if text.ends_with(".toml") {
+        return Formula::load(Path::new(text)).map_err(Failure::usage);
+    }
+    let formula = Formula::from_expression(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
+    Ok(Formula { basis, ..formula })
+}
+
+fn unknown(name: &str) -> Failure {
+    let nearest = policy::ALL
+        .iter()
+        .map(|kind| (strsim::normalized_damerau_levenshtein(kind.name, &name.to_lowercase()), kind.name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(likeness, _)| *likeness > 0.4);
+    let hint = nearest.map(|(_, near)| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+    let names: Vec<&str> = policy::ALL.iter().map(|kind| kind.name).collect();
+    Failure::Usage(format!(
+        "--policy {name}: no policy is called that{hint}; there are {}; an expression is given as --formula",
+        names.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(policies: &[&str], formulas: &[&str]) -> Result<Vec<String>, String> {
+        let own = |words: &[&str]| words.iter().map(|&w| w.to_owned()).collect::<Vec<_>>();
+        let entries = all(&own(policies), &own(formulas), Basis::Visits).map_err(|e| e.to_string())?;
+        Ok(entries.iter().map(|entry| entry.name().to_owned()).collect())
+    }
+
+    #[test]
+    fn each_takes_part_once_and_bounds_come_last() {
+        let listed = names(&["oracle", "nad", "age", "nad"], &["t * X", "nad", "t*X"]).unwrap();
+        assert_eq!(listed, ["nad", "age", "t * X", "nad", "oracle"]);
+        assert_eq!(names(&[], &[]).unwrap().len(), policy::ALL.len());
+        assert_eq!(names(&[], &["t"]).unwrap().len(), policy::ALL.len() + 1);
+    }
+
+    #[test]
+    fn unknown_names_are_told_the_nearest() {
+        let says = names(&["p_gama"], &[]).unwrap_err();
+        assert!(says.contains("p_gama") && says.contains("`p_gamma`"), "{says}");
+        assert!(names(&["t * X"], &[]).unwrap_err().contains("--formula"));
+        assert!(names(&[], &["t * Y"]).unwrap_err().contains("--formula"));
+        assert!(names(&[], &["none.toml"]).unwrap_err().contains("none.toml"));
+    }
+}

@@ -1,0 +1,113 @@
+//! What a simulation found, as JSON and in a line.
+
+use super::Entry;
+use crate::cli::{Estimators, PageSet, SimulateArgs, TieRule};
+use crate::command::thousands;
+use recrawl_simulation::compare::{Comparison, Role};
+use recrawl_simulation::{Dataset, Rules, Trace, metric};
+use serde_json::{Map, Value, json};
+
+/// The pages of the last cycle's budget.
+fn k(data: &Dataset, rules: &Rules) -> u64 {
+    let last = data.truth.cycles();
+    rules.budget.of(data.pages.iter().filter(|page| page.last >= last).count() as u64)
+}
+
+/// Data and rules in one line.
+pub fn heading(data: &Dataset, rules: &Rules, args: &SimulateArgs) -> String {
+    let pages = match args.set {
+        PageSet::Fixed => "pages, all there from the first cycle to the last",
+        PageSet::All => "pages, each from its first cycle to its last",
+    };
+    let sites = rules.per_site.map(|limit| format!(", at most {limit} of one site")).unwrap_or_default();
+    format!(
+        "{}: {} {pages}; cycles 0 to {}, warm-up of {}; {} visits a cycle{sites}",
+        data.name,
+        thousands(data.pages.len() as u64),
+        data.truth.cycles(),
+        rules.warmup,
+        thousands(k(data, rules)),
+    )
+}
+
+/// Everything, with the figures of each cycle.
+pub fn json(
+    data: &Dataset,
+    rules: &Rules,
+    args: &SimulateArgs,
+    entries: &[Entry],
+    traces: &[Trace],
+    comparison: &Comparison,
+) -> Value {
+    let policies = entries.iter().zip(traces).enumerate();
+    let policies: Vec<Value> = policies
+        .map(|(place, (entry, trace))| policy(data, args, entry, trace, comparison, place, entries))
+        .collect();
+    json!({
+        "data": data.name,
+        "pages": data.pages.len(),
+        "sites": data.sites.len(),
+        "cycles": data.truth.cycles() + 1,
+        "k": k(data, rules),
+        "warmup": rules.warmup,
+        "ties": match args.ties { TieRule::Index => "index", TieRule::Hash => "hash" },
+        "estimators": match args.estimators { Estimators::Visits => "visits", Estimators::Cycles => "cycles" },
+        "set": match args.set { PageSet::Fixed => "fixed", PageSet::All => "all" },
+        "per_site": rules.per_site,
+        "random_seed": rules.seed,
+        "policies": policies,
+    })
+}
+
+fn policy(
+    data: &Dataset,
+    args: &SimulateArgs,
+    entry: &Entry,
+    trace: &Trace,
+    comparison: &Comparison,
+    place: usize,
+    entries: &[Entry],
+) -> Value {
+    let kind = match entry.role() {
+        Role::Baseline => "policy",
+        Role::Candidate => "formula",
+        Role::Bound => "bound",
+    };
+    let mut object = Map::new();
+    object.insert("name".into(), entry.name().into());
+    object.insert("kind".into(), kind.into());
+    object.insert("expression".into(), entry.policy(data, args.estimators.into()).expression().into());
+    let (mut intervals, mut against, mut per_cycle) = (Map::new(), Map::new(), Map::new());
+    for (at, metric) in metric::ALL.iter().enumerate() {
+        let cell = &comparison.cells[place][at];
+        let counts_cycles = metric.name == "longest_neglect" || metric.name.starts_with("delay");
+        let value = if counts_cycles && cell.value.is_finite() {
+            json!(cell.value as u64)
+        } else {
+            json!(cell.value)
+        };
+        object.insert(metric.name.into(), value);
+        if let Some(interval) = cell.interval {
+            intervals.insert(metric.name.into(), json!(interval));
+        }
+        against.insert(
+            metric.name.into(),
+            json!({"best": entries[comparison.best[at]].name(), "p_cycles": cell.p_cycles, "p_sites": cell.p_sites,
+                   "tie": cell.tie}),
+        );
+        if let Some(of_cycle) = metric.of_cycle {
+            let values: Vec<f64> = trace.cycles.iter().map(of_cycle).collect();
+            per_cycle.insert(metric.name.into(), json!(values));
+        }
+    }
+    let counts = |count: fn(&recrawl_simulation::CycleFigures) -> u64| {
+        trace.cycles.iter().map(count).collect::<Vec<_>>()
+    };
+    per_cycle.insert("visited".into(), json!(counts(|cycle| cycle.visited)));
+    per_cycle.insert("first_visits".into(), json!(counts(|cycle| cycle.first_visits)));
+    per_cycle.insert("warmup_visits".into(), json!(counts(|cycle| cycle.warmup_visits)));
+    object.insert("intervals".into(), intervals.into());
+    object.insert("against_best".into(), against.into());
+    object.insert("per_cycle".into(), per_cycle.into());
+    object.into()
+}

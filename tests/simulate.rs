@@ -1,0 +1,206 @@
+//! `recrawl simulate`, on a small history made here.
+
+use crate::harness::{fails, program, succeeds};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::Output;
+use tempfile::TempDir;
+
+/// 190 pages of 19 sites over 31 cycles: every tenth page changes every other cycle, as many once in six, the
+/// others in turn once or never.
+fn history() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let page = |page: u32| {
+        let gap = match page % 10 {
+            0 => 2,
+            1 => 6,
+            2..=5 => 11 + page % 7,
+            _ => 31,
+        };
+        let changes = (1..=30).filter(|cycle| (cycle + page).is_multiple_of(gap));
+        let changes: Vec<String> =
+            changes.zip(1..).map(|(cycle, version)| format!("{cycle}:{version}")).collect();
+        (page, changes.join(" "))
+    };
+    write(folder.path(), 31, &(0..190).map(page).collect::<Vec<_>>());
+    folder
+}
+
+/// A history in the format of folders.
+fn write(folder: &Path, cycles: u32, pages: &[(u32, String)]) {
+    let days: Vec<String> =
+        (0..cycles).map(|c| format!("{c}\t2026-{:02}-{:02}\n", c / 28 + 1, c % 28 + 1)).collect();
+    std::fs::write(folder.join("cycles.tsv"), format!("cycle\tdate\n{}", days.concat())).unwrap();
+    let last = cycles - 1;
+    let mut text = "page_id\turl\tpath\tgroup\ttitle\tfirst_cycle\tlast_cycle\tchanges\n".to_owned();
+    for (page, changes) in pages {
+        let site = page / 10;
+        text +=
+            &format!("{page}\thttps://s{site}.example/{page}\tp{page}\ts{site}\t\t0\t{last}\t{changes}\n");
+    }
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(text.as_bytes()).unwrap();
+    std::fs::write(folder.join("pages.tsv.gz"), gzip.finish().unwrap()).unwrap();
+}
+
+fn simulate(folder: &Path, words: &[&str]) -> Output {
+    program().arg("simulate").arg("--data").arg(folder).args(words).output().unwrap()
+}
+
+fn json(folder: &Path, words: &[&str]) -> Value {
+    let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+    serde_json::from_str(&succeeds(simulate(folder, &words))).unwrap()
+}
+
+fn figure(report: &Value, policy: &str, figure: &str) -> f64 {
+    let policies = report["policies"].as_array().unwrap();
+    policies.iter().find(|p| p["name"] == policy).unwrap()[figure].as_f64().unwrap()
+}
+
+#[test]
+fn all_policies_are_compared_on_the_same_history() {
+    let folder = history();
+    let report = json(folder.path(), &[]);
+    assert_eq!((&report["pages"], &report["cycles"], &report["k"]), (&190.into(), &31.into(), &9.into()));
+    assert_eq!(report["warmup"], 2);
+    let policies = report["policies"].as_array().unwrap();
+    let names: Vec<&str> = policies.iter().map(|p| p["name"].as_str().unwrap()).collect();
+    for name in ["rand", "age", "nad", "p_gamma", "u_fresh", "thompson", "oracle", "true_rate"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    for policy in policies {
+        for part in ["change_rate", "freshness"] {
+            assert_eq!(policy["per_cycle"][part].as_array().unwrap().len(), 28, "{}", policy["name"]);
+        }
+        let visited = policy["visited_share"].as_f64().unwrap();
+        assert!(visited > 0.0 && visited <= 1.0);
+    }
+    assert_eq!(figure(&report, "oracle", "change_rate"), 1.0);
+    assert!(figure(&report, "p_gamma", "change_rate") > figure(&report, "rand", "change_rate"));
+    assert!(figure(&report, "age", "longest_neglect") < figure(&report, "nad", "longest_neglect"));
+    let age = policies.iter().find(|p| p["name"] == "age").unwrap();
+    assert_ne!(age["against_best"]["change_rate"]["best"], "oracle", "a bound is no rival");
+    let [low, high] = [0, 1].map(|end| age["intervals"]["change_rate"][end].as_f64().unwrap());
+    let value = figure(&report, "age", "change_rate");
+    assert!(low <= value && value <= high, "{low} {value} {high}");
+}
+
+#[test]
+fn a_run_repeats_itself_and_ties_follow_the_seed() {
+    let folder = history();
+    let policies = ["--policy", "rand", "--policy", "age", "--policy", "thompson", "--formula", "t * X"];
+    let run = |more: &[&str]| succeeds(simulate(folder.path(), &[&policies[..], more].concat()));
+    assert_eq!(run(&["--json"]), run(&["--json"]));
+    assert_ne!(run(&["--json"]), run(&["--json", "--random-seed", "5"]));
+    let table = run(&["--ties", "index"]);
+    assert!(table.contains("ChangeRate") && table.contains("t * X") && table.contains('*'), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
+}
+
+#[test]
+fn an_expression_means_itself_and_a_policy_its_rule() {
+    let folder = history();
+    let words = ["--policy", "nad", "--formula", "nad", "--formula", "nad * t", "--ties", "index"];
+    let report = json(folder.path(), &words);
+    let policies = report["policies"].as_array().unwrap();
+    let kinds: Vec<_> =
+        policies.iter().map(|p| (p["kind"].as_str().unwrap(), p["expression"].as_str().unwrap())).collect();
+    assert_eq!(kinds, [("policy", "nad * t"), ("formula", "nad"), ("formula", "nad * t")]);
+    assert_eq!(policies[0]["per_cycle"], policies[2]["per_cycle"]);
+    assert_ne!(policies[0]["per_cycle"], policies[1]["per_cycle"]);
+    assert_eq!(policies[2]["against_best"]["change_rate"]["tie"], true);
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, "name = \"mine\"\nexpression = \"nad * t\"\nestimators = \"cycles\"\n").unwrap();
+    let with_file = json(folder.path(), &["--policy", "age", "--formula", file.to_str().unwrap()]);
+    assert_eq!(with_file["policies"][1]["name"], "mine");
+}
+
+#[test]
+fn budget_pages_and_cycles_are_as_asked() {
+    let folder = history();
+    let age = |words: &[&str]| json(folder.path(), &[&["--policy", "age"], words].concat());
+    assert_eq!(age(&["--share", "0.5"])["k"], 95);
+    assert_eq!(age(&["--pages-per-cycle", "7"])["k"], 7);
+    let all = age(&["--pages-per-cycle", "100000"]);
+    assert_eq!((&all["k"], &all["policies"][0]["freshness"]), (&190.into(), &1.0.into()));
+    let limited = age(&["--share", "0.5", "--per-site", "2"]);
+    assert_eq!(limited["policies"][0]["per_cycle"]["visited"][0], 38, "two pages of each of 19 sites");
+    let short = age(&["--last", "9", "--warmup", "0"]);
+    assert_eq!(
+        (&short["cycles"], short["policies"][0]["per_cycle"]["age"].as_array().unwrap().len()),
+        (&10.into(), 9)
+    );
+    assert_eq!(age(&["--set", "all"])["pages"], 190);
+}
+
+#[test]
+fn curves_are_drawn() {
+    let folder = history();
+    let plot = folder.path().join("curves.svg");
+    let words = ["--policy", "age", "--formula", "t * X", "--plot", plot.to_str().unwrap()];
+    succeeds(simulate(folder.path(), &words));
+    let svg = std::fs::read_to_string(&plot).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.contains("t * X") && svg.contains("ChangeRate"));
+    let nowhere = folder.path().join("none").join("curves.svg");
+    let line = fails(simulate(folder.path(), &["--policy", "age", "--plot", nowhere.to_str().unwrap()]), 2);
+    assert!(line.contains("none"), "{line}");
+}
+
+#[test]
+fn what_cannot_be_asked_is_named() {
+    let folder = history();
+    for (words, wants) in [
+        (&["--policy", "p_gama"][..], &["p_gama", "`p_gamma`"][..]),
+        (&["--formula", "t * Y"], &["--formula", "Y"]),
+        (&["--formula", "none.toml"], &["none.toml"]),
+        (&["--pages-per-cycle", "0"], &["0 pages"]),
+        (&["--share", "0"], &["share of 0"]),
+        (&["--share", "1.5"], &["share of 1.5"]),
+        (&["--warmup", "30"], &["warm-up of 30", "--warmup"]),
+        (&["--last", "99"], &["--last 99", "30"]),
+        (&["--format", "xml"], &["xml"]),
+    ] {
+        let line = fails(simulate(folder.path(), words), 2);
+        assert!(wants.iter().all(|want| line.contains(want)), "{words:?}: {line}");
+    }
+    let both = simulate(folder.path(), &["--share", "0.1", "--pages-per-cycle", "3"]);
+    assert_eq!(both.status.code(), Some(2));
+    let nothing = folder.path().join("nothing");
+    assert!(fails(simulate(&nothing, &[]), 2).contains("nothing"));
+}
+
+#[test]
+fn poor_histories_end_in_a_result_or_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, 9, &[]);
+    assert!(fails(simulate(path, &[]), 1).contains("page"));
+
+    write(path, 9, &[(0, "3:1 4:0".into())]);
+    let one = json(path, &[]);
+    assert_eq!((&one["pages"], &one["k"]), (&1.into(), &1.into()));
+    assert_eq!(figure(&one, "age", "visited_share"), 1.0);
+
+    write(path, 9, &(0..40).map(|page| (page, String::new())).collect::<Vec<_>>());
+    let still = json(path, &[]);
+    for policy in still["policies"].as_array().unwrap() {
+        assert_eq!(
+            (&policy["change_rate"], &policy["freshness"]),
+            (&0.0.into(), &1.0.into()),
+            "{}",
+            policy["name"]
+        );
+        assert!(policy["delay_p50"].is_null());
+    }
+    // No score is a number: the pages go in the order of ties.
+    let none = json(path, &["--formula", "log(0 - 1) / 0 + pow(0 - 1, 0.5)", "--policy", "rand"]);
+    assert_eq!(none["policies"][1]["per_cycle"]["visited"][0], 2);
+
+    let gzip = std::fs::read(path.join("pages.tsv.gz")).unwrap();
+    std::fs::write(path.join("pages.tsv.gz"), &gzip[..gzip.len() / 2]).unwrap();
+    let line = fails(simulate(path, &[]), 1);
+    assert!(line.contains("pages.tsv.gz") && line.contains("cut off"), "{line}");
+}
