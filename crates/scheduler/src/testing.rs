@@ -95,11 +95,12 @@ impl Policy for Listed {
     }
 }
 
-/// Pages as columns.
+/// Pages as columns, all of sites with the same rate.
 pub(crate) fn columns(pages: &[Page]) -> StateColumns {
-    let mut columns = StateColumns::default();
+    let mut columns = StateColumns { global_rate: 0.1, ..StateColumns::default() };
     for (known, history) in pages {
         columns.push(*known, history.as_ref());
+        columns.site_rate.push(0.2);
     }
     columns
 }
