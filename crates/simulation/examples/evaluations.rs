@@ -71,7 +71,7 @@ fn main() {
     let vocabulary = Vocabulary::new(set);
     let count = arguments.number("population", 300);
     let mut population: Vec<Expr> = (0..count)
-        .map(|i| vocabulary.call(2 + i / 2 % (DEPTH - 1), i % 2 == 0, &mut rng))
+        .map(|i| vocabulary.call(2 + i / 2 % (DEPTH - 1), i.is_multiple_of(2), &mut rng))
         .filter(|e| e.nodes() <= Expr::MAX_NODES)
         .collect();
     let mut texts: HashMap<String, f64> = HashMap::new();
@@ -90,7 +90,7 @@ fn main() {
         }
         asked += population.len();
         let scored: Vec<(f64, &Expr)> = population.iter().zip(&keys).map(|(e, k)| (texts[k], e)).collect();
-        if generation % 10 == 0 || generation == generations {
+        if generation.is_multiple_of(10) || generation == generations {
             let work = replayer.work();
             let nodes = simple.iter().map(Expr::nodes).sum::<usize>() as f64 / simple.len() as f64;
             let best = scored.iter().map(|s| s.0).fold(f64::NEG_INFINITY, f64::max);
@@ -163,7 +163,7 @@ fn evaluate(
 fn history(pages: u32, last: u32, rng: &mut ChaCha8Rng) -> Dataset {
     let mut site_part = 0.0;
     let word = |page: u32| {
-        if page % 58 == 0 {
+        if page.is_multiple_of(58) {
             site_part = normal(rng);
         }
         let kind: f64 = rng.random();

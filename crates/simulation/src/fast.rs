@@ -19,15 +19,18 @@
 //! Results depend neither on the number of threads nor on what is remembered.
 
 mod choice;
+mod error;
 mod memo;
 mod pages;
 mod ranking;
 mod staleness;
+mod start;
 mod states;
 mod ties;
+mod work;
 
 use crate::replay::ndcg::Ndcg;
-use crate::{CycleFigures, Dataset, Rules, RulesError};
+use crate::{CycleFigures, Dataset, Rules};
 use choice::Choice;
 use memo::{Memo, Step};
 use pages::Pages;
@@ -35,12 +38,14 @@ use ranking::hits;
 use recrawl_formula::Program;
 use recrawl_types::{Cycle, Reads};
 use staleness::{ChangeLists, Staleness};
+use start::{Start, Starts};
 use states::{Move, States};
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use ties::Orders;
+use work::Counters;
+
+pub use error::ReplayerError;
+pub use work::Work;
 
 /// Replays formulas over one history under the same rules.
 #[derive(Debug)]
@@ -53,10 +58,9 @@ pub struct Replayer<'a> {
     lists: ChangeLists,
     log2: Ndcg,
     gp4c: Ndcg,
-    /// Where all pages are after the warm-up, for each set of fields that tell states apart.
-    starts: Mutex<HashMap<Reads, Arc<Start>>>,
+    starts: Starts,
     memo: Memo,
-    work: AtomicWork,
+    work: Counters,
 }
 
 /// Which figures of a cycle are wanted beside its visits and changes, which always are. Those that are not
@@ -83,28 +87,6 @@ impl Wants {
     }
 }
 
-/// What was done and what was saved, over all runs of a [`Replayer`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Formulas replayed.
-    pub runs: u64,
-    /// Of these, how many took no choice that was not remembered.
-    pub runs_remembered: u64,
-    /// Cycles replayed, the warm-up aside.
-    pub cycles: u64,
-    /// Of these, how many were remembered.
-    pub cycles_remembered: u64,
-    /// Pages times cycles: the scores that a replay page by page computes.
-    pub page_scores: u64,
-    /// Scores that were computed.
-    pub state_scores: u64,
-    /// Visits carried out page by page, those of cycles that were caught up with too.
-    pub visits: u64,
-}
-
-#[derive(Debug, Default)]
-struct AtomicWork([AtomicU64; 7]);
-
 /// The memory of one run, kept for the next. One a thread.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -119,13 +101,6 @@ pub struct Scratch {
     moves: Vec<Move>,
     class: Vec<(u64, bool)>,
     hits: Vec<bool>,
-}
-
-/// All pages after the warm-up.
-#[derive(Debug)]
-struct Start {
-    states: States,
-    pages: Pages,
 }
 
 impl<'a> Replayer<'a> {
@@ -157,9 +132,9 @@ impl<'a> Replayer<'a> {
             lists: ChangeLists::default(),
             log2: Ndcg::log2(k),
             gp4c: Ndcg::gp4c(k),
-            starts: Mutex::default(),
+            starts: Starts::default(),
             memo: Memo::new(Self::MEMO_BYTES),
-            work: AtomicWork::default(),
+            work: Counters::default(),
         })
     }
 
@@ -176,9 +151,7 @@ impl<'a> Replayer<'a> {
 
     /// What was done so far.
     pub fn work(&self) -> Work {
-        let [runs, runs_remembered, cycles, cycles_remembered, page_scores, state_scores, visits] =
-            std::array::from_fn(|i| self.work.0[i].load(Ordering::Relaxed));
-        Work { runs, runs_remembered, cycles, cycles_remembered, page_scores, state_scores, visits }
+        self.work.read()
     }
 
     /// Replays a formula: the figures of the cycles after the warm-up.
@@ -187,7 +160,7 @@ impl<'a> Replayer<'a> {
         if std::env::var("BYSITE").is_ok() {
             reads = reads | Reads::SITE_RATE;
         }
-        let start = self.start(reads);
+        let start = self.starts.get(reads, || self.warm_up(reads));
         scratch.states = start.states.clone();
         scratch.behind.clear();
         scratch.ends.clear();
@@ -220,31 +193,24 @@ impl<'a> Replayer<'a> {
         work.cycles = figures.len() as u64;
         work.page_scores = work.cycles * self.sites.len() as u64;
         work.runs_remembered = u64::from(work.cycles == work.cycles_remembered);
-        self.count(work);
+        self.work.add(work);
         figures
     }
 
-    /// All pages after the warm-up.
-    fn start(&self, reads: Reads) -> Arc<Start> {
-        // The same start is computed twice at most by each thread, and never differs.
-        let lock = || self.starts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(start) = lock().get(&reads) {
-            return start.clone();
-        }
+    /// Visits every page in every cycle of the warm-up.
+    fn warm_up(&self, reads: Reads) -> Start {
         let mut of_site = vec![0; self.data.sites.len()];
         self.sites.iter().for_each(|&site| of_site[site as usize] += 1);
-        let mut states = States::first_fetch(reads, &of_site);
-        let mut pages = Pages::first_fetch(&states, &self.sites);
+        let states = States::first_fetch(reads, &of_site);
+        let mut start = Start { pages: Pages::first_fetch(&states, &self.sites), states };
         let mut moves = Vec::new();
         for cycle in 1..=self.rules.warmup {
-            let all: Vec<u32> =
-                (0..states.counts.len() as u32).filter(|&row| states.counts[row as usize] > 0).collect();
-            let order = self.orders.of(cycle);
-            pages.choose(&self.data.truth, &order, &all, self.sites.len(), &mut moves);
-            states.apply(cycle, &mut moves);
-            pages.settle(cycle, &moves, states.counts.len());
+            let (all, order) = (start.states.occupied(), self.orders.of(cycle));
+            start.pages.choose(&self.data.truth, &order, &all, self.sites.len(), &mut moves);
+            start.states.apply(cycle, &mut moves);
+            start.pages.settle(cycle, &moves, start.states.counts.len());
         }
-        lock().entry(reads).or_insert_with(|| Arc::new(Start { states, pages })).clone()
+        start.packed()
     }
 
     /// Brings the pages to where the states are after cycle `now`.
@@ -283,15 +249,6 @@ impl<'a> Replayer<'a> {
         pages.settle(cycle, moves, states.counts.len());
         figures
     }
-
-    fn count(&self, work: Work) {
-        let Work { runs, runs_remembered, cycles, cycles_remembered, page_scores, state_scores, visits } =
-            work;
-        let all = [runs, runs_remembered, cycles, cycles_remembered, page_scores, state_scores, visits];
-        self.work.0.iter().zip(all).for_each(|(sum, n)| {
-            sum.fetch_add(n, Ordering::Relaxed);
-        });
-    }
 }
 
 impl Scratch {
@@ -316,38 +273,6 @@ impl Scratch {
         Step::new(&self.choice.rows, &self.moves, figures)
     }
 }
-
-/// Why formulas cannot be replayed together.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum ReplayerError {
-    /// The history cannot be replayed under the rules at all.
-    Rules(RulesError),
-    /// A page that is not there from the first cycle to the last.
-    NotFixed {
-        /// Its index.
-        page: usize,
-    },
-    /// Sites have a budget of their own.
-    PerSite,
-}
-
-impl fmt::Display for ReplayerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReplayerError::Rules(error) => error.fmt(f),
-            ReplayerError::NotFixed { page } => write!(
-                f,
-                "page {page} is not there from the first cycle to the last: formulas are compared over the fixed set"
-            ),
-            ReplayerError::PerSite => {
-                write!(f, "formulas are compared without a limit on the pages of a site")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReplayerError {}
 
 #[cfg(test)]
 mod tests;

@@ -231,9 +231,12 @@ impl Pages {
     /// Lists grow by the pages visited in each cycle; once they are as long as all pages three times over,
     /// what is out of date is thrown away.
     fn make_room(&mut self) {
-        if self.lists.len() + self.chosen.len() <= 3 * self.row_of.len() {
-            return;
+        if self.lists.len() + self.chosen.len() > 3 * self.row_of.len() {
+            self.pack();
         }
+    }
+
+    fn pack(&mut self) {
         self.spare.clear();
         for (number, row) in (0..).zip(&mut self.rows) {
             let list = &self.lists[row.start as usize..][..row.len as usize];
@@ -244,6 +247,13 @@ impl Pages {
             row.len = row.live;
         }
         std::mem::swap(&mut self.lists, &mut self.spare);
+    }
+
+    /// The same pages in the same rows, and no memory beside.
+    pub fn packed(mut self) -> Pages {
+        self.pack();
+        let Pages { lists, rows, row_of, .. } = self;
+        Pages { lists, rows, row_of, ..Pages::default() }
     }
 }
 

@@ -72,6 +72,16 @@ impl States {
         states
     }
 
+    /// The rows that have pages.
+    pub fn occupied(&self) -> Vec<u32> {
+        (0..self.counts.len() as u32).filter(|&row| self.counts[row as usize] > 0).collect()
+    }
+
+    /// Lets go of the memory for the visits of a cycle.
+    pub fn forget_arrivals(&mut self) {
+        self.arrivals = HashMap::default();
+    }
+
     /// The site of a row.
     pub fn site(&self, row: u32) -> u32 {
         self.sites[row as usize]

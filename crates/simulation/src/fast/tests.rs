@@ -1,7 +1,7 @@
 use super::*;
 use crate::policy::Policy;
 use crate::testing::{datasets, rules};
-use crate::{Budget, Observed, Truth, replay};
+use crate::{Budget, Observed, RulesError, Truth, replay};
 use proptest::prelude::*;
 use recrawl_formula::{Basis, Expr, Protection, function, terminal};
 use recrawl_scheduler::Ties;
@@ -118,7 +118,7 @@ fn many_pages(returns: bool) -> Dataset {
     };
     let mut changes = Vec::new();
     for page in 0..pages {
-        let gap = 1 + next(if page % 3 == 0 { 4 } else { 60 });
+        let gap = 1 + next(if page.is_multiple_of(3) { 4 } else { 60 });
         let (mut list, mut version) = (Vec::new(), 0u16);
         for cycle in 1..=last {
             if next(gap) == 0 {

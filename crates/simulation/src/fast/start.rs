@@ -1,0 +1,62 @@
+//! Where all pages are after the warm-up: the same for all formulas that read the same fields.
+
+use super::pages::Pages;
+use super::states::States;
+use recrawl_types::Reads;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// All pages after the warm-up.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub states: States,
+    pub pages: Pages,
+}
+
+impl Start {
+    /// Without the memory that the warm-up took.
+    pub fn packed(mut self) -> Start {
+        self.states.forget_arrivals();
+        self.pages = self.pages.packed();
+        self
+    }
+
+    /// About how much memory it takes.
+    fn bytes(&self) -> usize {
+        // A page is listed once and has a row; a row has a history, its columns and its places in lists.
+        8 * self.pages.row_of.len() + 400 * self.states.counts.len()
+    }
+}
+
+/// What was computed of starts, by the fields that tell states apart.
+#[derive(Debug, Default)]
+pub(super) struct Starts(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    starts: HashMap<Reads, Arc<Start>>,
+    bytes: usize,
+}
+
+impl Starts {
+    /// The most bytes that are kept. There can be thousands of sets of fields; when they are too many all are
+    /// forgotten, since each takes no longer than a few cycles to compute.
+    const MAX_BYTES: usize = 256 << 20;
+
+    /// The start for a set of fields; two threads may compute the same one at the same time.
+    pub fn get(&self, reads: Reads, compute: impl FnOnce() -> Start) -> Arc<Start> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(start) = lock().starts.get(&reads) {
+            return start.clone();
+        }
+        let start = Arc::new(compute());
+        let mut known = lock();
+        if known.bytes + start.bytes() > Self::MAX_BYTES {
+            *known = Known::default();
+        }
+        if known.starts.insert(reads, start.clone()).is_none() {
+            known.bytes += start.bytes();
+        }
+        start
+    }
+}
