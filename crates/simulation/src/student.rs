@@ -1,5 +1,7 @@
 //! Student's t: is the mean of paired differences another than 0?
 
+use recrawl_formula::math::{exp, ln};
+
 /// The two-sided p-value of the paired t-test (Student 1908): 1 where all differences are 0, and of fewer than two,
 /// which say nothing.
 pub(crate) fn paired(differences: &[f64]) -> f64 {
@@ -52,14 +54,6 @@ fn ln_gamma(x: f64) -> f64 {
     let series = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360_360.0];
     let tail = series.iter().rev().fold(0.0, |sum, c| sum * inverse * inverse + c) * inverse;
     (shifted - 0.5) * ln(shifted) - shifted + 0.5 * ln(std::f64::consts::TAU) + tail - ln(product)
-}
-
-fn ln(x: f64) -> f64 {
-    x.ln()
-}
-
-fn exp(x: f64) -> f64 {
-    x.exp()
 }
 
 #[cfg(test)]

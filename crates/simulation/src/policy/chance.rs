@@ -1,5 +1,6 @@
 //! Chance by page and cycle.
 
+use recrawl_formula::math::{exp, ln};
 use recrawl_scheduler::Shuffle;
 use recrawl_scheduler::shuffle::Purpose;
 use recrawl_types::Cycle;
@@ -66,13 +67,6 @@ impl Draws {
             }
         }
     }
-}
-
-fn ln(x: f64) -> f64 {
-    x.ln()
-}
-fn exp(x: f64) -> f64 {
-    x.exp()
 }
 
 #[cfg(test)]

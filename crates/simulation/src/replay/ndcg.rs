@@ -1,5 +1,7 @@
 //! NDCG: were the pages with changes ranked first?
 
+use recrawl_formula::math::ln;
+
 /// The discounts of the ranks, and their sums from the first rank on.
 #[derive(Clone, Debug)]
 pub struct Ndcg {
@@ -11,13 +13,13 @@ impl Ndcg {
     /// With the gain 1/log2(rank + 1) (Järvelin & Kekäläinen 2002 with the discount of Burges et al.
     /// 2005), for so many ranks.
     pub fn log2(ranks: usize) -> Ndcg {
-        Ndcg::new((1..=ranks).map(|rank| 2f64.ln() / (rank as f64 + 1.0).ln()))
+        Ndcg::new((1..=ranks).map(|rank| ln(2.0) / ln(rank as f64 + 1.0)))
     }
 
     /// With the gains of the GP4C authors' program: 1 at rank 1, then 1/ln(rank + 1). The article's own
     /// formula, 1/ln(rank), is not defined at rank 1 (Santos et al. 2015, eq. 2).
     pub fn gp4c(ranks: usize) -> Ndcg {
-        Ndcg::new((1..=ranks).map(|rank| if rank == 1 { 1.0 } else { 1.0 / (rank as f64 + 1.0).ln() }))
+        Ndcg::new((1..=ranks).map(|rank| if rank == 1 { 1.0 } else { 1.0 / ln(rank as f64 + 1.0) }))
     }
 
     fn new(gains: impl Iterator<Item = f64>) -> Ndcg {
