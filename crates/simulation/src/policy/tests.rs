@@ -1,3 +1,5 @@
+mod recorded;
+
 use super::*;
 use crate::testing::{datasets, rules};
 use crate::{Rules, Trace, Truth, replay};
