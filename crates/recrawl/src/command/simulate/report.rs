@@ -16,8 +16,8 @@ fn k(data: &Dataset, rules: &Rules) -> u64 {
 /// Data and rules in one line.
 pub fn heading(data: &Dataset, rules: &Rules, args: &SimulateArgs) -> String {
     let pages = match args.set {
-        PageSet::Fixed => "pages, all there from the first cycle to the last",
-        PageSet::All => "pages, each from its first cycle to its last",
+        PageSet::Fixed => "pages, there throughout",
+        PageSet::All => "pages, each while it is there",
     };
     let sites = rules.per_site.map(|limit| format!(", at most {limit} of one site")).unwrap_or_default();
     format!(
@@ -47,7 +47,7 @@ pub fn json(
         "data": data.name,
         "pages": data.pages.len(),
         "sites": data.sites.len(),
-        "cycles": data.truth.cycles() + 1,
+        "cycles": data.truth.cycles(),
         "k": k(data, rules),
         "warmup": rules.warmup,
         "ties": match args.ties { TieRule::Index => "index", TieRule::Hash => "hash" },
