@@ -9,8 +9,11 @@ use std::path::Path;
 use std::process::Output;
 use tempfile::TempDir;
 
-/// 190 pages of 19 sites over 31 cycles: every tenth page changes every other cycle, as many once in six, the
-/// others in turn once or never.
+/// A page: its first and last cycle, and its changes.
+type Page = (u32, u32, String);
+
+/// 190 pages over the cycles 0 to 30: every tenth changes every other cycle, as many once in six, the others in turn
+/// once or never. Ten more are there from cycle 5 to 20. Ten pages make a site.
 fn history() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let page = |page: u32| {
@@ -20,26 +23,27 @@ fn history() -> TempDir {
             2..=5 => 11 + page % 7,
             _ => 31,
         };
-        let changes = (1..=30).filter(|cycle| (cycle + page).is_multiple_of(gap));
+        let (first, last) = if page < 190 { (0, 30) } else { (5, 20) };
+        let changes = (first + 1..=last).filter(|cycle| (cycle + page).is_multiple_of(gap));
         let changes: Vec<String> =
             changes.zip(1..).map(|(cycle, version)| format!("{cycle}:{version}")).collect();
-        (page, changes.join(" "))
+        (first, last, changes.join(" "))
     };
-    write(folder.path(), 31, &(0..190).map(page).collect::<Vec<_>>());
+    write(folder.path(), 30, &(0..200).map(page).collect::<Vec<_>>());
     folder
 }
 
-/// A history in the format of folders.
-fn write(folder: &Path, cycles: u32, pages: &[(u32, String)]) {
+/// A history in the format of folders, of the cycles 0 to `last`.
+fn write(folder: &Path, last: u32, pages: &[Page]) {
     let days: Vec<String> =
-        (0..cycles).map(|c| format!("{c}\t2026-{:02}-{:02}\n", c / 28 + 1, c % 28 + 1)).collect();
+        (0..=last).map(|c| format!("{c}\t2026-{:02}-{:02}\n", c / 28 + 1, c % 28 + 1)).collect();
     std::fs::write(folder.join("cycles.tsv"), format!("cycle\tdate\n{}", days.concat())).unwrap();
-    let last = cycles - 1;
     let mut text = "page_id\turl\tpath\tgroup\ttitle\tfirst_cycle\tlast_cycle\tchanges\n".to_owned();
-    for (page, changes) in pages {
+    for (page, (first, last, changes)) in pages.iter().enumerate() {
         let site = page / 10;
-        text +=
-            &format!("{page}\thttps://s{site}.example/{page}\tp{page}\ts{site}\t\t0\t{last}\t{changes}\n");
+        text += &format!(
+            "{page}\thttps://s{site}.example/{page}\tp{page}\ts{site}\t\t{first}\t{last}\t{changes}\n"
+        );
     }
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(text.as_bytes()).unwrap();
@@ -133,7 +137,12 @@ fn budget_pages_and_cycles_are_as_asked() {
         (&short["cycles"], short["policies"][0]["per_cycle"]["age"].as_array().unwrap().len()),
         (&9.into(), 9)
     );
-    assert_eq!(age(&["--set", "all"])["pages"], 190);
+    let all = age(&["--set", "all"]);
+    assert_eq!(all["pages"], 200);
+    let per_cycle = &all["policies"][0]["per_cycle"];
+    // Cycle 5 is the third that is counted: ten pages come with it, and are visited in the next two.
+    assert_eq!((&per_cycle["first_visits"][2], &per_cycle["warmup_visits"][4]), (&10.into(), &10.into()));
+    assert_eq!((&per_cycle["visited"][1], &per_cycle["visited"][2]), (&9.into(), &10.into()));
 }
 
 #[test]
@@ -168,6 +177,8 @@ fn what_cannot_be_asked_is_named() {
     }
     let both = simulate(folder.path(), &["--share", "0.1", "--pages-per-cycle", "3"]);
     assert_eq!(both.status.code(), Some(2));
+    write(folder.path(), 30, &[(5, 20, String::new())]);
+    assert!(fails(simulate(folder.path(), &[]), 1).contains("--set all"));
     let nothing = folder.path().join("nothing");
     assert!(fails(simulate(&nothing, &[]), 2).contains("nothing"));
 }
@@ -176,15 +187,15 @@ fn what_cannot_be_asked_is_named() {
 fn poor_histories_end_in_a_result_or_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    write(path, 9, &[]);
+    write(path, 8, &[]);
     assert!(fails(simulate(path, &[]), 1).contains("page"));
 
-    write(path, 9, &[(0, "3:1 4:0".into())]);
+    write(path, 8, &[(0, 8, "3:1 4:0".into())]);
     let one = json(path, &[]);
     assert_eq!((&one["pages"], &one["k"]), (&1.into(), &1.into()));
     assert_eq!(figure(&one, "age", "visited_share"), 1.0);
 
-    write(path, 9, &(0..40).map(|page| (page, String::new())).collect::<Vec<_>>());
+    write(path, 8, &vec![(0, 8, String::new()); 40]);
     let still = json(path, &[]);
     for policy in still["policies"].as_array().unwrap() {
         assert_eq!(

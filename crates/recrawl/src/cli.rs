@@ -41,8 +41,11 @@ pub enum Command {
     Repository(RepositoryCommand),
     /// Replay policies and formulas over a recorded history and compare them
     #[command(
-        after_help = "Examples:\n  recrawl simulate --data data/pages\n  recrawl simulate --data data/pages --policy age \
-                      --policy p_gamma --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
+        after_help = "Policies: rand age nad sad aad gad cg (those of the papers); p_mm p_gamma p_site u_fresh u_fresh_site \
+                      u_harm u_harm_site u_age u_age_site lambda_crawl binary_lambda_crawl binary_lambda_crawl_04 nutch \
+                      stormcrawler common_crawl thompson (their rivals); true_rate oracle (bounds).\n\nExamples:\n  \
+                      recrawl simulate --data data/pages\n  recrawl simulate --data data/pages --policy age --policy p_gamma \
+                      --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
     )]
     Simulate(SimulateArgs),
     /// Write what is known to files other programs read
@@ -314,6 +317,16 @@ pub enum ConfigCommand {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn the_policies_of_a_simulation_are_listed() {
+        let cli = Cli::command();
+        let help = cli.find_subcommand("simulate").unwrap().get_after_help().unwrap().to_string();
+        let listed: Vec<&str> = help.lines().next().unwrap().split([' ', ';', '.']).collect();
+        for kind in recrawl_simulation::policy::ALL {
+            assert!(listed.contains(&kind.name), "{} is not listed", kind.name);
+        }
+    }
 
     #[test]
     fn every_command_has_an_example() {
