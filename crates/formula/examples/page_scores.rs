@@ -39,7 +39,7 @@ fn main() {
         "max(u_harm_site, p_eb * t) * (eb_site + 0.1 * recent_8) / sqrt(1 + quiet) + p_eb_site * weekday";
     let extended = Formula::from_expression(text).expect("an expression");
     report("extended", &vec![extended.expr; EXPRESSIONS], &columns);
-    for text in ["log(X + 2)", "exp(t)", "pow(t, X)", "pow(t, 0.5)", "t / X", "t * X"] {
+    for text in ["log(X + 2)", "exp(t)", "pow(t, X)", "pow(t, 0.5)", "pow(2, t)", "pow(0 - t, 0.5)"] {
         report(text, &vec![recrawl_formula::parse(text).expect("an expression"); EXPRESSIONS], &columns);
     }
     for name in ["n", "eb", "eb_site", "p_eb_site", "u_harm", "mm", "recent_32", "cg", "gad"] {

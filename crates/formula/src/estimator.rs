@@ -79,7 +79,8 @@ fn ramp(n: u32) -> f64 {
 }
 
 /// 2^−`k`, exact, and 0 below the smallest `f64`.
-fn half_to_the(k: u32) -> f64 {
+#[inline]
+pub(crate) fn half_to_the(k: u32) -> f64 {
     match k {
         0..=1022 => f64::from_bits(u64::from(1023 - k) << 52),
         1023..=1074 => f64::from_bits(1 << (1074 - k)),

@@ -17,7 +17,7 @@ mod pow;
 pub use exp::exp;
 pub use ln::ln;
 pub use pow::pow;
-pub(crate) use pow::{exp2_of_product, log2_of_size, settled};
+pub(crate) use pow::pow_rows;
 
 /// 2⁵²: the numbers from here on are whole.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
@@ -41,10 +41,18 @@ fn split(x: f64) -> (f64, f64) {
     (if subnormal { k - 54.0 } else { k }, m)
 }
 
-/// e^(`high` + `low`)·2^k for |high| ≤ ln 2 / 2, a `low` within its last bits, and a whole k from −1,100 to
-/// 1,100, given as k + [`ROUND`].
+/// 2^k in two factors, for a whole k from −1,100 to 1,100, given as k + [`ROUND`]: 2^1024 is no number, and
+/// 2^−1074 has but one bit.
 #[inline(always)]
-fn scaled_exp(high: f64, low: f64, k: f64) -> f64 {
+fn factors(k: f64) -> [f64; 2] {
+    let k = k.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(2 * 1023);
+    let half = k >> 1;
+    [f64::from_bits(half << 52), f64::from_bits(k.wrapping_sub(half) << 52)]
+}
+
+/// e^(`high` + `low`) times both factors, for |high| ≤ ln 2 / 2 and a `low` within its last bits.
+#[inline(always)]
+fn scaled_exp(high: f64, low: f64, factors: [f64; 2]) -> f64 {
     let r = high + low;
     let z = r * r;
     let w = z * z;
@@ -55,10 +63,7 @@ fn scaled_exp(high: f64, low: f64, k: f64) -> f64 {
     let d = 2.480_149_294_963_387e-5 + r * 2.755_758_680_389_532_2e-6;
     let e = 2.763_030_625_029_327_4e-7 + r * 2.500_001_883_318_807_3e-8;
     let y = 1.0 + (high + (low + z * ((a + z * b) + w * ((c + z * d) + w * e))));
-    // 2^k in two factors, since 2^1024 is no number, and 2^−1074 only one bit of it.
-    let k = k.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(2 * 1023);
-    let half = k >> 1;
-    y * f64::from_bits(half << 52) * f64::from_bits(k.wrapping_sub(half) << 52)
+    y * factors[0] * factors[1]
 }
 
 #[cfg(test)]

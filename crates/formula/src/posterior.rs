@@ -32,12 +32,33 @@ impl Posterior {
         self.shape / self.watched
     }
 
-    /// The probability of a change within `t` cycles, 1 − (b'/(b' + t))^a': that of a Poisson process whose
-    /// rate is not known better than this.
+    /// The logarithm, sign turned, of the probability of no change within `t` cycles: a'·ln(1 + t/b').
     #[inline(always)]
-    pub fn probability(self, t: f64) -> f64 {
-        1.0 - exp(-(self.shape * ln(1.0 + t / self.watched)))
+    fn hazard(self, t: f64) -> f64 {
+        self.shape * ln(1.0 + t / self.watched)
     }
+}
+
+/// Fills `out` with the probability of a change since the last visit, 1 − (b'/(b' + t))^a': that of a Poisson
+/// process whose rate is not known better than this.
+pub(crate) fn load_probability(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {
+    load(
+        tile,
+        mean,
+        out,
+        #[inline(always)]
+        |p, t| p.hazard(t),
+    );
+    // In a loop of its own, since both together need more registers than there are.
+    vectorised(
+        #[inline(always)]
+        move || {
+            out.iter_mut().for_each(
+                #[inline(always)]
+                |out| *out = 1.0 - exp(-*out),
+            )
+        },
+    );
 }
 
 /// Fills `out` with `value` of every row's posterior and age.

@@ -170,11 +170,16 @@ pub(crate) fn age(cycle: Cycle, since: u32) -> f64 {
 }
 
 /// Seen changes, each weighing 2^−(age/h) for the half-life h of that number.
-fn recent(half_life: usize, tile: &Tile<'_>, out: &mut [f64]) {
-    let c = tile.columns;
-    tile.map2(&c.decayed[half_life], &c.last_change, out, |sum, at| {
-        f64::from(sum) * decay::weight(decay::HALF_LIVES[half_life], tile.cycle.since(Cycle(at)))
-    });
+fn recent(number: usize, tile: &Tile<'_>, out: &mut [f64]) {
+    let (c, cycle, half_life) = (tile.columns, tile.cycle, decay::HALF_LIVES[number]);
+    // The weights within one half-life; all others are one of these times a power of a half, exactly.
+    let weights: [f64; 32] = std::array::from_fn(|age| decay::weight(half_life, age as u32));
+    let (shift, within) = (half_life.trailing_zeros(), half_life - 1);
+    for ((out, &sum), &at) in out.iter_mut().zip(tile.of(&c.decayed[number])).zip(tile.of(&c.last_change)) {
+        let age = cycle.since(Cycle(at));
+        let weight = weights[(age & within) as usize % 32] * estimator::half_to_the(age >> shift);
+        *out = f64::from(sum) * weight;
+    }
 }
 
 /// 1 − e^(−λt): the probability that a Poisson process of rate λ met an event within t.

@@ -1,6 +1,8 @@
 //! Powers.
 
-use super::{ROUND, WHOLE, scaled_exp, split};
+use super::{ROUND, WHOLE, factors, scaled_exp, split};
+use crate::Tile;
+use crate::kernel::vectorised;
 
 /// ln 2 in two parts, of 26 bits and the rest.
 const LN_2: [f64; 2] = [0.693_147_167_563_438_4, 1.299_650_689_388_988_9e-8];
@@ -20,17 +22,24 @@ fn is_whole(x: f64) -> bool {
     (x >= WHOLE) | ((x + WHOLE) - WHOLE == x)
 }
 
-/// log₂ of 2^k·m as a sum of two, the first of 26 bits; together good to some 2⁻⁶³.
-///
-/// With s = (m − 1)/(m + 1), log₂ m = 2/(3 ln 2)·s·(3 + s² + …), all but the dots in two parts.
+/// |x| as 2^k·m: k, and s = (m − 1)/(m + 1) in two parts, the sum rounded and what is to be added to its head.
+/// Something finite for 0 and what is not finite.
 #[inline(always)]
-fn log2(k: f64, m: f64) -> (f64, f64) {
+fn reduced(x: f64) -> [f64; 3] {
+    let (k, m) = split(x.abs());
     let (below, above) = (m - 1.0, m + 1.0);
     let inverse = 1.0 / above;
     let s = below * inverse;
     let (s_head, above_head) = (head(s), head(above));
     let above_tail = m - (above_head - 1.0);
-    let s_tail = inverse * ((below - s_head * above_head) - s_head * above_tail);
+    [k, s, inverse * ((below - s_head * above_head) - s_head * above_tail)]
+}
+
+/// log₂ of 2^k·m as a sum of two, the first of 26 bits; together good to some 2⁻⁶³: log₂ m is
+/// 2/(3 ln 2)·s·(3 + s² + …), all but the dots in two parts.
+#[inline(always)]
+fn log2(k: f64, s: f64, s_tail: f64) -> [f64; 2] {
+    let s_head = head(s);
     let (z, z_head) = (s * s, s_head * s_head);
     let w = z * z;
     let a = 0.600_000_000_000_034 + z * 0.428_571_428_551_439_7;
@@ -45,7 +54,7 @@ fn log2(k: f64, m: f64) -> (f64, f64) {
     let p_tail = product_tail - (p - product);
     let (l, l_tail) = (PARTS[0] * p, PARTS[1] * p + p_tail * TWO_THIRDS_LOG2_E);
     let high = head((l + l_tail) + k);
-    (high, l_tail - ((high - k) - l))
+    [high, l_tail - ((high - k) - l)]
 }
 
 /// `x` to the `y`, off by less than 2 units in the last place, with the special cases of C99 and of
@@ -53,20 +62,16 @@ fn log2(k: f64, m: f64) -> (f64, f64) {
 /// zero or infinite x to an odd power keeps its sign.
 #[inline(always)]
 pub fn pow(x: f64, y: f64) -> f64 {
-    let (log, tail) = log2_of_size(x);
-    settled(x, y, exp2_of_product(y, log, tail))
+    let [k, s, s_tail] = reduced(x);
+    let [log, log_tail] = log2(k, s, s_tail);
+    let [high, low, f, g] = exponent(y, log, log_tail);
+    settled(x, y, scaled_exp(high, low, [f, g]))
 }
 
-/// log₂|x| as a sum of two, the first of 26 bits; something finite where there is none.
+/// y·log₂|x| as a whole number and the rest: the rest times ln 2 in two parts, 2 to the whole number in two
+/// factors.
 #[inline(always)]
-pub(crate) fn log2_of_size(x: f64) -> (f64, f64) {
-    let (k, m) = split(x.abs());
-    log2(k, m)
-}
-
-/// 2^(y·(log + tail)) for a logarithm of [`log2_of_size`].
-#[inline(always)]
-pub(crate) fn exp2_of_product(y: f64, log: f64, log_tail: f64) -> f64 {
+fn exponent(y: f64, log: f64, log_tail: f64) -> [f64; 4] {
     // The logarithm of no number but 1 is nearer to 0 than 2⁻⁵³: from 2⁶⁵ on the result is settled.
     let limit = 8192.0 * WHOLE;
     let bound = if y > limit { limit } else { y };
@@ -74,9 +79,10 @@ pub(crate) fn exp2_of_product(y: f64, log: f64, log_tail: f64) -> f64 {
     let y_head = head(bound);
     let (product, tail) = (y_head * log, (bound - y_head) * log + bound * log_tail);
     let sum = product + tail;
-    // 2 to the sum; beyond ±1,100 it is infinite or 0 anyway.
-    let within = sum.abs() < 1100.0;
-    let edge = if sum > 0.0 { 1100.0 } else { -1100.0 };
+    // 2 to the sum; beyond these it is infinite or 0 anyway, and 0 is left out as in `exp`.
+    let gone = sum < -1076.0;
+    let within = !gone & (sum < 1100.0);
+    let edge = if gone { 0.0 } else { 1100.0 };
     let (product, tail) = (if within { product } else { edge }, if within { tail } else { 0.0 });
     let whole = (product + tail) + ROUND;
     let part = product - (whole - ROUND);
@@ -84,13 +90,13 @@ pub(crate) fn exp2_of_product(y: f64, log: f64, log_tail: f64) -> f64 {
     let t_tail = tail - (t - part);
     let high = t * LN_2[0];
     let low = t_tail * std::f64::consts::LN_2 + t * LN_2[1];
-    let r = high + low;
-    scaled_exp(r, low - (r - high), whole)
+    let [f, g] = factors(whole);
+    [high, low, f, if gone { 0.0 } else { g }]
 }
 
 /// x to the y, given what that is where |x| is a number above 0 and y one too.
 #[inline(always)]
-pub(crate) fn settled(x: f64, y: f64, value: f64) -> f64 {
+fn settled(x: f64, y: f64, value: f64) -> f64 {
     let size = x.abs();
     let endless = (size == 0.0) | (size == f64::INFINITY);
     let limit = if (size == 0.0) == (y < 0.0) { f64::INFINITY } else { 0.0 };
@@ -102,4 +108,94 @@ pub(crate) fn settled(x: f64, y: f64, value: f64) -> f64 {
     let undefined = ((x < 0.0) & !endless & !whole) | x.is_nan() | y.is_nan();
     let value = if undefined { f64::NAN } else { value };
     if (y == 0.0) | (x == 1.0) { 1.0 } else { value }
+}
+
+/// As [`settled`] where the sign of x is not set.
+#[inline(always)]
+fn settled_from_zero_up(x: f64, y: f64, value: f64) -> f64 {
+    let endless = (x == 0.0) | (x == f64::INFINITY);
+    let limit = if (x == 0.0) == (y < 0.0) { f64::INFINITY } else { 0.0 };
+    let value = if endless { limit } else { value };
+    let value = if x.is_nan() | y.is_nan() { f64::NAN } else { value };
+    if (y == 0.0) | (x == 1.0) { 1.0 } else { value }
+}
+
+/// [`pow`] of many pairs of numbers, at most [`Tile::MAX_ROWS`], stage by stage: in one loop the chain of
+/// operations that wait for each other is too long for processors to overlap enough of it.
+pub(crate) fn pow_rows(out: &mut [f64], x: &[f64], y: &[f64]) {
+    let mut scratch = [[0.0; Tile::MAX_ROWS]; 3];
+    let [b, c, d] = scratch.each_mut().map(|column| &mut column[..out.len()]);
+    reduced_rows(out, b, c, x);
+    log2_rows(out, b, c);
+    exponent_rows(out, b, c, d, y);
+    value_rows(out, b, c, d);
+    // Whether y is whole matters for a negative x alone.
+    let signs = x.iter().fold(0, |signs, x| signs | x.to_bits());
+    if signs >> 63 == 0 { settled_rows_from_zero_up(out, x, y) } else { settled_rows(out, x, y) }
+}
+
+fn reduced_rows(a: &mut [f64], b: &mut [f64], c: &mut [f64], x: &[f64]) {
+    vectorised(
+        #[inline(always)]
+        move || {
+            for (((a, b), c), &x) in a.iter_mut().zip(b).zip(c).zip(x) {
+                [*a, *b, *c] = reduced(x);
+            }
+        },
+    );
+}
+
+fn log2_rows(a: &mut [f64], b: &mut [f64], c: &[f64]) {
+    vectorised(
+        #[inline(always)]
+        move || {
+            for ((a, b), &c) in a.iter_mut().zip(b).zip(c) {
+                [*a, *b] = log2(*a, *b, c);
+            }
+        },
+    );
+}
+
+fn exponent_rows(a: &mut [f64], b: &mut [f64], c: &mut [f64], d: &mut [f64], y: &[f64]) {
+    vectorised(
+        #[inline(always)]
+        move || {
+            for ((((a, b), c), d), &y) in a.iter_mut().zip(b).zip(c).zip(d).zip(y) {
+                [*a, *b, *c, *d] = exponent(y, *a, *b);
+            }
+        },
+    );
+}
+
+fn value_rows(a: &mut [f64], b: &[f64], c: &[f64], d: &[f64]) {
+    vectorised(
+        #[inline(always)]
+        move || {
+            for (((a, &b), &c), &d) in a.iter_mut().zip(b).zip(c).zip(d) {
+                *a = scaled_exp(*a, b, [c, d]);
+            }
+        },
+    );
+}
+
+fn settled_rows(out: &mut [f64], x: &[f64], y: &[f64]) {
+    vectorised(
+        #[inline(always)]
+        move || {
+            for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                *out = settled(x, y, *out);
+            }
+        },
+    );
+}
+
+fn settled_rows_from_zero_up(out: &mut [f64], x: &[f64], y: &[f64]) {
+    vectorised(
+        #[inline(always)]
+        move || {
+            for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                *out = settled_from_zero_up(x, y, *out);
+            }
+        },
+    );
 }

@@ -7,13 +7,5 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_eb",
     help: "probability of a change since the last visit, under that prior: 1 - (b'/(b' + t))^a'",
     reads: |_| GAMMA_GLOBAL,
-    load: |tile, out| {
-        posterior::load(
-            tile,
-            Mean::Global,
-            out,
-            #[inline(always)]
-            |p, t| p.probability(t),
-        )
-    },
+    load: |tile, out| posterior::load_probability(tile, Mean::Global, out),
 };

@@ -7,13 +7,5 @@ pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_eb_site",
     help: "probability of a change since the last visit, under that prior: 1 - (b'/(b' + t))^a'",
     reads: |_| GAMMA_SITE,
-    load: |tile, out| {
-        posterior::load(
-            tile,
-            Mean::Site,
-            out,
-            #[inline(always)]
-            |p, t| p.probability(t),
-        )
-    },
+    load: |tile, out| posterior::load_probability(tile, Mean::Site, out),
 };
