@@ -74,6 +74,14 @@ impl Fitness {
         cycles.iter().map(|c| self.of_cycle(c)).collect()
     }
 
+    /// The measure, where it is just one and counts once.
+    pub fn single(&self) -> Option<Measure> {
+        match self.terms.as_slice() {
+            [(1.0, measure)] => Some(*measure),
+            _ => None,
+        }
+    }
+
     /// Does it take this measure into account?
     pub fn uses(&self, measure: Measure) -> bool {
         self.terms.iter().any(|(_, m)| *m == measure)

@@ -128,4 +128,4 @@ pub fn learn(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -23,7 +23,9 @@ pub mod mutate;
 pub mod options;
 pub mod preset;
 pub mod proof;
+pub mod report;
 pub mod select;
+pub mod standing;
 pub mod tree;
 pub mod vocabulary;
 pub mod work;
@@ -36,6 +38,7 @@ pub use crate::judge::Learned;
 pub use crate::learn::{Ending, LearnError, Observer, Progress, learn};
 pub use crate::options::{Options, Start, StartError};
 pub use crate::preset::{Method, Preset, PresetError};
+pub use crate::report::Report;
 pub use crate::work::Work;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::fitness::Fitness;
 use crate::folds::{FoldBy, Protocol};
 use crate::preset::Preset;
 use recrawl_formula::builtin;
-use recrawl_formula::{Expr, Formula, parse};
+use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::Rules;
 use std::fmt;
 
@@ -49,32 +49,15 @@ impl Options {
     }
 }
 
-/// The formulas that rank as the best known policies do, beside those of config/formulas: change probabilities
-/// and gains under a Gamma prior, and a rate by moments.
-pub const RIVALS: &[&str] = &[
-    "p_eb",
-    "p_eb_site",
-    "u_fresh",
-    "u_fresh_site",
-    "u_harm",
-    "u_harm_site",
-    "u_age",
-    "u_age_site",
-    "eb * t",
-    "eb_site * t",
-    "mm * t",
-];
-
-/// Every formula that nobody had to learn: the built-in ones and [`RIVALS`].
+/// Every formula that nobody had to learn: those of config/formulas.
 pub fn rivals() -> Vec<Expr> {
-    let known = RIVALS.iter().map(|text| parse(text).expect("rivals are tested"));
-    builtin::ALL.iter().map(|b| b.formula().expr).chain(known).collect()
+    builtin::ALL.iter().map(|b| b.formula().expr).collect()
 }
 
 /// A formula to start from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
-    /// All built-in formulas and [`RIVALS`] that the preset's vocabulary and limits admit.
+    /// All built-in formulas that the preset's vocabulary and limits admit.
     Rivals,
     /// This one.
     Formula(Box<Formula>),
@@ -160,7 +143,11 @@ impl fmt::Display for StartError {
                 limits.nodes, limits.depth
             ),
             StartError::TooMany { trees, size } => {
-                write!(f, "{trees} formulas to start from are more than a population of {size}")
+                write!(
+                    f,
+                    "{trees} formulas to start from are more than a population of {size}: give a larger \
+                     --population, or --start-from none"
+                )
             }
         }
     }
@@ -186,7 +173,7 @@ mod tests {
         };
         let extended = texts(&preset);
         assert!(extended.contains(&"t * X".to_owned()) && extended.contains(&"nad * t".to_owned()));
-        assert!(RIVALS.iter().all(|rival| extended.contains(&(*rival).to_owned())), "{extended:?}");
+        assert_eq!(extended.len(), rivals().len(), "extended terminals can say all of them: {extended:?}");
         preset.tree.terminals = Set::Basic;
         let basic = texts(&preset);
         assert!(basic.contains(&"t * X".to_owned()) && !basic.contains(&"nad * t".to_owned()));
@@ -206,6 +193,6 @@ mod tests {
         }
         preset.population.size = 1;
         let error = start(&preset, &[formula("t"), formula("X")]).unwrap_err().to_string();
-        assert!(error.contains("2 formulas") && error.contains("population of 1"), "{error}");
+        assert!(error.contains("2 formulas") && error.contains("--start-from none"), "{error}");
     }
 }

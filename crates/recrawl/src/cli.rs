@@ -1,5 +1,9 @@
 //! The words of the command line.
 
+mod learn;
+
+pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
+
 use crate::failure::Failure;
 use crate::settings::Settings;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -48,6 +52,12 @@ pub enum Command {
                       --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
     )]
     Simulate(SimulateArgs),
+    /// Learn a score formula from recorded page changes
+    #[command(
+        after_help = "Examples:\n  recrawl learn --data data/pages\n  recrawl learn --data data/pages --fitness freshness \
+                      --fold-by site --out config/fresh.toml\nCtrl-C keeps what was done; --resume goes on."
+    )]
+    Learn(LearnArgs),
     /// Write what is known to files other programs read
     #[command(
         after_help = "Example:\n  recrawl export pages --out pages.jsonl --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example"

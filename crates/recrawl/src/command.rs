@@ -5,6 +5,7 @@ mod crawl;
 mod explain;
 mod export;
 mod formula;
+mod learn;
 mod repository;
 mod simulate;
 mod status;
@@ -25,6 +26,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Formula(command) => formula::run(&command),
         Command::Repository(command) => repository::run(&command),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Learn(args) => learn::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Config(command) => config::run(&command),
     }

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: finish the pages in flight, record them, exit 0.
+//! SIGINT and SIGTERM: finish what is under way, record it, exit 0.
 
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -11,11 +11,12 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// Starts the runtime and listens for the signals. One thread: the fetcher waits more than it works.
+    /// Starts the runtime and listens for the signals, of which the first is answered with `notice`. One thread: the
+    /// fetcher waits more than it works.
     ///
     /// # Errors
     /// When the system gives no event queue or no signal handler.
-    pub fn new() -> std::io::Result<Shutdown> {
+    pub fn new(notice: &'static str) -> std::io::Result<Shutdown> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let token = CancellationToken::new();
         let cancel = token.clone();
@@ -28,7 +29,7 @@ impl Shutdown {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            eprintln!("recrawl: stopping; the pages in flight are finished first");
+            eprintln!("recrawl: {notice}");
             cancel.cancel();
         });
         Ok(Shutdown { runtime, token })

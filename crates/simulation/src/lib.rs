@@ -15,7 +15,7 @@ pub mod plot;
 pub mod policy;
 pub mod replay;
 pub mod rules;
-mod student;
+pub mod student;
 pub mod table;
 pub mod truth;
 

@@ -4,7 +4,7 @@ use recrawl_formula::math::{exp, ln};
 
 /// The two-sided p-value of the paired t-test (Student 1908): 1 where all differences are 0, and of fewer than two,
 /// which say nothing.
-pub(crate) fn paired(differences: &[f64]) -> f64 {
+pub fn paired(differences: &[f64]) -> f64 {
     let n = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / n;
     let squares: f64 = differences.iter().map(|d| (d - mean) * (d - mean)).sum();

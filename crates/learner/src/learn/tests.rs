@@ -8,7 +8,8 @@ use recrawl_formula::terminal::Set;
 use recrawl_formula::{Formula, Protection};
 use recrawl_simulation::{Budget, Rules};
 
-fn options(preset: &str) -> Options {
+/// A small learning.
+pub(crate) fn options(preset: &str) -> Options {
     let mut preset = Preset::find(preset).unwrap();
     (preset.population.size, preset.population.generations) = (24, 3);
     preset.population.random_seeds = vec![111, 222];
@@ -60,7 +61,8 @@ fn go_on(data: &Dataset, options: &Options, runs: Vec<Run>, threads: usize, gene
     learn(data, options, runs, &pool(threads), &mut patience).unwrap()
 }
 
-fn learned(data: &Dataset, options: &Options, threads: usize) -> Learned {
+/// Learns without interruption; the counts of work left out.
+pub(crate) fn learned(data: &Dataset, options: &Options, threads: usize) -> Learned {
     match go_on(data, options, Vec::new(), threads, u64::MAX) {
         Ending::Learned(learned) => Learned { work: Work::default(), ..*learned },
         Ending::Stopped(_) => panic!("stopped"),

@@ -1,0 +1,304 @@
+//! What was learned, for people: Markdown and curves.
+
+mod curves;
+
+use crate::artifact;
+use crate::fitness::mean;
+use crate::judge::{FoldResult, Learned};
+use crate::options::Options;
+use crate::preset::{Method, Sigma};
+use crate::standing::{self, Standing};
+use recrawl_simulation::compare::{Comparison, Role};
+use recrawl_simulation::table;
+use std::fmt::Write;
+
+/// What was learned, beside every known policy.
+#[derive(Debug)]
+pub struct Report<'a> {
+    learned: &'a Learned,
+    options: &'a Options,
+    /// The methods of choosing, the known policies, and the bounds, on all test parts together.
+    pub standings: Vec<Standing>,
+}
+
+impl<'a> Report<'a> {
+    /// Puts the folds together and compares.
+    pub fn new(learned: &'a Learned, options: &'a Options) -> Report<'a> {
+        let standings = standing::standings(learned, &options.fitness, options.rules.seed);
+        Report { learned, options, standings }
+    }
+
+    /// The standing of the chosen method.
+    pub fn chosen(&self) -> &Standing {
+        &self.standings[self.learned.folds[0].chosen]
+    }
+
+    /// The best known policy.
+    pub fn best_known(&self) -> Option<&Standing> {
+        let known = self.standings.iter().filter(|s| s.role == Role::Baseline);
+        known.reduce(|best, s| if s.fitness > best.fitness { s } else { best })
+    }
+
+    /// The document.
+    pub fn markdown(&self) -> String {
+        let mut out = String::new();
+        self.formula(&mut out);
+        self.folds(&mut out);
+        self.methods(&mut out);
+        self.beside(&mut out);
+        self.figures(&mut out);
+        self.front(&mut out);
+        self.runs(&mut out);
+        out
+    }
+
+    /// The curves of the test parts as SVG.
+    pub fn svg(&self) -> String {
+        curves::plot(self, &self.options.name, &self.options.fitness).svg()
+    }
+
+    fn formula(&self, out: &mut String) {
+        let (formula, options) = (&self.learned.formula, self.options);
+        let fold = &self.learned.folds[self.learned.from];
+        let candidate = &fold.choices[fold.chosen].candidate;
+        let data = formula.provenance.data.as_deref().unwrap_or("");
+        put(out, format_args!("# {}\n\n    {}\n", formula.name, formula.expr));
+        put(
+            out,
+            format_args!(
+                "Learned on {data} to maximise {}. {} nodes, simplified from {}; both forms scored every page of \
+                 training, validation and test alike, bit for bit. Division and logarithm are protected as \
+                 in `{}`, rates are estimated over {}.\n",
+                options.fitness,
+                candidate.simplified.nodes(),
+                candidate.bred.nodes(),
+                formula.protection,
+                formula.basis,
+            ),
+        );
+        let population = &options.preset.population;
+        let seeds: Vec<String> = population.random_seeds.iter().map(u64::to_string).collect();
+        let rows = [
+            ("data set", format!("{data}, digest `{}`", options.data_digest)),
+            (
+                "protocol",
+                format!(
+                    "{}, {} folds by {}",
+                    artifact::protocol(options.protocol),
+                    options.folds,
+                    artifact::by(options.fold_by)
+                ),
+            ),
+            ("replay", artifact::rules(&options.rules)),
+            ("preset", format!("{} ({})", options.preset.name, options.preset.description)),
+            ("terminals", options.preset.tree.terminals.name().to_owned()),
+            (
+                "population",
+                format!(
+                    "{} individuals, {} generations, seeds {}",
+                    population.size,
+                    population.generations,
+                    seeds.join(", ")
+                ),
+            ),
+            ("started from", format!("{} known formulas", options.start.len())),
+            ("made", format!("{} by recrawl {}", options.date, options.program_version)),
+        ];
+        put(out, format_args!("| | |\n|---|---|"));
+        rows.iter().for_each(|(name, value)| put(out, format_args!("| {name} | {value} |")));
+    }
+
+    fn folds(&self, out: &mut String) {
+        let method = Method::ALL[self.learned.folds[0].chosen].name();
+        put(
+            out,
+            format_args!(
+                "\n## Folds\n\nThe formula of each fold, chosen by `{method}`. Nothing of a test part had a part in its \
+                 making. The formula above is that of fold {}: in validation it gained most over the best formula \
+                 that nobody had to learn.\n",
+                self.learned.folds[self.learned.from].fold + 1
+            ),
+        );
+        put(
+            out,
+            format_args!(
+                "| fold | pages: training, validation, test | training | validation | test | best known policy | formula |"
+            ),
+        );
+        put(out, format_args!("|---|---|---|---|---|---|---|"));
+        for fold in &self.learned.folds {
+            let choice = &fold.choices[fold.chosen];
+            let [train, validation, test] = fold.sizes.map(|(pages, _)| pages);
+            let (name, best) = best_policy(fold);
+            put(
+                out,
+                format_args!(
+                    "| {} | {train}, {validation}, {test} | {:.4} | {:.4} | {:.4} | {name} {best:.4} | `{}` |",
+                    fold.fold + 1,
+                    choice.candidate.train(),
+                    choice.candidate.validation(),
+                    choice.test.fitness,
+                    choice.candidate.simplified,
+                ),
+            );
+        }
+    }
+
+    fn methods(&self, out: &mut String) {
+        let folds = &self.learned.folds;
+        let sigma = match self.options.preset.selection.sigma {
+            Sigma::Deviation => "the standard deviation over the cycles of training and validation",
+            Sigma::Undivided => {
+                "the root of the sum of squared deviations over the cycles of training and validation"
+            }
+        };
+        put(
+            out,
+            format_args!(
+                "\n## Methods of choosing\n\nMeans over the folds. `best` takes the best of training, `sum` and `avg` sum \
+                 and mean of training and validation minus {sigma}, `validation` the best of validation.\n"
+            ),
+        );
+        put(out, format_args!("| method | training | validation | test | nodes |\n|---|---|---|---|---|"));
+        for (place, method) in Method::ALL.into_iter().enumerate() {
+            let over =
+                |value: &dyn Fn(&FoldResult) -> f64| mean(&folds.iter().map(value).collect::<Vec<_>>());
+            put(
+                out,
+                format_args!(
+                    "| {}{} | {:.4} | {:.4} | {:.4} | {:.1} |",
+                    method.name(),
+                    if place == folds[0].chosen { " (chosen)" } else { "" },
+                    over(&|f| f.choices[place].candidate.train()),
+                    over(&|f| f.choices[place].candidate.validation()),
+                    over(&|f| f.choices[place].test.fitness),
+                    over(&|f| f.choices[place].candidate.simplified.nodes() as f64),
+                ),
+            );
+        }
+    }
+
+    fn beside(&self, out: &mut String) {
+        put(
+            out,
+            format_args!(
+                "\n## Beside known policies\n\n{} on the test parts, mean over folds and cycles, and what was learned \
+                 minus it. p: paired t-test over the cycles of all folds, and paired bootstrap over sites (where \
+                 the fitness is a figure that sites have). Better or worse is what no test calls chance at {}; all else \
+                 is a tie. Bounds know what no crawler can.\n",
+                self.options.fitness,
+                recrawl_simulation::compare::Cell::LEVEL
+            ),
+        );
+        put(
+            out,
+            format_args!(
+                "| policy | test | learned − it | p cycles | p sites | learned is |\n|---|---|---|---|---|---|"
+            ),
+        );
+        let mut known: Vec<&Standing> = self.standings.iter().filter(|s| s.role != Role::Candidate).collect();
+        known.sort_by(|a, b| b.fitness.total_cmp(&a.fitness));
+        let chosen = self.chosen();
+        put(out, format_args!("| **learned** | **{:.4}** | | | | |", chosen.fitness));
+        for s in known {
+            let bound = if s.role == Role::Bound { " (bound)" } else { "" };
+            let p_sites = s.p_sites.map_or("–".to_owned(), p);
+            put(
+                out,
+                format_args!(
+                    "| {}{bound} | {:.4} | {:+.4} | {} | {p_sites} | {} |",
+                    s.name,
+                    s.fitness,
+                    s.difference,
+                    p(s.p_cycles),
+                    s.verdict().name()
+                ),
+            );
+        }
+    }
+
+    fn figures(&self, out: &mut String) {
+        let replays: Vec<_> = self.standings.iter().map(|s| (&s.trace, s.role)).collect();
+        let names: Vec<(&str, Role)> = self.standings.iter().map(|s| (s.name.as_str(), s.role)).collect();
+        let comparison = Comparison::new(&replays, self.options.rules.seed);
+        put(
+            out,
+            format_args!(
+                "\n## All figures\n\nOn the test parts of all folds together. What is good by one figure can be bad by \
+                 another.\n\n```\n{}\n\n{}\n```",
+                table::render(&names, &comparison),
+                table::LEGEND
+            ),
+        );
+    }
+
+    fn front(&self, out: &mut String) {
+        let fold = &self.learned.folds[self.learned.from];
+        put(
+            out,
+            format_args!(
+                "\n## Fitness against size\n\nThe best formula of each size that fold {}'s runs met; sizes without a gain in \
+                 training are left out.\n\n| nodes | training | validation | test | formula |\n|---|---|---|---|---|",
+                fold.fold + 1
+            ),
+        );
+        for (point, test) in fold.front.iter().zip(&fold.front_test) {
+            put(
+                out,
+                format_args!(
+                    "| {} | {:.4} | {:.4} | {test:.4} | `{}` |",
+                    point.simplified.nodes(),
+                    point.train(),
+                    point.validation(),
+                    point.simplified
+                ),
+            );
+        }
+    }
+
+    fn runs(&self, out: &mut String) {
+        put(
+            out,
+            format_args!(
+                "\n## Runs\n\nThe best of a generation in training, and its mean number of nodes.\n\n\
+                 | fold | seed | first | half way | last | nodes at last |\n|---|---|---|---|---|---|"
+            ),
+        );
+        for fold in &self.learned.folds {
+            for run in &fold.runs {
+                let at = |i: usize| run.generations[i.min(run.generations.len() - 1)];
+                put(
+                    out,
+                    format_args!(
+                        "| {} | {} | {:.4} | {:.4} | {:.4} | {:.1} |",
+                        fold.fold + 1,
+                        run.seed,
+                        at(0).best,
+                        at(run.generations.len() / 2).best,
+                        at(usize::MAX).best,
+                        at(usize::MAX).nodes
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// The best known policy on the test part of a fold.
+fn best_policy(fold: &FoldResult) -> (&str, f64) {
+    let known = fold.policies.iter().filter(|p| !p.is_bound);
+    let best = known.reduce(|best, p| if p.fitness > best.fitness { p } else { best });
+    best.map_or(("none", 0.0), |p| (p.name.as_str(), p.fitness))
+}
+
+/// A p-value.
+fn p(value: f64) -> String {
+    if value < 0.0001 { "< .0001".to_owned() } else { format!("{value:.4}") }
+}
+
+fn put(out: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(out, "{line}").expect("a string takes all");
+}
+
+#[cfg(test)]
+mod tests;

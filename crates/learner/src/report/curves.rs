@@ -1,0 +1,48 @@
+//! The curves of the report: what was learned beside the best known policies, cycle by cycle.
+
+use super::Report;
+use crate::fitness::{Fitness, Measure};
+use crate::standing::Standing;
+use recrawl_simulation::CycleFigures;
+use recrawl_simulation::compare::Role;
+use recrawl_simulation::plot::{Panel, Plot, smoothed};
+
+/// So many of the best known policies are drawn.
+const POLICIES: usize = 4;
+/// Curves are smoothed over so many cycles, since days of the week hide what is between them.
+const SMOOTH: usize = 7;
+
+/// The fitness, ChangeRate and freshness of the chosen method, the best known policies and the bounds.
+pub(super) fn plot(report: &Report<'_>, title: &str, fitness: &Fitness) -> Plot {
+    let mut known: Vec<&Standing> = report.standings.iter().filter(|s| s.role == Role::Baseline).collect();
+    known.sort_by(|a, b| b.fitness.total_cmp(&a.fitness));
+    let bounds = report.standings.iter().filter(|s| s.role == Role::Bound);
+    let shown: Vec<&Standing> =
+        std::iter::once(report.chosen()).chain(known.into_iter().take(POLICIES)).chain(bounds).collect();
+    let mut panels = vec![panel(&shown, &fitness.to_string(), |c| fitness.of_cycle(c))];
+    for (name, measure) in [("change_rate", Measure::ChangeRate), ("freshness", Measure::Freshness)] {
+        if fitness.single() != Some(measure) {
+            panels.push(panel(&shown, name, |c| measure.of(c)));
+        }
+    }
+    Plot {
+        title: format!("{title}: test parts, mean over folds, smoothed over {SMOOTH} cycles"),
+        across: "cycle of the test part".into(),
+        panels,
+        names: shown.iter().map(|s| s.name.clone()).collect(),
+    }
+}
+
+fn panel(shown: &[&Standing], label: &str, value: impl Fn(&CycleFigures) -> f64) -> Panel {
+    Panel { label: label.to_owned(), curves: shown.iter().map(|s| curve(s, &value)).collect() }
+}
+
+/// The mean over the folds of each cycle.
+fn curve(standing: &Standing, value: impl Fn(&CycleFigures) -> f64) -> Vec<(f64, f64)> {
+    let cycles = &standing.trace.cycles;
+    let (folds, length) = (standing.folds.len(), cycles.len() / standing.folds.len().max(1));
+    let at = |cycle: usize| (0..folds).map(move |fold| &cycles[fold * length + cycle]);
+    let means: Vec<f64> = (0..length).map(|c| at(c).map(&value).sum::<f64>() / folds as f64).collect();
+    let across = (0..length).map(|c| f64::from(cycles[c].cycle));
+    across.zip(smoothed(&means, SMOOTH)).collect()
+}

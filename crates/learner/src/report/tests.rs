@@ -1,0 +1,55 @@
+use super::*;
+use crate::learn::tests::{learned, options};
+use crate::testing::data;
+
+#[test]
+fn a_report_has_every_section_and_every_policy() {
+    let mut options = options("recrawl");
+    options.fitness = "freshness".parse().unwrap();
+    let learned = learned(&data(60, 30, 6), &options, 2);
+    let report = Report::new(&learned, &options);
+    let text = report.markdown();
+    for heading in [
+        "# learned",
+        "## Folds",
+        "## Methods of choosing",
+        "## Beside known policies",
+        "## All figures",
+        "## Fitness against size",
+        "## Runs",
+    ] {
+        assert!(text.contains(&format!("{heading}\n")), "{heading}");
+    }
+    for policy in recrawl_simulation::policy::ALL {
+        assert!(text.contains(&format!("| {}", policy.name)), "{}", policy.name);
+    }
+    assert!(text.contains(&format!("    {}", learned.formula.expr)));
+    assert!(text.contains("digest `xxh3:0`") && text.contains("warm-up 2, share 0.2, ties by hash"));
+    assert!(!text.contains("NaN"), "{text}");
+    // Tables are whole: every row has as many cells as its heading.
+    let mut columns = None;
+    for line in text.lines() {
+        let cells = line.starts_with('|').then(|| line.matches('|').count());
+        assert!(columns.is_none() || cells.is_none() || columns == cells, "{line}");
+        columns = cells;
+    }
+    let svg = report.svg();
+    assert!(svg.contains("freshness") && svg.contains("change_rate") && svg.contains("oracle"));
+}
+
+#[test]
+fn what_is_the_same_is_a_tie_and_what_is_clearly_better_is_not() {
+    let options = options("program");
+    let learned = learned(&data(90, 60, 9), &options, 2);
+    let report = Report::new(&learned, &options);
+    let of = |name: &str| report.standings.iter().find(|s| s.name == name).unwrap();
+    let chosen = report.chosen();
+    assert_eq!((chosen.difference, chosen.verdict().name()), (0.0, "tie"));
+    let rand = of("rand");
+    assert!(rand.difference > 0.0 && rand.p_cycles < 0.05, "{} {}", rand.difference, rand.p_cycles);
+    assert!(of("oracle").difference < 0.0, "{}", of("oracle").fitness);
+    let mean_of_folds = mean(&chosen.folds);
+    assert!((mean_of_folds - chosen.fitness).abs() < 1e-12);
+    assert!((chosen.fitness - rand.fitness - rand.difference).abs() < 1e-12);
+    assert_eq!(report.best_known().unwrap().role, Role::Baseline);
+}

@@ -1,0 +1,133 @@
+//! What was learned beside every known policy, on all test parts together.
+
+use crate::fitness::{Fitness, Measure, mean};
+use crate::judge::{FoldResult, Learned, Tested};
+use crate::preset::Method;
+use recrawl_simulation::compare::{Cell, Role};
+use recrawl_simulation::{Bootstrap, CycleFigures, Metric, SiteFigures, Trace, student};
+
+/// The test parts of all folds put together, for one policy or for one method of choosing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// The policy, or `gp4c_` and the method.
+    pub name: String,
+    /// Known, learned, or a bound.
+    pub role: Role,
+    /// The mean fitness over the cycles of each fold.
+    pub folds: Vec<f64>,
+    /// The mean over all folds and cycles.
+    pub fitness: f64,
+    /// All else: cycles one fold after the other, sites added up.
+    pub trace: Trace,
+    /// The chosen method's fitness minus this one's.
+    pub difference: f64,
+    /// The p-value of that difference over the cycles of all folds: the paired t-test.
+    pub p_cycles: f64,
+    /// The p-value of that difference over draws of sites, where the fitness is a figure that sites have: the paired
+    /// bootstrap.
+    pub p_sites: Option<f64>,
+}
+
+/// How a standing compares with the chosen method's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// What was learned is better, and no test calls it chance.
+    Better,
+    /// One of the tests calls the difference chance, or there is none.
+    Tie,
+    /// What was learned is worse, and no test calls it chance.
+    Worse,
+}
+
+impl Standing {
+    /// Whether what was learned is better than this.
+    pub fn verdict(&self) -> Verdict {
+        let chance = self.p_cycles >= Cell::LEVEL || self.p_sites.is_some_and(|p| p >= Cell::LEVEL);
+        if chance || self.difference == 0.0 {
+            Verdict::Tie
+        } else if self.difference > 0.0 {
+            Verdict::Better
+        } else {
+            Verdict::Worse
+        }
+    }
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Tie => "tie",
+            Verdict::Worse => "worse",
+        }
+    }
+}
+
+/// The methods of choosing first, then the known policies, then the bounds.
+pub fn standings(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Standing> {
+    let folds = &learned.folds;
+    let mut all: Vec<(Role, Vec<&Tested>)> = Vec::new();
+    for method in 0..Method::ALL.len() {
+        all.push((Role::Candidate, folds.iter().map(|f| &f.choices[method].test).collect()));
+    }
+    for role in [Role::Baseline, Role::Bound] {
+        for policy in 0..folds[0].policies.len() {
+            let tested: Vec<&Tested> = folds.iter().map(|f: &FoldResult| &f.policies[policy]).collect();
+            if tested[0].is_bound == (role == Role::Bound) {
+                all.push((role, tested));
+            }
+        }
+    }
+    let traces: Vec<Trace> = all.iter().map(|(_, tested)| together(tested)).collect();
+    let values: Vec<Vec<f64>> = traces.iter().map(|trace| fitness.of_cycles(&trace.cycles)).collect();
+    let bootstrap = Bootstrap::new(&traces.iter().collect::<Vec<_>>(), seed);
+    let (chosen, metric) = (folds[0].chosen, metric(fitness));
+    let standing = |(place, ((role, tested), trace)): (usize, ((Role, Vec<&Tested>), Trace))| {
+        let pairs = values[chosen].iter().zip(&values[place]);
+        let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
+        Standing {
+            name: tested[0].name.clone(),
+            role,
+            folds: tested.iter().map(|t| t.fitness).collect(),
+            fitness: mean(&values[place]),
+            trace,
+            difference: mean(&differences),
+            p_cycles: student::paired(&differences),
+            p_sites: metric.and_then(|metric| bootstrap.difference(chosen, place, metric)),
+        }
+    };
+    all.into_iter().zip(traces.clone()).enumerate().map(standing).collect()
+}
+
+/// The metric that a fitness of a single measure is.
+fn metric(fitness: &Fitness) -> Option<&'static Metric> {
+    fitness.single().and_then(|measure: Measure| Metric::named(measure.name()))
+}
+
+/// Replays of several parts as one: cycles one after the other, and what sites have added up. Sites have the same
+/// numbers in all parts.
+fn together(parts: &[&Tested]) -> Trace {
+    let mut all = Trace::default();
+    for part in parts.iter().map(|tested| &tested.trace) {
+        all.cycles.extend::<Vec<CycleFigures>>(part.cycles.clone());
+        if all.sites.len() < part.sites.len() {
+            all.sites.resize(part.sites.len(), SiteFigures::default());
+        }
+        for (sum, site) in all.sites.iter_mut().zip(&part.sites) {
+            sum.pages += site.pages;
+            sum.visited += site.visited;
+            sum.changed += site.changed;
+            sum.stale += site.stale;
+            sum.age += site.age;
+        }
+        if all.delays.len() < part.delays.len() {
+            all.delays.resize(part.delays.len(), 0);
+        }
+        all.delays.iter_mut().zip(&part.delays).for_each(|(sum, delay)| *sum += delay);
+        all.pages += part.pages;
+        all.visited += part.visited;
+        all.longest_neglect = all.longest_neglect.max(part.longest_neglect);
+    }
+    all
+}

@@ -1,0 +1,101 @@
+//! `recrawl learn`: a score formula learned from recorded page changes.
+
+mod files;
+mod json;
+mod order;
+mod progress;
+
+use super::{print, print_json, thousands};
+use crate::cli::LearnArgs;
+use crate::failure::Failure;
+use crate::shutdown::Shutdown;
+use files::Files;
+use progress::Progress;
+use recrawl_learner::{Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Report, learn};
+use recrawl_simulation::DatasetError;
+use serde_json::json;
+use std::time::Instant;
+
+pub fn run(args: &LearnArgs) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let order = order::of(args)?;
+    let data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(data_failure)?;
+    let files = Files::new(args.out.as_deref(), &data.name)?;
+    let options = order.for_data(&data, files.name());
+    let runs =
+        if args.resume { files.resume(&data, &options)?.runs } else { files.vacant().map(|()| vec![])? };
+    let shutdown = Shutdown::new("stopping; the generation is finished first")?;
+    let threads = args.threads.map_or(0, |n| n as usize);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)?;
+    tracing::info!(pages = data.pages.len(), cycles = data.truth.cycles(), "learning begins");
+    let mut progress = Progress::new(&shutdown);
+    let ending = learn(&data, &options, runs, &pool, &mut progress).map_err(|e| failure(e, args))?;
+    progress.finish();
+    match ending {
+        Ending::Stopped(checkpoint) => stopped(&checkpoint, &files, args),
+        Ending::Learned(learned) => finished(&learned, &options, &files, args, begun),
+    }
+}
+
+fn stopped(checkpoint: &Checkpoint, files: &Files, args: &LearnArgs) -> Result<(), Failure> {
+    files.keep(checkpoint)?;
+    let path = files.checkpoint.display();
+    if args.json {
+        return print_json(&json!({"stopped": true, "checkpoint": files.checkpoint}));
+    }
+    print(format!("stopped; {path} keeps what was done. The same command with --resume goes on"))
+}
+
+fn finished(
+    learned: &Learned,
+    options: &Options,
+    files: &Files,
+    args: &LearnArgs,
+    begun: Instant,
+) -> Result<(), Failure> {
+    let report = Report::new(learned, options);
+    files.write(&learned.formula, &report.markdown(), &report.svg())?;
+    let seconds = begun.elapsed().as_secs_f64();
+    if args.json {
+        return print_json(&json::document(learned, &report, files, seconds));
+    }
+    let (chosen, work) = (report.chosen(), learned.work);
+    print(format!("{}\n", learned.formula.expr))?;
+    print(format!("{} on the test parts", options.fitness))?;
+    print(format!("  learned           {:.4}", chosen.fitness))?;
+    if let Some(best) = report.best_known() {
+        let verdict = best.verdict().name();
+        print(format!(
+            "  {:16}  {:.4}  the best known policy: learned is {verdict}",
+            best.name, best.fitness
+        ))?;
+    }
+    print(format!(
+        "{} individuals, {} of them replayed, {} of {} cycles remembered, {seconds:.0} s",
+        thousands(work.asked),
+        thousands(work.replayed),
+        thousands(work.cycles_remembered),
+        thousands(work.cycles)
+    ))?;
+    print(format!(
+        "{} holds the formula, {} the report; 'recrawl formula use {}' puts it in force",
+        files.formula.display(),
+        files.report.display(),
+        files.formula.display()
+    ))
+}
+
+fn data_failure(error: DatasetError) -> Failure {
+    if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
+}
+
+/// What was asked for in words is wrong use; what the data does not allow is not.
+fn failure(error: LearnError, args: &LearnArgs) -> Failure {
+    match error {
+        LearnError::Preset(_)
+        | LearnError::NoFold { .. }
+        | LearnError::Replay(_)
+        | LearnError::Folds(FoldsError::FewFolds { .. }) => Failure::usage(error),
+        _ => Failure::Work(format!("{}: {error}", args.data.display())),
+    }
+}

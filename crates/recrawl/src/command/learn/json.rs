@@ -1,0 +1,83 @@
+//! What was learned, as one JSON document.
+
+use super::files::Files;
+use recrawl_learner::judge::FoldResult;
+use recrawl_learner::standing::Standing;
+use recrawl_learner::{Learned, Report};
+use recrawl_simulation::compare::Role;
+use recrawl_simulation::metric;
+use serde_json::{Map, Value, json};
+
+/// The document.
+pub fn document(learned: &Learned, report: &Report<'_>, files: &Files, seconds: f64) -> Value {
+    let formula = &learned.formula;
+    json!({
+        "formula": {
+            "name": formula.name,
+            "expression": formula.expr.to_string(),
+            "nodes": formula.expr.nodes(),
+            "protection": formula.protection,
+            "estimators": formula.basis,
+            "provenance": formula.provenance,
+        },
+        "files": {"formula": files.formula, "report": files.report, "curves": files.curves},
+        "from_fold": learned.folds[learned.from].fold + 1,
+        "folds": learned.folds.iter().map(fold).collect::<Vec<_>>(),
+        "standings": report.standings.iter().map(standing).collect::<Vec<_>>(),
+        "work": learned.work,
+        "seconds": seconds,
+    })
+}
+
+fn fold(fold: &FoldResult) -> Value {
+    let choices = fold.choices.iter().map(|choice| {
+        json!({
+            "method": choice.method,
+            "expression": choice.candidate.simplified.to_string(),
+            "nodes": choice.candidate.simplified.nodes(),
+            "random_seed": choice.candidate.seed,
+            "train": choice.candidate.train(),
+            "validation": choice.candidate.validation(),
+            "test": choice.test.fitness,
+        })
+    });
+    let front = fold.front.iter().zip(&fold.front_test).map(|(point, test)| {
+        json!({
+            "expression": point.simplified.to_string(),
+            "nodes": point.simplified.nodes(),
+            "train": point.train(),
+            "validation": point.validation(),
+            "test": test,
+        })
+    });
+    let runs = fold.runs.iter().map(|run| json!({"random_seed": run.seed, "generations": run.generations}));
+    json!({
+        "fold": fold.fold + 1,
+        "pages": fold.sizes.map(|(pages, _)| pages),
+        "cycles": fold.sizes.map(|(_, cycles)| cycles),
+        "chosen": fold.choices[fold.chosen].method,
+        "choices": choices.collect::<Vec<_>>(),
+        "front": front.collect::<Vec<_>>(),
+        "runs": runs.collect::<Vec<_>>(),
+    })
+}
+
+fn standing(standing: &Standing) -> Value {
+    let figures: Map<String, Value> =
+        metric::ALL.iter().map(|m| (m.name.to_owned(), json!((m.of_replay)(&standing.trace)))).collect();
+    json!({
+        "name": standing.name,
+        "role": match standing.role {
+            Role::Candidate => "learned",
+            Role::Baseline => "known",
+            Role::Bound => "bound",
+        },
+        "fitness": standing.fitness,
+        "folds": standing.folds,
+        "difference": standing.difference,
+        "p_cycles": standing.p_cycles,
+        "p_sites": standing.p_sites,
+        "learned_is": standing.verdict().name(),
+        "figures": figures,
+    })
+}

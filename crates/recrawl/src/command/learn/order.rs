@@ -1,0 +1,110 @@
+//! From the words of the command line to the learner's options.
+
+use crate::cli::{FoldBy, LearnArgs, Protocol, Terminals, TieRule};
+use crate::failure::Failure;
+use recrawl_formula::Formula;
+use recrawl_formula::terminal::Set;
+use recrawl_learner::{Fitness, Options, Preset, Start, folds, options};
+use recrawl_scheduler::Ties;
+use recrawl_simulation::{Budget, Dataset, Rules};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// What is asked for, checked, before the data is read.
+pub struct Order(Options);
+
+/// Checks the words.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
+    let mut preset = Preset::find(&args.preset).map_err(Failure::usage)?;
+    if let Some(terminals) = args.terminals {
+        preset.tree.terminals = match terminals {
+            Terminals::Basic => Set::Basic,
+            Terminals::All => Set::All,
+            Terminals::Extended => Set::Extended,
+        };
+    }
+    let population = &mut preset.population;
+    population.size = args.population.unwrap_or(population.size);
+    population.generations = args.generations.unwrap_or(population.generations);
+    if let Some(seeds) = &args.random_seeds {
+        population.random_seeds.clone_from(seeds);
+    }
+    if !args.start_from.is_empty() {
+        population.start_from.clone_from(&args.start_from);
+    }
+    preset.breeding.elite = preset.breeding.elite.min(preset.population.size);
+    preset.check().map_err(Failure::usage)?;
+    let start = start(&preset)?;
+    let budget = match (args.share, args.pages_per_cycle) {
+        (Some(share), _) => Budget::Share(share),
+        (None, Some(pages)) => Budget::Pages(pages),
+        (None, None) => Rules::default().budget,
+    };
+    let ties = match args.ties {
+        TieRule::Index => Ties::Index,
+        TieRule::Hash => Ties::Hash,
+    };
+    let rules = Rules { warmup: args.warmup, budget, ties, ..Rules::default() };
+    // Pages and cycles are the data's; share and number are the words'.
+    rules.check(1, args.warmup.saturating_add(1)).map_err(Failure::usage)?;
+    let now = humantime::format_rfc3339(SystemTime::now()).to_string();
+    Ok(Order(Options {
+        preset,
+        protocol: match args.protocol {
+            Protocol::Thesis => folds::Protocol::Thesis,
+            Protocol::Journal => folds::Protocol::Journal,
+        },
+        folds: args.folds,
+        fold_by: match args.fold_by {
+            FoldBy::Page => folds::FoldBy::Page,
+            FoldBy::Site => folds::FoldBy::Site,
+        },
+        only_fold: args.only_fold.map(|n| n as usize - 1),
+        rules,
+        fitness: args.fitness.parse::<Fitness>().map_err(Failure::usage)?,
+        start,
+        name: String::new(),
+        data_digest: String::new(),
+        date: now.chars().take("2026-01-31".len()).collect(),
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+    }))
+}
+
+impl Order {
+    /// With what only the data tells.
+    pub fn for_data(self, data: &Dataset, name: &str) -> Options {
+        Options { name: name.to_owned(), data_digest: data.digest(), ..self.0 }
+    }
+}
+
+/// The formulas to start from.
+fn start(preset: &Preset) -> Result<Vec<recrawl_formula::Expr>, Failure> {
+    let mut formulas = Vec::new();
+    for text in &preset.population.start_from {
+        match text.as_str() {
+            "none" => {}
+            "rivals" => formulas.push(Start::Rivals),
+            _ => formulas.push(Start::Formula(Box::new(formula(text, preset)?))),
+        }
+    }
+    options::start(preset, &formulas).map_err(Failure::usage)
+}
+
+/// An expression, or a file that means by it what the preset does.
+fn formula(text: &str, preset: &Preset) -> Result<Formula, Failure> {
+    if !text.ends_with(".toml") {
+        return crate::formula_file::find(text).map_err(|e| Failure::Usage(format!("--start-from: {e}")));
+    }
+    let formula = Formula::load(Path::new(text)).map_err(Failure::usage)?;
+    let (theirs, ours) = ((formula.protection, formula.basis), (preset.protection, preset.estimators));
+    if theirs != ours {
+        return Err(Failure::Usage(format!(
+            "--start-from {text}: its protection is {} and its estimators are by {}, those of preset {} are {} and by {}",
+            theirs.0, theirs.1, preset.name, ours.0, ours.1
+        )));
+    }
+    Ok(formula)
+}

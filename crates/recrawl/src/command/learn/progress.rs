@@ -1,0 +1,70 @@
+//! How far a learning is, drawn on a terminal and silent elsewhere.
+
+use crate::shutdown::Shutdown;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use recrawl_learner::Observer;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// A line on the terminal: fold, seed, generation, best, mean size, evaluations a second, time left.
+pub struct Progress<'a> {
+    shutdown: &'a Shutdown,
+    bar: ProgressBar,
+    begun: Instant,
+}
+
+impl<'a> Progress<'a> {
+    /// Draws only where standard error is a terminal.
+    pub fn new(shutdown: &'a Shutdown) -> Progress<'a> {
+        let target = if std::io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr_with_hz(4)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{bar:20} {pos}/{len}  {msg}  {eta} left");
+        bar.set_style(style.expect("the template is sound"));
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Progress { shutdown, bar, begun: Instant::now() }
+    }
+
+    /// Takes the line away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Progress<'_> {
+    fn generation(&mut self, at: &recrawl_learner::Progress) {
+        if self.bar.length().is_none() {
+            // What a checkpoint had done tells nothing of the speed.
+            self.bar.set_length(at.all);
+            self.bar.set_position(at.done);
+            self.bar.reset_eta();
+        }
+        self.bar.set_position(at.done);
+        let rate = at.work.asked as f64 / self.begun.elapsed().as_secs_f64().max(1e-3);
+        self.bar.set_message(format!(
+            "fold {}, seed {}, generation {}: best {:.4}, mean size {:.0}, {rate:.0} evaluations/s",
+            at.fold + 1,
+            at.seed,
+            at.generation + 1,
+            at.figures.best,
+            at.figures.nodes
+        ));
+    }
+
+    fn begins(&mut self, what: &str) {
+        self.bar.set_message(what.to_owned());
+    }
+
+    fn stop(&mut self) -> bool {
+        self.shutdown.requested()
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

@@ -1,0 +1,141 @@
+//! `recrawl learn`: a formula from recorded changes, what is written, what is refused, how it is stopped and
+//! goes on.
+
+use crate::harness::{fails, program, succeeds};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Writes a history as bit strings: pages that change at rates of their own.
+fn history(folder: &Path, pages: usize, cycles: usize) -> String {
+    let mut lot = StdRng::seed_from_u64(5);
+    let mut page = |i: usize| -> String {
+        let rate = [0.6, 0.2, 0.05, 0.0][i % 4];
+        (0..cycles).map(|_| if lot.random_bool(rate) { '1' } else { '0' }).chain(['\n']).collect()
+    };
+    let path = folder.join("pages.txt");
+    std::fs::write(&path, (0..pages).map(&mut page).collect::<String>()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// A small learning in a folder.
+fn learn(folder: &Path, words: &[&str]) -> Command {
+    let data = folder.join("pages.txt");
+    let mut command = program();
+    command.current_dir(folder).args(["learn", "--format", "gp4c", "--data"]).arg(data);
+    command.args(["--folds", "3", "--random-seeds", "1", "--share", "0.1"]).args(words);
+    command
+}
+
+const SMALL: [&str; 4] = ["--population", "50", "--generations", "3"];
+
+#[test]
+fn a_learned_formula_is_written_with_its_report_and_can_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    history(folder.path(), 60, 30);
+    let json = learn(folder.path(), &SMALL).args(["--json", "--out", "mine.toml"]).output().unwrap();
+    let json: Value = serde_json::from_str(&succeeds(json)).unwrap();
+    assert_eq!(json["formula"]["name"], "mine");
+    assert_eq!(json["folds"].as_array().unwrap().len(), 3);
+    let known = json["standings"].as_array().unwrap();
+    assert!(known.iter().any(|s| s["name"] == "age" && s["role"] == "known"));
+    let expression = json["formula"]["expression"].as_str().unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("mine.md").contains(&format!("    {expression}\n")));
+    assert!(read("mine.svg").starts_with("<svg"));
+    assert!(read("mine.toml").contains("data_digest") && read("mine.toml").contains("preset = \"recrawl\""));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4, "and nothing else");
+    let shown =
+        program().current_dir(folder.path()).args(["formula", "check", "mine.toml"]).output().unwrap();
+    assert!(succeeds(shown).contains("terminals"));
+
+    // The same seed, the same formula, on any number of threads; what was learned is not written over.
+    let line = fails(learn(folder.path(), &SMALL).args(["--out", "mine.toml"]).output().unwrap(), 2);
+    assert!(line.contains("mine.toml is there"), "{line}");
+    for threads in ["1", "3"] {
+        let name = format!("again-{threads}.toml");
+        let again =
+            learn(folder.path(), &SMALL).args(["--threads", threads, "--out", &name]).output().unwrap();
+        assert!(succeeds(again).starts_with(expression));
+    }
+    let without = |name: &str| read(name).lines().filter(|l| !l.starts_with("name")).collect::<String>();
+    assert_eq!(without("again-1.toml"), without("again-3.toml"));
+}
+
+/// A learning that would take for ever is stopped, goes on, and is stopped again.
+#[test]
+fn a_stopped_learning_keeps_a_checkpoint_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    history(folder.path(), 30, 12);
+    let endless =
+        ["--population", "5", "--start-from", "none", "--generations", "1000000", "--out", "long.toml"];
+    let checkpoint = folder.path().join("long.checkpoint.json");
+    let generation = || {
+        let text: Value = serde_json::from_str(&std::fs::read_to_string(&checkpoint).unwrap()).unwrap();
+        text["runs"].as_array().unwrap().last().unwrap()["generation"].as_u64().unwrap()
+    };
+    let mut before = 0;
+    for words in [&endless[..], &[&endless[..], &["--resume"]].concat()] {
+        let mut learning = learn(folder.path(), words);
+        learning.env("RECRAWL_LOG", "info").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = learning.spawn().unwrap();
+        // It listens before it says that it begins.
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("learning begins") {
+            line.clear();
+            assert_ne!(errors.read_line(&mut line).unwrap(), 0, "it ended before it began");
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        let said = succeeds(child.wait_with_output().unwrap());
+        assert!(said.contains("long.checkpoint.json") && said.contains("--resume"), "{said}");
+        assert!(generation() > before, "{before}");
+        before = generation();
+    }
+    let line = fails(learn(folder.path(), &endless).output().unwrap(), 2);
+    assert!(line.contains("long.checkpoint.json is there: --resume"), "{line}");
+    let other = learn(folder.path(), &endless).args(["--resume", "--fitness", "age"]).output().unwrap();
+    let line = fails(other, 2);
+    assert!(line.contains("its fitness is change_rate, now it is age"), "{line}");
+    assert!(!folder.path().join("long.toml").exists());
+}
+
+#[test]
+fn what_cannot_be_learned_says_why_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    history(folder.path(), 30, 12);
+    for (words, code, says) in [
+        (&["--preset", "best"][..], 2, "no preset 'best'"),
+        (&["--fitness", "speed"], 2, "no fitness 'speed'"),
+        (&["--folds", "2"], 2, "2 folds"),
+        (&["--only-fold", "6"], 2, "no fold 6"),
+        (&["--start-from", "t *"], 2, "--start-from"),
+        (&["--start-from", "t * nad", "--terminals", "basic"], 2, "nad is not among the basic"),
+        (&["--share", "0"], 2, "share of 0"),
+        (&["--random-seeds", "1,1"], 2, "random seed 1 is there twice"),
+        (&["--out", "mine.json"], 2, "ends in .toml"),
+        (&["--resume"], 2, "nothing to resume"),
+        (&["--warmup", "12"], 1, "leave none"),
+        (&["--protocol", "journal", "--warmup", "3"], 1, "--protocol thesis"),
+        (&["--folds", "31"], 1, "too few for 31 folds"),
+    ] {
+        let mut command = program();
+        command.current_dir(folder.path()).args(["learn", "--format", "gp4c", "--data", "pages.txt"]);
+        let line = fails(command.args(SMALL).args(words).output().unwrap(), code);
+        assert!(line.contains(says), "{words:?}: {line}");
+    }
+    for (text, says) in
+        [("", "pages.txt"), ("0110\n", "too few"), (&"0000000000\n".repeat(20), "ever changes")]
+    {
+        std::fs::write(folder.path().join("pages.txt"), text).unwrap();
+        let output = learn(folder.path(), &SMALL).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text:?}");
+        let line = fails(output, 1);
+        assert!(line.contains(says), "{line}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
