@@ -4,7 +4,7 @@
 //! evaluation takes and what was saved. The breeding is a plain one, enough to have populations of that
 //! kind; the learner has the real one.
 //!
-//! `cargo run --release -p recrawl-simulation --example evaluations -- pages=166819 cycles=57 generations=50
+//! `cargo run --release -p recrawl-simulation --example evaluations -- pages=417048 generations=50
 //! population=300 terminals=basic wants=rate memo=512 texts=yes threads=1 seed=1`
 //!
 //! With `data=FOLDER` the history is a recorded one. With `formula="…"` that one formula is replayed instead, a few times.
@@ -13,7 +13,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::terminal::Set;
 use recrawl_formula::{Basis, Expr, Function, Program, Protection, function, parse, simplify};
-use recrawl_simulation::{CycleFigures, Dataset, Page, Replayer, Rules, Scratch, Truth, Wants, open};
+use recrawl_simulation::{CycleFigures, Recipe, Replayer, Rules, Scratch, Wants, generate, open};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -39,14 +39,21 @@ fn main() {
     let arguments = Arguments(
         pairs.filter_map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect(),
     );
-    let (pages, cycles) = (arguments.number("pages", 166_819), arguments.number("cycles", 57) as u32);
-    let mut rng = ChaCha8Rng::seed_from_u64(arguments.number("seed", 1) as u64);
+    let seed = arguments.number("seed", 1) as u64;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let data = match arguments.0.get("data") {
         Some(path) => {
             let whole = open(path.as_ref(), None).expect("a data set");
             whole.part(&whole.fixed(), 0..whole.truth.cycles() + 1)
         }
-        None => history(pages as u32, cycles - 1, &mut rng),
+        None => {
+            // What a fold of the thesis is trained on: two pages of five.
+            let recipe = Recipe { seed, ..Recipe::brdc12() };
+            let pages = arguments.number("pages", recipe.pages as usize) as u32;
+            let whole = generate(&Recipe { pages, ..recipe }).expect("a recipe that can be followed");
+            let two_of_five: Vec<u32> = (0..pages).filter(|page| page % 5 < 2).collect();
+            whole.part(&two_of_five, 0..whole.truth.cycles() + 1)
+        }
     };
     let (rules, start) = (Rules::default(), Instant::now());
     let replayer = Replayer::new(&data, &rules)
@@ -156,39 +163,6 @@ fn evaluate(
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
         handles.into_iter().flat_map(|h| h.join().expect("no evaluation panics")).collect()
     })
-}
-
-/// Pages in sites of some 58, whose rates of change are log-normal with a part that is common to the site;
-/// 40 % never change, and 2 % always do.
-fn history(pages: u32, last: u32, rng: &mut ChaCha8Rng) -> Dataset {
-    let mut site_part = 0.0;
-    let word = |page: u32| {
-        if page.is_multiple_of(58) {
-            site_part = normal(rng);
-        }
-        let kind: f64 = rng.random();
-        let rate = match kind {
-            k if k < 0.4 => 0.0,
-            k if k < 0.42 => 3.0,
-            _ => (-4.0 + 1.8 * (0.6f64.sqrt() * site_part + 0.4f64.sqrt() * normal(rng))).exp(),
-        };
-        let chance = 1.0 - (-rate).exp();
-        (1..=last).filter(|_| rng.random::<f64>() < chance).fold(0, |word, cycle| word | 1 << cycle)
-    };
-    let truth = Truth::from_words(last, (0..pages).map(word).collect());
-    let page = |p: u32| Page { site: p / 58, last, ..Page::default() };
-    Dataset {
-        name: "generated".into(),
-        dates: Vec::new(),
-        pages: (0..pages).map(page).collect(),
-        sites: (0..=pages / 58).map(|site| site.to_string()).collect(),
-        truth,
-    }
-}
-
-/// A normal deviate, as near as twelve uniform ones come.
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0
 }
 
 struct Vocabulary {

@@ -18,6 +18,7 @@
 //!
 //! Results depend neither on the number of threads nor on what is remembered.
 
+mod arrivals;
 mod choice;
 mod error;
 mod memo;

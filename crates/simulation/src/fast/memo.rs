@@ -5,7 +5,7 @@
 //! same choice again learns the outcome without looking at a page.
 
 use super::Wants;
-use super::states::{Mixer, Move, NOWHERE};
+use super::states::{Move, NOWHERE};
 use crate::CycleFigures;
 use recrawl_types::Reads;
 use std::collections::HashMap;
@@ -136,4 +136,27 @@ fn hash(choice: &[u32]) -> u64 {
     let mut mixer = Mixer::default();
     choice.iter().for_each(|&row| mixer.write_u32(row));
     mixer.finish()
+}
+
+/// A quick hash of words. Only where things are looked up depends on it.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // The factor is 2^64 divided by the golden ratio, made odd.
+        self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 29
+    }
 }

@@ -1,9 +1,8 @@
 //! The distinct states of pages, one row each, and how visits move pages between them.
 
+use super::arrivals::Arrivals;
 use recrawl_formula::{Evidence, Priors};
 use recrawl_types::{Cycle, History, Known, Reads, StateColumns};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// Some pages of one state, visited in one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +47,7 @@ pub(super) struct States {
     shown: Evidence,
     /// What the pages of each site have shown; empty where sites do not tell states apart.
     shown_by_site: Vec<Evidence>,
-    /// The states of the pages visited in this cycle. Others cannot agree with them in the last visit.
-    arrivals: HashMap<Key, u32, BuildHasherDefault<Mixer>>,
+    arrivals: Arrivals,
 }
 
 impl States {
@@ -79,7 +77,7 @@ impl States {
 
     /// Lets go of the memory for the visits of a cycle.
     pub fn forget_arrivals(&mut self) {
-        self.arrivals = HashMap::default();
+        self.arrivals = Arrivals::default();
     }
 
     /// The site of a row.
@@ -101,8 +99,7 @@ impl States {
     /// Carries out the visits of a cycle and says where each led. Which row is taken for a new state follows
     /// from the moves so far and from nothing else.
     pub fn apply(&mut self, cycle: u32, moves: &mut [Move]) {
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        arrivals.clear();
+        self.arrivals.clear(2 * moves.len());
         for m in &mut *moves {
             let source = m.source as usize;
             let history = self.histories[source];
@@ -112,8 +109,7 @@ impl States {
                 if pages > 0 {
                     let mut next = history;
                     next.record(Cycle(cycle), changed);
-                    let next = self.reads.project(&next);
-                    let row = *arrivals.entry(Key::new(&next, site)).or_insert_with(|| self.add(&next, site));
+                    let row = self.arrive(&self.reads.project(&next), site);
                     self.counts[row as usize] += pages;
                     m.to[to] = row;
                 } else {
@@ -122,7 +118,6 @@ impl States {
             }
             self.counts[source] -= m.visited;
         }
-        self.arrivals = arrivals;
         // Only now, so that no row is left and taken in one cycle.
         let left = moves.iter().map(|m| m.source).filter(|&row| self.counts[row as usize] == 0);
         self.free.extend(left);
@@ -139,6 +134,16 @@ impl States {
         if let Some(of_site) = self.shown_by_site.get_mut(site as usize) {
             of_site.add(shown);
         }
+    }
+
+    /// The row of a state that pages reach in this cycle.
+    fn arrive(&mut self, history: &History, site: u32) -> u32 {
+        let same = |row: u32| self.histories[row as usize] == *history && self.sites[row as usize] == site;
+        self.arrivals.find(history, site, same).unwrap_or_else(|place| {
+            let row = self.add(history, site);
+            self.arrivals.insert(place, row);
+            row
+        })
     }
 
     fn add(&mut self, history: &History, site: u32) -> u32 {
@@ -199,59 +204,5 @@ fn put<T>(column: &mut Vec<T>, row: usize, value: T) {
         column.push(value);
     } else {
         column[row] = value;
-    }
-}
-
-/// A history but for its last visit, and a site, by their bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Key([u64; 11]);
-
-impl Key {
-    fn new(h: &History, site: u32) -> Key {
-        let two = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        let days = |d: usize| u32::from(h.weekdays[d]) << 16 | u32::from(h.weekdays[d + 1]);
-        let decayed = h.decayed.map(f32::to_bits);
-        Key([
-            two(h.visits, h.changes),
-            two(h.first.0, h.last_change.0),
-            h.ramp_visits,
-            h.ramp_cycles,
-            h.geometric_visits.to_bits(),
-            h.geometric_cycles.to_bits(),
-            two(h.changed_cycles, h.streak),
-            two(decayed[0], decayed[1]),
-            two(decayed[2], days(0)),
-            two(days(2), days(4)),
-            two(u32::from(h.weekdays[6]), site),
-        ])
-    }
-}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.iter().for_each(|&word| state.write_u64(word));
-    }
-}
-
-/// A quick hash of words. Only where things are looked up depends on it.
-#[derive(Default)]
-pub(super) struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(word.into());
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        // The factor is 2^64 divided by the golden ratio, made odd.
-        self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 29
     }
 }
