@@ -68,7 +68,7 @@ fn main() {
     let begin = core_ms();
     if let Some(text) = arguments.0.get("formula") {
         let expr = [parse(text).expect("an expression")];
-        let fitness = evaluate(&replayer, &expr, &[0; 20], wants, 1)[0].1;
+        let fitness = evaluate(&replayer, &expr, &[0; 40], wants, 1)[0].1;
         println!("{text}: {fitness:.4}");
         return report(&replayer, begin, start);
     }

@@ -25,14 +25,14 @@ impl Choice {
     pub fn make(&mut self, scores: &[f64], counts: &[u32], k: u64, ranked: bool) {
         self.keys.clear();
         self.items.clear();
-        for (row, (&score, &pages)) in (0..).zip(scores.iter().zip(counts)) {
+        for (&score, &pages) in scores.iter().zip(counts) {
             let key = score_key(score);
             self.keys.push(key);
             if pages > 0 {
-                self.items.push((key, row));
+                self.items.push((key, pages));
             }
         }
-        let bar = bar(&mut self.items, counts, k);
+        let bar = bar(&mut self.items, k);
 
         let mut taken = 0;
         self.rows.clear();
@@ -60,11 +60,11 @@ impl Choice {
     }
 }
 
-/// The key of the k-th page when pages are ordered by the keys of their rows, or the last of all.
-fn bar(items: &mut [(u64, u32)], counts: &[u32], k: u64) -> u64 {
+/// The key of the k-th page, or the last of all, when pages are ordered by the keys of their rows.
+fn bar(items: &mut [(u64, u32)], k: u64) -> u64 {
     let mut rest = items;
     let mut wanted = k;
-    let pages = |items: &[(u64, u32)]| items.iter().map(|i| u64::from(counts[i.1 as usize])).sum::<u64>();
+    let pages = |items: &[(u64, u32)]| items.iter().map(|&(_, pages)| u64::from(pages)).sum::<u64>();
     while rest.len() > 1 {
         let middle = rest.len() / 2;
         rest.select_nth_unstable_by_key(middle, |item| item.0);
