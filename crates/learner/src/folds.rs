@@ -56,7 +56,7 @@ const SEED: u64 = 0;
 
 impl<'a> Folds<'a> {
     /// Divides the pages that are there from the first cycle to the last into `count` folds. By page
-    /// their sizes differ by one at most; by site they are as near to that as the sites allow.
+    /// their sizes differ by one at most; by site pages and changes are spread as evenly as the sites allow.
     ///
     /// # Errors
     /// When there are too few pages, sites or cycles (a part has a warm-up of `warmup` cycles of its own), or
@@ -91,7 +91,7 @@ impl<'a> Folds<'a> {
         let rng = &mut ChaCha8Rng::seed_from_u64(SEED);
         let mut groups = match by {
             FoldBy::Page => by_page(pages, count, rng),
-            FoldBy::Site => by_site(data, pages, count, rng)?,
+            FoldBy::Site => by_site(data, &pages, &changes, count, rng)?,
         };
         groups.iter_mut().for_each(|pages| pages.sort_unstable());
         Ok(Folds { data, protocol, groups })
@@ -157,27 +157,39 @@ fn by_page(mut pages: Vec<u32>, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<u
     groups
 }
 
-/// Large sites first, each to the fold that has the fewest pages.
+/// Large and busy sites first, each to the fold in which pages and changes, as shares of all, then stay most
+/// even: the one where the sum of squares over the folds grows least. A site that outweighs others would else
+/// make one fold another web.
 fn by_site(
     data: &Dataset,
-    pages: Vec<u32>,
+    pages: &[u32],
+    changes: &[u32],
     count: usize,
     rng: &mut ChaCha8Rng,
 ) -> Result<Vec<Vec<u32>>, FoldsError> {
     let mut sites: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    pages.into_iter().for_each(|page| sites.entry(data.pages[page as usize].site).or_default().push(page));
-    let mut sites: Vec<Vec<u32>> = sites.into_values().collect();
+    pages.iter().for_each(|&page| sites.entry(data.pages[page as usize].site).or_default().push(page));
     if sites.len() < count {
         return Err(FoldsError::FewSites { sites: sites.len(), count });
     }
+    let weight = |pages: &[u32]| -> [u128; 2] {
+        [pages.len() as u128, pages.iter().map(|&page| u128::from(changes[page as usize])).sum()]
+    };
+    let all = weight(pages);
+    let mut sites: Vec<([u128; 2], Vec<u32>)> =
+        sites.into_values().map(|pages| (weight(&pages), pages)).collect();
     shuffle(&mut sites, rng);
-    sites.sort_by_key(|pages| std::cmp::Reverse(pages.len()));
-    let mut groups = vec![Vec::new(); count];
-    for site in sites {
-        let least = groups.iter_mut().min_by_key(|g: &&mut Vec<u32>| g.len()).expect("at least one fold");
-        least.extend(site);
+    sites.sort_by_key(|([pages, changes], _)| std::cmp::Reverse(pages * all[1] + changes * all[0]));
+    let mut folds = vec![([0, 0], Vec::new()); count];
+    for (of_site, pages) in sites {
+        let growth = |of_fold: &[u128; 2]| {
+            of_fold[0] * of_site[0] * all[1] * all[1] + of_fold[1] * of_site[1] * all[0] * all[0]
+        };
+        let (sum, fold) = folds.iter_mut().min_by_key(|(sum, _)| growth(sum)).expect("at least one fold");
+        sum.iter_mut().zip(of_site).for_each(|(sum, more)| *sum += more);
+        fold.extend(pages);
     }
-    Ok(groups)
+    Ok(folds.into_iter().map(|(_, pages)| pages).collect())
 }
 
 /// A data set cannot be divided.

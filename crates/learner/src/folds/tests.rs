@@ -91,3 +91,21 @@ fn the_folds_are_the_same_every_time() {
     let fold = || Folds::new(&data, Protocol::Thesis, FoldBy::Site, 5, 2).unwrap().fold(1);
     assert_eq!(fold(), fold());
 }
+
+/// One site has half of the pages, others all of the changes: every fold gets its part of these.
+#[test]
+fn folds_by_site_are_alike_in_pages_and_in_changes() {
+    let mut data = data(300, 20, 60);
+    for (i, page) in data.pages.iter_mut().enumerate().filter(|(i, _)| i % 6 >= 4) {
+        page.site = if i % 12 < 6 { 0 } else { i as u32 % 60 };
+    }
+    let folds = Folds::new(&data, Protocol::Thesis, FoldBy::Site, 5, 2).unwrap();
+    let tests: Vec<Dataset> = (0..5).map(|i| folds.fold(i).test).collect();
+    let changes = |d: &Dataset| d.truth.changes().iter().sum::<u32>();
+    let all: u32 = tests.iter().map(changes).sum();
+    for test in &tests {
+        assert!((40..=80).contains(&test.pages.len()), "{} pages of 300", test.pages.len());
+        let share = f64::from(changes(test)) / f64::from(all);
+        assert!((0.15..=0.25).contains(&share), "{share} of the changes");
+    }
+}
