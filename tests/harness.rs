@@ -21,6 +21,7 @@ discovery_share = 0
 audit_share = 0
 [politeness]
 delay_per_host = "0 ms"
+delay_per_ip = "0 ms"
 [fetch]
 allow_addresses = ["127.0.0.0/8"]
 connections = 32

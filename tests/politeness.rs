@@ -46,13 +46,16 @@ fn hosts_are_asked_one_request_at_a_time_and_a_delay_apart() {
 }
 
 #[test]
-fn hosts_that_share_an_address_are_paced_by_name() {
+fn hosts_that_share_an_address_are_paced_by_name_and_by_address() {
     let world = World::new(named_web(24, 4, 1), "");
-    let settings = "[politeness]\ndelay_per_host = \"50 ms\"\n[scope]\nhosts = [\"*.mock.test\"]\n";
+    let settings = "[politeness]\ndelay_per_host = \"50 ms\"\ndelay_per_ip = \"20 ms\"\n\
+                    [scope]\nhosts = [\"*.mock.test\"]\n";
     world.configure(&format!("{settings}{}", overrides(&world)));
     let report = world.crawl(2).pop().unwrap();
     assert!(count(&report, "fetched") > Some(4), "{report}");
     was_polite(&world, Duration::from_millis(50));
+    let violations = world.server.violations(Duration::from_millis(20));
+    assert_eq!((violations.address_gaps_under, violations.addresses.len()), (0, 1), "{violations:?}");
     assert_eq!(world.server.violations(DELAY).hosts.len(), 4);
 }
 

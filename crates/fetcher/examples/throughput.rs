@@ -63,6 +63,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         .collect();
     let config = FetchConfig {
         delay_per_host: Duration::ZERO,
+        delay_per_ip: Duration::ZERO,
         allow_addresses: vec!["127.0.0.0/8".parse()?],
         ..FetchConfig::default()
     };

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use recrawl_types::{CanonicalUrl, Failure, Outcome, Validators};
 use reqwest::header::{HeaderMap, HeaderName};
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 
 /// A network. One GET each call; redirects are answers like any other, and nothing is retried, so that
@@ -16,7 +16,14 @@ use std::pin::Pin;
 pub trait Network: Send + Sync + 'static {
     /// Asks for one URL. The caller limits the time.
     fn get<'a>(&'a self, request: &'a Request) -> Answering<'a>;
+
+    /// The address that a request to this canonical host would go to. Where there is none, or none that
+    /// may be connected to, [`Network::get`] fails in the same way without asking anyone anything.
+    fn address<'a>(&'a self, host: &'a str) -> Addressing<'a>;
 }
+
+/// An address being looked up.
+pub type Addressing<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkError>> + Send + 'a>>;
 
 /// An answer under way.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
@@ -65,6 +72,8 @@ pub enum NetworkError {
     Dns,
     /// No connection.
     Connect,
+    /// No connection, but the name has another address: [`Network::address`] tells it from now on.
+    Elsewhere,
     /// The TLS handshake failed.
     Tls,
     /// The time limit passed.
@@ -76,12 +85,17 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
+    /// Was nothing asked of any server?
+    pub fn is_unasked(self) -> bool {
+        matches!(self, NetworkError::Refused | NetworkError::Elsewhere)
+    }
+
     /// The outcome of a page that met this.
     pub fn outcome(self) -> Outcome {
         Outcome::Failed(match self {
             NetworkError::Refused => return Outcome::RefusedAddress,
             NetworkError::Dns => Failure::Dns,
-            NetworkError::Connect => Failure::Connect,
+            NetworkError::Connect | NetworkError::Elsewhere => Failure::Connect,
             NetworkError::Tls => Failure::Tls,
             NetworkError::Timeout => Failure::Timeout,
             NetworkError::Protocol => Failure::Protocol,

@@ -1,10 +1,12 @@
 //! Names to addresses: overrides first, then the system's resolver, all through the guard.
 //!
 //! The connection itself uses this resolver, so an address that the guard has not seen cannot be
-//! connected to, however often a name changes its mind.
+//! connected to, however often a name changes its mind. Of several addresses a name has one at a time,
+//! the first that the system names (it sorts them by RFC 6724) and keeps it while it is among them: only
+//! so can an address be paced before it is asked. If no connection can be had there, the next is taken.
 
 use crate::guard::Guard;
-use crate::limits::{DNS_NEGATIVE_TTL, DNS_TTL, MAX_DNS_NAMES};
+use crate::limits::{DNS_NEGATIVE_TTL, DNS_TTL, MAX_ADDRESSES, MAX_DNS_NAMES};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -75,6 +77,25 @@ impl Resolver {
         if addresses.is_empty() { Err(ResolveError::Refused) } else { Ok(addresses) }
     }
 
+    /// The one address of a canonical name that is connected to for now.
+    ///
+    /// # Errors
+    /// [`ResolveError`], as [`Resolver::lookup`].
+    pub async fn address(&self, name: &str) -> Result<IpAddr, ResolveError> {
+        self.lookup(name).await.map(|addresses| addresses[0].to_canonical())
+    }
+
+    /// No connection could be had: passes over the name's address until it is resolved anew. False when
+    /// there is no other.
+    pub fn pass_over(&self, name: &str) -> bool {
+        let mut cache = self.cache.lock().expect("no panic under the lock");
+        let Some((addresses, _)) = cache.get_mut(name) else { return false };
+        let mut admitted = (0..addresses.len()).filter(|&i| self.guard.admits(addresses[i]));
+        let Some(second) = admitted.nth(1) else { return false };
+        addresses.drain(..second);
+        true
+    }
+
     fn cached(&self, name: &str) -> Option<Vec<IpAddr>> {
         let cache = self.cache.lock().expect("no panic under the lock");
         cache.get(name).filter(|(_, until)| *until > Instant::now()).map(|(addresses, _)| addresses.clone())
@@ -89,9 +110,15 @@ impl Resolver {
         addresses
     }
 
-    fn keep(&self, name: &str, addresses: &[IpAddr], ttl: Duration) {
+    pub(crate) fn keep(&self, name: &str, addresses: &[IpAddr], ttl: Duration) {
         let now = Instant::now();
+        let mut addresses = addresses.to_vec();
         let mut cache = self.cache.lock().expect("no panic under the lock");
+        let before = cache.get(name).and_then(|(before, _)| before.iter().find(|a| self.guard.admits(**a)));
+        if let Some(at) = before.and_then(|before| addresses.iter().position(|a| a == before)) {
+            addresses[..=at].rotate_right(1);
+        }
+        addresses.truncate(MAX_ADDRESSES);
         if cache.len() >= MAX_DNS_NAMES {
             cache.retain(|_, (_, until)| *until > now);
             if cache.len() >= MAX_DNS_NAMES {
@@ -99,7 +126,7 @@ impl Resolver {
                 cache.clear();
             }
         }
-        cache.insert(name.into(), (addresses.to_vec(), now + ttl));
+        cache.insert(name.into(), (addresses, now + ttl));
     }
 }
 
@@ -107,8 +134,8 @@ impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let this = self.clone();
         Box::pin(async move {
-            let addresses = this.lookup(name.as_str()).await?;
-            Ok(Box::new(addresses.into_iter().map(|ip| SocketAddr::new(ip, 0))) as Addrs)
+            let address = this.address(name.as_str()).await?;
+            Ok(Box::new(std::iter::once(SocketAddr::new(address, 0))) as Addrs)
         })
     }
 }
@@ -139,6 +166,23 @@ mod tests {
         let strict = resolver(&[]);
         strict.keep("nowhere.test", &[], DNS_NEGATIVE_TTL);
         assert_eq!(strict.lookup("nowhere.test").await, Err(ResolveError::NoAddress));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_name_has_one_address_and_the_next_where_no_connection_can_be_had() {
+        let resolver = resolver(&[]);
+        let [inner, a, b]: [IpAddr; 3] = ["10.0.0.1", "9.9.9.9", "8.8.8.8"].map(|a| a.parse().unwrap());
+        resolver.keep("a.test", &[inner, a, b], DNS_TTL);
+        assert_eq!(resolver.address("a.test").await, Ok(a), "the guard comes first");
+        assert!(resolver.pass_over("a.test"));
+        assert_eq!(resolver.address("a.test").await, Ok(b));
+        assert!(!resolver.pass_over("a.test"), "there is no other");
+        assert_eq!(resolver.address("a.test").await, Ok(b));
+        resolver.keep("a.test", &[inner, a, b], DNS_TTL);
+        assert_eq!(resolver.address("a.test").await, Ok(b), "kept while it is among them");
+        resolver.keep("a.test", &[a], DNS_TTL);
+        assert_eq!(resolver.address("a.test").await, Ok(a));
+        assert!(!resolver.pass_over("nowhere.test") && !resolver.pass_over("outer.test"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! The loop: hosts whose time has come are sent visits, and what the visits bring changes the hosts.
 
 use crate::WallClock;
+use crate::addresses::Addresses;
 use crate::client::{Network, NetworkError, Reply};
 use crate::frontier::Frontier;
 use crate::host::{Errand, Next, Waiting};
@@ -11,6 +12,7 @@ use crate::robots::standing::{Standing, judge};
 use crate::visit::{Ended, EndedKind, Visit, deliver};
 use recrawl_types::{CanonicalUrl, HostTable, Origin, Outcome, ScheduleSource, Skip, UrlRules, Validators};
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc::Sender;
 use tokio::task::{JoinError, JoinSet};
@@ -58,6 +60,8 @@ pub struct Run {
     pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
     pub scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
     pub rules: Arc<UrlRules>,
+    /// When the run began. It knows of no request before, so it keeps each delay from here on.
+    pub began: Instant,
     report: Mutex<FetchReport>,
 }
 
@@ -99,10 +103,12 @@ impl Fetcher {
             done: job.done,
             scope: job.scope,
             rules: job.rules,
+            began: start,
             report: Mutex::default(),
         });
         let mut state = Loop {
             frontier: Frontier::new(run.schedule.hosts()),
+            addresses: Addresses::new(&run.config, start),
             visits: JoinSet::new(),
             followed: job.followed.into_iter().collect(),
             out: job.out,
@@ -126,6 +132,7 @@ impl Fetcher {
 struct Loop {
     run: Arc<Run>,
     frontier: Frontier,
+    addresses: Addresses,
     visits: JoinSet<Ended>,
     /// Redirect targets met in this run.
     followed: HashSet<CanonicalUrl>,
@@ -172,22 +179,35 @@ impl Loop {
 
     /// Sends visits to all hosts whose time has come, as far as there are connections.
     fn start_visits(&mut self) -> Result<(), FetchError> {
-        let Run { config, .. } = &*self.run;
+        let config = self.run.config.clone();
         let now = Instant::now();
         while self.visits.len() < config.connections {
             self.frontier.open_more(config.open_hosts, &self.run);
             let Some(id) = self.frontier.pop(now) else { return Ok(()) };
             let host = self.frontier.host(id);
-            match host.next(&self.run)? {
+            let called = host.called.take();
+            if let Some(address) = called {
+                self.addresses.came(address);
+            }
+            match host.next(&self.run, &mut self.addresses, called.is_some())? {
                 Next::Visit { settled, ask, last } => {
                     host.in_flight += 1;
+                    let address = host.address().filter(|_| matches!(ask, Some((Some(_), _))));
                     if host.in_flight < config.connections_per_host {
                         self.frontier.push(id, now);
                     }
-                    let visit = Visit { host: id, settled, ask, last };
+                    if let Some(address) = address {
+                        self.addresses.begin(address);
+                    }
+                    let visit = Visit { host: id, settled, ask, address, last };
                     self.visits.spawn(visit.run(self.run.clone(), self.out.clone()));
                 }
                 Next::Wait(at) => self.frontier.push(id, at),
+                Next::Line(address) => {
+                    host.queued = true;
+                    self.addresses.join(address, id);
+                    self.call(address);
+                }
                 Next::Idle => {}
                 Next::Linger(at) => {
                     self.frontier.set_lingering(id, true);
@@ -195,8 +215,19 @@ impl Loop {
                 }
                 Next::Done => self.frontier.close(id),
             }
+            // Whether or not this host took its turn: the next in line has the next.
+            if let Some(address) = called {
+                self.call(address);
+            }
         }
         Ok(())
+    }
+
+    /// Calls the next host in the line of an address, where there is a place.
+    fn call(&mut self, address: IpAddr) {
+        if let Some((host, at)) = self.addresses.call(address) {
+            self.frontier.call(host, address, at);
+        }
     }
 
     fn ended(&mut self, ended: Ended) -> Result<(), FetchError> {
@@ -204,27 +235,35 @@ impl Loop {
             return Err(FetchError::OutputClosed);
         }
         let now = self.run.now();
+        if let Some(address) = ended.address {
+            self.addresses.ended(address);
+            if let Some(peer) = ended.echo.as_ref().and_then(|e| e.peer).filter(|p| *p != address) {
+                self.addresses.strayed(peer);
+            }
+            self.call(address);
+        }
         let host = self.frontier.host(ended.host);
-        host.ended(ended.track, ended.asked, now);
-        if let Some(wait) = ended.retry_after {
-            if wait <= self.run.config.max_retry_after {
-                host.pace.hold(Instant::now() + wait);
-            } else if let Some(track) = ended.track {
-                host.track(track).back_off(wait, now);
+        host.ended(ended.track, ended.echo.as_ref(), &self.run)?;
+        match ended.kind {
+            EndedKind::Settled => {}
+            EndedKind::Address(address) => host.resolved(address),
+            EndedKind::Elsewhere(ask) => {
+                host.again(ended.track.expect("a request has a track"), ask);
+            }
+            EndedKind::Page { host_failed, follow } => {
+                if let Some(track) = ended.track.filter(|_| ended.echo.is_some()) {
+                    host.track(track).count(host_failed, &self.run, now)?;
+                }
+                self.frontier.push(ended.host, Instant::now());
+                return follow.map_or(Ok(()), |waiting| self.follow(waiting));
+            }
+            EndedKind::Robots { errand, answer } => {
+                self.frontier.push(ended.host, Instant::now());
+                return self.judge_robots(errand, answer, now);
             }
         }
         self.frontier.push(ended.host, Instant::now());
-        match ended.kind {
-            EndedKind::Settled => Ok(()),
-            EndedKind::Page { host_failed, follow } => {
-                if let Some(track) = ended.track.filter(|_| ended.asked) {
-                    let host = self.frontier.host(ended.host);
-                    host.track(track).count(host_failed, self.run.config.host_failures, now);
-                }
-                follow.map_or(Ok(()), |waiting| self.follow(waiting))
-            }
-            EndedKind::Robots { errand, answer } => self.judge_robots(errand, answer, now),
-        }
+        Ok(())
     }
 
     /// Queues the target of a redirect as a visit of its own, at its own host.
@@ -317,7 +356,7 @@ impl Loop {
             warn!(%origin, ?delay, "robots.txt asks for a longer delay than max_crawl_delay");
         }
         track.judged(standing, now, &self.run);
-        host.keep_crawl_delay(&self.run);
+        host.keep_delay(&self.run);
         self.wake(id);
         Ok(())
     }

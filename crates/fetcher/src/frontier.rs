@@ -1,8 +1,8 @@
 //! The hosts that are being visited, by the time at which each may be asked next.
 //!
 //! BUbiNG's workbench (Boldi et al. 2014) in small: a queue of hosts, not of pages. A host is in the
-//! queue at most once, and not at all while its slots are full, so no second visit can start early: that
-//! politeness holds is a matter of structure. Memory is O(hosts) for the list of runs, and a chunk of
+//! queue at most once, and not at all while its slots are full or while it stands in the line of its
+//! address, so no second visit can start early: that politeness holds is a matter of structure. Memory is O(hosts) for the list of runs, and a chunk of
 //! entries for each *open* host; the schedule itself stays where it is.
 
 use crate::fetch::Run;
@@ -10,6 +10,7 @@ use crate::host::{Cursor, Host};
 use recrawl_types::{CanonicalUrl, HostRun};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::net::IpAddr;
 use std::ops::Range;
 use tokio::time::Instant;
 
@@ -98,7 +99,7 @@ impl Frontier {
             }
             _ => 0..0,
         };
-        let host = Host::new(key.into(), run.config.delay_per_host, mine);
+        let host = Host::new(key.into(), run, mine);
         let id = self.free.pop().unwrap_or_else(|| {
             self.hosts.push(None);
             self.hosts.len() - 1
@@ -123,6 +124,13 @@ impl Frontier {
             self.pushed += 1;
             self.queue.push(Reverse((at, self.pushed, id)));
         }
+    }
+
+    /// Queues a host that was called from the line of an address.
+    pub fn call(&mut self, id: HostId, address: IpAddr, at: Instant) {
+        self.host(id).called = Some(address);
+        self.pushed += 1;
+        self.queue.push(Reverse((at, self.pushed, id)));
     }
 
     /// When the next host may be asked.

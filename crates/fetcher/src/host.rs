@@ -10,11 +10,14 @@ mod track;
 pub use cursor::{Cursor, Waiting};
 pub use track::{Ask, Errand, Track};
 
+use crate::addresses::Addresses;
 use crate::fetch::Run;
-use crate::limits::CHUNK;
+use crate::limits::{CHUNK, DNS_TTL};
 use crate::outcome::{FetchError, FetchedPage};
-use crate::politeness::Pace;
+use crate::politeness::{Pace, Sign, Strain};
+use crate::visit::Echo;
 use recrawl_types::{HostRun, Origin};
+use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -22,14 +25,19 @@ use track::Step;
 
 /// Origins of one host that stay in memory when they are idle: enough for http beside https.
 const IDLE_TRACKS: usize = 4;
+/// How long a name without an address counts as one. Far less than the resolver remembers it, so that a
+/// request under this assumption reaches nobody.
+const NO_ADDRESS_TTL: Duration = Duration::from_secs(1);
 
 /// What a host wants next.
 #[derive(Debug)]
 pub enum Next {
     /// Deliver these pages, then make this request (of the track given), if any.
-    Visit { settled: Vec<FetchedPage>, ask: Option<(u32, Ask)>, last: bool },
+    Visit { settled: Vec<FetchedPage>, ask: Option<(Option<u32>, Ask)>, last: bool },
     /// Ask again then.
     Wait(Instant),
+    /// Stand in line for this address.
+    Line(IpAddr),
     /// Nothing until an answer comes.
     Idle,
     /// Nothing is left, but the delay runs on; ask again then.
@@ -38,15 +46,36 @@ pub enum Next {
     Done,
 }
 
+/// What is known of a host's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Unknown,
+    Asked,
+    /// Until the time given. Where there is no address, a request fails without asking anyone.
+    Known(Option<IpAddr>, Instant),
+}
+
+/// Whether a host's address lets it ask now.
+enum Turn {
+    Now,
+    Unresolved,
+    Resolving,
+    Later(IpAddr),
+}
+
 /// One host. While one of its requests fills its last slot it is in no queue: it cannot be asked.
 #[derive(Debug)]
 pub struct Host {
     /// The host's part of a URL's key.
     pub key: Box<[u8]>,
     pub pace: Pace,
+    strain: Strain,
     pub in_flight: usize,
-    /// Is it in the queue of hosts?
+    /// Is it in the queue of hosts, or in the line of an address?
     pub queued: bool,
+    /// The address whose line it was called from.
+    pub called: Option<IpAddr>,
+    place: Place,
     /// Has it nothing to do but to keep its delay?
     pub lingering: bool,
     /// Its runs in the schedule that were not begun.
@@ -56,12 +85,15 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new(key: Box<[u8]>, delay: Duration, runs: Range<usize>) -> Host {
+    pub fn new(key: Box<[u8]>, run: &Run, runs: Range<usize>) -> Host {
         Host {
             key,
-            pace: Pace::new(delay),
+            pace: Pace::new(run.config.delay_per_host, run.began),
+            strain: Strain::default(),
             in_flight: 0,
             queued: false,
+            called: None,
+            place: Place::Unknown,
             lingering: false,
             runs,
             tracks: Vec::new(),
@@ -81,25 +113,27 @@ impl Host {
         }
         self.next_track += 1;
         let track = Track::open(self.next_track, origin, run)?;
-        let last_request = track.state.last_request;
-        self.tracks.push(track);
-        self.keep_crawl_delay(run);
-        // An earlier cycle's last request keeps its distance too. A clock that was set back must not
-        // make that longer than the delay.
-        let delay = self.pace.delay();
-        let free = last_request.saturating_add(delay.as_millis() as u64);
-        let wait = Duration::from_millis(free.saturating_sub(run.now())).min(delay);
-        if !wait.is_zero() {
-            self.pace.hold(Instant::now() + wait);
+        let (held, strain) = (track.held(run), Strain::of(&track.state));
+        if !held.is_zero() {
+            self.pace.hold(Instant::now() + held);
         }
+        self.strain.latency = self.strain.latency.max(strain.latency);
+        self.strain.raised = self.strain.raised.max(strain.raised);
+        self.tracks.push(track);
+        self.keep_delay(run);
         Ok(self.tracks.last_mut().expect("one was pushed"))
     }
 
-    /// Sets the pace to the slowest that the robots.txt of its open origins ask for.
-    pub fn keep_crawl_delay(&mut self, run: &Run) {
+    /// The delay that is asked for: by the configuration, or by the robots.txt of an open origin.
+    fn asked_delay(&self, run: &Run) -> Duration {
         let asked = self.tracks.iter().filter_map(Track::crawl_delay);
-        let delay = asked.filter(|d| *d <= run.config.max_crawl_delay).max().unwrap_or_default();
-        self.pace.set_delay(delay.max(run.config.delay_per_host));
+        let asked = asked.filter(|d| *d <= run.config.max_crawl_delay).max().unwrap_or_default();
+        asked.max(run.config.delay_per_host)
+    }
+
+    /// Sets the pace to what is asked for and what the host can bear.
+    pub fn keep_delay(&mut self, run: &Run) {
+        self.pace.set_delay(self.strain.delay(self.asked_delay(run), &run.config));
     }
 
     /// Adds a request for robots.txt.
@@ -116,8 +150,14 @@ impl Host {
         Ok(())
     }
 
-    /// What to do next; takes the right to make a request when it returns one.
-    pub fn next(&mut self, run: &Run) -> Result<Next, FetchError> {
+    /// What to do next; takes the right to make a request when it returns one. `was_called` says that
+    /// the host's turn has come at the address.
+    pub fn next(
+        &mut self,
+        run: &Run,
+        addresses: &mut Addresses,
+        was_called: bool,
+    ) -> Result<Next, FetchError> {
         let mut settled = Vec::new();
         let now = run.now();
         loop {
@@ -128,15 +168,27 @@ impl Host {
             match step {
                 Step::Nothing => break,
                 Step::Settle(outcome) => settled.push(self.tracks[at].settle(outcome, now)),
-                Step::Request => match self.pace.begin() {
-                    Ok(()) => {
+                Step::Request => match (self.pace.wait(), self.turn(addresses, was_called)) {
+                    (Some(at), _) if settled.is_empty() => return Ok(Next::Wait(at)),
+                    (None, Turn::Now) => {
+                        self.pace.touch();
                         let track = &mut self.tracks[at];
-                        let ask = Some((track.id, track.ask()));
+                        let ask = Some((Some(track.id), track.ask()));
                         let last = self.runs.is_empty() && self.tracks.iter().all(Track::is_exhausted);
                         return Ok(Next::Visit { settled, ask, last });
                     }
-                    Err(at) if settled.is_empty() => return Ok(Next::Wait(at)),
-                    Err(_) => break,
+                    (None, Turn::Unresolved) => {
+                        self.place = Place::Asked;
+                        let host = self.tracks[at].origin.host.clone();
+                        return Ok(Next::Visit {
+                            settled,
+                            ask: Some((None, Ask::Address(host))),
+                            last: false,
+                        });
+                    }
+                    (None, Turn::Resolving) if settled.is_empty() => return Ok(Next::Idle),
+                    (None, Turn::Later(address)) if settled.is_empty() => return Ok(Next::Line(address)),
+                    _ => break,
                 },
             }
         }
@@ -149,10 +201,41 @@ impl Host {
         self.retire(run, 0)?;
         // A host is not forgotten before its delay has run out (else whoever leads back to it would
         // find no delay to keep).
-        Ok(match self.pace.begin() {
-            Ok(()) => Next::Done,
-            Err(at) => Next::Linger(at),
-        })
+        Ok(self.pace.wait().map_or(Next::Done, Next::Linger))
+    }
+
+    /// The address that a request would be charged to.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.place {
+            Place::Known(address, _) => address,
+            Place::Unknown | Place::Asked => None,
+        }
+    }
+
+    fn turn(&self, addresses: &mut Addresses, was_called: bool) -> Turn {
+        if !addresses.are_paced() {
+            return Turn::Now;
+        }
+        match self.place {
+            Place::Asked => Turn::Resolving,
+            Place::Known(address, until) if until > Instant::now() => match address {
+                Some(address) if !addresses.is_free(address, was_called) => Turn::Later(address),
+                Some(_) | None => Turn::Now,
+            },
+            Place::Known(..) | Place::Unknown => Turn::Unresolved,
+        }
+    }
+
+    /// The host's name was resolved.
+    pub fn resolved(&mut self, address: Option<IpAddr>) {
+        let ttl = if address.is_some() { DNS_TTL } else { NO_ADDRESS_TTL };
+        self.place = Place::Known(address, Instant::now() + ttl);
+    }
+
+    /// A request that could not be made at the host's address, to be made at its next one.
+    pub fn again(&mut self, track: u32, ask: Ask) {
+        self.place = Place::Unknown;
+        self.track(track).again(ask);
     }
 
     /// The first thing that can be done, and the place of the track that can.
@@ -187,12 +270,32 @@ impl Host {
     }
 
     /// An answer to a request of this track has ended, or the pages before it were delivered.
-    pub fn ended(&mut self, track: Option<u32>, asked: bool, now: u64) {
+    ///
+    /// # Errors
+    /// When what must outlive a crash cannot be stored.
+    pub fn ended(&mut self, track: Option<u32>, echo: Option<&Echo>, run: &Run) -> Result<(), FetchError> {
         self.in_flight -= 1;
-        if let Some(id) = track {
-            self.pace.ended();
-            self.track(id).ended(asked, now);
+        let Some(id) = track else { return Ok(()) };
+        self.pace.touch();
+        let now = run.now();
+        self.track(id).ended(echo.is_some(), now);
+        let Some(echo) = echo else { return Ok(()) };
+        self.strain.answered(echo.sign, echo.elapsed, self.asked_delay(run), &run.config);
+        self.keep_delay(run);
+        if let (Place::Known(Some(_), until), Some(peer)) = (self.place, echo.peer) {
+            self.place = Place::Known(Some(peer), until);
         }
+        let strain = self.strain;
+        strain.keep(&mut self.track(id).state);
+        if let Some(wait) = echo.retry_after {
+            if wait <= run.config.max_retry_after {
+                self.pace.hold(Instant::now() + wait);
+                self.track(id).state.hold_until = now.saturating_add(wait.as_millis() as u64);
+            } else {
+                self.track(id).back_off(wait, now);
+            }
+        }
+        if echo.sign == Sign::Overloaded { self.track(id).store(run) } else { Ok(()) }
     }
 
     /// Takes away all that is left of the schedule for this host: for the deadline.

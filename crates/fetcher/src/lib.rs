@@ -11,6 +11,7 @@
 //!
 //! Limits and rules for users: docs/fetching.md.
 
+mod addresses;
 pub mod client;
 pub mod dns;
 mod fetch;
@@ -20,6 +21,7 @@ mod host;
 pub mod limits;
 pub mod outcome;
 mod politeness;
+pub mod promise;
 pub mod report;
 pub mod robots;
 pub mod testing;

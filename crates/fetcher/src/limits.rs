@@ -34,6 +34,8 @@ pub const MAX_HOST_BACK_OFF: Duration = Duration::from_secs(24 * 3600);
 pub const MAX_HEADERS: usize = 128;
 /// Header bytes of an HTTP/2 response.
 pub const MAX_HEADER_BYTES: u32 = 64 * 1024;
+/// Addresses of one name that are tried, one after the other, where no connection can be had.
+pub const MAX_ADDRESSES: usize = 8;
 /// Names in the DNS cache.
 pub const MAX_DNS_NAMES: usize = 10_000;
 /// How long a name's addresses are believed; the system's resolver tells no TTL.
@@ -60,6 +62,13 @@ pub struct FetchConfig {
     pub open_hosts: usize,
     /// The least time between the end of one answer and the start of the next request at a host.
     pub delay_per_host: Duration,
+    /// The same at an address, over all hosts that resolve to it; zero for none.
+    pub delay_per_ip: Duration,
+    /// A host's delay is at least so many times what its answers take. Without effect where
+    /// `delay_per_host` is zero.
+    pub delay_per_latency: f64,
+    /// The longest delay that latency, 429 and 503 make of a host's.
+    pub max_adaptive_delay: Duration,
     /// robots.txt's Crawl-delay is kept up to this; a host that asks for more is left alone.
     pub max_crawl_delay: Duration,
     /// Retry-After is waited for within the cycle up to this; for longer, the host is left alone.
@@ -91,6 +100,9 @@ impl Default for FetchConfig {
             connections_per_host: 1,
             open_hosts: 512,
             delay_per_host: Duration::from_secs(1),
+            delay_per_ip: Duration::from_millis(250),
+            delay_per_latency: 2.0,
+            max_adaptive_delay: Duration::from_secs(30),
             max_crawl_delay: Duration::from_secs(30),
             max_retry_after: Duration::from_secs(60),
             host_failures: 5,
@@ -135,6 +147,9 @@ impl FetchConfig {
         if self.robots_cache > Duration::from_secs(24 * 3600) {
             return Some("robots_cache must not exceed 24 hours (RFC 9309 §2.4)".into());
         }
+        if !(0.0..=100.0).contains(&self.delay_per_latency) {
+            return Some("delay_per_latency must be a number from 0 to 100".into());
+        }
         zero.iter().find(|(_, is_zero)| *is_zero).map(|(key, _)| format!("{key} must not be 0"))
     }
 }
@@ -150,6 +165,10 @@ mod tests {
         assert_eq!(config.problem().as_deref(), Some("connections must not be 0"));
         let config = FetchConfig { robots_cache: Duration::from_secs(86_401), ..FetchConfig::default() };
         assert!(config.problem().unwrap().contains("24 hours"));
+        for factor in [-1.0, f64::NAN, f64::INFINITY] {
+            let config = FetchConfig { delay_per_latency: factor, ..FetchConfig::default() };
+            assert!(config.problem().unwrap().contains("delay_per_latency"));
+        }
     }
 
     #[test]

@@ -179,8 +179,6 @@ fn normalize(bytes: &[u8], side: Side, out: &mut String) {
                 }
                 _ => out.push('%'),
             },
-            // A run of stars is one star.
-            b'*' if side == Side::Pattern && i >= 2 && bytes[i - 2] == b'*' => {}
             b'*' if side == Side::Pattern => out.push('*'),
             b'$' if side == Side::Pattern && i == bytes.len() => out.push('$'),
             b'*' | b'$' => encode(byte, out),
@@ -218,5 +216,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     true
 }
 
+#[cfg(test)]
+mod differential;
 #[cfg(test)]
 mod tests;

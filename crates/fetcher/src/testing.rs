@@ -6,11 +6,13 @@
 //! over real sockets.
 
 use crate::WallClock;
-use crate::client::{Answering, Network, NetworkError, Reply, Request};
+use crate::client::{Addressing, Answering, Network, NetworkError, Reply, Request};
+use crate::guard::literal;
 use crate::outcome::FetchedPage;
 use bytes::Bytes;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -56,10 +58,12 @@ pub struct Asked {
 }
 
 type Answer = dyn Fn(&Request) -> Script + Send + Sync;
+type Address = dyn Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync;
 
 /// A network that a function answers for, and that remembers what it was asked.
 pub struct ScriptedNetwork {
     answer: Box<Answer>,
+    address: Box<Address>,
     log: Mutex<Vec<Asked>>,
 }
 
@@ -70,9 +74,18 @@ impl fmt::Debug for ScriptedNetwork {
 }
 
 impl ScriptedNetwork {
-    /// A network that this function answers for.
+    /// A network that this function answers for. Each name has an address of its own.
     pub fn new(answer: impl Fn(&Request) -> Script + Send + Sync + 'static) -> Arc<ScriptedNetwork> {
-        Arc::new(ScriptedNetwork { answer: Box::new(answer), log: Mutex::default() })
+        ScriptedNetwork::with_addresses(answer, |host| Ok(own_address(host)))
+    }
+
+    /// The same, with the addresses that the second function gives to canonical hosts.
+    pub fn with_addresses(
+        answer: impl Fn(&Request) -> Script + Send + Sync + 'static,
+        address: impl Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync + 'static,
+    ) -> Arc<ScriptedNetwork> {
+        let (answer, address) = (Box::new(answer), Box::new(address));
+        Arc::new(ScriptedNetwork { answer, address, log: Mutex::default() })
     }
 
     /// Everything asked so far, in order.
@@ -106,6 +119,17 @@ impl Network for ScriptedNetwork {
             Ok(reply)
         })
     }
+
+    fn address<'a>(&'a self, host: &'a str) -> Addressing<'a> {
+        Box::pin(std::future::ready((self.address)(host)))
+    }
+}
+
+/// An address that no other name has: FNV-1a of the name, in IPv6.
+fn own_address(host: &str) -> IpAddr {
+    let step = |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+    let hashed = || host.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, step);
+    literal(host).unwrap_or_else(|| IpAddr::V6(hashed().into()))
 }
 
 /// An answer without header fields.

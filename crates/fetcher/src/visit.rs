@@ -9,7 +9,9 @@ use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
     FetchResult, FetchedPage, is_host_failure, is_news, result_of, retry_after, validators_to_send,
 };
+use crate::politeness::Sign;
 use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
@@ -20,7 +22,9 @@ pub struct Visit {
     pub host: HostId,
     pub settled: Vec<FetchedPage>,
     /// The track that asks, and what for.
-    pub ask: Option<(u32, Ask)>,
+    pub ask: Option<(Option<u32>, Ask)>,
+    /// The address that is charged with the request.
+    pub address: Option<IpAddr>,
     /// Is nothing else in sight at this host?
     pub last: bool,
 }
@@ -30,13 +34,38 @@ pub struct Ended {
     pub host: HostId,
     /// The track that made a request.
     pub track: Option<u32>,
+    /// The address that was charged with it.
+    pub address: Option<IpAddr>,
     pub kind: EndedKind,
-    /// Was anything sent? A refused address is asked nothing.
-    pub asked: bool,
-    /// How long the answer asks us to stay away.
-    pub retry_after: Option<Duration>,
+    /// What came of the request. None where nobody was asked: a refused address, say.
+    pub echo: Option<Echo>,
     /// Nobody takes the pages any more.
     pub output_closed: bool,
+}
+
+/// What an answer, or its absence, tells of the host.
+#[derive(Debug)]
+pub struct Echo {
+    pub elapsed: Duration,
+    pub sign: Sign,
+    /// How long the answer asks us to stay away.
+    pub retry_after: Option<Duration>,
+    /// Who answered.
+    pub peer: Option<IpAddr>,
+}
+
+impl Echo {
+    fn of(answer: &Result<Reply, NetworkError>, elapsed: Duration, now: u64) -> Option<Echo> {
+        let sign = match answer {
+            Err(error) if error.is_unasked() => return None,
+            Ok(reply) if matches!(reply.status, 429 | 503) => Sign::Overloaded,
+            Ok(reply) if reply.status < 500 => Sign::Well,
+            Err(NetworkError::Timeout) => Sign::TimedOut,
+            Ok(_) | Err(_) => Sign::None,
+        };
+        let peer = answer.as_ref().ok().and_then(|r| r.peer).map(|p| p.ip().to_canonical());
+        Some(Echo { elapsed, sign, retry_after: retry_after(answer, now), peer })
+    }
 }
 
 /// See [`Ended`].
@@ -52,6 +81,10 @@ pub enum EndedKind {
     },
     /// robots.txt was asked for.
     Robots { errand: Errand, answer: Result<Reply, NetworkError> },
+    /// The address was looked up.
+    Address(Option<IpAddr>),
+    /// There was no connection, and the name has another address: to be asked again there.
+    Elsewhere(Ask),
 }
 
 impl Visit {
@@ -59,10 +92,10 @@ impl Visit {
     pub async fn run(self, run: Arc<Run>, out: Sender<FetchedPage>) -> Ended {
         let mut ended = Ended {
             host: self.host,
-            track: self.ask.as_ref().map(|(track, _)| *track),
+            track: self.ask.as_ref().and_then(|(track, _)| *track),
+            address: self.address,
             kind: EndedKind::Settled,
-            asked: false,
-            retry_after: None,
+            echo: None,
             output_closed: false,
         };
         for page in self.settled {
@@ -70,16 +103,23 @@ impl Visit {
         }
         match self.ask {
             Some((_, Ask::Page(waiting))) => {
-                let page = visit_page(*waiting, self.last, &run, &mut ended).await;
-                ended.output_closed |= deliver(page, &run, &out).await.is_err();
+                if let Some(page) = visit_page(*waiting, self.last, &run, &mut ended).await {
+                    ended.output_closed |= deliver(page, &run, &out).await.is_err();
+                }
             }
             Some((_, Ask::Robots(errand))) => {
                 let (url, validators) = (errand.url.clone(), errand.validators.clone());
-                let answer = ask(&Request { url, validators, max_body: MAX_ROBOTS, last: false }, &run).await;
-                ended.asked = answer.as_ref().err() != Some(&NetworkError::Refused);
-                run.report().robots_requests += u64::from(ended.asked);
-                ended.retry_after = retry_after(&answer, run.now());
-                ended.kind = EndedKind::Robots { errand, answer };
+                let request = Request { url, validators, max_body: MAX_ROBOTS, last: false };
+                let answer = ask(&request, &run, &mut ended).await;
+                run.report().robots_requests += u64::from(ended.echo.is_some());
+                ended.kind = match answer {
+                    Err(NetworkError::Elsewhere) => EndedKind::Elsewhere(Ask::Robots(errand)),
+                    answer => EndedKind::Robots { errand, answer },
+                };
+            }
+            Some((_, Ask::Address(host))) => {
+                let found = timeout(run.config.connect_timeout, run.network.address(&host)).await;
+                ended.kind = EndedKind::Address(found.ok().and_then(Result::ok));
             }
             None => {}
         }
@@ -99,26 +139,30 @@ pub async fn deliver(page: FetchedPage, run: &Run, out: &Sender<FetchedPage>) ->
 #[derive(Debug)]
 pub struct OutputClosed;
 
-async fn ask(request: &Request, run: &Run) -> Result<Reply, NetworkError> {
+async fn ask(request: &Request, run: &Run, ended: &mut Ended) -> Result<Reply, NetworkError> {
+    let start = Instant::now();
     let answer = timeout(run.config.timeout, run.network.get(request)).await;
     let answer = answer.unwrap_or(Err(NetworkError::Timeout));
+    ended.echo = Echo::of(&answer, start.elapsed(), run.now());
     let mut report = run.report();
-    report.requests += u64::from(answer.as_ref().err() != Some(&NetworkError::Refused));
+    report.requests += u64::from(ended.echo.is_some());
     report.bytes += answer.as_ref().map_or(0, |reply| reply.body.len() as u64);
     drop(report);
     answer
 }
 
-async fn visit_page(waiting: Waiting, last: bool, run: &Run, ended: &mut Ended) -> FetchedPage {
-    let Waiting { index, entry, hops } = waiting;
-    let validators = validators_to_send(&entry);
+/// Asks for a page; none where it has to be asked for again.
+async fn visit_page(waiting: Waiting, last: bool, run: &Run, ended: &mut Ended) -> Option<FetchedPage> {
+    let validators = validators_to_send(&waiting.entry);
     let conditional = !validators.is_empty();
-    let request = Request { url: entry.url.clone(), validators, max_body: run.config.max_body, last };
-    let start = Instant::now();
-    let answer = ask(&request, run).await;
-    let (at, elapsed) = (run.now(), start.elapsed());
-    ended.retry_after = retry_after(&answer, at);
-    ended.asked = answer.as_ref().err() != Some(&NetworkError::Refused);
+    let request = Request { url: waiting.entry.url.clone(), validators, max_body: run.config.max_body, last };
+    let answer = ask(&request, run, ended).await;
+    if matches!(answer, Err(NetworkError::Elsewhere)) {
+        ended.kind = EndedKind::Elsewhere(Ask::Page(Box::new(waiting)));
+        return None;
+    }
+    let Waiting { index, entry, hops } = waiting;
+    let (at, elapsed) = (run.now(), ended.echo.as_ref().map_or(Duration::ZERO, |echo| echo.elapsed));
     let mut result = result_of(answer, &entry, conditional, &run.rules);
     let host_failed = is_host_failure(&result);
     let mut follow = None;
@@ -132,7 +176,7 @@ async fn visit_page(waiting: Waiting, last: bool, run: &Run, ended: &mut Ended) 
         }
     }
     ended.kind = EndedKind::Page { host_failed, follow };
-    FetchedPage { index, entry, hops, result, at, elapsed }
+    Some(FetchedPage { index, entry, hops, result, at, elapsed })
 }
 
 /// The target of a redirect, as a page to visit at once. A redirect is no click: the depth stays.

@@ -89,6 +89,12 @@ table! {
     Politeness {
         /// Between two requests to one host.
         delay_per_host: Span = Span::millis(1000),
+        /// Between two requests to one address, over all hosts there.
+        delay_per_ip: Span = Span::millis(250),
+        /// A host's delay is at least so many times what its answers take.
+        delay_per_latency: f64 = 2.0,
+        /// The longest delay that latency, 429 and 503 make.
+        max_adaptive_delay: Span = Span::millis(30_000),
         /// Requests under way to one host at a time.
         connections_per_host: u32 = 1,
         /// A longer Crawl-delay than this leaves the host alone.

@@ -1,8 +1,8 @@
 //! The real network: reqwest over rustls.
 
-use crate::client::{Answering, Network, NetworkError, Reply, Request};
+use crate::client::{Addressing, Answering, Network, NetworkError, Reply, Request};
 use crate::dns::{ResolveError, Resolver};
-use crate::guard::Guard;
+use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{
@@ -61,6 +61,7 @@ impl Error for SetupError {
 pub struct HttpNetwork {
     client: Client,
     guard: Guard,
+    resolver: Resolver,
 }
 
 impl HttpNetwork {
@@ -72,6 +73,8 @@ impl HttpNetwork {
         // Fails when a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = Guard::new(&config.allow_addresses);
+        let resolver = Resolver::new(guard.clone(), &config.dns_overrides);
+        let idle = config.delay_per_host.max(config.delay_per_ip) + IDLE_SLACK;
         let client = Client::builder()
             .user_agent(user_agent(config)?)
             .default_headers(default_headers(config)?)
@@ -79,15 +82,15 @@ impl HttpNetwork {
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)
-            .dns_resolver(Arc::new(Resolver::new(guard.clone(), &config.dns_overrides)))
+            .dns_resolver(Arc::new(resolver.clone()))
             .connect_timeout(config.connect_timeout)
             .pool_max_idle_per_host(config.connections_per_host)
-            .pool_idle_timeout(config.delay_per_host + IDLE_SLACK)
+            .pool_idle_timeout(idle)
             .http1_max_headers(MAX_HEADERS)
             .http2_max_header_list_size(MAX_HEADER_BYTES)
             .build()
             .map_err(SetupError::Client)?;
-        Ok(HttpNetwork { client, guard })
+        Ok(HttpNetwork { client, guard, resolver })
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, NetworkError> {
@@ -108,7 +111,15 @@ impl HttpNetwork {
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        let mut response = self.client.execute(asked).await.map_err(|e| before_the_answer(&e))?;
+        let mut response = match self.client.execute(asked).await {
+            Ok(response) => response,
+            Err(e) => {
+                let error = before_the_answer(&e);
+                let unconnected = e.is_connect() && error != NetworkError::Tls;
+                let elsewhere = unconnected && self.resolver.pass_over(&request.url.host());
+                return Err(if elsewhere { NetworkError::Elsewhere } else { error });
+            }
+        };
         let peer = response.remote_addr();
         if peer.is_some_and(|p| !self.guard.admits(p.ip())) {
             return Err(NetworkError::Refused);
@@ -123,6 +134,19 @@ impl HttpNetwork {
 impl Network for HttpNetwork {
     fn get<'a>(&'a self, request: &'a Request) -> Answering<'a> {
         Box::pin(self.ask(request))
+    }
+
+    fn address<'a>(&'a self, host: &'a str) -> Addressing<'a> {
+        Box::pin(async move {
+            match literal(host) {
+                Some(address) if self.guard.admits(address) => Ok(address.to_canonical()),
+                Some(_) => Err(NetworkError::Refused),
+                None => self.resolver.address(host).await.map_err(|e| match e {
+                    ResolveError::NoAddress => NetworkError::Dns,
+                    ResolveError::Refused => NetworkError::Refused,
+                }),
+            }
+        })
     }
 }
 

@@ -1,11 +1,13 @@
 //! Whole runs over a scripted network, with time standing still between events.
 
+mod addresses;
 mod outcomes;
 mod politeness;
 mod redirects;
 mod robots;
 mod running;
 mod sockets;
+mod strain;
 
 use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::{FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Request};
@@ -53,10 +55,16 @@ pub struct Brought {
     report: FetchReport,
 }
 
+/// No delay but what a test asks for.
+pub fn plain() -> FetchConfig {
+    let (delay_per_host, delay_per_ip) = (Duration::ZERO, Duration::ZERO);
+    FetchConfig { delay_per_host, delay_per_ip, delay_per_latency: 0.0, ..FetchConfig::default() }
+}
+
 impl Setup {
     pub fn new(pages: &[&str], answer: impl Fn(&Request) -> Script + Send + Sync + 'static) -> Setup {
         Setup {
-            config: FetchConfig { delay_per_host: Duration::ZERO, ..FetchConfig::default() },
+            config: plain(),
             network: ScriptedNetwork::new(answer),
             hosts: Arc::default(),
             entries: pages.iter().map(|p| entry(p)).collect(),

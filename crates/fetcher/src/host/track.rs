@@ -25,6 +25,8 @@ pub struct Errand {
 pub enum Ask {
     Page(Box<Waiting>),
     Robots(Errand),
+    /// Not of the host, but of the resolver.
+    Address(Box<str>),
 }
 
 /// What is known of an origin's robots.txt.
@@ -34,6 +36,8 @@ enum Robots {
     Asked,
     Known {
         standing: Standing,
+        /// When it was fetched, in milliseconds since 1970.
+        fetched: u64,
         /// To be asked for again from then on, in milliseconds since 1970.
         until: u64,
         /// Was a page asked for under it? Each judgement serves one page at least: were a wait longer
@@ -70,7 +74,10 @@ impl Track {
     /// Opens an origin, with what earlier cycles learned of it.
     pub fn open(id: u32, origin: &Origin, run: &Run) -> Result<Track, FetchError> {
         let error = |source| FetchError::Host { origin: origin.clone(), source };
-        let state = run.hosts.load(origin).map_err(error)?.unwrap_or_default();
+        let mut state = run.hosts.load(origin).map_err(error)?.unwrap_or_default();
+        // A clock that was ahead must not keep a host shut for longer than it could have asked for.
+        let longest = run.now().saturating_add(MAX_HOST_BACK_OFF.as_millis() as u64);
+        state.back_off_until = state.back_off_until.min(longest);
         let mut track = Track {
             id,
             origin: origin.clone(),
@@ -99,7 +106,7 @@ impl Track {
     /// Takes the judgement of a robots.txt that was fetched at this time.
     pub fn judged(&mut self, standing: Standing, fetched: u64, run: &Run) {
         let until = fetched.saturating_add(run.config.robots_cache.as_millis() as u64);
-        self.robots = Robots::Known { standing, until, used: false };
+        self.robots = Robots::Known { standing, fetched, until, used: false };
     }
 
     /// The Crawl-delay that robots.txt asks for.
@@ -118,7 +125,10 @@ impl Track {
         if !self.fill(run)? || matches!(self.robots, Robots::Asked) {
             return Ok(Step::Nothing);
         }
-        if matches!(self.robots, Robots::Known { until, used: true, .. } if until <= now) {
+        if let Robots::Known { fetched, until, used: true, .. } = self.robots
+            && !(fetched..until).contains(&now)
+        {
+            // Its time is over, or the clock was set back: then nobody knows when it will be.
             self.robots = Robots::Unknown;
         }
         let url = self.front().expect("fill() saw a page");
@@ -173,6 +183,15 @@ impl Track {
         Ask::Page(Box::new(self.pop()))
     }
 
+    /// Takes back a request that was not made.
+    pub fn again(&mut self, ask: Ask) {
+        match ask {
+            Ask::Page(waiting) => self.followed.push_front(*waiting),
+            Ask::Robots(errand) => self.errands.push_front(errand),
+            Ask::Address(_) => {}
+        }
+    }
+
     /// A request has been answered, or found to be to a refused address.
     pub fn ended(&mut self, asked: bool, now: u64) {
         self.in_flight -= 1;
@@ -219,16 +238,26 @@ impl Track {
     }
 
     /// Counts a page's end for or against the host.
-    pub fn count(&mut self, failed: bool, host_failures: u32, now: u64) {
+    ///
+    /// # Errors
+    /// When a failure, which must outlive a crash, cannot be stored.
+    pub fn count(&mut self, failed: bool, run: &Run, now: u64) -> Result<(), FetchError> {
         if !failed {
             self.state.failures = 0;
-            return;
+            return Ok(());
         }
         self.state.failures = self.state.failures.saturating_add(1);
-        if let Some(beyond) = self.state.failures.checked_sub(host_failures) {
+        if let Some(beyond) = self.state.failures.checked_sub(run.config.host_failures) {
             let wait = MIN_HOST_BACK_OFF.saturating_mul(1 << beyond.min(16)).min(MAX_HOST_BACK_OFF);
             self.back_off(wait, now);
         }
+        self.store(run)
+    }
+
+    /// How much longer a Retry-After of an earlier run holds.
+    pub fn held(&self, run: &Run) -> Duration {
+        // No longer than it was waited for, should the clock have been set back.
+        Duration::from_millis(self.state.hold_until.saturating_sub(run.now())).min(run.config.max_retry_after)
     }
 
     /// Leaves the host alone for this long.

@@ -26,12 +26,8 @@ impl Standing {
     /// What a stored state says, while it still holds.
     pub fn of(state: &RobotsState, now: u64, config: &FetchConfig) -> Option<Standing> {
         // A clock that was set back must not make a file eternal.
-        let age = Duration::from_millis(now.checked_sub(state.fetched)?);
-        let holds_for = match &state.body {
-            RobotsBody::Rules(_) | RobotsBody::AllowAll => config.robots_cache,
-            RobotsBody::DisallowAll => retry_after(state),
-        };
-        (age < holds_for).then(|| Standing::says(&state.body, config.product_token()))
+        let holds = (state.fetched..asked_again(state, config)).contains(&now);
+        holds.then(|| Standing::says(&state.body, config.product_token()))
     }
 
     /// What a body says, whatever its age.
@@ -42,6 +38,15 @@ impl Standing {
             RobotsBody::DisallowAll => Standing::Unreachable,
         }
     }
+}
+
+/// When robots.txt is asked for again, in milliseconds since 1970.
+pub fn asked_again(state: &RobotsState, config: &FetchConfig) -> u64 {
+    let holds_for = match &state.body {
+        RobotsBody::Rules(_) | RobotsBody::AllowAll => config.robots_cache,
+        RobotsBody::DisallowAll => retry_after(state),
+    };
+    state.fetched.saturating_add(holds_for.as_millis() as u64)
 }
 
 /// As long as it has been unreachable already, within limits: a doubling back-off that needs no counter.

@@ -11,7 +11,9 @@ use crate::priors::SitePriors;
 use crate::reading;
 use crate::report::CycleReport;
 use crate::settings::Settings;
+use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::robots::Rules;
+use recrawl_fetcher::system_clock;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
@@ -37,6 +39,7 @@ struct Explanation {
     score: Option<f64>,
     cutoff: Option<f64>,
     robots: String,
+    left_alone: Option<LeftAlone>,
     in_scope: Option<bool>,
 }
 
@@ -77,10 +80,23 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let tables = reading::tables(&settings.data_dir);
     let in_scope = scope(&mut settings, &tables, &url)?;
     let robots = robots(&settings, &tables, &url)?;
+    let left_alone = left_alone(&settings, &tables, &url)?;
     // The cut-off of another formula says nothing of this one's scores.
     let cutoff = last.first().filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
-    let explanation =
-        Explanation { url, record, cycle, formula, gate, rates, rank, score, cutoff, robots, in_scope };
+    let explanation = Explanation {
+        url,
+        record,
+        cycle,
+        formula,
+        gate,
+        rates,
+        rank,
+        score,
+        cutoff,
+        robots,
+        left_alone,
+        in_scope,
+    };
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
 }
 
@@ -117,6 +133,17 @@ fn scope(
     Ok(Some(settings.scope.admits(url)))
 }
 
+/// Why the page's host is left alone, if it is. What robots.txt says of it stands apart.
+fn left_alone(
+    settings: &Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+) -> Result<Option<LeftAlone>, Failure> {
+    let Ok(tables) = tables else { return Ok(None) };
+    let state = tables.load(&Origin::of(url))?;
+    Ok(state.and_then(|state| Promise::of(&state, &settings.fetch, system_clock()()).left_alone))
+}
+
 /// What robots.txt says of the page.
 fn robots(
     settings: &Settings,
@@ -149,6 +176,10 @@ impl Explanation {
         }
         if self.robots.starts_with("forbidden") {
             return "no: robots.txt forbids it".into();
+        }
+        if let Some(left_alone) = self.left_alone {
+            let until = left_alone.until().map(|at| format!(" before {}", crate::archive::timestamp(at)));
+            return format!("not{}: its host is left alone, since {left_alone}", until.unwrap_or_default());
         }
         match self.gate {
             Gate::Gone => "never: it is gone, confirmed three times; a seed that names it revives it".into(),
@@ -199,7 +230,7 @@ impl Explanation {
             "page": page_json(&self.url, &self.record), "cycle": self.cycle, "gate": self.gate_name(),
             "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
             "cutoff": self.cutoff, "terms": history.map(|h| self.terms(&h)),
-            "robots": self.robots, "in_scope": self.in_scope, "visited_next": self.verdict(),
+            "robots": self.robots, "left_alone": self.left_alone.map(|l| l.name()), "in_scope": self.in_scope, "visited_next": self.verdict(),
         })
     }
 

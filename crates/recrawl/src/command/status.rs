@@ -7,11 +7,11 @@ use crate::failure::Failure;
 use crate::formula_file;
 use crate::reading;
 use crate::settings::Settings;
-use recrawl_fetcher::robots::Rules;
+use recrawl_fetcher::promise::Promise;
+use recrawl_fetcher::system_clock;
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{HostState, Origin, Scheme};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// Cycles shown.
 const CYCLES: usize = 10;
@@ -116,13 +116,9 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
     found.iter().try_for_each(|(origin, state)| print_host(settings, origin, state))
 }
 
-/// The delay kept at a host: the configured one, or a longer Crawl-delay of its robots.txt.
-fn promised(settings: &Settings, state: &HostState) -> Duration {
-    let asked = match state.robots.as_ref().map(|r| &r.body) {
-        Some(RobotsBody::Rules(body)) => Rules::parse(body, settings.fetch.product_token()).crawl_delay,
-        _ => None,
-    };
-    settings.fetch.delay_per_host.max(asked.unwrap_or_default())
+/// What the host may expect now.
+fn promise(settings: &Settings, state: &HostState) -> Promise {
+    Promise::of(state, &settings.fetch, system_clock()())
 }
 
 fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
@@ -131,9 +127,14 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
         RobotsBody::Rules(body) => Some(String::from_utf8_lossy(body).into_owned()),
         _ => None,
     });
+    let promise = promise(settings, state);
+    let because = promise.because.map(|because| because.to_string());
+    let (left_alone, until) =
+        (promise.left_alone.map(|l| l.name()), promise.left_alone.and_then(|l| l.until()));
     json!({
         "host": origin.to_string(), "scheme": if origin.scheme == Scheme::Http { "http" } else { "https" },
-        "delay_ms": promised(settings, state).as_millis() as u64, "requests": state.requests,
+        "delay_ms": promise.delay.as_millis() as u64, "delay_because": because, "latency_ms": state.latency,
+        "left_alone": left_alone, "left_alone_until": until, "requests": state.requests,
         "robots_denied": state.robots_denied, "failures": state.failures, "back_off_until": state.back_off_until,
         "last_request": state.last_request, "robots_fetched": robots.map(|r| r.fetched), "robots": text,
     })
@@ -141,13 +142,15 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
 
 fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result<(), Failure> {
     print(format!("host          {origin}"))?;
-    let delay = promised(settings, state);
-    print(format!("promised      {delay:?} between an answer and the next request"))?;
+    let Promise { delay, because, left_alone } = promise(settings, state);
+    let because = because.map(|why| format!(": {why}")).unwrap_or_default();
+    print(format!("promised      {delay:?} between an answer and the next request{because}"))?;
     let last = if state.last_request > 0 { timestamp(state.last_request) } else { "never".into() };
     print(format!("requests      {}, the last answered {last}", thousands(state.requests)))?;
     print(format!("failures      {} in a row", state.failures))?;
-    if state.back_off_until > 0 {
-        print(format!("left alone    until {}", timestamp(state.back_off_until)))?;
+    if let Some(left_alone) = left_alone {
+        let until = left_alone.until().map(|at| format!("until {}, ", timestamp(at))).unwrap_or_default();
+        print(format!("left alone    {until}since {left_alone}"))?;
     }
     print(format!("denied        {} pages by robots.txt", thousands(state.robots_denied)))?;
     match &state.robots {

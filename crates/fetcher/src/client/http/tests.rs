@@ -306,3 +306,24 @@ async fn cookies_are_not_kept() {
     let body = network.get(&request(&format!("http://{echo}/"))).await.unwrap().body;
     assert!(!String::from_utf8_lossy(&body).to_lowercase().contains("cookie:"));
 }
+
+#[tokio::test]
+async fn where_nobody_listens_the_next_address_of_the_name_is_told() {
+    let port = serve(Act::Echo).await.port();
+    let network = HttpNetwork::new(&config()).unwrap();
+    // Nobody listens at the first; the second is the server's.
+    let [dead, alive] = ["127.0.0.77", "127.0.0.1"].map(|a| a.parse().unwrap());
+    network.resolver.keep("two.test", &[dead, alive], Duration::from_secs(60));
+    let asked = request(&format!("http://two.test:{port}/page"));
+    assert_eq!(network.address("two.test").await, Ok(dead));
+    assert_eq!(network.get(&asked).await.unwrap_err(), NetworkError::Elsewhere);
+    assert_eq!(network.address("two.test").await, Ok(alive));
+    let answer = network.get(&asked).await.unwrap();
+    assert_eq!((answer.status, answer.peer.unwrap().ip()), (200, alive));
+    // The last address fails as any.
+    network.resolver.keep("one.test", &[dead], Duration::from_secs(60));
+    let asked = request(&format!("http://one.test:{port}/page"));
+    assert_eq!(network.get(&asked).await.unwrap_err(), NetworkError::Connect);
+    assert_eq!(network.address("[::1]").await, Err(NetworkError::Refused));
+    assert_eq!(network.address("127.0.0.5").await, Ok("127.0.0.5".parse().unwrap()));
+}

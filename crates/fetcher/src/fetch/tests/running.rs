@@ -65,7 +65,7 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
 async fn nothing_new_is_asked_while_nobody_takes_the_pages() {
     let entries = (0..100).map(|i| entry(&format!("http://h{i}.test/"))).collect();
     let network = ScriptedNetwork::new(friendly);
-    let config = FetchConfig { connections: 5, delay_per_host: Duration::ZERO, ..FetchConfig::default() };
+    let config = FetchConfig { connections: 5, ..plain() };
     let hosts = Arc::new(MemoryHostTable::default());
     let fetcher = Fetcher::new(config, network.clone(), hosts, tokio_clock(NOW));
     let (out, mut taken) = channel(3);
@@ -132,7 +132,7 @@ async fn run(
     network: Arc<ScriptedNetwork>,
     open_hosts: usize,
 ) -> Result<Brought, FetchError> {
-    let config = FetchConfig { open_hosts, delay_per_host: Duration::ZERO, ..FetchConfig::default() };
+    let config = FetchConfig { open_hosts, ..plain() };
     let fetcher = Fetcher::new(config, network, Arc::new(MemoryHostTable::default()), tokio_clock(NOW));
     let (out, pages) = channel(4);
     let (report, pages) = tokio::join!(fetcher.run(job(schedule, out)), collect(pages));

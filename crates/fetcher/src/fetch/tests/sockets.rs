@@ -47,6 +47,7 @@ async fn a_run_over_real_sockets() {
     });
     let mut config = FetchConfig {
         delay_per_host: Duration::ZERO,
+        delay_per_ip: Duration::ZERO,
         timeout: Duration::from_millis(1000),
         allow_addresses: vec!["127.0.0.1/32".parse().unwrap()],
         ..FetchConfig::default()

@@ -1,0 +1,260 @@
+//! No gap under the delay, per address, whatever names lead there.
+
+use super::*;
+use crate::NetworkError;
+use crate::testing::with_header;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn ip(last: u8) -> IpAddr {
+    Ipv4Addr::new(192, 0, 2, last).into()
+}
+
+/// Names like `h17.test` on so many addresses.
+fn dealt(addresses: u64) -> impl Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync {
+    move |host| {
+        let number = host.trim_start_matches('h').trim_end_matches(".test").parse::<u64>();
+        Ok(ip((number.unwrap_or(0) % addresses) as u8))
+    }
+}
+
+impl Setup {
+    /// The same on these addresses.
+    fn at(
+        mut self,
+        delay_per_ip: Duration,
+        answer: impl Fn(&Request) -> Script + Send + Sync + 'static,
+        address: impl Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync + 'static,
+    ) -> Setup {
+        self.config.delay_per_ip = delay_per_ip;
+        self.network = ScriptedNetwork::with_addresses(answer, address);
+        self
+    }
+}
+
+/// The requests by the address that they went to.
+fn by_address(log: &[Asked], address: impl Fn(&str) -> Result<IpAddr, NetworkError>) -> Vec<Vec<Asked>> {
+    let mut all: BTreeMap<IpAddr, Vec<Asked>> = BTreeMap::new();
+    for asked in log {
+        let at = address(&asked.request.url.host()).unwrap();
+        all.entry(at).or_default().push(asked.clone());
+    }
+    all.into_values().collect()
+}
+
+/// The shortest time from an answer's end to the next request's start, among requests in order.
+fn shortest(log: &[Asked]) -> Duration {
+    let gap = |w: &[Asked]| {
+        let end = w[0].end.expect("one request at a time");
+        w[1].start.checked_duration_since(end).expect("one request at a time")
+    };
+    log.windows(2).map(gap).min().unwrap_or(Duration::MAX)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_hosts_on_one_address_are_one_server() {
+    let pages: Vec<String> = (0..1000).map(|i| format!("http://h{i}.test/")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let slow = |r: &Request| friendly(r).after(Duration::from_millis(100));
+    let setup = Setup::new(&pages, slow).delay(SECOND).at(SECOND / 4, slow, dealt(1));
+    let start = Instant::now();
+    let brought = setup.run().await;
+    assert_eq!(brought.report.outcomes.page, 1000);
+    let log = setup.network.log();
+    assert_eq!((log.len(), shortest(&log)), (2000, SECOND / 4));
+    // Not a moment is lost between them, though the names wait for each other.
+    assert_eq!(start.elapsed(), SECOND / 4 + (SECOND / 10) * 2000 + (SECOND / 4) * 1999 + SECOND * 3 / 4);
+    assert!(shortest_gap(&log) >= SECOND, "and each name keeps its own delay");
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_at_an_address_are_taken_in_order() {
+    // One host with many pages must not keep the others on its address waiting.
+    let many = (0..50).map(|i| format!("http://h0.test/{i}"));
+    let pages: Vec<String> = many.chain((1..10).map(|i| format!("http://h{i}.test/"))).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let setup = Setup::new(&pages, friendly).at(SECOND, friendly, dealt(1));
+    setup.run().await;
+    let hosts: Vec<String> = setup.network.log()[..20].iter().map(|a| a.request.url.host().into()).collect();
+    for host in 1..10 {
+        let mine = hosts.iter().filter(|h| **h == format!("h{host}.test")).count();
+        assert_eq!(mine, 2, "robots.txt and page of h{host}: {hosts:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_delay_no_address_is_looked_up() {
+    let lookup = |_: &str| -> Result<IpAddr, NetworkError> { panic!("nobody needs it") };
+    let setup = Setup::new(&["http://a.test/1"], friendly).at(Duration::ZERO, friendly, lookup);
+    assert_eq!(setup.run().await.of("http://a.test/1"), "page 200");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_without_an_address_ends_as_the_request_does() {
+    for error in [NetworkError::Dns, NetworkError::Refused] {
+        let pages = ["http://a.test/1", "http://a.test/2"];
+        let setup = Setup::new(&pages, friendly).at(SECOND, move |_| error.into(), move |_| Err(error));
+        let expected = match error {
+            NetworkError::Refused => Outcome::RefusedAddress,
+            _ => Outcome::RobotsUnreachable,
+        };
+        assert_eq!(setup.run().await.outcome(pages[1]), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_connection_can_be_had_the_next_address_is_asked_at_its_own_pace() {
+    // a has two addresses; nobody listens at the first. b is on the second.
+    let at_second = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (tried, now) = (at_second.clone(), at_second);
+    let answer = move |r: &Request| match &*r.url.host() {
+        "a.test" if !tried.swap(true, std::sync::atomic::Ordering::Relaxed) => NetworkError::Elsewhere.into(),
+        _ => friendly(r),
+    };
+    let address = move |host: &str| match host {
+        "a.test" if !now.load(std::sync::atomic::Ordering::Relaxed) => Ok(ip(1)),
+        _ => Ok(ip(2)),
+    };
+    let pages = ["http://a.test/1", "http://a.test/2", "http://b.test/1", "http://b.test/2"];
+    let setup = Setup::new(&pages, friendly).at(SECOND, answer, address);
+    let brought = setup.run().await;
+    assert_eq!((brought.report.outcomes.page, brought.report.requests), (4, 6));
+    let log: Vec<Asked> = setup.network.log();
+    assert_eq!(log.len(), 7);
+    let failed = log.iter().position(|a| a.request.url.host() == "a.test").unwrap();
+    let rest: Vec<Asked> =
+        log.iter().enumerate().filter(|(i, _)| *i != failed).map(|(_, a)| a.clone()).collect();
+    assert_eq!(shortest(&rest), SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_stayed_behind_is_charged_to_the_address_that_answered() {
+    // The name has moved from 1 to 2, the connection has not.
+    let answer = |r: &Request| {
+        let mut reply = friendly(r).answer.unwrap();
+        reply.peer = Some((ip(if r.url.host() == "a.test" { 1 } else { 3 }), 80).into());
+        Script::from(reply).after(SECOND / 10)
+    };
+    let address = |host: &str| Ok(ip(if host == "a.test" { 2 } else { 1 }));
+    let pages = ["http://a.test/1", "http://a.test/2", "http://a.test/3"];
+    let setup = Setup::new(&pages, friendly).at(SECOND, answer, address);
+    setup.run().await;
+    assert_eq!(shortest(&setup.network.log()), SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_begins_with_the_delays_so_that_a_restart_forgets_none() {
+    let pages = ["http://h0.test/1", "http://h1.test/1"];
+    let mut setup = Setup::new(&pages, friendly).delay(SECOND * 2).at(SECOND * 3, friendly, dealt(1));
+    setup.run().await;
+    let (end, before) = (Instant::now(), setup.network.log().len());
+    // Another origin of a host that was asked a moment ago, and another name on its address.
+    setup.entries = vec![entry("https://h0.test/1"), entry("http://h7.test/1")];
+    setup.run().await;
+    let log = setup.network.log();
+    assert_eq!(log[before].start, end + SECOND * 3);
+    assert!(shortest(&log) >= SECOND * 3);
+}
+
+#[derive(Clone, Debug)]
+struct Web {
+    hosts: u64,
+    addresses: u64,
+    pages: u64,
+    latency: u64,
+    per_host: u64,
+    per_ip: u64,
+    connections: usize,
+    open_hosts: usize,
+    redirect_every: u64,
+    stop_after: u64,
+}
+
+fn webs() -> impl Strategy<Value = Web> {
+    let sizes = (1u64..9, 1u64..4, 1u64..8, 1usize..8, 1usize..5);
+    (sizes, 0u64..3000, 0u64..2000, 1u64..2000, 2u64..6, 0u64..60_000).prop_map(
+        |(
+            (hosts, addresses, pages, connections, open_hosts),
+            latency,
+            per_host,
+            per_ip,
+            redirect_every,
+            stop_after,
+        )| Web {
+            hosts,
+            addresses,
+            pages,
+            latency,
+            per_host,
+            per_ip,
+            connections,
+            open_hosts,
+            redirect_every,
+            stop_after,
+        },
+    )
+}
+
+impl Web {
+    fn answer(&self, r: &Request) -> Script {
+        let seed = politeness::mix(&r.url.to_string());
+        let to = format!("http://h{}.test/r{seed}", (seed >> 20) % self.hosts);
+        let busy = || with_header(reply(429 + 74 * (seed % 2) as u16, ""), "retry-after", "2");
+        let answer = match r.url.path_and_query() {
+            "/robots.txt" => reply(200, "User-agent: *\nDisallow: /never"),
+            _ if seed.is_multiple_of(11) => busy(),
+            _ if seed.is_multiple_of(self.redirect_every) => with_header(reply(302, ""), "location", &to),
+            _ => reply(200, "x"),
+        };
+        let slow = if seed.is_multiple_of(7) { 3 } else { 1 };
+        Script::from(answer).after(Duration::from_millis(seed % (self.latency + 1) * slow))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    /// Also across a stop and a restart, and with a wall clock that was set back by a year between them.
+    #[test]
+    fn no_two_requests_to_a_host_or_an_address_come_closer_than_promised(web in webs()) {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let page = |i: u64| format!("http{}://h{}.test/{i}", ["", "s"][(i % 5 / 4) as usize], i % web.hosts);
+            let pages: Vec<String> = (0..web.hosts * web.pages).map(page).collect();
+            let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+            let of = web.clone();
+            let [per_host, per_ip] = [web.per_host, web.per_ip].map(Duration::from_millis);
+            let mut setup = Setup::new(&pages, friendly)
+                .delay(per_host)
+                .at(per_ip, move |r| of.answer(r), dealt(web.addresses));
+            setup.config.connections = web.connections;
+            setup.config.open_hosts = web.open_hosts;
+            setup.config.delay_per_latency = 2.0;
+            let stop = setup.stop.clone();
+            let after = Duration::from_millis(web.stop_after);
+            tokio::spawn(async move {
+                tokio::time::sleep(after).await;
+                stop.cancel();
+            });
+            let first = setup.run().await;
+            let mut done: Vec<u64> = first.pages.iter().filter_map(|p| p.index).collect();
+            let known: std::collections::HashSet<u64> = done.iter().copied().collect();
+            setup.done = Arc::new(move |i| known.contains(&i));
+            setup.stop = CancellationToken::new();
+            setup.now -= 365 * 24 * 3_600_000;
+            let second = setup.run().await;
+            done.extend(second.pages.iter().filter_map(|p| p.index));
+            done.sort_unstable();
+            prop_assert_eq!(done, (0..pages.len() as u64).collect::<Vec<_>>(), "each page comes out once");
+            let log = setup.network.log();
+            prop_assert!(shortest_gap(&log) >= per_host);
+            for at in by_address(&log, dealt(web.addresses)) {
+                prop_assert!(shortest(&at) >= per_ip, "{:?}", shortest(&at));
+            }
+            Ok(())
+        })?;
+    }
+}

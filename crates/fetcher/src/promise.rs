@@ -1,0 +1,185 @@
+//! What a host may expect of us by its state: the delay, or that it is left alone, and why. For reports
+//! and for whoever asks about one page; a run decides by the same rules.
+
+use crate::limits::FetchConfig;
+use crate::politeness::Strain;
+use crate::robots::standing::{Standing, asked_again};
+use recrawl_types::HostState;
+use recrawl_types::host::RobotsBody;
+use std::fmt;
+use std::time::Duration;
+
+/// What one origin may expect.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promise {
+    /// Between an answer and the next request, at least.
+    pub delay: Duration,
+    /// What made it longer than the configuration's, if anything.
+    pub because: Option<Because>,
+    /// Why no page is asked for now; none where nothing is against it.
+    pub left_alone: Option<LeftAlone>,
+}
+
+/// What makes a delay longer than `delay_per_host`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// robots.txt's Crawl-delay.
+    CrawlDelay,
+    /// Answers take long.
+    Latency,
+    /// 429 or 503.
+    Overload,
+}
+
+/// Why a host is left alone. Times in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LeftAlone {
+    /// It failed again and again, or asked for it by Retry-After.
+    BackOff {
+        /// Until then.
+        until: u64,
+    },
+    /// Its robots.txt asks for a longer Crawl-delay than is kept.
+    CrawlDelay {
+        /// What it asks for.
+        asked: Duration,
+        /// What would be kept.
+        kept: Duration,
+    },
+    /// Its robots.txt cannot be had (RFC 9309 §2.3.1.4).
+    NoRobots {
+        /// Since when.
+        since: u64,
+        /// When it is asked for again.
+        again: u64,
+    },
+}
+
+impl Promise {
+    /// What a host in this state may expect at this time.
+    pub fn of(state: &HostState, config: &FetchConfig, now: u64) -> Promise {
+        let robots = state.robots.as_ref();
+        let standing = robots.map(|r| Standing::says(&r.body, config.product_token()));
+        let asked = match standing {
+            Some(Standing::Rules(rules)) => rules.crawl_delay,
+            _ => None,
+        };
+        let kept = asked.filter(|d| *d <= config.max_crawl_delay).unwrap_or_default();
+        let base = kept.max(config.delay_per_host);
+        let strain = Strain::of(state);
+        let delay = strain.delay(base, config);
+        let because = match () {
+            () if delay > base && Strain { raised: Duration::ZERO, ..strain }.delay(base, config) < delay => {
+                Some(Because::Overload)
+            }
+            () if delay > base => Some(Because::Latency),
+            () if base > config.delay_per_host => Some(Because::CrawlDelay),
+            () => None,
+        };
+        let left_alone = match robots {
+            _ if state.back_off_until > now => Some(LeftAlone::BackOff { until: state.back_off_until }),
+            Some(robots) if robots.body == RobotsBody::DisallowAll => Some(LeftAlone::NoRobots {
+                since: robots.unreachable_since.unwrap_or(robots.fetched),
+                again: asked_again(robots, config),
+            }),
+            _ => asked
+                .filter(|d| *d > config.max_crawl_delay)
+                .map(|asked| LeftAlone::CrawlDelay { asked, kept: config.max_crawl_delay }),
+        };
+        Promise { delay, because, left_alone }
+    }
+}
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Because::CrawlDelay => "its robots.txt asks for it",
+            Because::Latency => "its answers take long",
+            Because::Overload => "it answered 429 or 503",
+        })
+    }
+}
+
+impl LeftAlone {
+    /// One word for machines.
+    pub fn name(&self) -> &'static str {
+        match self {
+            LeftAlone::BackOff { .. } => "back_off",
+            LeftAlone::CrawlDelay { .. } => "crawl_delay",
+            LeftAlone::NoRobots { .. } => "no_robots",
+        }
+    }
+
+    /// When it ends, in milliseconds since 1970, as far as is known.
+    pub fn until(&self) -> Option<u64> {
+        match self {
+            LeftAlone::BackOff { until } => Some(*until),
+            LeftAlone::NoRobots { again, .. } => Some(*again),
+            LeftAlone::CrawlDelay { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for LeftAlone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftAlone::BackOff { .. } => {
+                f.write_str("it failed again and again, or asked for it by Retry-After")
+            }
+            LeftAlone::CrawlDelay { asked, kept } => write!(
+                f,
+                "its robots.txt asks for a Crawl-delay of {asked:?}, more than politeness.max_crawl_delay ({kept:?})"
+            ),
+            LeftAlone::NoRobots { .. } => {
+                f.write_str("its robots.txt cannot be had: all is forbidden (RFC 9309 section 2.3.1.4)")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::Validators;
+    use recrawl_types::host::RobotsState;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const NOW: u64 = 1_790_000_000_000;
+
+    fn with_robots(body: RobotsBody) -> HostState {
+        let (fetched, unreachable_since, validators) = (NOW, None, Validators::default());
+        let robots = Some(RobotsState { fetched, unreachable_since, body, validators });
+        HostState { robots, ..HostState::default() }
+    }
+
+    fn of(state: &HostState) -> Promise {
+        Promise::of(state, &FetchConfig::default(), NOW)
+    }
+
+    #[test]
+    fn the_delay_and_what_made_it() {
+        let promised = |state: &HostState| (of(state).delay, of(state).because, of(state).left_alone);
+        assert_eq!(promised(&HostState::default()), (SECOND, None, None));
+        let slow = HostState { latency: 3000, ..HostState::default() };
+        assert_eq!(promised(&slow), (SECOND * 6, Some(Because::Latency), None));
+        let raised = HostState { slow_down: 9000, ..slow };
+        assert_eq!(promised(&raised), (SECOND * 9, Some(Because::Overload), None));
+        let asked = with_robots(RobotsBody::Rules(b"User-agent: *\nCrawl-delay: 7".to_vec()));
+        assert_eq!(promised(&asked), (SECOND * 7, Some(Because::CrawlDelay), None));
+    }
+
+    #[test]
+    fn why_a_host_is_left_alone() {
+        let shut = HostState { back_off_until: NOW + 5, ..HostState::default() };
+        assert_eq!(of(&shut).left_alone, Some(LeftAlone::BackOff { until: NOW + 5 }));
+        let over = HostState { back_off_until: NOW, ..HostState::default() };
+        assert_eq!(of(&over).left_alone, None);
+        let asked = with_robots(RobotsBody::Rules(b"User-agent: *\nCrawl-delay: 31".to_vec()));
+        let left = of(&asked).left_alone.unwrap();
+        assert_eq!((left.name(), left.until()), ("crawl_delay", None));
+        assert!(left.to_string().contains("31s") && left.to_string().contains("30s"), "{left}");
+        let none = of(&with_robots(RobotsBody::DisallowAll)).left_alone.unwrap();
+        assert_eq!((none.name(), none.until()), ("no_robots", Some(NOW + 60_000)));
+        assert!(none.to_string().contains("2.3.1.4"));
+    }
+}
