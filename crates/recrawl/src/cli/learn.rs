@@ -25,13 +25,13 @@ pub struct LearnArgs {
     /// What is maximised: change_rate, ndcg, freshness, harmonic, age, or a sum as 0.5*change_rate+0.5*freshness
     #[arg(long, value_name = "NAME", default_value = "change_rate")]
     pub fitness: String,
-    /// Individuals in a generation; overrides the preset [300 in those of the program]
+    /// Individuals in a generation; overrides the preset (300 in those of the program)
     #[arg(long, value_name = "N")]
     pub population: Option<usize>,
-    /// Generations; overrides the preset [50 in those of the program]
+    /// Generations; overrides the preset (50 in those of the program)
     #[arg(long, value_name = "N")]
     pub generations: Option<u32>,
-    /// One run for each of these seeds; overrides the preset [111,222,333,444,555]
+    /// One run for each of these seeds; overrides the preset (111,222,333,444,555 in those of the program)
     #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
     pub random_seeds: Option<Vec<u64>>,
     /// A formula to start from: an expression, a file, `rivals` for all known ones, or `none`; may be given
