@@ -114,6 +114,9 @@ pub struct ProceduralArguments {
     /// A Crawl-delay in every robots.txt, in seconds
     #[arg(long, value_name = "SECONDS")]
     crawl_delay: Option<u32>,
+    /// A sitemap on every host
+    #[arg(long)]
+    sitemaps: bool,
     #[command(flatten)]
     pub serving: ServingArguments,
 }
@@ -129,6 +132,7 @@ impl ProceduralArguments {
             skew: self.skew,
             mix: self.mix,
             crawl_delay_seconds: self.crawl_delay,
+            sitemaps: self.sitemaps,
         }))
     }
 }

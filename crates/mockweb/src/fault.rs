@@ -5,11 +5,21 @@
 //! `[HOST]PREFIX=KIND[@SHARE][:VALUE]`, for example `/news=status:503`, `3/=timeout` (host 3 only),
 //! `/a=reset@0.1` (one request in ten).
 
+mod bomb;
+mod broken;
+mod charset;
+mod endless;
+mod length;
+mod links;
 mod lost;
+mod markup;
 mod redirect;
+mod relabel;
+mod sitemap;
 mod status;
 mod trickle;
 
+use crate::raw::Raw;
 use crate::seed::{mix, unit};
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +35,17 @@ pub enum Action {
         /// Fields to send with it.
         fields: Vec<(&'static str, String)>,
     },
+    /// Answer 200 with a page of the fault's own.
+    Page {
+        /// Fields to send with it, its type among them.
+        fields: Vec<(&'static str, String)>,
+        /// The page.
+        body: Vec<u8>,
+    },
+    /// Give the right answer, but with these fields in place of its own.
+    Relabel(Vec<(&'static str, String)>),
+    /// Send these bytes in place of an answer.
+    Raw(Raw),
     /// Say nothing for this long, then close.
     Silence(Duration),
     /// Reset the connection after this many bytes of the body; 0: before the head.
@@ -69,7 +90,7 @@ pub struct Request<'a> {
 }
 
 /// Every kind there is.
-pub const KINDS: [Kind; 8] = [
+pub const KINDS: [Kind; 26] = [
     status::STATUS,
     status::BUSY,
     lost::TIMEOUT,
@@ -78,6 +99,24 @@ pub const KINDS: [Kind; 8] = [
     trickle::SLOW,
     redirect::REDIRECT,
     redirect::LOOP,
+    redirect::CHAIN,
+    redirect::FAR,
+    endless::ENDLESS,
+    endless::DRIP,
+    length::LENGTH,
+    broken::BROKEN,
+    bomb::BOMB,
+    relabel::CODING,
+    relabel::MEDIA,
+    links::LINKS,
+    links::LONG_LINKS,
+    links::SCHEMES,
+    links::EVERYTHING,
+    markup::NESTED,
+    markup::NUL,
+    markup::NO_UTF_8,
+    charset::CHARSET,
+    sitemap::SITEMAP,
 ];
 
 /// A rule: below which path which fault strikes.
@@ -160,6 +199,19 @@ impl FromStr for Rule {
 /// Reads the value as a number, or takes the default when there is none.
 fn number<T: FromStr>(value: Option<&str>, default: T) -> Result<T, String> {
     value.map_or(Ok(default), |text| text.parse().map_err(|_| format!("{text:?} is no such number")))
+}
+
+/// A page of HTML around these, for faults that are about something else.
+fn page(title: &str, inside: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><title>{title}</title></head>\n<body><main>\n{inside}\n\
+         <p>Here ends what a fault was asked to say.</p>\n</main></body></html>\n"
+    )
+}
+
+/// That page, or another one in UTF-8.
+fn html(body: impl Into<Vec<u8>>) -> Action {
+    Action::Page { fields: vec![("content-type", "text/html; charset=utf-8".into())], body: body.into() }
 }
 
 #[cfg(test)]

@@ -10,12 +10,15 @@ pub mod fault;
 pub mod ledger;
 pub mod noise;
 pub mod procedural;
+pub mod raw;
 pub mod recording;
 pub mod replay;
 pub mod robots;
 mod seed;
 pub mod server;
 pub mod sites;
+pub mod tls;
+pub mod trap;
 pub mod validators;
 pub mod web;
 

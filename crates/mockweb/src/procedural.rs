@@ -41,6 +41,8 @@ pub struct ProceduralConfig {
     pub mix: Mix,
     /// A `Crawl-delay` in every robots.txt, in seconds.
     pub crawl_delay_seconds: Option<u32>,
+    /// A sitemap on every host, named by its robots.txt.
+    pub sitemaps: bool,
 }
 
 impl Default for ProceduralConfig {
@@ -53,6 +55,7 @@ impl Default for ProceduralConfig {
             skew: 0.8,
             mix: Mix::default(),
             crawl_delay_seconds: None,
+            sitemaps: false,
         }
     }
 }
@@ -197,8 +200,12 @@ impl Web for Procedural {
         page::write_index(self, host, names, out);
     }
 
-    fn sitemap(&self, _host: u32, _cycle: u32, _names: &Authorities) -> Option<Vec<u8>> {
-        None
+    fn has_sitemap(&self, _host: u32) -> bool {
+        self.config.sitemaps
+    }
+
+    fn write_sitemap(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>) {
+        page::write_sitemap(self, host, cycle, names, out);
     }
 
     fn robots(&self, host: u32) -> &Robots {

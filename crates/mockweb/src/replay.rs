@@ -10,7 +10,7 @@ use crate::procedural::Prose;
 use crate::recording::{Recording, RecordingError, Source, seconds_of_date};
 use crate::robots::Robots;
 use crate::seed::mix_text;
-use crate::web::{Address, Authorities, Web, neighbours, push_escaped};
+use crate::web::{Address, Authorities, Web, neighbours, push_escaped, push_sitemap};
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
@@ -255,19 +255,16 @@ impl Web for Replay {
         out.extend_from_slice(b"</body>\n</html>\n");
     }
 
-    fn sitemap(&self, host: u32, cycle: u32, names: &Authorities) -> Option<Vec<u8>> {
-        let mut out = Vec::new();
-        out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        out.extend_from_slice(b"<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
-        for page in self.present(host, cycle) {
+    fn has_sitemap(&self, _host: u32) -> bool {
+        true
+    }
+
+    fn write_sitemap(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>) {
+        let entries = self.present(host, cycle).map(|page| {
             let date = &self.recording.dates[self.changed_at(page, cycle) as usize];
-            out.extend_from_slice(b"<url><loc>http://");
-            push_escaped(&names[host as usize], &mut out);
-            push_escaped(&self.addresses[page as usize].target, &mut out);
-            out.extend_from_slice(format!("</loc><lastmod>{date}</lastmod></url>\n").as_bytes());
-        }
-        out.extend_from_slice(b"</urlset>\n");
-        Some(out)
+            (self.addresses[page as usize].target.clone(), date.clone())
+        });
+        push_sitemap(&names[host as usize], entries, out);
     }
 
     fn robots(&self, _host: u32) -> &Robots {

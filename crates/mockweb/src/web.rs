@@ -61,8 +61,11 @@ pub trait Web: Send + Sync {
     /// The HTML of a host's index page `/` at the cycle.
     fn write_index(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>);
 
-    /// The host's sitemap at the cycle; `None` where the web has none.
-    fn sitemap(&self, host: u32, cycle: u32, names: &Authorities) -> Option<Vec<u8>>;
+    /// Has the host a sitemap?
+    fn has_sitemap(&self, host: u32) -> bool;
+
+    /// The host's sitemap at the cycle, where it has one.
+    fn write_sitemap(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>);
 
     /// What the host asks of crawlers.
     fn robots(&self, host: u32) -> &Robots;
@@ -86,6 +89,22 @@ pub fn push_escaped(text: &str, out: &mut Vec<u8>) {
             _ => out.push(byte),
         }
     }
+}
+
+/// The most addresses that the protocol of sitemaps lets one file have.
+pub const MAX_SITEMAP_URLS: usize = 50_000;
+
+/// Appends a sitemap: targets on the host of this name, and the date of the last change of each.
+pub fn push_sitemap(name: &str, entries: impl Iterator<Item = (String, String)>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    out.extend_from_slice(b"<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
+    for (target, date) in entries {
+        out.extend_from_slice(b"<url><loc>http://");
+        push_escaped(name, out);
+        push_escaped(&target, out);
+        out.extend_from_slice(format!("</loc><lastmod>{date}</lastmod></url>\n").as_bytes());
+    }
+    out.extend_from_slice(b"</urlset>\n");
 }
 
 /// Appends a number in decimal.

@@ -1,6 +1,6 @@
 //! Answers that send the client elsewhere.
 
-use super::{Action, Kind, Request, number};
+use super::{Action, Kind, Request, html, number, page};
 
 fn to(location: String) -> Action {
     Action::Answer { status: 302, fields: vec![("location", location)] }
@@ -36,6 +36,33 @@ pub const LOOP: Kind = Kind {
     },
 };
 
+/// A chain of redirects that arrives.
+pub const CHAIN: Kind = Kind {
+    name: "chain",
+    help: "redirects several times and then shows a page; value: how many times, 5",
+    parse: |value| {
+        let length: u64 = number(value, 5)?;
+        Ok(Box::new(move |request: &Request| {
+            let (path, hop) = request.target.split_once("?hop=").unwrap_or((request.target, "0"));
+            let hop = hop.parse::<u64>().unwrap_or(0);
+            if hop < length {
+                return to(format!("{path}?hop={}", hop + 1));
+            }
+            html(page("Chain", "<p>Here the chain ends.</p>"))
+        }))
+    },
+};
+
+/// A redirect to a long address.
+pub const FAR: Kind = Kind {
+    name: "far",
+    help: "redirects to an address that is long; value: its bytes, 1000000",
+    parse: |value| {
+        let length: usize = number(value, 1_000_000)?;
+        Ok(Box::new(move |_| to(format!("/{}", "a".repeat(length)))))
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use super::super::{Action, Rule};
@@ -60,5 +87,12 @@ mod tests {
         assert_eq!(location("/=loop:3", "/x?hop=2"), "/x?hop=0");
         assert_eq!(location("/=loop:1", "/x?hop=0"), "/x?hop=0");
         assert_eq!(location("/=loop:0", "/x?hop=99"), "/x?hop=100");
+    }
+    #[test]
+    fn a_chain_arrives() {
+        assert_eq!(location("/=chain:2", "/x"), "/x?hop=1");
+        assert_eq!(location("/=chain:2", "/x?hop=1"), "/x?hop=2");
+        let last = "/=chain:2".parse::<Rule>().unwrap().strike(0, "/x?hop=2", 0);
+        assert!(matches!(last, Some(Action::Page { .. })), "{last:?}");
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{OPEN, Procedural, REFUSED, refused_on};
 use crate::seed::Stream;
-use crate::web::{Authorities, neighbours, push_number};
+use crate::web::{Authorities, MAX_SITEMAP_URLS, Web, neighbours, push_number, push_sitemap};
 
 const LINKS: u64 = 0x6c69_6e6b;
 const EDIT: u64 = 0x6564_6974;
@@ -209,4 +209,51 @@ pub fn write_index(web: &Procedural, host: u32, names: &Authorities, out: &mut V
     push_refused_link(web, host, 0, out);
     push_refused_link(web, host, 1, out);
     out.extend_from_slice(b"</footer>\n</body>\n</html>\n");
+}
+
+/// Writes the sitemap of a host: its pages with the dates of their last changes, as many as a sitemap may
+/// have.
+pub fn write_sitemap(web: &Procedural, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>) {
+    let mut target = Vec::new();
+    let entries = web.layout.pages_of(host).take(MAX_SITEMAP_URLS).map(|page| {
+        target.clear();
+        web.layout.push_target(page, &mut target);
+        (String::from_utf8_lossy(&target).into_owned(), date(web.changed_at(page, cycle)))
+    });
+    push_sitemap(&names[host as usize], entries, out);
+}
+
+/// The date that a cycle stands for: so many days after 2001-01-01.
+fn date(cycle: u32) -> String {
+    // Years that begin with March have their leap day at the end; 2000-03-01 began 400 of them.
+    let mut day = u64::from(cycle) + 306;
+    let mut year = 2_000 + day / 146_097 * 400;
+    day %= 146_097;
+    let century = (day / 36_524).min(3);
+    day -= century * 36_524;
+    let fours = day / 1_461;
+    day -= fours * 1_461;
+    let one = (day / 365).min(3);
+    day -= one * 365;
+    year += century * 100 + fours * 4 + one;
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+    use crate::recording::seconds_of_date;
+
+    #[test]
+    fn cycles_are_days() {
+        assert_eq!(date(0), "2001-01-01");
+        for cycle in (0..40_000).chain([1_000_000, 2_900_000]) {
+            let text = date(cycle);
+            let seconds = seconds_of_date(&text);
+            assert_eq!(seconds, Some(crate::procedural::FIRST_DAY + 86_400 * u64::from(cycle)), "{text}");
+        }
+    }
 }

@@ -8,18 +8,25 @@
 
 use super::{Core, control, respond};
 use crate::ledger::Access;
+use crate::raw::{End, Raw};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 /// The longest request head, in bytes.
 const MAX_HEAD_BYTES: usize = 64 << 10;
+
+/// How long a connection is kept open in silence.
+const KEPT: Duration = Duration::from_secs(3_600);
 
 /// Which of the two servers a connection belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +57,14 @@ pub async fn serve(stream: TcpStream, side: Side, core: Arc<Core>) {
             let line = Arc::new(Line { core, address, open: Mutex::new(Open::default()) });
             let wire = Wire { io: TokioIo::new(stream), line: Arc::clone(&line) };
             let answer = service_fn(|request| respond::respond(Arc::clone(&line), request));
-            http.serve_connection(wire, answer).await.ok();
+            let mut connection = http.serve_connection(wire, answer);
+            (&mut connection).await.ok();
+            let mut wire = connection.into_parts().io;
+            if let Some(raw) = line.take_raw() {
+                // It ends with an error only when the client has gone away, which is its end.
+                wire.send(raw).await.ok();
+            }
+            drop(wire);
             line.core.ledger.disconnected(address);
         }
     }
@@ -69,6 +83,7 @@ struct Open {
     bytes: u64,
     is_handed_over: bool,
     must_reset: bool,
+    raw: Option<Raw>,
 }
 
 impl Line {
@@ -105,6 +120,15 @@ impl Line {
         self.open().must_reset = true;
     }
 
+    /// Once the HTTP layer has given up, these bytes follow. Such an exchange is never complete.
+    pub(super) fn send_raw(&self, raw: Raw) {
+        self.open().raw = Some(raw);
+    }
+
+    fn take_raw(&self) -> Option<Raw> {
+        self.open().raw.take()
+    }
+
     fn written(&self, bytes: usize) {
         self.open().bytes += bytes as u64;
     }
@@ -133,6 +157,41 @@ impl Line {
 struct Wire {
     io: TokioIo<TcpStream>,
     line: Arc<Line>,
+}
+
+impl Wire {
+    async fn send(&mut self, raw: Raw) -> io::Result<()> {
+        self.write_all(&raw.first).await?;
+        while !raw.again.is_empty() {
+            tokio::time::sleep(raw.pause).await;
+            self.write_all(&raw.again).await?;
+        }
+        match raw.end {
+            End::Close => poll_fn(|cx| Pin::new(&mut *self).poll_shutdown(cx)).await,
+            End::Reset => {
+                // What was written must leave the buffer before the connection fails.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                self.line.reset();
+                Ok(())
+            }
+            End::Keep => {
+                let mut heard = [0; 1024];
+                while tokio::time::timeout(KEPT, self.io.inner_mut().read(&mut heard))
+                    .await
+                    .is_ok_and(|n| n.is_ok_and(|n| n > 0))
+                {}
+                Ok(())
+            }
+        }
+    }
+
+    async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = poll_fn(|cx| Pin::new(&mut *self).poll_write(cx, bytes)).await?;
+            bytes = &bytes[written..];
+        }
+        Ok(())
+    }
 }
 
 impl Drop for Wire {

@@ -27,6 +27,14 @@ impl Answer {
         Answer { status, fields, body: text.as_bytes().to_vec() }
     }
 
+    /// Puts these fields in place of its own.
+    fn replace(&mut self, fields: Vec<(&'static str, String)>) {
+        for (name, value) in fields {
+            self.fields.retain(|(own, _)| own != name);
+            self.fields.push((HeaderName::from_static(name), value));
+        }
+    }
+
     fn of_type(kind: &str, body: Vec<u8>) -> Answer {
         Answer { status: 200, fields: vec![(header::CONTENT_TYPE, kind.to_string())], body }
     }
@@ -98,7 +106,22 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
         return Ok(send(&line, answer, &request, Manner::Whole));
     };
     line.note(|exchange| exchange.fault = Some(fault.to_string()));
+    let mut relabelled = Vec::new();
     let manner = match action {
+        Action::Page { fields, body } => {
+            let mut answer = Answer { status: 200, fields: Vec::new(), body };
+            answer.replace(fields);
+            return Ok(send(&line, answer, &request, Manner::Whole));
+        }
+        Action::Raw(raw) => {
+            line.note(|exchange| exchange.status = raw.status());
+            line.send_raw(raw);
+            return Err(io::Error::other("bytes past HTTP were asked for"));
+        }
+        Action::Relabel(fields) => {
+            relabelled = fields;
+            Manner::Whole
+        }
         Action::Answer { status, fields } => {
             let mut answer = Answer::text(status, "a fault was asked for\n");
             answer
@@ -122,7 +145,8 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
         Action::Truncate { after: None } => Manner::Until(usize::MAX),
         Action::Trickle { piece, pause } => Manner::Pieces(piece, pause),
     };
-    let answer = answer(&line, &visit, &request);
+    let mut answer = answer(&line, &visit, &request);
+    answer.replace(relabelled);
     let manner = match manner {
         // There is always a byte missing.
         Manner::Until(usize::MAX) => Manner::Until(answer.body.len() / 2),
@@ -149,12 +173,13 @@ fn answer(line: &Line, visit: &Visit, request: &Request<Incoming>) -> Answer {
             Answer::of_type(HTML, body)
         }
         "/robots.txt" => {
-            let has_sitemap = core.web.sitemap(host, cycle, names).is_some();
-            let text = core.web.robots(host).text(&format!("http://{}", names[host as usize]), has_sitemap);
+            let origin = format!("http://{}", names[host as usize]);
+            let text = core.web.robots(host).text(&origin, core.web.has_sitemap(host));
             Answer::of_type("text/plain; charset=utf-8", text.into_bytes())
         }
-        "/sitemap.xml" if core.web.sitemap(host, cycle, names).is_some() => {
-            let body = core.web.sitemap(host, cycle, names).unwrap_or_default();
+        "/sitemap.xml" if core.web.has_sitemap(host) => {
+            let mut body = Vec::with_capacity(16 << 10);
+            core.web.write_sitemap(host, cycle, names, &mut body);
             Answer::of_type("application/xml", body)
         }
         target => match core.web.find(host, target) {
@@ -212,7 +237,8 @@ fn validator_fields(told: &Told) -> Vec<(HeaderName, String)> {
 
 fn send(line: &Arc<Line>, answer: Answer, request: &Request<Incoming>, manner: Manner) -> Response<PageBody> {
     let Answer { status, mut fields, mut body } = answer;
-    if line.core.gzip && status == 200 && accepts_gzip(request.headers()) {
+    let is_coded = fields.iter().any(|(name, _)| name == header::CONTENT_ENCODING);
+    if line.core.gzip && !is_coded && status == 200 && accepts_gzip(request.headers()) {
         body = gzip(&body);
         fields.push((header::CONTENT_ENCODING, "gzip".into()));
         fields.push((header::VARY, "accept-encoding".into()));

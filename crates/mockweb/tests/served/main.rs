@@ -8,6 +8,8 @@ mod conditional;
 mod control;
 /// What goes wrong on request, and how the log tells it.
 mod faults;
+/// What no sound server sends, as it goes over the wire.
+mod hazards;
 /// Held pages, counts, log, manners.
 mod ledger;
 /// The program: its first line, its end, its complaints.

@@ -1,7 +1,7 @@
 //! Every page is reached by links, and every link arrives.
 
 use crate::client::{bundled, get, links, procedural, split};
-use recrawl_mockweb::Server;
+use recrawl_mockweb::{Config, ProceduralConfig, Server, WebConfig};
 use std::collections::{HashSet, VecDeque};
 
 /// Follows every link from the first host's index page; returns all URLs that gave a page, and how many
@@ -124,5 +124,31 @@ fn sitemaps_list_what_index_pages_list() {
             .collect();
         assert_eq!(listed, index, "{seed}");
         assert!(!listed.is_empty());
+    }
+}
+
+#[test]
+fn a_procedural_sitemap_lists_every_page_of_its_host_with_its_last_change() {
+    let config = ProceduralConfig { pages: 90, hosts: 3, sitemaps: true, ..ProceduralConfig::default() };
+    let server = Server::start(Config::new(WebConfig::Procedural(config))).unwrap();
+    server.set_clock(40).unwrap();
+    let mut listed = HashSet::new();
+    for seed in server.seeds() {
+        let robots = get(&format!("{seed}robots.txt")).text();
+        let sitemap = robots.lines().find_map(|line| line.strip_prefix("Sitemap: ")).unwrap().to_string();
+        let text = get(&sitemap).text();
+        for entry in text.split("<url>").skip(1) {
+            let between =
+                |open: &str| entry.split(open).nth(1).unwrap().split('<').next().unwrap().to_string();
+            assert!(listed.insert((between("<loc>").replace("&amp;", "&"), between("<lastmod>"))));
+        }
+    }
+    assert_eq!(listed.len(), 90);
+    for page in 0..90 {
+        let modified = get(&server.url(page)).field("last-modified").unwrap().to_string();
+        let (_, date) =
+            listed.iter().find(|(url, _)| *url == server.url(page)).expect("every page is listed");
+        // "Mon, 01 Jan 2001 …" and "2001-01-01"
+        assert_eq!((&modified[5..7], &modified[12..16]), (&date[8..], &date[..4]), "{modified} {date}");
     }
 }

@@ -1,0 +1,33 @@
+//! Answers that are no HTTP, or stop being it.
+
+use super::{Action, Kind};
+use crate::raw::{End, Raw};
+
+/// No HTTP.
+pub const BROKEN: Kind = Kind {
+    name: "broken",
+    help: "answers with what is no HTTP; value: head (reset in the middle of it), blank (closed without a byte), \
+           noise (bytes of any kind), version (of HTTP: 9.9), status (000), switch (101 unasked), field (with a \
+           NUL), fold (a field without a name), chunk (of a size that is no number) or overflow (of 2^64 bytes), \
+           head",
+    parse: |value| {
+        let ok = |rest: &str| format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n{rest}");
+        let raw = match value.unwrap_or("head") {
+            "head" => Raw::once(ok("x-more: an"), End::Reset),
+            "blank" => Raw::once("", End::Close),
+            "noise" => Raw::once((0..=255_u8).cycle().take(10_000).collect::<Vec<u8>>(), End::Close),
+            "version" => Raw::once("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n", End::Close),
+            "status" => Raw::once("HTTP/1.1 000 Nothing\r\ncontent-length: 0\r\n\r\n", End::Close),
+            "switch" => Raw::once("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", End::Keep),
+            "field" => Raw::once(ok("x-more: a\0b\r\n\r\n<p>text</p>"), End::Close),
+            "fold" => Raw::once(ok(": nameless\r\n\r\n<p>text</p>"), End::Close),
+            "chunk" => Raw::once(ok("transfer-encoding: chunked\r\n\r\nmany\r\n<p>text</p>"), End::Close),
+            "overflow" => Raw::once(
+                ok("transfer-encoding: chunked\r\n\r\n10000000000000000\r\n<p>text</p>"),
+                End::Close,
+            ),
+            other => return Err(format!("{other:?} is not among what can be broken")),
+        };
+        Ok(Box::new(move |_| Action::Raw(raw.clone())))
+    },
+};

@@ -1,0 +1,46 @@
+//! Answers without an end: the body, the head, or something on the way between them.
+
+use super::{Action, Kind, number};
+use crate::raw::{End, Raw};
+use std::time::Duration;
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\n";
+const CHUNKED: &str = "transfer-encoding: chunked\r\n\r\n10\r\n<p>Once upon</p>\r\n";
+const TEXT: &str = "<p>and so on and on, and so on and on</p>\n";
+
+/// Something that never ends.
+pub const ENDLESS: Kind = Kind {
+    name: "endless",
+    help: "never ends; value: what does not: body, status (its line), head (fields), field (one of them), \
+           interim (answers 100), extension (of a chunk) or trailers, body",
+    parse: |value| {
+        let raw = match value.unwrap_or("body") {
+            "body" => Raw::endless(format!("{HEAD}\r\n<!DOCTYPE html>\n"), TEXT.repeat(100)),
+            "status" => Raw::endless("HTTP/1.1 200 ", "well and ".repeat(100)),
+            "head" => Raw::endless("HTTP/1.1 200 OK\r\n", "x-more: and so on\r\n".repeat(100)),
+            "field" => Raw::endless("HTTP/1.1 200 OK\r\nx-more: ", "and so on ".repeat(100)),
+            "interim" => Raw::endless("", "HTTP/1.1 100 Continue\r\n\r\n".repeat(100)),
+            "extension" => Raw::endless(format!("{HEAD}{CHUNKED}10;x="), "andsoon".repeat(100)),
+            "trailers" => Raw::endless(format!("{HEAD}{CHUNKED}0\r\n"), "x-more: and so on\r\n".repeat(100)),
+            other => return Err(format!("{other:?} is nothing that can be endless")),
+        };
+        Ok(Box::new(move |_| Action::Raw(raw.clone())))
+    },
+};
+
+/// A head that comes drop by drop.
+pub const DRIP: Kind = Kind {
+    name: "drip",
+    help: "sends a field of the head byte by byte and never ends; value: bytes a second, 1",
+    parse: |value| {
+        let rate: u32 = number(value, 1)?;
+        if rate == 0 {
+            return Err("0 bytes a second are silence: use timeout".into());
+        }
+        let pause = Duration::from_secs(1) / rate;
+        let first = b"HTTP/1.1 200 OK\r\nx-more: ".to_vec();
+        Ok(Box::new(move |_| {
+            Action::Raw(Raw { first: first.clone(), again: b"a".to_vec(), pause, end: End::Close })
+        }))
+    },
+};

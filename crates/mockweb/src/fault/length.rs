@@ -1,0 +1,41 @@
+//! Bodies of another length than `Content-Length` says.
+
+use super::{Action, Kind, page};
+use crate::raw::{End, Raw};
+
+/// What follows a body that is longer than it says. A client that takes it for the answer to its next
+/// request takes that page for gone.
+const POISON: &str = "HTTP/1.1 404 Not Found\r\ncontent-type: text/plain\r\ncontent-length: 5\r\n\r\ngone\n";
+
+/// A wrong length.
+pub const LENGTH: Kind = Kind {
+    name: "length",
+    help: "sends a body of another length than it says; value: short (half of it is announced, and a 404 for \
+           the next request follows), none (204 with a body and the same), long (a byte is missing, and the \
+           connection stays open), vast (a tebibyte is announced, then closed), negative, overflow, two (that \
+           differ) or both (a length and chunks), short",
+    parse: |value| {
+        let body = page("Length", "<p>The length of this page is not what it seems.</p>");
+        let whole = body.len();
+        let answer = |status: &str, length: &str, body: &str| {
+            format!("HTTP/1.1 {status}\r\ncontent-type: text/html\r\n{length}\r\n\r\n{body}")
+        };
+        let says = |length: String| answer("200 OK", &format!("content-length: {length}"), &body);
+        let raw = match value.unwrap_or("short") {
+            "short" => Raw::once(says((whole / 2).to_string()) + POISON, End::Keep),
+            "none" => Raw::once(answer("204 No Content", "x-none: 0", &body) + POISON, End::Keep),
+            "long" => Raw::once(says((whole + 1).to_string()), End::Keep),
+            "vast" => Raw::once(says((1_u64 << 40).to_string()), End::Close),
+            "negative" => Raw::once(says("-1".into()), End::Close),
+            "overflow" => Raw::once(says("18446744073709551616".into()), End::Close),
+            "two" => Raw::once(says(format!("{whole}\r\ncontent-length: 5")), End::Close),
+            "both" => {
+                let chunked = format!("{whole:x}\r\n{body}\r\n0\r\n\r\n");
+                let fields = "content-length: 5\r\ntransfer-encoding: chunked";
+                Raw::once(answer("200 OK", fields, &chunked), End::Close)
+            }
+            other => return Err(format!("{other:?} is no wrong length")),
+        };
+        Ok(Box::new(move |_| Action::Raw(raw.clone())))
+    },
+};

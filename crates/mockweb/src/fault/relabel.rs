@@ -1,0 +1,40 @@
+//! Right answers under wrong names.
+
+use super::{Action, Kind, page};
+use flate2::{Compression, write::GzEncoder};
+use std::io::Write;
+
+/// A wrong content coding.
+pub const CODING: Kind = Kind {
+    name: "coding",
+    help: "sends the page as it is and calls it compressed; value: the coding, or cut for half a gzip, gzip",
+    parse: |value| {
+        let coding = value.unwrap_or("gzip").to_string();
+        Ok(Box::new(move |_| match coding.as_str() {
+            "cut" => Action::Page {
+                fields: vec![("content-type", "text/html".into()), ("content-encoding", "gzip".into())],
+                body: half_a_gzip(),
+            },
+            _ => Action::Relabel(vec![("content-encoding", coding.clone())]),
+        }))
+    },
+};
+
+/// A wrong type.
+pub const MEDIA: Kind = Kind {
+    name: "media",
+    help: "sends the page as it is and calls it something else; value: the Content-Type, image/png",
+    parse: |value| {
+        let media = value.unwrap_or("image/png").to_string();
+        Ok(Box::new(move |_| Action::Relabel(vec![("content-type", media.clone())])))
+    },
+};
+
+fn half_a_gzip() -> Vec<u8> {
+    let text = page("Half", &"<p>Half of this is missing.</p>\n".repeat(50));
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(text.as_bytes()).expect("memory takes every byte");
+    let mut packed = packed.finish().expect("memory takes every byte");
+    packed.truncate(packed.len() / 2);
+    packed
+}
