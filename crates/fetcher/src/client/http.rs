@@ -6,7 +6,8 @@ use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{
-    ACCEPT, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    ACCEPT, CONNECTION, CONTENT_ENCODING, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
+    IF_NONE_MATCH,
 };
 use reqwest::{Client, Method};
 use std::error::Error;
@@ -17,6 +18,10 @@ use std::time::Duration;
 
 /// How much longer than the delay an idle connection is kept.
 const IDLE_SLACK: Duration = Duration::from_secs(4);
+
+/// The content codings that change bytes (IANA's HTTP Content Coding Registry).
+const CODINGS: [&str; 9] =
+    ["gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd", "dcb", "dcz"];
 
 /// Why the client could not be made.
 #[derive(Debug)]
@@ -127,6 +132,9 @@ impl HttpNetwork {
         let status = response.status().as_u16();
         let headers = std::mem::take(response.headers_mut());
         let (body, truncated) = read_body(response, request.max_body).await?;
+        if (200..300).contains(&status) && !body.is_empty() && is_still_coded(&headers) {
+            return Err(NetworkError::Encoding);
+        }
         Ok(Reply { status, headers, body, truncated, peer })
     }
 }
@@ -162,6 +170,16 @@ async fn read_body(mut response: reqwest::Response, limit: usize) -> Result<(Byt
         body.extend_from_slice(&chunk);
     }
     Ok((body.freeze(), false))
+}
+
+/// Is the body under a coding that was not undone: one of several, or one that the client does not know? What
+/// is no coding at all (`utf-8` is a usual mistake) changes nothing, as in browsers.
+fn is_still_coded(headers: &HeaderMap) -> bool {
+    // The client takes the field away with the coding.
+    let codings = headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    codings
+        .flat_map(|list| list.split(','))
+        .any(|coding| CODINGS.iter().any(|known| coding.trim().eq_ignore_ascii_case(known)))
 }
 
 fn user_agent(config: &FetchConfig) -> Result<HeaderValue, SetupError> {

@@ -132,6 +132,21 @@ async fn what_cannot_be_decompressed_is_an_encoding_failure() {
 }
 
 #[tokio::test]
+async fn what_is_under_a_coding_that_is_not_undone_is_one_too_but_for_what_is_no_coding() {
+    let coded = gzip(b"text");
+    for coding in ["gzip, gzip", "x-gzip", "Compress", "identity, br"] {
+        let field = format!("content-encoding: {coding}");
+        assert_eq!(get_bytes(body(&coded, &[&field])).await.unwrap_err(), NetworkError::Encoding, "{coding}");
+        let empty = get_bytes(body(b"", &[&field])).await;
+        assert_eq!(empty.map(|reply| reply.body.len()), Ok(0), "there is nothing to undo: {coding}");
+    }
+    for coding in ["identity", "utf-8", "none"] {
+        let reply = get_bytes(body(b"text", &[&format!("content-encoding: {coding}")])).await;
+        assert_eq!(reply.unwrap().body, "text", "{coding}");
+    }
+}
+
+#[tokio::test]
 async fn a_connection_that_breaks_within_a_compressed_body_is_a_protocol_failure() {
     let whole = body(&gzip(&b"hello ".repeat(1000)), &["Content-Encoding: gzip"]);
     let result = get_bytes(whole[..whole.len() - 10].to_vec()).await;
