@@ -11,6 +11,8 @@ mod cli;
 mod crash;
 /// Whole crawls: discovery, warm-up, budget, counters against the mock web's own count.
 mod cycle;
+/// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
+mod hazards;
 /// A formula from recorded changes: what is written, refused, stopped and resumed.
 mod learn;
 /// Not looked at is never gone: what a failed or skipped visit leaves alone.
