@@ -37,7 +37,7 @@ pub(crate) fn file(cycle: Cycle) -> String {
     format!("{PREFIX}-{:010}.kept", cycle.0)
 }
 
-/// The cycle in a name that [`file`] made.
+/// The cycle in a name that [`file()`] made.
 pub(crate) fn cycle_in(name: &str) -> Option<Cycle> {
     number_in(name, PREFIX).filter(|cycle| file(*cycle) == name)
 }
