@@ -11,6 +11,8 @@ mod cli;
 mod crash;
 /// Whole crawls: discovery, warm-up, budget, counters against the mock web's own count.
 mod cycle;
+/// Histories of pages: made up, converted, shown.
+mod dataset;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
 /// A formula from recorded changes: what is written, refused, stopped and resumed.

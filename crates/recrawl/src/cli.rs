@@ -6,6 +6,7 @@ pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 
 use crate::failure::Failure;
 use crate::settings::Settings;
+use crate::units::Span;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -40,6 +41,13 @@ pub enum Command {
     /// List, show, check and choose score formulas
     #[command(subcommand, after_help = "Example:\n  recrawl formula check 't * (X + 0.1) / (n + 1)'")]
     Formula(FormulaCommand),
+    /// Read, convert and make up data sets of page changes
+    #[command(
+        subcommand,
+        after_help = "Example:\n  recrawl dataset info data/changes\n  \
+                                        recrawl dataset generate data/brdc12 --preset brdc12"
+    )]
+    Dataset(DatasetCommand),
     /// Look after the repository
     #[command(subcommand, after_help = "Example:\n  recrawl repository verify --data-dir data/example")]
     Repository(RepositoryCommand),
@@ -178,6 +186,86 @@ pub enum FormulaCommand {
         #[command(flatten)]
         at: Where,
     },
+}
+
+/// `recrawl dataset`
+#[derive(Subcommand)]
+pub enum DatasetCommand {
+    /// Show a data set in figures
+    #[command(after_help = "Example:\n  recrawl dataset info data/changes\n  \
+                            recrawl dataset info example.cdx.gz --cycle \"7 d\" --json")]
+    Info {
+        /// Its file or folder
+        path: PathBuf,
+        /// Its format; without it, the one that is recognised
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+        /// The length of a cycle, in archives' indexes: "1 d" when not said
+        #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+        cycle: Option<Span>,
+        /// One JSON document on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a data set in another format
+    #[command(
+        after_help = "Example:\n  recrawl dataset convert data/changes bits.txt --format gp4c --set fixed\n  \
+                            recrawl dataset convert example.cdx.gz data/example --cycle \"7 d\""
+    )]
+    Convert {
+        /// The data set: a file or folder
+        from: PathBuf,
+        /// Where to; nothing may be there
+        to: PathBuf,
+        /// The format to write
+        #[arg(long, value_name = "FORMAT", default_value = "native")]
+        format: String,
+        /// The format to read; without it, the one that is recognised
+        #[arg(long, value_name = "FORMAT")]
+        from_format: Option<String>,
+        /// The length of a cycle, in archives' indexes: "1 d" when not said
+        #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+        cycle: Option<Span>,
+        /// Which pages: all, or those that are there from the first cycle to the last
+        #[arg(long, value_enum, default_value = "all")]
+        set: PageSet,
+    },
+    /// Make up a data set, from a seed
+    #[command(
+        after_help = "Example:\n  recrawl dataset generate data/small --pages 5000 --cycles 60 --random-seed 7\n  \
+                            recrawl dataset generate brdc12.txt --preset brdc12 --format gp4c"
+    )]
+    Generate {
+        /// Where to; nothing may be there
+        to: PathBuf,
+        /// What it is to be like: default or brdc12
+        #[arg(long, value_name = "NAME", default_value = "default")]
+        preset: String,
+        /// Pages, in place of the preset's
+        #[arg(long, value_name = "N")]
+        pages: Option<u32>,
+        /// Sites, in place of the preset's; without it, as many for the pages as the preset has
+        #[arg(long, value_name = "N")]
+        sites: Option<u32>,
+        /// Cycles after cycle 0, in place of the preset's
+        #[arg(long, value_name = "N")]
+        cycles: Option<u32>,
+        /// Decides all that is left to chance; the same seed gives the same data
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        random_seed: u64,
+        /// The format to write
+        #[arg(long, value_name = "FORMAT", default_value = "native")]
+        format: String,
+    },
+}
+
+/// Which pages of a data set.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PageSet {
+    /// All of them
+    All,
+    /// Those that are there from the first cycle to the last
+    Fixed,
 }
 
 /// `recrawl repository`

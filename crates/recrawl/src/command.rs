@@ -2,6 +2,7 @@
 
 mod config;
 mod crawl;
+mod dataset;
 mod explain;
 mod export;
 mod formula;
@@ -24,6 +25,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Status(args) => status::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Formula(command) => formula::run(&command),
+        Command::Dataset(command) => dataset::run(&command),
         Command::Repository(command) => repository::run(&command),
         Command::Simulate(args) => simulate::run(&args),
         Command::Learn(args) => learn::run(&args),

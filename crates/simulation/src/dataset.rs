@@ -47,6 +47,13 @@ impl Dataset {
         (0..self.pages.len() as u32).filter(|&p| whole(&self.pages[p as usize])).collect()
     }
 
+    /// Bytes that it takes in memory, allocator and spare room aside.
+    pub fn bytes(&self) -> u64 {
+        let texts = self.dates.iter().chain(&self.sites).map(|text| size_of::<String>() + text.len());
+        let pages = self.pages.iter().map(|page| size_of::<Page>() + page.url.len());
+        texts.chain(pages).sum::<usize>() as u64 + self.truth.bytes()
+    }
+
     /// Some pages, in the order given, from cycle `cycles.start`, which becomes cycle 0, to before `cycles.end`.
     /// Sites keep their numbers.
     ///

@@ -85,9 +85,7 @@ impl Reading<'_> {
 /// # Errors
 /// When something is there already, the format cannot hold the data or cannot be written at all, or the disk fails.
 pub fn create(data: &Dataset, path: &Path, format: &str) -> Result<Vec<String>, DatasetError> {
-    let format = named(format)?;
-    let write = format.write.ok_or(DatasetError::NotWritten { format: format.name })?;
-    vacant(path)?;
+    let write = writer(path, format)?;
     let part = partial(path)?;
     let losses = write(data, &part).and_then(|losses| {
         std::fs::rename(&part, path).map_err(DatasetError::io(path))?;
@@ -100,11 +98,22 @@ pub fn create(data: &Dataset, path: &Path, format: &str) -> Result<Vec<String>, 
     losses
 }
 
-/// Is there nothing at this path?
+/// Could a data set be written here in the format of this name? For asking before the work of making one.
 ///
 /// # Errors
-/// When there is.
-pub fn vacant(path: &Path) -> Result<(), DatasetError> {
+/// When something is there already, or the format cannot be written.
+pub fn check_target(path: &Path, format: &str) -> Result<(), DatasetError> {
+    writer(path, format).map(|_| ())
+}
+
+fn writer(path: &Path, format: &str) -> Result<Write, DatasetError> {
+    let format = named(format)?;
+    let write = format.write.ok_or(DatasetError::NotWritten { format: format.name })?;
+    vacant(path).map(|()| write)
+}
+
+/// Is there nothing at this path?
+fn vacant(path: &Path) -> Result<(), DatasetError> {
     match path.symlink_metadata() {
         Ok(_) => Err(DatasetError::Exists { path: path.to_owned() }),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),

@@ -16,6 +16,7 @@ pub mod policy;
 pub mod replay;
 pub mod rules;
 pub mod student;
+pub mod summary;
 pub mod table;
 pub mod truth;
 
@@ -30,6 +31,7 @@ pub use crate::metric::Metric;
 pub use crate::observed::Observed;
 pub use crate::policy::Policy;
 pub use crate::rules::{Budget, Rules, RulesError};
+pub use crate::summary::Summary;
 pub use crate::truth::{Since, Truth};
 
 #[cfg(test)]

@@ -96,6 +96,24 @@ impl Truth {
         }
     }
 
+    /// How it is held: "words" or "versions".
+    pub fn form(&self) -> &'static str {
+        match self.contents {
+            Contents::Words(_) => "words",
+            Contents::Versions { .. } => "versions",
+        }
+    }
+
+    /// Bytes that it takes in memory.
+    pub fn bytes(&self) -> u64 {
+        let contents = match &self.contents {
+            Contents::Words(words) => size_of_val(words.as_slice()),
+            Contents::Versions { numbers, .. } => size_of_val(numbers.as_slice()),
+        };
+        let lists = self.changed.iter().map(|pages| size_of::<Vec<u32>>() + size_of_val(pages.as_slice()));
+        contents as u64 + lists.sum::<usize>() as u64
+    }
+
     /// The pages whose content in `cycle` is another than the cycle before, ascending; none in cycle 0.
     pub fn changed_in(&self, cycle: u32) -> &[u32] {
         &self.changed[cycle as usize]

@@ -131,6 +131,12 @@ impl Recipe {
         })
     }
 
+    /// Another number of pages, with as many sites for them as before.
+    pub fn resize(&mut self, pages: u32) {
+        let sites = u64::from(self.sites) * u64::from(pages) / u64::from(self.pages.max(1));
+        (self.pages, self.sites) = (pages, (sites as u32).max(1));
+    }
+
     /// Can there be such a world? The day of cycle 0, counted from 1970.
     pub(super) fn check(&self) -> Result<i64, RecipeError> {
         let whether =

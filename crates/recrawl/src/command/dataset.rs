@@ -1,0 +1,114 @@
+//! `recrawl dataset`: recorded histories of pages, in figures, in other formats, and made up.
+
+use super::{print, print_json, thousands};
+use crate::cli::{DatasetCommand, PageSet};
+use crate::failure::Failure;
+use crate::units::Span;
+use recrawl_simulation::format::{self, Reading};
+use recrawl_simulation::summary::Quantiles;
+use recrawl_simulation::{Dataset, DatasetError, Recipe, Summary, generate};
+use serde_json::json;
+use std::path::Path;
+
+pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
+    match command {
+        DatasetCommand::Info { path, format, cycle, json } => {
+            info(&read(path, format.as_deref(), *cycle)?, *json)
+        }
+        DatasetCommand::Convert { from, to, format, from_format, cycle, set } => {
+            format::check_target(to, format)?;
+            let data = read(from, from_format.as_deref(), *cycle)?;
+            write(&chosen(data, *set)?, to, format)
+        }
+        DatasetCommand::Generate { to, preset, pages, sites, cycles, random_seed, format } => {
+            format::check_target(to, format)?;
+            let mut recipe = Recipe::named(preset).map_err(Failure::usage)?;
+            if let Some(pages) = *pages {
+                recipe.resize(pages);
+            }
+            recipe.sites = sites.unwrap_or(recipe.sites);
+            recipe.cycles = cycles.unwrap_or(recipe.cycles);
+            recipe.seed = *random_seed;
+            write(&generate(&recipe).map_err(Failure::usage)?, to, format)
+        }
+    }
+}
+
+impl From<DatasetError> for Failure {
+    fn from(error: DatasetError) -> Failure {
+        if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
+    }
+}
+
+fn read(path: &Path, format: Option<&str>, cycle: Option<Span>) -> Result<Dataset, Failure> {
+    // A fraction of a second is no length of a cycle: 0 is refused with the reason.
+    let seconds = |span: Span| if span.0.subsec_nanos() == 0 { span.0.as_secs() } else { 0 };
+    Ok(Reading { format, cycle_seconds: cycle.map(seconds) }.open(path)?)
+}
+
+fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
+    let fixed = match set {
+        PageSet::All => return Ok(data),
+        PageSet::Fixed => data.fixed(),
+    };
+    if fixed.is_empty() {
+        let what = "no page is there from the first cycle to the last";
+        return Err(Failure::work(format!("{}: {what}: take --set all", data.name)));
+    }
+    Ok(data.part(&fixed, 0..data.truth.cycles() + 1))
+}
+
+fn write(data: &Dataset, to: &Path, format: &str) -> Result<(), Failure> {
+    let losses = format::create(data, to, format)?;
+    print(format!(
+        "{}: {} pages, cycles 0 to {}, format {format}",
+        to.display(),
+        thousands(data.pages.len() as u64),
+        data.truth.cycles()
+    ))?;
+    losses.iter().try_for_each(|loss| print(format!("this format does not keep {loss}")))
+}
+
+fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
+    let summary = Summary::of(data);
+    if as_json {
+        let mut document = json!({"data": data.name});
+        let figures = serde_json::to_value(&summary).map_err(Failure::work)?;
+        if let (Some(document), serde_json::Value::Object(figures)) = (document.as_object_mut(), figures) {
+            document.extend(figures);
+        }
+        return print_json(&document);
+    }
+    let row = |name: &str, value: String| print(format!("{name:26}{value}"));
+    row("data set", data.name.clone())?;
+    row("pages", thousands(summary.pages))?;
+    row("  there in all cycles", thousands(summary.fixed))?;
+    row("sites", thousands(summary.sites))?;
+    let dates =
+        summary.dates.as_ref().map_or("days not known".into(), |(first, last)| format!("{first} to {last}"));
+    row("cycles", format!("0 to {} ({dates})", summary.cycles))?;
+    print(match summary.over {
+        "fixed" => "of the pages that are there in all cycles:",
+        _ => "of all pages, since none is there in all cycles:",
+    })?;
+    row("  change rate", format!("{:.5} changes per page and cycle", summary.change_rate))?;
+    let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+    let counted = if summary.over == "fixed" { summary.fixed } else { summary.pages };
+    row("  never change", format!("{} ({:.1} %)", thousands(summary.never), share(summary.never, counted)))?;
+    row("  changes per page", quantiles(&summary.per_page))?;
+    row("  changed pages a cycle", quantiles(&summary.per_cycle))?;
+    row("  on the top 5 % of pages", format!("{:.1} % of the changes", 100.0 * summary.top_share))?;
+    row("  go back", format!("{} of {} changes", thousands(summary.back), thousands(summary.changes)))?;
+    row("  pages by change rate", format!("{:>12} {:>9}", "0", thousands(summary.never)))?;
+    for class in &summary.rates {
+        let range = format!("{} to {}", class.above, class.up_to);
+        row("", format!("{range:>12} {:>9}", thousands(class.pages)))?;
+    }
+    row("in memory", format!("{} bytes, as {}", thousands(summary.bytes), summary.form))?;
+    row("digest", summary.digest)
+}
+
+fn quantiles(of: &Quantiles) -> String {
+    let Quantiles { min, p50, p75, p90, p99, max, mean } = of;
+    format!("least {min}, median {p50}, 75 % {p75}, 90 % {p90}, 99 % {p99}, most {max}, mean {mean:.1}")
+}
