@@ -259,15 +259,6 @@ pub enum DatasetCommand {
     },
 }
 
-/// Which pages of a data set.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PageSet {
-    /// All of them
-    All,
-    /// Those that are there from the first cycle to the last
-    Fixed,
-}
-
 /// `recrawl repository`
 #[derive(Subcommand)]
 pub enum RepositoryCommand {

@@ -64,6 +64,12 @@ impl From<recrawl_fetcher::FetchError> for Failure {
     }
 }
 
+impl From<recrawl_simulation::DatasetError> for Failure {
+    fn from(error: recrawl_simulation::DatasetError) -> Failure {
+        if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
+    }
+}
+
 /// What to do about a disk; the repository's own errors say it themselves.
 fn advice(kind: std::io::ErrorKind) -> &'static str {
     match kind {

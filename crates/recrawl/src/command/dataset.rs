@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::units::Span;
 use recrawl_simulation::format::{self, Reading};
 use recrawl_simulation::summary::Quantiles;
-use recrawl_simulation::{Dataset, DatasetError, Recipe, Summary, generate};
+use recrawl_simulation::{Dataset, Recipe, Summary, generate};
 use serde_json::json;
 use std::path::Path;
 
@@ -31,12 +31,6 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             recipe.seed = *random_seed;
             write(&generate(&recipe).map_err(Failure::usage)?, to, format)
         }
-    }
-}
-
-impl From<DatasetError> for Failure {
-    fn from(error: DatasetError) -> Failure {
-        if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
     }
 }
 

@@ -12,7 +12,7 @@ use entry::Entry;
 use recrawl_formula::Basis;
 use recrawl_scheduler::Ties;
 use recrawl_simulation::compare::Comparison;
-use recrawl_simulation::{Budget, Dataset, DatasetError, Rules, RulesError, table};
+use recrawl_simulation::{Budget, Dataset, Rules, RulesError, table};
 
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let basis = Basis::from(args.estimators);
@@ -22,7 +22,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(Failure::Usage(format!("--plot: {}: no such folder", folder.display())));
     }
-    let data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(data_failure)?;
+    let data = recrawl_simulation::open(&args.data, args.format.as_deref())?;
     let data = chosen_pages(data, args)?;
     rules.check(data.pages.len(), data.truth.cycles()).map_err(|error| match error {
         RulesError::NoPages => Failure::Work(format!("{}: {error}", args.data.display())),
@@ -68,10 +68,6 @@ fn rules(args: &SimulateArgs) -> Rules {
         TieRule::Hash => Ties::Hash,
     };
     Rules { warmup: args.warmup, budget, ties, seed: args.random_seed, per_site: args.per_site }
-}
-
-fn data_failure(error: DatasetError) -> Failure {
-    if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
 }
 
 /// The part of the history that is replayed.

@@ -2,6 +2,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use recrawl_formula::math::{exp, ln};
 
 /// A stream of random numbers, from whole numbers by arithmetic that is exact or has one result everywhere.
 pub struct Draws {
@@ -60,16 +61,6 @@ impl Chance {
     pub fn at_rate(rate: f64) -> Chance {
         Chance::of(1.0 - exp(-rate))
     }
-}
-
-/// The natural logarithm.
-pub fn ln(x: f64) -> f64 {
-    x.ln()
-}
-
-/// The exponential function.
-pub fn exp(x: f64) -> f64 {
-    x.exp()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! How many pages each site has.
 
 use super::Recipe;
-use super::draws::{Draws, exp};
+use super::draws::Draws;
+use recrawl_formula::math::exp;
 
 /// Pages of each site: log-normal, each at least 1 and at most the recipe's most, in all the recipe's pages.
 pub fn sizes(recipe: &Recipe) -> Vec<u32> {

@@ -1,7 +1,8 @@
 //! When the pages of a site change.
 
 use super::Recipe;
-use super::draws::{Chance, Draws, exp};
+use super::draws::{Chance, Draws};
+use recrawl_formula::math::exp;
 
 /// What the pages of a site have in common.
 pub struct Story<'a> {
