@@ -1,6 +1,7 @@
 //! What learning maximises: a figure of each cycle, or a weighted sum of several.
 
 use recrawl_simulation::CycleFigures;
+use recrawl_simulation::metric::{self, Better, Figure, Metric};
 use std::fmt;
 use std::str::FromStr;
 
@@ -8,56 +9,8 @@ use std::str::FromStr;
 /// higher the better: of what is better when low, the negative counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitness {
-    /// Weight and measure, at least one.
-    terms: Vec<(f64, Measure)>,
-}
-
-/// A figure of one cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
-    /// Changed pages among those visited (thesis eq. 2.3).
-    ChangeRate,
-    /// NDCG with gain 1/log2(rank + 1).
-    NdcgLog2,
-    /// NDCG with the gains of the authors' program.
-    NdcgGp4c,
-    /// The share of pages whose copy is what is live.
-    Freshness,
-    /// Minus the mean of H(missed changes) over all pages.
-    Harmonic,
-    /// Minus the mean age of copies over all pages, in cycles.
-    Age,
-}
-
-impl Measure {
-    /// Every measure with its name.
-    pub const ALL: [(&str, Measure); 6] = [
-        ("change_rate", Measure::ChangeRate),
-        ("ndcg_log2", Measure::NdcgLog2),
-        ("ndcg_gp4c", Measure::NdcgGp4c),
-        ("freshness", Measure::Freshness),
-        ("harmonic", Measure::Harmonic),
-        ("age", Measure::Age),
-    ];
-
-    /// The name on the command line and in formula files.
-    pub fn name(self) -> &'static str {
-        let (name, _) = Measure::ALL.iter().find(|(_, m)| *m == self).expect("every measure is listed");
-        name
-    }
-
-    /// In one cycle, the higher the better.
-    pub fn of(self, cycle: &CycleFigures) -> f64 {
-        let share = |part: f64, all: u64| if all == 0 { 0.0 } else { part / all as f64 };
-        match self {
-            Measure::ChangeRate => share(cycle.changed as f64, cycle.visited),
-            Measure::NdcgLog2 => cycle.ndcg_log2,
-            Measure::NdcgGp4c => cycle.ndcg_gp4c,
-            Measure::Freshness => 1.0 - share(cycle.stale as f64, cycle.pages),
-            Measure::Harmonic => -share(cycle.harmonic, cycle.pages),
-            Measure::Age => -share(cycle.age as f64, cycle.pages),
-        }
-    }
+    /// Weight and metric of cycles, at least one.
+    terms: Vec<(f64, &'static Metric)>,
 }
 
 impl Fitness {
@@ -66,7 +19,7 @@ impl Fitness {
 
     /// Of one cycle.
     pub fn of_cycle(&self, cycle: &CycleFigures) -> f64 {
-        self.terms.iter().map(|(weight, measure)| weight * measure.of(cycle)).sum()
+        self.terms.iter().map(|(weight, metric)| weight * higher_is_better(metric, cycle)).sum()
     }
 
     /// Of every cycle.
@@ -74,17 +27,31 @@ impl Fitness {
         cycles.iter().map(|c| self.of_cycle(c)).collect()
     }
 
-    /// The measure, where it is just one and counts once.
-    pub fn single(&self) -> Option<Measure> {
+    /// The metrics that can be learned for: those that have a value in each cycle.
+    pub fn metrics() -> impl Iterator<Item = &'static Metric> {
+        metric::ALL.iter().filter(|metric| metric.of_cycle().is_some())
+    }
+
+    /// The metric, where it is just one and counts once.
+    pub fn single(&self) -> Option<&'static Metric> {
         match self.terms.as_slice() {
-            [(1.0, measure)] => Some(*measure),
+            [(1.0, metric)] => Some(metric),
             _ => None,
         }
     }
 
-    /// Does it take this measure into account?
-    pub fn uses(&self, measure: Measure) -> bool {
-        self.terms.iter().any(|(_, m)| *m == measure)
+    /// Does it take a metric of one of these names into account?
+    pub fn uses(&self, names: &[&str]) -> bool {
+        self.terms.iter().any(|(_, metric)| names.contains(&metric.name))
+    }
+}
+
+/// A metric in one cycle; its negative where the lower one is the better.
+fn higher_is_better(metric: &Metric, cycle: &CycleFigures) -> f64 {
+    let Figure::Cycle(of_cycle) = metric.of else { unreachable!("a fitness is made of metrics of cycles") };
+    match metric.better {
+        Better::Higher => of_cycle(cycle),
+        Better::Lower => -of_cycle(cycle),
     }
 }
 
@@ -97,7 +64,7 @@ pub fn mean(values: &[f64]) -> f64 {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FitnessError {
-    /// No measure of that name.
+    /// No metric of cycles of that name.
     Unknown(String),
     /// A weight that is no finite number, or 0.
     Weight(String),
@@ -124,11 +91,8 @@ impl FromStr for Fitness {
                 None => (1.0, term.trim()),
             };
             let name = if name == "ndcg" { "ndcg_log2" } else { name };
-            let (_, measure) = Measure::ALL
-                .iter()
-                .find(|(known, _)| *known == name)
-                .ok_or_else(|| FitnessError::Unknown(name.to_owned()))?;
-            terms.push((weight, *measure));
+            let metric = Fitness::metrics().find(|metric| metric.name == name);
+            terms.push((weight, metric.ok_or_else(|| FitnessError::Unknown(name.to_owned()))?));
         }
         if terms.len() > Self::MAX_TERMS {
             return Err(FitnessError::TooMany);
@@ -139,12 +103,12 @@ impl FromStr for Fitness {
 
 impl fmt::Display for Fitness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (weight, measure)) in self.terms.iter().enumerate() {
+        for (i, (weight, metric)) in self.terms.iter().enumerate() {
             f.write_str(if i > 0 { " + " } else { "" })?;
             if *weight != 1.0 {
                 write!(f, "{weight}*")?;
             }
-            f.write_str(measure.name())?;
+            f.write_str(metric.name)?;
         }
         Ok(())
     }
@@ -154,7 +118,7 @@ impl fmt::Display for FitnessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FitnessError::Unknown(name) => {
-                let names: Vec<&str> = Measure::ALL.iter().map(|m| m.0).collect();
+                let names: Vec<&str> = Fitness::metrics().map(|metric| metric.name).collect();
                 write!(
                     f,
                     "no fitness '{name}': there are {}, and sums as 0.5*change_rate+0.5*freshness",
@@ -189,14 +153,14 @@ mod tests {
     };
 
     #[test]
-    fn every_measure_is_better_when_higher() {
+    fn every_metric_is_better_when_higher() {
         let of = |text: &str| text.parse::<Fitness>().unwrap().of_cycle(&CYCLE);
         assert_eq!((of("change_rate"), of("freshness"), of("age"), of("harmonic")), (0.25, 0.6, -2.0, -0.6));
         assert_eq!((of("ndcg"), of("ndcg_log2"), of("ndcg_gp4c")), (0.25, 0.25, 0.125));
         assert_eq!(of("2*change_rate + -0.5*age"), 1.5);
         let nothing = CycleFigures::default();
-        for (_, measure) in Measure::ALL {
-            assert!(measure.of(&nothing).is_finite());
+        for metric in Fitness::metrics() {
+            assert!(higher_is_better(metric, &nothing).is_finite(), "{}", metric.name);
         }
     }
 

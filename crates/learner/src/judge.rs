@@ -131,29 +131,31 @@ struct Judge<'a> {
 impl Judge<'_> {
     fn fold(&self, number: usize, fold: &Fold, runs: &[Run]) -> Result<FoldResult, LearnError> {
         let preset = &self.options.preset;
-        let [train, validation, test] =
-            [self.evaluator(&fold.train)?, self.evaluator(&fold.validation)?, self.evaluator(&fold.test)?];
-        let kept = candidates(runs, &self.options.start, self.meaning, &train, &validation);
-        let choices = Method::ALL.map(|method| choice::choose(&kept, method, preset.selection.sigma));
+        let (kept, front) = (kept(runs, &self.options.start, self.meaning), front(runs, self.meaning));
+        let exprs: Vec<Expr> = kept.iter().chain(&front).map(|(_, expr)| expr.clone()).collect();
+        // One evaluator at a time, since each remembers much.
+        let train = self.evaluator(&fold.train)?.evaluate(&exprs);
+        let (validation, rival) = {
+            let evaluator = self.evaluator(&fold.validation)?;
+            (evaluator.evaluate(&exprs), best_rival(&evaluator))
+        };
+        let cycles = train.into_iter().zip(validation);
+        let candidate = |((seed, expr), (train, validation))| {
+            Candidate::new(seed, expr, self.meaning.protection, train, validation)
+        };
+        let first_of_front = kept.len();
+        let mut kept: Vec<Candidate> = kept.into_iter().chain(front).zip(cycles).map(candidate).collect();
+        let front = kept.split_off(first_of_front);
+        let simplified: Vec<Expr> = front.iter().map(|c| c.simplified.clone()).collect();
+        let front_test = self.evaluator(&fold.test)?.evaluate(&simplified);
         let chosen = Method::ALL.iter().position(|m| *m == preset.selection.method).expect("listed");
-        let choices = Method::ALL
-            .into_iter()
-            .zip(choices)
-            .map(|(method, candidate)| {
-                let name = format!("gp4c_{}", method.name());
-                let test = self.prove(&name, candidate, fold)?;
-                Ok(Choice { method, candidate: candidate.clone(), test })
-            })
-            .collect::<Result<_, LearnError>>()?;
-        let front = front(runs, self.meaning, &train, &validation);
-        let front_test = test.evaluate(&front.iter().map(|c| c.simplified.clone()).collect::<Vec<_>>());
         Ok(FoldResult {
             fold: number,
             sizes: [&fold.train, &fold.validation, &fold.test]
                 .map(|part| (part.pages.len(), part.truth.cycles() - self.options.rules.warmup)),
-            choices,
+            choices: self.choices(&kept, fold)?,
             chosen,
-            rival: best_rival(&validation),
+            rival,
             front_test: front_test.iter().map(|cycles| mean(cycles)).collect(),
             front,
             policies: self.policies(&fold.test)?,
@@ -163,6 +165,22 @@ impl Judge<'_> {
 
     fn evaluator<'d>(&'d self, part: &'d Dataset) -> Result<Fast<'d>, LearnError> {
         Fast::new(part, &self.options.rules, self.meaning, self.pool).map_err(LearnError::Replay)
+    }
+
+    /// What each method chooses. They often agree; what was chosen before is not proved again.
+    fn choices(&self, kept: &[Candidate], fold: &Fold) -> Result<Vec<Choice>, LearnError> {
+        let mut choices: Vec<Choice> = Vec::new();
+        for method in Method::ALL {
+            let candidate = choice::choose(kept, method, self.options.preset.selection.sigma);
+            let before = choices.iter().find(|before| before.candidate == *candidate);
+            let name = format!("gp4c_{}", method.name());
+            let test = match before {
+                Some(before) => Tested { name, ..before.test.clone() },
+                None => self.prove(&name, candidate, fold)?,
+            };
+            choices.push(Choice { method, candidate: candidate.clone(), test });
+        }
+        Ok(choices)
     }
 
     /// Replays a candidate on the test part, and shows on all parts that its simplified form is equal.
@@ -199,51 +217,26 @@ impl Judge<'_> {
     }
 }
 
-/// The individuals kept by all runs, and whatever these started from, each formula once, evaluated on training
-/// and validation. What is started from need not be among the best in training to be chosen.
-fn candidates(
-    runs: &[Run],
-    start: &[Expr],
-    meaning: &Meaning,
-    train: &dyn Evaluate,
-    validation: &dyn Evaluate,
-) -> Vec<Candidate> {
+/// The individuals kept by all runs, and whatever these started from, each formula once, with the random seed of
+/// its run. What is started from need not be among the best in training to be chosen.
+fn kept(runs: &[Run], start: &[Expr], meaning: &Meaning) -> Vec<(u64, Expr)> {
     let mut there = HashSet::new();
     let kept = runs.iter().flat_map(|run| run.kept.best().map(move |kept| (run.seed, &kept.expr)));
-    let (seeds, exprs): (Vec<u64>, Vec<Expr>) = kept
-        .chain(start.iter().map(|expr| (runs[0].seed, expr)))
+    kept.chain(start.iter().map(|expr| (runs[0].seed, expr)))
         .filter(|(_, expr)| there.insert(memo::key(expr, meaning.protection)))
         .map(|(seed, expr)| (seed, expr.clone()))
-        .unzip();
-    evaluated(&seeds, exprs, meaning, train, validation)
+        .collect()
 }
 
-fn evaluated(
-    seeds: &[u64],
-    exprs: Vec<Expr>,
-    meaning: &Meaning,
-    train: &dyn Evaluate,
-    validation: &dyn Evaluate,
-) -> Vec<Candidate> {
-    let (trained, validated) = (train.evaluate(&exprs), validation.evaluate(&exprs));
-    let cycles = trained.into_iter().zip(validated);
-    let candidate = |((seed, expr), (train, validation))| {
-        Candidate::new(seed, expr, meaning.protection, train, validation)
-    };
-    seeds.iter().copied().zip(exprs).zip(cycles).map(candidate).collect()
-}
-
-/// The front of all runs together.
-fn front(runs: &[Run], meaning: &Meaning, train: &dyn Evaluate, validation: &dyn Evaluate) -> Vec<Candidate> {
+/// The front of all runs together, with the random seeds of their runs.
+fn front(runs: &[Run], meaning: &Meaning) -> Vec<(u64, Expr)> {
     let mut all = Front::default();
     runs.iter().flat_map(|run| run.front.points()).for_each(|point| all.offer(point, meaning.protection));
     let seed = |point: &Individual| {
         let run = runs.iter().find(|run| run.front.points().contains(point));
         run.expect("the point of a run").seed
     };
-    let (seeds, exprs): (Vec<u64>, Vec<Expr>) =
-        all.points().iter().map(|point| (seed(point), point.expr.clone())).unzip();
-    evaluated(&seeds, exprs, meaning, train, validation)
+    all.points().iter().map(|point| (seed(point), point.expr.clone())).collect()
 }
 
 /// The fitness of the best formula that nobody had to learn.

@@ -32,7 +32,7 @@ pub mod work;
 
 pub use crate::checkpoint::{Checkpoint, CheckpointError};
 pub use crate::evaluate::Evaluate;
-pub use crate::fitness::{Fitness, FitnessError, Measure};
+pub use crate::fitness::{Fitness, FitnessError};
 pub use crate::folds::{FoldBy, Folds, FoldsError, Protocol};
 pub use crate::judge::Learned;
 pub use crate::learn::{Ending, LearnError, Observer, Progress, learn};

@@ -1,10 +1,10 @@
 //! What was learned beside every known policy, on all test parts together.
 
-use crate::fitness::{Fitness, Measure, mean};
+use crate::fitness::{Fitness, mean};
 use crate::judge::{FoldResult, Learned, Tested};
 use crate::preset::Method;
 use recrawl_simulation::compare::{Cell, Role};
-use recrawl_simulation::{Bootstrap, CycleFigures, Metric, SiteFigures, Trace, student};
+use recrawl_simulation::{Bootstrap, SiteFigures, Trace, student};
 
 /// The test parts of all folds put together, for one policy or for one method of choosing.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +82,7 @@ pub fn standings(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Standin
     let traces: Vec<Trace> = all.iter().map(|(_, tested)| together(tested)).collect();
     let values: Vec<Vec<f64>> = traces.iter().map(|trace| fitness.of_cycles(&trace.cycles)).collect();
     let bootstrap = Bootstrap::new(&traces.iter().collect::<Vec<_>>(), seed);
-    let (chosen, metric) = (folds[0].chosen, metric(fitness));
+    let (chosen, metric) = (folds[0].chosen, fitness.single());
     let standing = |(place, ((role, tested), trace)): (usize, ((Role, Vec<&Tested>), Trace))| {
         let pairs = values[chosen].iter().zip(&values[place]);
         let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
@@ -100,27 +100,16 @@ pub fn standings(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Standin
     all.into_iter().zip(traces.clone()).enumerate().map(standing).collect()
 }
 
-/// The metric that a fitness of a single measure is.
-fn metric(fitness: &Fitness) -> Option<&'static Metric> {
-    fitness.single().and_then(|measure: Measure| Metric::named(measure.name()))
-}
-
 /// Replays of several parts as one: cycles one after the other, and what sites have added up. Sites have the same
 /// numbers in all parts.
 fn together(parts: &[&Tested]) -> Trace {
     let mut all = Trace::default();
     for part in parts.iter().map(|tested| &tested.trace) {
-        all.cycles.extend::<Vec<CycleFigures>>(part.cycles.clone());
+        all.cycles.extend_from_slice(&part.cycles);
         if all.sites.len() < part.sites.len() {
             all.sites.resize(part.sites.len(), SiteFigures::default());
         }
-        for (sum, site) in all.sites.iter_mut().zip(&part.sites) {
-            sum.pages += site.pages;
-            sum.visited += site.visited;
-            sum.changed += site.changed;
-            sum.stale += site.stale;
-            sum.age += site.age;
-        }
+        all.sites.iter_mut().zip(&part.sites).for_each(|(sum, site)| sum.add(site));
         if all.delays.len() < part.delays.len() {
             all.delays.resize(part.delays.len(), 0);
         }

@@ -54,8 +54,8 @@ impl Comparison {
         let bootstrap = Bootstrap::new(&traces, seed);
         let best: Vec<usize> = metric::ALL.iter().map(|metric| best(replays, metric)).collect();
         let cell = |replay: usize, metric: &Metric, best: usize| {
-            let value = |of: usize| (metric.of_replay)(traces[of]);
-            let p_cycles = metric.of_cycle.map(|of_cycle| {
+            let value = |of: usize| metric.of_replay(traces[of]);
+            let p_cycles = metric.of_cycle().map(|of_cycle| {
                 let (a, b) = (&traces[replay].cycles, &traces[best].cycles);
                 assert_eq!(a.len(), b.len(), "replays of the same cycles");
                 student::paired(
@@ -85,7 +85,7 @@ fn best(replays: &[(&Trace, Role)], metric: &Metric) -> usize {
     let of_role = |role: Role| {
         let places = (0..replays.len()).filter(move |&place| replays[place].1 == role);
         places.reduce(|best, place| {
-            let value = |of: usize| (metric.of_replay)(replays[of].0);
+            let value = |of: usize| metric.of_replay(replays[of].0);
             if metric.better.of(value(place), value(best)) { place } else { best }
         })
     };

@@ -11,12 +11,19 @@ pub struct Metric {
     pub help: &'static str,
     /// Which of two values is the better one.
     pub better: Better,
-    /// Its value for a whole replay; NaN where there is none.
-    pub of_replay: fn(&Trace) -> f64,
-    /// Its value in one cycle, for metrics that have one; for a whole replay that is their mean.
-    pub of_cycle: Option<fn(&CycleFigures) -> f64>,
+    /// What it is a figure of.
+    pub of: Figure,
     /// Its value over all cycles for some sites, for metrics that are a quotient of sums over pages.
     pub of_sites: Option<fn(&SiteFigures) -> f64>,
+}
+
+/// What a metric is a figure of.
+#[derive(Clone, Copy, Debug)]
+pub enum Figure {
+    /// Of a cycle; for a whole replay it is their mean.
+    Cycle(fn(&CycleFigures) -> f64),
+    /// Of a whole replay alone; NaN where there is none.
+    Replay(fn(&Trace) -> f64),
 }
 
 /// Which of two values is the better one.
@@ -26,6 +33,13 @@ pub enum Better {
     Higher,
     /// The lower one.
     Lower,
+}
+
+impl PartialEq for Metric {
+    /// Names are unique.
+    fn eq(&self, other: &Metric) -> bool {
+        self.name == other.name
+    }
 }
 
 impl Better {
@@ -45,16 +59,14 @@ pub const ALL: &[Metric] = &[
         name: "ndcg_log2",
         help: "were pages with changes ranked first? Gain 1/log2(rank + 1)",
         better: Better::Higher,
-        of_replay: |trace| mean(trace, |cycle| cycle.ndcg_log2),
-        of_cycle: Some(|cycle| cycle.ndcg_log2),
+        of: Figure::Cycle(|cycle| cycle.ndcg_log2),
         of_sites: None,
     },
     Metric {
         name: "ndcg_gp4c",
         help: "the same with the gains of the GP4C authors' program",
         better: Better::Higher,
-        of_replay: |trace| mean(trace, |cycle| cycle.ndcg_gp4c),
-        of_cycle: Some(|cycle| cycle.ndcg_gp4c),
+        of: Figure::Cycle(|cycle| cycle.ndcg_gp4c),
         of_sites: None,
     },
     FRESHNESS,
@@ -64,8 +76,7 @@ pub const ALL: &[Metric] = &[
         name: "visited_share",
         help: "of the pages that competed, those visited at least once",
         better: Better::Higher,
-        of_replay: |trace| share(trace.visited as f64, trace.pages),
-        of_cycle: None,
+        of: Figure::Replay(|trace| share(trace.visited as f64, trace.pages)),
         of_sites: None,
     },
     PENDING_SHARE,
@@ -73,32 +84,28 @@ pub const ALL: &[Metric] = &[
         name: "delay_p50",
         help: "median of the cycles from a change to the visit that met it",
         better: Better::Lower,
-        of_replay: |trace| quantile(&trace.delays, 50),
-        of_cycle: None,
+        of: Figure::Replay(|trace| quantile(&trace.delays, 50)),
         of_sites: None,
     },
     Metric {
         name: "delay_p95",
         help: "their 95th percentile",
         better: Better::Lower,
-        of_replay: |trace| quantile(&trace.delays, 95),
-        of_cycle: None,
+        of: Figure::Replay(|trace| quantile(&trace.delays, 95)),
         of_sites: None,
     },
     Metric {
         name: "delay_p99",
         help: "their 99th percentile",
         better: Better::Lower,
-        of_replay: |trace| quantile(&trace.delays, 99),
-        of_cycle: None,
+        of: Figure::Replay(|trace| quantile(&trace.delays, 99)),
         of_sites: None,
     },
     Metric {
         name: "longest_neglect",
         help: "the most cycles that a page was left alone",
         better: Better::Lower,
-        of_replay: |trace| f64::from(trace.longest_neglect),
-        of_cycle: None,
+        of: Figure::Replay(|trace| f64::from(trace.longest_neglect)),
         of_sites: None,
     },
 ];
@@ -108,8 +115,7 @@ pub const CHANGE_RATE: Metric = Metric {
     name: "change_rate",
     help: "visits that met a change, by visits",
     better: Better::Higher,
-    of_replay: |trace| mean(trace, change_rate),
-    of_cycle: Some(change_rate),
+    of: Figure::Cycle(change_rate),
     of_sites: Some(|site| share(site.changed as f64, site.visited)),
 };
 
@@ -118,8 +124,7 @@ pub const FRESHNESS: Metric = Metric {
     name: "freshness",
     help: "pages whose copy is what is live, by pages",
     better: Better::Higher,
-    of_replay: |trace| mean(trace, freshness),
-    of_cycle: Some(freshness),
+    of: Figure::Cycle(freshness),
     of_sites: Some(|site| 1.0 - share(site.stale as f64, site.pages)),
 };
 
@@ -128,8 +133,7 @@ pub const AGE: Metric = Metric {
     name: "age",
     help: "cycles since the first change not seen, by pages",
     better: Better::Lower,
-    of_replay: |trace| mean(trace, age),
-    of_cycle: Some(age),
+    of: Figure::Cycle(age),
     of_sites: Some(|site| share(site.age as f64, site.pages)),
 };
 
@@ -138,8 +142,7 @@ pub const HARMONIC: Metric = Metric {
     name: "harmonic",
     help: "1 + 1/2 + ... + 1/m for m changes not seen, by pages",
     better: Better::Lower,
-    of_replay: |trace| mean(trace, harmonic),
-    of_cycle: Some(harmonic),
+    of: Figure::Cycle(harmonic),
     of_sites: Some(|site| share(site.harmonic, site.pages)),
 };
 
@@ -148,8 +151,7 @@ const PENDING_SHARE: Metric = Metric {
     name: "pending_share",
     help: "pages with a change to find before the visits, by pages",
     better: Better::Lower,
-    of_replay: |trace| mean(trace, pending_share),
-    of_cycle: Some(pending_share),
+    of: Figure::Cycle(pending_share),
     of_sites: Some(|site| share((site.stale + site.changed) as f64, site.pages)),
 };
 
@@ -178,11 +180,6 @@ fn share(part: f64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part / whole as f64 }
 }
 
-/// The mean over the cycles.
-fn mean(trace: &Trace, of_cycle: fn(&CycleFigures) -> f64) -> f64 {
-    trace.cycles.iter().map(of_cycle).sum::<f64>() / trace.cycles.len() as f64
-}
-
 /// The least value that so many of a hundred do not pass; counts by value. NaN where nothing was counted.
 fn quantile(counts: &[u64], hundredths: u64) -> f64 {
     let all: u64 = counts.iter().sum();
@@ -203,6 +200,24 @@ impl Metric {
     pub fn named(name: &str) -> Option<&'static Metric> {
         ALL.iter().find(|metric| metric.name == name)
     }
+
+    /// Its value in one cycle, for metrics that have one.
+    pub fn of_cycle(&self) -> Option<fn(&CycleFigures) -> f64> {
+        match self.of {
+            Figure::Cycle(of_cycle) => Some(of_cycle),
+            Figure::Replay(_) => None,
+        }
+    }
+
+    /// Its value for a whole replay; NaN where there is none.
+    pub fn of_replay(&self, trace: &Trace) -> f64 {
+        match self.of {
+            Figure::Cycle(of_cycle) => {
+                trace.cycles.iter().map(of_cycle).sum::<f64>() / trace.cycles.len() as f64
+            }
+            Figure::Replay(of_replay) => of_replay(trace),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -220,10 +235,10 @@ mod tests {
     fn means_are_over_cycles_and_nothing_is_no_fault() {
         let cycle = |changed, visited| CycleFigures { changed, visited, pages: 4, ..CycleFigures::default() };
         let trace = Trace { cycles: vec![cycle(1, 2), cycle(0, 0)], ..Trace::default() };
-        assert_eq!((CHANGE_RATE.of_replay)(&trace), 0.25);
-        assert_eq!((FRESHNESS.of_replay)(&trace), 1.0);
+        assert_eq!(CHANGE_RATE.of_replay(&trace), 0.25);
+        assert_eq!(FRESHNESS.of_replay(&trace), 1.0);
         for metric in ALL {
-            let value = (metric.of_replay)(&trace);
+            let value = metric.of_replay(&trace);
             assert_eq!(value.is_nan(), metric.name.starts_with("delay"), "{}: {value}", metric.name);
         }
     }

@@ -1,7 +1,7 @@
 //! Formulas evaluated on this machine's processors: replayed together, or one by one.
 
 use super::Evaluate;
-use crate::fitness::{Fitness, Measure};
+use crate::fitness::Fitness;
 use crate::work::Work;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -43,12 +43,12 @@ impl<'a> Fast<'a> {
         meaning: &'a Meaning,
         pool: &'a ThreadPool,
     ) -> Result<Fast<'a>, ReplayerError> {
-        let uses = |measures: &[Measure]| measures.iter().any(|m| meaning.fitness.uses(*m));
+        let fitness = &meaning.fitness;
         let wants = Wants {
-            ndcg: uses(&[Measure::NdcgLog2, Measure::NdcgGp4c]),
-            freshness: uses(&[Measure::Freshness]),
-            age: uses(&[Measure::Age]),
-            harmonic: uses(&[Measure::Harmonic]),
+            ndcg: fitness.uses(&["ndcg_log2", "ndcg_gp4c"]),
+            freshness: fitness.uses(&["freshness", "pending_share"]),
+            age: fitness.uses(&["age"]),
+            harmonic: fitness.uses(&["harmonic"]),
         };
         let replayer = Replayer::new(data, rules)?;
         Ok(Fast { replayer, meaning, wants, pool, scratches: Mutex::default() })
@@ -137,13 +137,13 @@ mod tests {
         /// One suite for both evaluators: the same digits, whatever the trees.
         #[test]
         fn both_evaluators_agree_to_the_last_digit(
-            trees in prop::collection::vec(testing::trees(5), 1..12), measure in 0usize..6, threads in 1usize..4,
+            trees in prop::collection::vec(testing::trees(5), 1..12), metric in 0..Fitness::metrics().count(), threads in 1usize..4,
         ) {
             let (data, rules) = (data(50, 25, 5), Rules { budget: Budget::Share(0.1), ..Rules::default() });
             let meaning = Meaning {
                 protection: Protection::Program,
                 basis: Basis::Visits,
-                fitness: format!("{} + 0.25*freshness", Measure::ALL[measure].0).parse().unwrap(),
+                fitness: format!("{} + 0.25*freshness", Fitness::metrics().nth(metric).unwrap().name).parse().unwrap(),
             };
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let plain = Plain::new(&data, &rules, &meaning, &pool).unwrap().evaluate(&trees);

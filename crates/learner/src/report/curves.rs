@@ -1,10 +1,11 @@
 //! The curves of the report: what was learned beside the best known policies, cycle by cycle.
 
 use super::Report;
-use crate::fitness::{Fitness, Measure};
+use crate::fitness::Fitness;
 use crate::standing::Standing;
 use recrawl_simulation::CycleFigures;
 use recrawl_simulation::compare::Role;
+use recrawl_simulation::metric::{CHANGE_RATE, FRESHNESS};
 use recrawl_simulation::plot::{Panel, Plot, smoothed};
 
 /// So many of the best known policies are drawn.
@@ -20,9 +21,13 @@ pub(super) fn plot(report: &Report<'_>, title: &str, fitness: &Fitness) -> Plot 
     let shown: Vec<&Standing> =
         std::iter::once(report.chosen()).chain(known.into_iter().take(POLICIES)).chain(bounds).collect();
     let mut panels = vec![panel(&shown, &fitness.to_string(), |c| fitness.of_cycle(c))];
-    for (name, measure) in [("change_rate", Measure::ChangeRate), ("freshness", Measure::Freshness)] {
-        if fitness.single() != Some(measure) {
-            panels.push(panel(&shown, name, |c| measure.of(c)));
+    for metric in [CHANGE_RATE, FRESHNESS] {
+        if fitness.single() != Some(&metric) {
+            panels.push(panel(
+                &shown,
+                metric.name,
+                metric.of_cycle().expect("these have a value in each cycle"),
+            ));
         }
     }
     Plot {

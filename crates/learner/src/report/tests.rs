@@ -53,3 +53,33 @@ fn what_is_the_same_is_a_tie_and_what_is_clearly_better_is_not() {
     assert!((chosen.fitness - rand.fitness - rand.difference).abs() < 1e-12);
     assert_eq!(report.best_known().unwrap().role, Role::Baseline);
 }
+
+#[test]
+fn the_sites_of_all_folds_together_have_what_their_cycles_have() {
+    let mut options = options("program");
+    options.fitness = "harmonic".parse().unwrap();
+    let learned = learned(&data(60, 30, 6), &options, 2);
+    let report = Report::new(&learned, &options);
+    for standing in &report.standings {
+        let trace = &standing.trace;
+        let mut sites = recrawl_simulation::SiteFigures::default();
+        trace.sites.iter().for_each(|site| sites.add(site));
+        let cycles =
+            |of: fn(&recrawl_simulation::CycleFigures) -> u64| trace.cycles.iter().map(of).sum::<u64>();
+        assert_eq!(
+            [sites.pages, sites.visited, sites.changed, sites.stale, sites.age],
+            [
+                cycles(|c| c.pages),
+                cycles(|c| c.visited),
+                cycles(|c| c.changed),
+                cycles(|c| c.stale),
+                cycles(|c| c.age)
+            ],
+            "{}",
+            standing.name
+        );
+        let harmonic = trace.cycles.iter().map(|c| c.harmonic).sum::<f64>();
+        assert!((sites.harmonic - harmonic).abs() < 1e-6 && harmonic > 0.0, "{}", standing.name);
+    }
+    assert!(report.standings.iter().any(|s| s.p_sites.is_some_and(|p| p < 1.0)));
+}

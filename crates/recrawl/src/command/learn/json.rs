@@ -64,7 +64,7 @@ fn fold(fold: &FoldResult) -> Value {
 
 fn standing(standing: &Standing) -> Value {
     let figures: Map<String, Value> =
-        metric::ALL.iter().map(|m| (m.name.to_owned(), json!((m.of_replay)(&standing.trace)))).collect();
+        metric::ALL.iter().map(|m| (m.name.to_owned(), json!(m.of_replay(&standing.trace)))).collect();
     json!({
         "name": standing.name,
         "role": match standing.role {

@@ -11,7 +11,7 @@ const SMOOTHED_OVER: usize = 7;
 /// The drawing.
 pub fn svg(data: &Dataset, rules: &Rules, entries: &[Entry], traces: &[Trace]) -> String {
     let panel = |metric: &Metric, label: &str| {
-        let of_cycle = metric.of_cycle.expect("these have a value in each cycle");
+        let of_cycle = metric.of_cycle().expect("these have a value in each cycle");
         let curve = |trace: &Trace| {
             let values: Vec<f64> = trace.cycles.iter().map(of_cycle).collect();
             let cycles = trace.cycles.iter().map(|figures| f64::from(figures.cycle));

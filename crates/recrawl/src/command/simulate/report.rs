@@ -95,7 +95,7 @@ fn policy(
             json!({"best": entries[comparison.best[at]].name(), "p_cycles": cell.p_cycles, "p_sites": cell.p_sites,
                    "tie": cell.tie}),
         );
-        if let Some(of_cycle) = metric.of_cycle {
+        if let Some(of_cycle) = metric.of_cycle() {
             let values: Vec<f64> = trace.cycles.iter().map(of_cycle).collect();
             per_cycle.insert(metric.name.into(), json!(values));
         }

@@ -137,7 +137,7 @@ fn figures_are_those_that_are_written_down() {
     let mut found = String::new();
     for kind in ALL {
         let trace = replay::run(&data, &rules, &mut *kind.build(&data, Basis::Visits)).unwrap();
-        let figures = [CHANGE_RATE, *ndcg, FRESHNESS, AGE, HARMONIC].map(|metric| (metric.of_replay)(&trace));
+        let figures = [CHANGE_RATE, *ndcg, FRESHNESS, AGE, HARMONIC].map(|metric| metric.of_replay(&trace));
         found += &format!("    (\"{}\", {figures:?}),\n", kind.name);
     }
     let written: String =
