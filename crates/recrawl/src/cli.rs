@@ -1,8 +1,10 @@
 //! The words of the command line.
 
 mod learn;
+mod replay;
 
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
+pub use replay::ReplayArgs;
 
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -297,18 +299,9 @@ pub struct SimulateArgs {
     /// A formula, as an expression or a TOML file; may be given again
     #[arg(long = "formula", value_name = "EXPR|FILE")]
     pub formulas: Vec<String>,
-    /// Visit this share of the pages in every cycle [default: 0.05]
-    #[arg(long, value_name = "SHARE", conflicts_with = "pages_per_cycle")]
-    pub share: Option<f64>,
-    /// Visit this many pages in every cycle; all, where there are fewer
-    #[arg(long, value_name = "N")]
-    pub pages_per_cycle: Option<u64>,
-    /// Visit every page in this many cycles before the policy chooses
-    #[arg(long, value_name = "CYCLES", default_value_t = 2)]
-    pub warmup: u32,
-    /// What decides between equal scores
-    #[arg(long, value_enum, default_value_t = TieRule::Hash)]
-    pub ties: TieRule,
+    /// Budget, warm-up, ties.
+    #[command(flatten)]
+    pub replay: ReplayArgs,
     /// What rates are estimated over, where no formula file says it
     #[arg(long, value_enum, default_value_t = Estimators::Visits)]
     pub estimators: Estimators,
@@ -330,15 +323,6 @@ pub struct SimulateArgs {
     /// One JSON document on standard output
     #[arg(long)]
     pub json: bool,
-}
-
-/// What decides between equal scores.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum TieRule {
-    /// The page that comes first in the data
-    Index,
-    /// A seeded shuffle, another one in every cycle
-    Hash,
 }
 
 /// What rates are estimated over.

@@ -1,6 +1,6 @@
 //! The words of `recrawl learn`.
 
-use super::TieRule;
+use super::ReplayArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -47,18 +47,9 @@ pub struct LearnArgs {
     /// Only this fold, from 1 on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub only_fold: Option<u32>,
-    /// Visit this share of the pages in every cycle [default: 0.05]
-    #[arg(long, value_name = "SHARE", conflicts_with = "pages_per_cycle")]
-    pub share: Option<f64>,
-    /// Visit this many pages of each part in every cycle
-    #[arg(long, value_name = "N")]
-    pub pages_per_cycle: Option<u64>,
-    /// Visit every page in this many cycles before the formula chooses
-    #[arg(long, value_name = "CYCLES", default_value_t = 2)]
-    pub warmup: u32,
-    /// What decides between equal scores
-    #[arg(long, value_enum, default_value_t = TieRule::Hash)]
-    pub ties: TieRule,
+    /// Budget, warm-up, ties.
+    #[command(flatten)]
+    pub replay: ReplayArgs,
     /// Threads; without it, one for each core. The result is the same
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,

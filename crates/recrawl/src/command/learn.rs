@@ -12,14 +12,13 @@ use crate::shutdown::Shutdown;
 use files::Files;
 use progress::Progress;
 use recrawl_learner::{Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Report, learn};
-use recrawl_simulation::DatasetError;
 use serde_json::json;
 use std::time::Instant;
 
 pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     let order = order::of(args)?;
-    let data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(data_failure)?;
+    let data = recrawl_simulation::open(&args.data, args.format.as_deref())?;
     let files = Files::new(args.out.as_deref(), &data.name)?;
     let options = order.for_data(&data, files.name());
     let runs =
@@ -83,10 +82,6 @@ fn finished(
         files.report.display(),
         files.formula.display()
     ))
-}
-
-fn data_failure(error: DatasetError) -> Failure {
-    if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
 }
 
 /// What was asked for in words is wrong use; what the data does not allow is not.

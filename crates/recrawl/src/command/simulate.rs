@@ -6,18 +6,17 @@ mod entry;
 mod report;
 
 use super::{print, print_json};
-use crate::cli::{Estimators, PageSet, SimulateArgs, TieRule};
+use crate::cli::{Estimators, PageSet, SimulateArgs};
 use crate::failure::Failure;
 use entry::Entry;
 use recrawl_formula::Basis;
-use recrawl_scheduler::Ties;
 use recrawl_simulation::compare::Comparison;
-use recrawl_simulation::{Budget, Dataset, Rules, RulesError, table};
+use recrawl_simulation::{Dataset, Rules, RulesError, table};
 
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let basis = Basis::from(args.estimators);
     let entries = entry::all(&args.policies, &args.formulas, basis)?;
-    let rules = rules(args);
+    let rules = Rules { seed: args.random_seed, per_site: args.per_site, ..args.replay.rules() };
     let folder = args.plot.as_ref().and_then(|plot| plot.parent());
     if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(Failure::Usage(format!("--plot: {}: no such folder", folder.display())));
@@ -29,7 +28,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         _ => Failure::Usage(error.to_string()),
     })?;
 
-    let traces = contest::run(&data, &rules, &entries, basis);
+    let traces = contest::run(&data, &rules, &entries, basis)?;
     let replays: Vec<_> = traces.iter().zip(&entries).map(|(trace, entry)| (trace, entry.role())).collect();
     let comparison = Comparison::new(&replays, rules.seed);
     if let Some(path) = &args.plot {
@@ -55,19 +54,6 @@ impl From<Estimators> for Basis {
             Estimators::Cycles => Basis::Cycles,
         }
     }
-}
-
-fn rules(args: &SimulateArgs) -> Rules {
-    let budget = match (args.share, args.pages_per_cycle) {
-        (Some(share), _) => Budget::Share(share),
-        (None, Some(pages)) => Budget::Pages(pages),
-        (None, None) => Rules::default().budget,
-    };
-    let ties = match args.ties {
-        TieRule::Index => Ties::Index,
-        TieRule::Hash => Ties::Hash,
-    };
-    Rules { warmup: args.warmup, budget, ties, seed: args.random_seed, per_site: args.per_site }
 }
 
 /// The part of the history that is replayed.

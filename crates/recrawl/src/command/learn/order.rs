@@ -1,12 +1,11 @@
 //! From the words of the command line to the learner's options.
 
-use crate::cli::{FoldBy, LearnArgs, Protocol, Terminals, TieRule};
+use crate::cli::{FoldBy, LearnArgs, Protocol, Terminals};
 use crate::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_formula::terminal::Set;
 use recrawl_learner::{Fitness, Options, Preset, Start, folds, options};
-use recrawl_scheduler::Ties;
-use recrawl_simulation::{Budget, Dataset, Rules};
+use recrawl_simulation::Dataset;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -38,18 +37,9 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     preset.breeding.elite = preset.breeding.elite.min(preset.population.size);
     preset.check().map_err(Failure::usage)?;
     let start = start(&preset)?;
-    let budget = match (args.share, args.pages_per_cycle) {
-        (Some(share), _) => Budget::Share(share),
-        (None, Some(pages)) => Budget::Pages(pages),
-        (None, None) => Rules::default().budget,
-    };
-    let ties = match args.ties {
-        TieRule::Index => Ties::Index,
-        TieRule::Hash => Ties::Hash,
-    };
-    let rules = Rules { warmup: args.warmup, budget, ties, ..Rules::default() };
+    let rules = args.replay.rules();
     // Pages and cycles are the data's; share and number are the words'.
-    rules.check(1, args.warmup.saturating_add(1)).map_err(Failure::usage)?;
+    rules.check(1, rules.warmup.saturating_add(1)).map_err(Failure::usage)?;
     let now = humantime::format_rfc3339(SystemTime::now()).to_string();
     Ok(Order(Options {
         preset,

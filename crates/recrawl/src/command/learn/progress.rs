@@ -1,10 +1,10 @@
 //! How far a learning is, drawn on a terminal and silent elsewhere.
 
+use crate::progress;
 use crate::shutdown::Shutdown;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use recrawl_learner::Observer;
-use std::io::IsTerminal;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A line on the terminal: fold, seed, generation, best, mean size, evaluations a second, time left.
 pub struct Progress<'a> {
@@ -16,15 +16,7 @@ pub struct Progress<'a> {
 impl<'a> Progress<'a> {
     /// Draws only where standard error is a terminal.
     pub fn new(shutdown: &'a Shutdown) -> Progress<'a> {
-        let target = if std::io::stderr().is_terminal() {
-            ProgressDrawTarget::stderr_with_hz(4)
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{bar:20} {pos}/{len}  {msg}  {eta} left");
-        bar.set_style(style.expect("the template is sound"));
-        bar.enable_steady_tick(Duration::from_millis(500));
+        let bar = progress::line(None, "{bar:20} {pos}/{len}  {msg}  {eta} left");
         Progress { shutdown, bar, begun: Instant::now() }
     }
 

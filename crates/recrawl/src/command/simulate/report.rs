@@ -1,8 +1,9 @@
 //! What a simulation found, as JSON and in a line.
 
 use super::Entry;
-use crate::cli::{Estimators, PageSet, SimulateArgs, TieRule};
+use crate::cli::{Estimators, PageSet, SimulateArgs};
 use crate::command::thousands;
+use recrawl_scheduler::Ties;
 use recrawl_simulation::compare::{Comparison, Role};
 use recrawl_simulation::{Dataset, Rules, Trace, metric};
 use serde_json::{Map, Value, json};
@@ -50,7 +51,7 @@ pub fn json(
         "cycles": data.truth.cycles(),
         "k": k(data, rules),
         "warmup": rules.warmup,
-        "ties": match args.ties { TieRule::Index => "index", TieRule::Hash => "hash" },
+        "ties": match rules.ties { Ties::Index => "index", Ties::Hash => "hash" },
         "estimators": match args.estimators { Estimators::Visits => "visits", Estimators::Cycles => "cycles" },
         "set": match args.set { PageSet::Fixed => "fixed", PageSet::All => "all" },
         "per_site": rules.per_site,
