@@ -64,7 +64,7 @@ const HAZARDS: &[(&str, &str)] = &[
     ("bomb:gzip", "fetched"),
     ("bomb:deflate", "fetched"),
     ("bomb:zstd", "fetched"),
-    ("bomb:wide", "fetched"),
+    ("bomb:wide", "failed"),
     ("bomb:window", "failed"),
     ("coding:gzip", "failed"),
     ("coding:deflate", "failed"),

@@ -34,6 +34,10 @@ pub const MAX_HOST_BACK_OFF: Duration = Duration::from_secs(24 * 3600);
 pub const MAX_HEADERS: usize = 128;
 /// Header bytes of an HTTP/2 response.
 pub const MAX_HEADER_BYTES: u32 = 64 * 1024;
+/// Content codings of one body, one within the other. More than one is rare already.
+pub const MAX_CODINGS: usize = 3;
+/// The largest window of a zstd frame, 8 MiB, as a power of two (RFC 9659 §3).
+pub const MAX_ZSTD_WINDOW_LOG: u32 = 23;
 /// Addresses of one name that are tried, one after the other, where no connection can be had.
 pub const MAX_ADDRESSES: usize = 8;
 /// Names in the DNS cache.

@@ -1,12 +1,14 @@
 //! The real network: reqwest over rustls.
 
+mod body;
+
 use crate::client::{Addressing, Answering, Network, NetworkError, Reply, Request};
 use crate::dns::{ResolveError, Resolver};
 use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
-use bytes::{Bytes, BytesMut};
+use body::Coding;
 use reqwest::header::{
-    ACCEPT, CONNECTION, CONTENT_ENCODING, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
     IF_NONE_MATCH,
 };
 use reqwest::{Client, Method};
@@ -18,10 +20,6 @@ use std::time::Duration;
 
 /// How much longer than the delay an idle connection is kept.
 const IDLE_SLACK: Duration = Duration::from_secs(4);
-
-/// The content codings that change bytes (IANA's HTTP Content Coding Registry).
-const CODINGS: [&str; 9] =
-    ["gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd", "dcb", "dcz"];
 
 /// Why the client could not be made.
 #[derive(Debug)]
@@ -130,11 +128,10 @@ impl HttpNetwork {
             return Err(NetworkError::Refused);
         }
         let status = response.status().as_u16();
-        let headers = std::mem::take(response.headers_mut());
-        let (body, truncated) = read_body(response, request.max_body).await?;
-        if (200..300).contains(&status) && !body.is_empty() && is_still_coded(&headers) {
-            return Err(NetworkError::Encoding);
-        }
+        let mut headers = std::mem::take(response.headers_mut());
+        // Of other answers nobody reads the body, so it need not make sense.
+        let codings = if response.status().is_success() { Coding::take(&mut headers)? } else { Vec::new() };
+        let (body, truncated) = body::read(response, &codings, request.max_body).await?;
         Ok(Reply { status, headers, body, truncated, peer })
     }
 }
@@ -158,30 +155,6 @@ impl Network for HttpNetwork {
     }
 }
 
-/// Reads up to `limit` decoded bytes, and tells whether there was more.
-async fn read_body(mut response: reqwest::Response, limit: usize) -> Result<(Bytes, bool), NetworkError> {
-    let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(|e| within_the_body(&e))? {
-        let room = limit - body.len();
-        if chunk.len() > room {
-            body.extend_from_slice(&chunk[..room]);
-            return Ok((body.freeze(), true));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok((body.freeze(), false))
-}
-
-/// Is the body under a coding that was not undone: one of several, or one that the client does not know? What
-/// is no coding at all (`utf-8` is a usual mistake) changes nothing, as in browsers.
-fn is_still_coded(headers: &HeaderMap) -> bool {
-    // The client takes the field away with the coding.
-    let codings = headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    codings
-        .flat_map(|list| list.split(','))
-        .any(|coding| CODINGS.iter().any(|known| coding.trim().eq_ignore_ascii_case(known)))
-}
-
 fn user_agent(config: &FetchConfig) -> Result<HeaderValue, SetupError> {
     let text = match &config.contact {
         Some(contact) if !contact.contains('@') => format!("{} (+{contact})", config.user_agent),
@@ -193,6 +166,7 @@ fn user_agent(config: &FetchConfig) -> Result<HeaderValue, SetupError> {
 fn default_headers(config: &FetchConfig) -> Result<HeaderMap, SetupError> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/html,application/xhtml+xml,*/*;q=0.8"));
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(body::ACCEPTED));
     if let Some(contact) = config.contact.as_ref().filter(|c| c.contains('@')) {
         headers.insert(FROM, header("contact", contact.clone())?);
     }
@@ -229,19 +203,6 @@ fn before_the_answer(error: &reqwest::Error) -> NetworkError {
         NetworkError::Timeout
     } else if error.is_connect() {
         NetworkError::Connect
-    } else {
-        NetworkError::Protocol
-    }
-}
-
-/// What an error means within the body: a decompressor's complaint comes as a bare `io::Error`, the
-/// connection's inside an error of HTTP.
-fn within_the_body(error: &reqwest::Error) -> NetworkError {
-    let cause = sources(error).find(|e| !e.is::<reqwest::Error>());
-    if error.is_timeout() {
-        NetworkError::Timeout
-    } else if cause.is_some_and(|e| e.is::<io::Error>()) {
-        NetworkError::Encoding
     } else {
         NetworkError::Protocol
     }

@@ -1,0 +1,137 @@
+//! Bodies: read up to a limit, and freed from their content codings.
+//!
+//! We undo the codings ourselves, since the client would undo one of them only, would know no `x-gzip`,
+//! and would let a zstd frame ask for any amount of memory.
+
+use crate::client::NetworkError;
+use crate::limits::{MAX_CODINGS, MAX_ZSTD_WINDOW_LOG};
+use async_compression::tokio::bufread::{
+    BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder, ZstdDecoder,
+};
+use async_compression::zstd::DParameter;
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::TryStreamExt;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
+use std::io;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio_util::io::StreamReader;
+
+/// Sent as `Accept-Encoding`.
+pub const ACCEPTED: &str = "gzip, br, zstd, deflate";
+
+/// Room made for the next piece of a body.
+const PIECE: usize = 8 << 10;
+
+/// A content coding that changes bytes (IANA's HTTP Content Coding Registry).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// Also called x-gzip (RFC 9110 §8.4.1.3); one member or several (RFC 1952 §2.2).
+    Gzip,
+    /// zlib's format (RFC 9110 §8.4.1.2), or deflate without it, which some servers send.
+    Deflate,
+    /// RFC 7932.
+    Brotli,
+    /// RFC 8878, with a window that RFC 9659 admits.
+    Zstd,
+}
+
+impl Coding {
+    /// Takes the codings of a body out of its header, in the order in which they were applied. What is no
+    /// coding at all (`utf-8` is a usual mistake) changes nothing, as in browsers.
+    ///
+    /// # Errors
+    /// [`NetworkError::Encoding`] where one of them cannot be undone, or there are too many.
+    pub fn take(headers: &mut HeaderMap) -> Result<Vec<Coding>, NetworkError> {
+        let mut codings = Vec::new();
+        let lists = headers.get_all(CONTENT_ENCODING).iter().filter_map(|list| list.to_str().ok());
+        for name in lists.flat_map(|list| list.split(',')) {
+            codings.push(match name.trim().to_ascii_lowercase().as_str() {
+                "gzip" | "x-gzip" => Coding::Gzip,
+                "deflate" => Coding::Deflate,
+                "br" => Coding::Brotli,
+                "zstd" => Coding::Zstd,
+                // LZW, which nobody sends; and two that need a dictionary that we never offered.
+                "compress" | "x-compress" | "dcb" | "dcz" => return Err(NetworkError::Encoding),
+                _ => continue,
+            });
+        }
+        if codings.len() > MAX_CODINGS {
+            return Err(NetworkError::Encoding);
+        }
+        if !codings.is_empty() {
+            headers.remove(CONTENT_ENCODING);
+            headers.remove(CONTENT_LENGTH);
+        }
+        Ok(codings)
+    }
+}
+
+type Reader = Box<dyn AsyncBufRead + Send + Unpin>;
+
+/// Reads up to `limit` decoded bytes, and tells whether there was more.
+///
+/// # Errors
+/// What broke: the connection, or a coding.
+pub async fn read(
+    response: reqwest::Response,
+    codings: &[Coding],
+    limit: usize,
+) -> Result<(Bytes, bool), NetworkError> {
+    let wire = response.bytes_stream().map_err(io::Error::other);
+    decode(Box::new(StreamReader::new(wire)), codings, limit).await.map_err(|e| what_broke(&e))
+}
+
+async fn decode(mut reader: Reader, codings: &[Coding], limit: usize) -> io::Result<(Bytes, bool)> {
+    // An empty body is under no coding, whatever its header says.
+    if !reader.fill_buf().await?.is_empty() {
+        for coding in codings.iter().rev() {
+            reader = undo(*coding, reader).await?;
+        }
+    }
+    let mut body = BytesMut::new();
+    // One byte more than is kept tells whether there is more.
+    while body.len() <= limit {
+        body.reserve(PIECE);
+        let room = limit + 1 - body.len();
+        if reader.read_buf(&mut (&mut body).limit(room)).await? == 0 {
+            return Ok((body.freeze(), false));
+        }
+    }
+    body.truncate(limit);
+    Ok((body.freeze(), true))
+}
+
+async fn undo(coding: Coding, mut reader: Reader) -> io::Result<Reader> {
+    Ok(match coding {
+        Coding::Gzip => {
+            let mut decoder = GzipDecoder::new(reader);
+            decoder.multiple_members(true);
+            Box::new(BufReader::new(decoder))
+        }
+        // zlib's first byte says deflate (8) and a window of at most 32 KiB (7). As the first byte of bare
+        // deflate this would be a stored block with garbage before its length.
+        Coding::Deflate => match reader.fill_buf().await?.first() {
+            Some(first) if first & 0x8f == 8 => Box::new(BufReader::new(ZlibDecoder::new(reader))),
+            _ => Box::new(BufReader::new(DeflateDecoder::new(reader))),
+        },
+        Coding::Brotli => Box::new(BufReader::new(BrotliDecoder::new(reader))),
+        Coding::Zstd => {
+            let window = [DParameter::window_log_max(MAX_ZSTD_WINDOW_LOG)];
+            let mut decoder = ZstdDecoder::with_params(reader, &window);
+            decoder.multiple_members(true);
+            Box::new(BufReader::new(decoder))
+        }
+    })
+}
+
+/// A decoder's complaint is its own, the connection's comes through the decoders as it was.
+fn what_broke(error: &io::Error) -> NetworkError {
+    match error.get_ref().and_then(|cause| cause.downcast_ref::<reqwest::Error>()) {
+        Some(wire) if wire.is_timeout() => NetworkError::Timeout,
+        Some(_) => NetworkError::Protocol,
+        None => NetworkError::Encoding,
+    }
+}
+
+#[cfg(test)]
+mod tests;

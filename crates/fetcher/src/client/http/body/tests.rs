@@ -1,0 +1,146 @@
+//! Codings undone, broken, stacked, and such as would fill the memory.
+
+use super::*;
+use async_compression::tokio::write as encode;
+use proptest::prelude::*;
+use reqwest::header::HeaderValue;
+use tokio::io::AsyncWriteExt;
+
+const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
+
+/// The same bytes under one more coding.
+async fn under(coding: Coding, bytes: &[u8]) -> Vec<u8> {
+    macro_rules! encoded {
+        ($encoder:expr) => {{
+            let mut encoder = $encoder;
+            encoder.write_all(bytes).await.unwrap();
+            encoder.shutdown().await.unwrap();
+            encoder.into_inner()
+        }};
+    }
+    let packed = Vec::new();
+    match coding {
+        Coding::Gzip => encoded!(encode::GzipEncoder::new(packed)),
+        Coding::Deflate => encoded!(encode::ZlibEncoder::new(packed)),
+        Coding::Brotli => {
+            let fast = async_compression::Level::Fastest;
+            encoded!(encode::BrotliEncoder::with_quality(packed, fast))
+        }
+        Coding::Zstd => encoded!(encode::ZstdEncoder::new(packed)),
+    }
+}
+
+async fn decoded(bytes: &[u8], codings: &[Coding], limit: usize) -> io::Result<(Bytes, bool)> {
+    decode(Box::new(io::Cursor::new(bytes.to_vec())), codings, limit).await
+}
+
+fn taken(fields: &[&'static str]) -> (Result<Vec<Coding>, NetworkError>, HeaderMap) {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_LENGTH, HeaderValue::from_static("5"));
+    for field in fields {
+        headers.append(CONTENT_ENCODING, HeaderValue::from_static(field));
+    }
+    (Coding::take(&mut headers), headers)
+}
+
+#[test]
+fn rfc_9110_section_8_4_codings_are_named_in_the_order_in_which_they_were_applied() {
+    assert_eq!(taken(&["gzip, br", "Zstd"]).0, Ok(vec![Coding::Gzip, Coding::Brotli, Coding::Zstd]));
+    assert_eq!(taken(&["X-GZip"]).0, Ok(vec![Coding::Gzip]), "section 8.4.1.3: equivalent to gzip");
+    assert_eq!(taken(&["gzip"]).1.len(), 0, "neither coding nor length is of what is handed on");
+    for none in ["identity", "utf-8", "none", "", ","] {
+        let (codings, headers) = taken(&[none]);
+        assert_eq!((codings, headers.len()), (Ok(Vec::new()), 2), "{none}");
+    }
+    for beyond in ["compress", "x-compress", "gzip, dcb", "br,br,br,br"] {
+        assert_eq!(taken(&[beyond]).0, Err(NetworkError::Encoding), "{beyond}");
+    }
+}
+
+#[tokio::test]
+async fn rfc_1952_section_2_2_a_gzip_body_may_have_several_members() {
+    let members = [under(Coding::Gzip, b"first ").await, under(Coding::Gzip, b"second").await].concat();
+    let body = decoded(&members, &[Coding::Gzip], 100).await.unwrap();
+    assert_eq!(body, (Bytes::from_static(b"first second"), false));
+}
+
+#[tokio::test]
+async fn deflate_is_undone_with_and_without_its_head() {
+    let zlib = under(Coding::Deflate, b"hello").await;
+    let bare = &zlib[2..zlib.len() - 4];
+    for body in [&zlib[..], bare] {
+        assert_eq!(decoded(body, &[Coding::Deflate], 100).await.unwrap().0, "hello");
+    }
+}
+
+#[tokio::test]
+async fn rfc_9659_a_zstd_window_is_bounded() {
+    // Heads of frames whose windows have 2^bits bytes (RFC 8878 section 3.1.1.1), and one byte as a raw block.
+    let frame = |bits: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0, (bits - 10) << 3][..], &[9, 0, 0, b'x']].concat();
+    assert_eq!(decoded(&frame(23), &[Coding::Zstd], 100).await.unwrap().0, "x");
+    for bits in [24, 27, 31] {
+        let error = decoded(&frame(bits), &[Coding::Zstd], 100).await.unwrap_err();
+        assert_eq!(what_broke(&error), NetworkError::Encoding, "2^{bits}");
+    }
+}
+
+#[tokio::test]
+async fn a_bomb_is_unpacked_up_to_the_limit_also_where_one_hides_in_another() {
+    const LIMIT: usize = 10_000;
+    for coding in ALL {
+        let mut bomb = under(coding, &vec![b' '; 10_000_000]).await;
+        assert!(bomb.len() < 20_000, "{coding:?}: {}", bomb.len());
+        let mut codings = vec![coding];
+        while codings.len() <= MAX_CODINGS {
+            let (body, truncated) = decoded(&bomb, &codings, LIMIT).await.unwrap();
+            assert_eq!((body.len(), truncated), (LIMIT, true), "{codings:?}");
+            bomb = under(coding, &bomb).await;
+            codings.push(coding);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_cut_off_or_is_no_coding_is_an_error_and_nothing_is_nothing() {
+    // Words that do not compress to a handful of bytes.
+    let text: Vec<u8> = (0u32..5_000).flat_map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
+    for coding in ALL {
+        let whole = under(coding, &text).await;
+        for cut in [1, 2, whole.len() / 2, whole.len() - 1] {
+            assert!(decoded(&whole[..cut], &[coding], 100_000).await.is_err(), "{coding:?} cut at {cut}");
+        }
+        assert!(decoded(b"\xffthis is nothing of the kind", &[coding], 100).await.is_err(), "{coding:?}");
+        assert_eq!(decoded(b"", &[coding], 100).await.unwrap(), (Bytes::new(), false));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_stack_of_codings_is_undone(
+        text in proptest::collection::vec(any::<u8>(), 1..2_000),
+        stack in proptest::collection::vec(0usize..ALL.len(), 0..=MAX_CODINGS),
+        limit in 0usize..3_000,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (body, truncated) = runtime.block_on(async {
+            let (mut packed, mut codings) = (text.clone(), Vec::new());
+            for coding in stack {
+                packed = under(ALL[coding], &packed).await;
+                codings.push(ALL[coding]);
+            }
+            decoded(&packed, &codings, limit).await
+        }).unwrap();
+        prop_assert_eq!(&body[..], &text[..text.len().min(limit)]);
+        prop_assert_eq!(truncated, text.len() > limit);
+    }
+
+    #[test]
+    fn garbage_is_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300), coding in 0usize..4) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        if let Ok((body, _)) = runtime.block_on(decoded(&bytes, &[ALL[coding]], 1_000)) {
+            prop_assert!(body.len() <= 1_000);
+        }
+    }
+}
