@@ -65,6 +65,7 @@ pub struct Outcomes {
     pub skipped_host_back_off: u64,
     pub skipped_out_of_scope: u64,
     pub skipped_crawl_delay: u64,
+    pub skipped_opted_out: u64,
 }
 
 impl Outcomes {
@@ -97,6 +98,7 @@ impl Outcomes {
                     Skip::HostBackOff => &mut self.skipped_host_back_off,
                     Skip::OutOfScope => &mut self.skipped_out_of_scope,
                     Skip::CrawlDelay => &mut self.skipped_crawl_delay,
+                    Skip::OptedOut => &mut self.skipped_opted_out,
                 },
                 Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => {
                     unreachable!("{outcome:?} comes with an answer")
@@ -136,5 +138,6 @@ impl Outcomes {
             + self.skipped_host_back_off
             + self.skipped_out_of_scope
             + self.skipped_crawl_delay
+            + self.skipped_opted_out
     }
 }

@@ -10,8 +10,8 @@ use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, Limits};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, ContentKind, Cycle, Difference, Fingerprint, History, Link, Outcome, Site,
-    UrlRules, Validators, Visit, Visited,
+    CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint, History, Link,
+    Outcome, Site, UrlRules, Validators, Visit, Visited,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -111,6 +111,7 @@ impl PageReader<'_> {
             payload: Content::payload_of(&response.body),
             validators: response.validators.clone(),
             archive: None,
+            consent: Consent::default(),
         };
         let before = page.entry.record.visited.as_ref();
         let change = match before {

@@ -6,8 +6,8 @@
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_repository::{KeptVisit, Repository};
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Content, Cycle, Fingerprint, History, Outcome, PageRecord, Share,
-    UrlRules, Validators, Visited,
+    ArchivePosition, CanonicalUrl, Change, Consent, Content, Cycle, Fingerprint, History, Outcome,
+    PageRecord, Share, UrlRules, Validators, Visited,
 };
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -65,6 +65,7 @@ fn record(i: u64) -> PageRecord {
             payload: mixed(i ^ 7),
             validators: Validators::new(etag.as_deref(), date.as_deref()),
             archive: Some(ArchivePosition { file: 1 + (i / 9000) as u32, offset: (dice >> 12) % (1 << 30) }),
+            consent: Consent::default(),
             ..Content::default()
         };
         record.visited = Some(Visited { history, content });

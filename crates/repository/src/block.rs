@@ -1,7 +1,7 @@
 //! A block: up to [`BLOCK_PAGES`] consecutive pages, as one frame in each file of a generation.
 
 use crate::bytes::{Malformed, Take};
-use crate::codec::{content_kind, put_key, put_validators, status, take_key, take_validators};
+use crate::codec::{content_kind, put_extras, put_key, status, take_extras, take_key};
 use crate::column::{put_column, put_flags, take_column, take_flags, take_into};
 use crate::version_1;
 use recrawl_types::decay::HALF_LIVES;
@@ -150,7 +150,7 @@ pub(crate) fn take_block_history(
     take.end()
 }
 
-/// The contents of a block's visited pages: fixed-width columns, then validators.
+/// The contents of a block's visited pages: fixed-width columns, then validators and consent.
 pub(crate) fn put_block_content(out: &mut Vec<u8>, contents: &[Content]) {
     let position = |c: &Content| c.archive.unwrap_or(ArchivePosition { file: 0, offset: 0 });
     put_column(out, contents.iter().map(|c| c.kind as u8));
@@ -162,7 +162,7 @@ pub(crate) fn put_block_content(out: &mut Vec<u8>, contents: &[Content]) {
     put_column(out, contents.iter().map(|c| position(c).file));
     put_column(out, contents.iter().map(|c| position(c).offset));
     for content in contents {
-        put_validators(out, &content.validators);
+        put_extras(out, content);
     }
 }
 
@@ -183,12 +183,14 @@ pub(crate) fn take_block_content(payload: &[u8], rows: usize) -> Result<Vec<Cont
     for row in 0..rows {
         let kind: ContentKind = content_kind(kinds[row])?;
         let digest = u128::from(high[row]) << 64 | u128::from(low[row]);
+        let (validators, consent) = take_extras(&mut take)?;
         contents.push(Content {
             kind,
             fingerprint: Fingerprint { simhash: simhash[row], digest },
             payload: payloads[row],
-            validators: take_validators(&mut take)?,
+            validators,
             archive: (files[row] > 0).then(|| ArchivePosition { file: files[row], offset: offsets[row] }),
+            consent,
         });
     }
     take.end()?;

@@ -6,9 +6,9 @@
 use crate::bytes::{Malformed, Put, Take};
 use crate::version_1;
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Content, ContentKind, Cycle, Difference, Failure, Fingerprint,
-    History, Known, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Skip, Status, Validators,
-    Visit, Visited,
+    ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
+    Failure, Fingerprint, History, Known, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Skip,
+    Status, Validators, Visit, Visited,
 };
 
 /// Appends `key` as the bytes it shares with `near`, then the rest.
@@ -146,22 +146,58 @@ fn take_history(take: &mut Take<'_>, version: u32) -> Result<History, Malformed>
     Ok(history)
 }
 
-const HAS_ETAG: u8 = 1;
-const HAS_LAST_MODIFIED: u8 = 2;
 const HAS_ARCHIVE: u8 = 4;
 
-/// Appends validators behind a byte that says which there are.
-pub(crate) fn put_validators(out: &mut Vec<u8>, validators: &Validators) {
-    let (etag, modified) = (&validators.etag, &validators.last_modified);
+const HAS_ETAG: u8 = 1;
+const HAS_LAST_MODIFIED: u8 = 2;
+const HAS_DIRECTIVES: u8 = 4;
+const HAS_UNAVAILABLE_AFTER: u8 = 8;
+/// Two bits: what is claimed of the canonical address.
+const CANONICAL: u8 = 0x30;
+const CANONICAL_ITSELF: u8 = 0x10;
+const CANONICAL_CONTRADICTORY: u8 = 0x20;
+const CANONICAL_OTHER: u8 = 0x30;
+
+const NOINDEX: u8 = 1;
+const NOFOLLOW: u8 = 2;
+const NOARCHIVE: u8 = 4;
+
+/// Appends what of a content few pages have, validators and consent, behind a byte that says what there is.
+/// Version 2 knew the validators alone.
+pub(crate) fn put_extras(out: &mut Vec<u8>, content: &Content) {
+    let Content { validators: Validators { etag, last_modified }, consent, .. } = content;
     let has = |there: bool, bit| if there { bit } else { 0 };
-    out.put_u8(has(etag.is_some(), HAS_ETAG) | has(modified.is_some(), HAS_LAST_MODIFIED));
-    for text in [etag, modified].into_iter().flatten() {
+    let directives =
+        has(consent.noindex, NOINDEX) | has(consent.nofollow, NOFOLLOW) | has(consent.noarchive, NOARCHIVE);
+    let canonical = match consent.canonical {
+        Canonical::Unclaimed => 0,
+        Canonical::Itself => CANONICAL_ITSELF,
+        Canonical::Contradictory => CANONICAL_CONTRADICTORY,
+        Canonical::Other(_) => CANONICAL_OTHER,
+    };
+    out.put_u8(
+        has(etag.is_some(), HAS_ETAG)
+            | has(last_modified.is_some(), HAS_LAST_MODIFIED)
+            | has(directives != 0, HAS_DIRECTIVES)
+            | has(consent.unavailable_after.is_some(), HAS_UNAVAILABLE_AFTER)
+            | canonical,
+    );
+    for text in [etag, last_modified].into_iter().flatten() {
         out.put_bytes(text.as_bytes());
+    }
+    if directives != 0 {
+        out.put_u8(directives);
+    }
+    if let Some(after) = consent.unavailable_after {
+        out.put_varint(after);
+    }
+    if let Canonical::Other(url) = &consent.canonical {
+        out.put_bytes(url.key());
     }
 }
 
-/// Takes what [`put_validators`] wrote.
-pub(crate) fn take_validators(take: &mut Take<'_>) -> Result<Validators, Malformed> {
+/// Takes what [`put_extras`] wrote.
+pub(crate) fn take_extras(take: &mut Take<'_>) -> Result<(Validators, Consent), Malformed> {
     let has = take.u8()?;
     let mut text = |bit| -> Result<Option<Box<str>>, Malformed> {
         if has & bit == 0 {
@@ -170,7 +206,22 @@ pub(crate) fn take_validators(take: &mut Take<'_>) -> Result<Validators, Malform
         let text = std::str::from_utf8(take.bytes()?).map_err(|_| Malformed("a validator is not text"))?;
         Ok(Some(text.into()))
     };
-    Ok(Validators { etag: text(HAS_ETAG)?, last_modified: text(HAS_LAST_MODIFIED)? })
+    let validators = Validators { etag: text(HAS_ETAG)?, last_modified: text(HAS_LAST_MODIFIED)? };
+    let directives = if has & HAS_DIRECTIVES == 0 { 0 } else { take.u8()? };
+    let is_dated = has & HAS_UNAVAILABLE_AFTER != 0;
+    let consent = Consent {
+        noindex: directives & NOINDEX != 0,
+        nofollow: directives & NOFOLLOW != 0,
+        noarchive: directives & NOARCHIVE != 0,
+        unavailable_after: if is_dated { Some(take.varint()?) } else { None },
+        canonical: match has & CANONICAL {
+            CANONICAL_ITSELF => Canonical::Itself,
+            CANONICAL_CONTRADICTORY => Canonical::Contradictory,
+            CANONICAL_OTHER => Canonical::Other(url(take.bytes()?)?),
+            _ => Canonical::Unclaimed,
+        },
+    };
+    Ok((validators, consent))
 }
 
 fn put_content(out: &mut Vec<u8>, content: &Content) {
@@ -183,7 +234,7 @@ fn put_content(out: &mut Vec<u8>, content: &Content) {
         out.put_varint(position.file.into());
         out.put_varint(position.offset);
     }
-    put_validators(out, &content.validators);
+    put_extras(out, content);
 }
 
 fn take_content(take: &mut Take<'_>) -> Result<Content, Malformed> {
@@ -197,8 +248,8 @@ fn take_content(take: &mut Take<'_>) -> Result<Content, Malformed> {
         false => None,
     };
     let digest = u128::from(high) << 64 | u128::from(low);
-    let validators = take_validators(take)?;
-    Ok(Content { kind, fingerprint: Fingerprint { simhash, digest }, payload, validators, archive })
+    let (validators, consent) = take_extras(take)?;
+    Ok(Content { kind, fingerprint: Fingerprint { simhash, digest }, payload, validators, archive, consent })
 }
 
 fn put_record(out: &mut Vec<u8>, record: &PageRecord) {
@@ -289,6 +340,7 @@ fn outcome_parts(outcome: Outcome) -> (u8, u64) {
         Outcome::Skipped(Skip::HostBackOff) => (9, 1),
         Outcome::Skipped(Skip::OutOfScope) => (9, 2),
         Outcome::Skipped(Skip::CrawlDelay) => (9, 3),
+        Outcome::Skipped(Skip::OptedOut) => (9, 4),
     }
 }
 
@@ -322,6 +374,7 @@ fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
         (9, 1) => Outcome::Skipped(Skip::HostBackOff),
         (9, 2) => Outcome::Skipped(Skip::OutOfScope),
         (9, 3) => Outcome::Skipped(Skip::CrawlDelay),
+        (9, 4) => Outcome::Skipped(Skip::OptedOut),
         _ => return Err(unknown),
     })
 }

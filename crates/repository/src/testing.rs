@@ -4,9 +4,9 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Content, ContentKind, Cycle, Difference, Failure, Fingerprint,
-    History, Known, Link, Outcome, PageRecord, ScheduleEntry, Share, Skip, Status, UrlRules, Validators,
-    Visit, Visited,
+    ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
+    Failure, Fingerprint, History, Known, Link, Outcome, PageRecord, ScheduleEntry, Share, Skip, Status,
+    UrlRules, Validators, Visit, Visited,
 };
 
 /// The canonical form of a URL.
@@ -67,17 +67,36 @@ fn history() -> impl Strategy<Value = History> {
     )
 }
 
+fn consent() -> impl Strategy<Value = Consent> {
+    let canonical = prop_oneof![
+        Just(Canonical::Unclaimed),
+        Just(Canonical::Itself),
+        Just(Canonical::Contradictory),
+        url().prop_map(Canonical::Other),
+    ];
+    (any::<[bool; 3]>(), option::of(any::<u64>()), canonical).prop_map(
+        |([noindex, nofollow, noarchive], unavailable_after, canonical)| Consent {
+            noindex,
+            nofollow,
+            noarchive,
+            unavailable_after,
+            canonical,
+        },
+    )
+}
+
 fn content() -> impl Strategy<Value = Content> {
     let kind = prop_oneof![Just(ContentKind::Text), Just(ContentKind::Opaque), Just(ContentKind::Redirect)];
     let text = |most| option::of(proptest::string::string_regex(&format!("[ -~é]{{1,{most}}}")).unwrap());
     let archive = option::of((1u32.., any::<u64>()));
-    (kind, any::<(u64, u128, u64)>(), text(100), text(29), archive).prop_map(
-        |(kind, f, etag, modified, at)| Content {
+    (kind, any::<(u64, u128, u64)>(), text(100), text(29), archive, consent()).prop_map(
+        |(kind, f, etag, modified, at, consent)| Content {
             kind,
             fingerprint: Fingerprint { simhash: f.0, digest: f.1 },
             payload: f.2,
             validators: Validators { etag: etag.map(Into::into), last_modified: modified.map(Into::into) },
             archive: at.map(|(file, offset)| ArchivePosition { file, offset }),
+            consent,
         },
     )
 }
@@ -112,7 +131,7 @@ pub fn outcomes(status: u16) -> Vec<Outcome> {
         Failure::Redirect,
         Failure::Status(status),
     ];
-    let skips = [Skip::Deadline, Skip::HostBackOff, Skip::OutOfScope, Skip::CrawlDelay];
+    let skips = [Skip::Deadline, Skip::HostBackOff, Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut];
     let mut all = vec![
         Outcome::NotModified,
         Outcome::NotFound(status),

@@ -9,6 +9,7 @@
 //! the same everywhere, such as how a URL becomes canonical and how a visit enters a page's history.
 
 pub mod columns;
+pub mod consent;
 pub mod cycle;
 pub mod decay;
 pub mod host;
@@ -20,6 +21,7 @@ pub mod url;
 pub mod visit;
 
 pub use crate::columns::StateColumns;
+pub use crate::consent::{Canonical, Consent};
 pub use crate::cycle::Cycle;
 pub use crate::host::{HostState, HostTable, Origin};
 pub use crate::page::{

@@ -4,7 +4,7 @@
 //! every URL ever discovered; [`History`] and [`Content`] only to pages that were fetched at least
 //! once. Scoring reads the first two and nothing else.
 
-use crate::{Change, Cycle, decay};
+use crate::{Change, Consent, Cycle, decay};
 use serde::{Deserialize, Serialize};
 
 /// All that is remembered of one URL.
@@ -180,6 +180,8 @@ pub struct Content {
     pub validators: Validators,
     /// Where the body lies, if it was archived.
     pub archive: Option<ArchivePosition>,
+    /// What the page said is to be done with it.
+    pub consent: Consent,
 }
 
 impl Content {

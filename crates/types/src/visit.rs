@@ -116,6 +116,8 @@ pub enum Skip {
     OutOfScope,
     /// The host's robots.txt asks for a longer delay than the configuration is willing to wait.
     CrawlDelay,
+    /// The host's owner has opted out: it is not sent anything.
+    OptedOut,
 }
 
 /// A link, as it enters the uniqueness check.

@@ -4,8 +4,9 @@
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Content, ContentKind, Cycle, Fingerprint, Link, LogRecord,
-    Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit, Visited,
+    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Fingerprint, Link,
+    LogRecord, Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit,
+    Visited,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -84,6 +85,7 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
             payload: 7,
             validators: Validators::new(Some("\"tag\""), None),
             archive: Some(ArchivePosition { file: cycle.0, offset: 100 * index }),
+            consent: Consent::default(),
         }),
         difference: None,
         links: vec![Link { url: child, depth: 1, hops: 0, counted: true }],
