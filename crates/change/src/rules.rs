@@ -32,14 +32,14 @@ impl ChangeRules {
 
     /// Did the page change from `before` to `after`?
     ///
-    /// A page that became something else (a redirect, a file) changed. Redirects and opaque bodies have
+    /// A page that became something else (a redirect, a file) changed. Redirects, sitemaps and opaque bodies have
     /// no near misses: there the digest decides alone, whatever detector and floor.
     pub fn changed(&self, before: &Content, after: &Content, floor: &NoiseFloor) -> bool {
         if before.kind != after.kind {
             return true;
         }
         match after.kind {
-            ContentKind::Opaque | ContentKind::Redirect => {
+            ContentKind::Opaque | ContentKind::Redirect | ContentKind::Hints => {
                 before.fingerprint.digest != after.fingerprint.digest
             }
             ContentKind::Text => self.detector.changed(&Comparison::of(

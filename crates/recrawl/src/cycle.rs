@@ -11,6 +11,7 @@
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::gather::{self, Gathered};
+use crate::lastmods::LastmodLesson;
 use crate::pipeline;
 use crate::plan;
 use crate::report::CycleReport;
@@ -47,18 +48,20 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     let Gathered { batch, tally, noise } = gather::read_log(crawl, cycle)?;
 
     let mut next = crawl.repository.begin().map_err(Failure::work)?;
-    let floors = SiteNoise::new(&crawl.tables);
+    let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
     let rules = MergeRules {
         cycle,
         max_hops: crawl.settings.fetch.max_redirects,
         max_pages_per_host: crawl.settings.config.scope.max_pages_per_host,
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
+        watch: &|url, newer, changed| dates.observe(url, newer, changed),
     };
     let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
 
     let now = (crawl.clock)();
     let report = CycleReport::new(&facts, tally, &merged, fetched.stopped_by, now);
     crawl.tables.apply_cycle(cycle, noise.fold(&crawl.tables)?)?;
+    dates.keep(&crawl.tables, cycle)?;
     crawl.tables.flush()?;
     crawl.repository.commit(next, &report.to_json()).map_err(Failure::work)?;
     Ok(Turn::Committed(Box::new(report)))

@@ -136,7 +136,7 @@ impl PageReader<'_> {
             let counted = change == Change::First;
             let followed = read.links.into_iter().filter(|l| !l.nofollow).map(|l| l.url);
             let in_scope = followed.filter(|url| self.scope.admits_link(url, depth));
-            visit.links = in_scope.map(|url| Link { url, depth, hops: 0, counted }).collect();
+            visit.links = in_scope.map(|url| Link { url, depth, hops: 0, counted, lastmod: 0 }).collect();
         }
         let same = before.map(|b| &b.content).filter(|b| b.payload == content.payload);
         let record = match same.and_then(|b| b.archive) {
@@ -166,7 +166,8 @@ impl PageReader<'_> {
         let known = &page.entry.record.known;
         if self.scope.admits_link(target, known.depth) {
             let hops = page.hops.saturating_add(1);
-            visit.links.push(Link { url: target.clone(), depth: known.depth, hops, counted: false });
+            let (url, depth) = (target.clone(), known.depth);
+            visit.links.push(Link { url, depth, hops, counted: false, lastmod: 0 });
         }
         visit.outcome = Outcome::Redirected(change);
         visit.content = Some(content);

@@ -32,6 +32,10 @@ pub struct Tally {
     pub audit_visits: u64,
     /// Those of them that met a change.
     pub audit_changed: u64,
+    /// Visits that a trusted date announced, and that could be compared.
+    pub announced_visits: u64,
+    /// Those of them that met a change.
+    pub announced_changed: u64,
     /// 404 and 410.
     pub not_found: u64,
     /// Looked for and not got.
@@ -90,6 +94,7 @@ impl Tally {
             Share::Score => count(&mut self.score_changed, &mut self.score_visits),
             Share::Audit(_) => count(&mut self.audit_changed, &mut self.audit_visits),
             Share::Warmup => self.warmup_visits += 1,
+            Share::Announced => count(&mut self.announced_changed, &mut self.announced_visits),
             Share::Discovery | Share::Followed => {}
         }
         if changed {

@@ -51,6 +51,11 @@ pub(crate) fn put_block_known(out: &mut Vec<u8>, visited: &[bool], known: &[Know
     put_column(out, known.iter().map(|k| k.not_found));
     put_column(out, known.iter().map(|k| k.not_found_cycle));
     put_column(out, known.iter().map(|k| k.not_found_at));
+    // Where no sitemap gave a date, the block is as it was before there were any.
+    if known.iter().any(|k| k.lastmod > 0) {
+        put_column(out, known.iter().map(|k| k.lastmod));
+        put_flags(out, &known.iter().map(|k| k.is_announced).collect::<Vec<_>>());
+    }
 }
 
 /// Appends the known part to `columns`.
@@ -78,6 +83,12 @@ pub(crate) fn take_block_known(
     take_column(&mut take, rows, |row, v| known[row].not_found = v)?;
     take_column(&mut take, rows, |row, v| known[row].not_found_cycle = v)?;
     take_column(&mut take, rows, |row, v| known[row].not_found_at = v)?;
+    if !take.0.is_empty() {
+        take_column(&mut take, rows, |row, v| known[row].lastmod = v)?;
+        let mut announced = Vec::new();
+        take_flags(&mut take, rows, &mut announced)?;
+        known.iter_mut().zip(announced).for_each(|(known, is)| known.is_announced = is);
+    }
     take.end()?;
     if statuses_are_sound { Ok(()) } else { Err(Malformed("a page's status is unknown")) }
 }

@@ -72,12 +72,19 @@ pub(crate) fn content_kind(byte: u8) -> Result<ContentKind, Malformed> {
         0 => Ok(ContentKind::Text),
         1 => Ok(ContentKind::Opaque),
         2 => Ok(ContentKind::Redirect),
+        3 => Ok(ContentKind::Hints),
         _ => Err(Malformed("a content's kind is unknown")),
     }
 }
 
+/// Beside a page's status: a lastmod follows; it moved since the last visit.
+const HAS_LASTMOD: u8 = 2;
+const IS_ANNOUNCED: u8 = 4;
+
 fn put_known(out: &mut Vec<u8>, known: &Known) {
-    out.put_u8(known.status as u8);
+    let has_lastmod = if known.lastmod > 0 { HAS_LASTMOD } else { 0 };
+    let is_announced = if known.is_announced { IS_ANNOUNCED } else { 0 };
+    out.put_u8(known.status as u8 | has_lastmod | is_announced);
     out.put_varint(known.depth.into());
     out.put_u8(known.hops);
     out.put_varint(known.in_links.into());
@@ -87,11 +94,15 @@ fn put_known(out: &mut Vec<u8>, known: &Known) {
     out.put_u8(known.not_found);
     out.put_varint(known.not_found_cycle.0.into());
     out.put_varint(known.not_found_at.into());
+    if known.lastmod > 0 {
+        out.put_varint(known.lastmod.into());
+    }
 }
 
 fn take_known(take: &mut Take<'_>) -> Result<Known, Malformed> {
+    let flags = take.u8()?;
     Ok(Known {
-        status: status(take.u8()?)?,
+        status: status(flags & !(HAS_LASTMOD | IS_ANNOUNCED))?,
         depth: take.narrow()?,
         hops: take.u8()?,
         in_links: take.narrow()?,
@@ -101,6 +112,8 @@ fn take_known(take: &mut Take<'_>) -> Result<Known, Malformed> {
         not_found: take.u8()?,
         not_found_cycle: take_cycle(take)?,
         not_found_at: take.narrow()?,
+        lastmod: if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? },
+        is_announced: flags & IS_ANNOUNCED != 0,
     })
 }
 
@@ -281,6 +294,7 @@ pub(crate) fn put_share(out: &mut Vec<u8>, share: Share) {
             put_f64(out, probability);
         }
         Share::Followed => out.put_u8(4),
+        Share::Announced => out.put_u8(5),
     }
 }
 
@@ -291,6 +305,7 @@ pub(crate) fn take_share(take: &mut Take<'_>) -> Result<Share, Malformed> {
         2 => Share::Warmup,
         3 => Share::Audit(take_f64(take)?),
         4 => Share::Followed,
+        5 => Share::Announced,
         _ => return Err(Malformed("a share is unknown")),
     })
 }
@@ -393,12 +408,18 @@ fn put_link_near(out: &mut Vec<u8>, near: &[u8], link: &Link) {
     put_key(out, near, link.url.key());
     out.put_varint(link.depth.into());
     out.put_u8(link.hops);
-    out.put_u8(u8::from(link.counted));
+    let has_lastmod = if link.lastmod > 0 { HAS_LASTMOD } else { 0 };
+    out.put_u8(u8::from(link.counted) | has_lastmod);
+    if link.lastmod > 0 {
+        out.put_varint(link.lastmod.into());
+    }
 }
 
 fn take_link_near(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<Link, Malformed> {
     let url = take_url(take, near)?;
-    Ok(Link { url, depth: take.narrow()?, hops: take.u8()?, counted: take.u8()? == 1 })
+    let (depth, hops, flags) = (take.narrow()?, take.u8()?, take.u8()?);
+    let lastmod = if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? };
+    Ok(Link { url, depth, hops, counted: flags & 1 == 1, lastmod })
 }
 
 fn put_links(out: &mut Vec<u8>, page: &[u8], links: &[Link]) {

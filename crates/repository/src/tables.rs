@@ -1,4 +1,4 @@
-//! What is small and changes at any time, in sled: hosts, noise floors of sites, settings.
+//! What is small and changes at any time, in sled: hosts, noise floors of sites, counts of dates, settings.
 //!
 //! One entry is one value with a checksum of ours before it, so that damage is noticed here and not
 //! where the value is used. Writes reach the disk within a second, and at every [`SledTables::flush`].
@@ -6,7 +6,7 @@
 use crate::bytes::{Malformed, Put, Take};
 use crate::format::{FileKind, open_frame, put_frame};
 use recrawl_types::host::{RobotsBody, RobotsState};
-use recrawl_types::{Cycle, HostState, HostTable, Origin, Validators};
+use recrawl_types::{Cycle, HostState, HostTable, LastmodCounts, Origin, Validators};
 use std::io;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use std::path::Path;
 const CACHE_BYTES: u64 = 8 << 20;
 /// How long a write may wait for the disk, in milliseconds.
 const FLUSH_EVERY_MS: u64 = 1000;
-/// The key under which the sites' tree remembers the last cycle that was applied.
+/// The key under which a tree that learns from cycles remembers the last one that was applied.
 const APPLIED: &[u8] = b"\0cycle";
 
 /// The tables. One process at a time.
@@ -23,6 +23,7 @@ pub struct SledTables {
     database: sled::Db,
     hosts: sled::Tree,
     sites: sled::Tree,
+    lastmods: sled::Tree,
     settings: sled::Tree,
 }
 
@@ -50,8 +51,9 @@ impl SledTables {
         let database = config.open().map_err(named)?;
         let (hosts, sites) =
             (database.open_tree("hosts").map_err(named)?, database.open_tree("sites").map_err(named)?);
+        let lastmods = database.open_tree("lastmods").map_err(named)?;
         let settings = database.open_tree("settings").map_err(named)?;
-        Ok(SledTables { database, hosts, sites, settings, path })
+        Ok(SledTables { database, hosts, sites, lastmods, settings, path })
     }
 
     /// What is kept of a site.
@@ -72,16 +74,52 @@ impl SledTables {
         cycle: Cycle,
         sites: impl IntoIterator<Item = (String, Vec<u8>)>,
     ) -> io::Result<()> {
-        let applied = self.sites.get(APPLIED).map_err(|e| failed(&self.path, e))?;
+        self.apply(&self.sites, cycle, sites.into_iter().map(|(site, value)| Ok((site.into_bytes(), value))))
+    }
+
+    /// What is counted of the dates that an origin's sitemaps and feeds give.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn lastmods(&self, origin: &Origin) -> io::Result<LastmodCounts> {
+        match self.load(&self.lastmods, &put_origin(origin))? {
+            Some(bytes) => take_lastmods(&bytes).map_err(|m| self.damaged(m)),
+            None => Ok(LastmodCounts::default()),
+        }
+    }
+
+    /// Adds what a cycle counted, in the way of [`SledTables::apply_cycle`].
+    ///
+    /// # Errors
+    /// When the table cannot be read or written.
+    pub fn apply_lastmods(
+        &self,
+        cycle: Cycle,
+        counted: impl IntoIterator<Item = (Origin, LastmodCounts)>,
+    ) -> io::Result<()> {
+        let sum = |(origin, counts): (Origin, LastmodCounts)| {
+            Ok((put_origin(&origin), put_lastmods(&self.lastmods(&origin)?.and(counts))))
+        };
+        self.apply(&self.lastmods, cycle, counted.into_iter().map(sum))
+    }
+
+    fn apply(
+        &self,
+        tree: &sled::Tree,
+        cycle: Cycle,
+        entries: impl Iterator<Item = io::Result<(Vec<u8>, Vec<u8>)>>,
+    ) -> io::Result<()> {
+        let applied = tree.get(APPLIED).map_err(|e| failed(&self.path, e))?;
         if applied.is_some_and(|bytes| bytes.as_ref() >= &cycle.0.to_be_bytes()[..]) {
             return Ok(());
         }
         let mut batch = sled::Batch::default();
-        for (site, value) in sites {
-            batch.insert(site.as_bytes(), sealed(&value));
+        for entry in entries {
+            let (key, value) = entry?;
+            batch.insert(key, sealed(&value));
         }
         batch.insert(APPLIED, &cycle.0.to_be_bytes()[..]);
-        self.sites.apply_batch(batch).map_err(|e| failed(&self.path, e))
+        tree.apply_batch(batch).map_err(|e| failed(&self.path, e))
     }
 
     /// A setting.
@@ -243,6 +281,27 @@ fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
     }
     take.end()?;
     Ok(state)
+}
+
+fn put_lastmods(counts: &LastmodCounts) -> Vec<u8> {
+    let mut out = Vec::new();
+    let LastmodCounts { newer_changed, newer_unchanged, same_changed, same_unchanged } = *counts;
+    for count in [newer_changed, newer_unchanged, same_changed, same_unchanged] {
+        out.put_varint(count.into());
+    }
+    out
+}
+
+fn take_lastmods(bytes: &[u8]) -> Result<LastmodCounts, Malformed> {
+    let mut take = Take(bytes);
+    let counts = LastmodCounts {
+        newer_changed: take.narrow()?,
+        newer_unchanged: take.narrow()?,
+        same_changed: take.narrow()?,
+        same_unchanged: take.narrow()?,
+    };
+    take.end()?;
+    Ok(counts)
 }
 
 impl HostTable for SledTables {

@@ -28,7 +28,9 @@ fn cycle() -> impl Strategy<Value = Cycle> {
 fn known() -> impl Strategy<Value = Known> {
     let status = prop_oneof![Just(Status::Live), Just(Status::Gone)];
     let numbers = any::<(u16, u8, u32, u8, u8, u32)>();
-    (status, numbers, cycle(), cycle(), cycle()).prop_map(|(status, n, discovered, last_attempt, seen)| {
+    let dated = (lastmod(), any::<bool>()).prop_map(|(at, moved)| (at, moved && at > 0));
+    (status, numbers, [cycle(), cycle(), cycle()], dated).prop_map(|(status, n, cycles, dated)| {
+        let [discovered, last_attempt, seen] = cycles;
         Known {
             status,
             depth: n.0,
@@ -40,6 +42,8 @@ fn known() -> impl Strategy<Value = Known> {
             not_found: n.4,
             not_found_cycle: seen,
             not_found_at: n.5,
+            lastmod: dated.0,
+            is_announced: dated.1,
         }
     })
 }
@@ -86,7 +90,12 @@ fn consent() -> impl Strategy<Value = Consent> {
 }
 
 fn content() -> impl Strategy<Value = Content> {
-    let kind = prop_oneof![Just(ContentKind::Text), Just(ContentKind::Opaque), Just(ContentKind::Redirect)];
+    let kind = prop_oneof![
+        Just(ContentKind::Text),
+        Just(ContentKind::Opaque),
+        Just(ContentKind::Redirect),
+        Just(ContentKind::Hints)
+    ];
     let text = |most| option::of(proptest::string::string_regex(&format!("[ -~é]{{1,{most}}}")).unwrap());
     let archive = option::of((1u32.., any::<u64>()));
     (kind, any::<(u64, u128, u64)>(), text(100), text(29), archive, consent()).prop_map(
@@ -115,6 +124,7 @@ fn share() -> impl Strategy<Value = Share> {
         Just(Share::Warmup),
         (0.0..=1.0f64).prop_map(Share::Audit),
         Just(Share::Followed),
+        Just(Share::Announced),
     ]
 }
 
@@ -146,9 +156,20 @@ pub fn outcomes(status: u16) -> Vec<Outcome> {
     all
 }
 
+/// Mostly none, as on the Web.
+fn lastmod() -> impl Strategy<Value = u32> {
+    prop_oneof![3 => Just(0u32), 1 => any::<u32>()]
+}
+
 /// Any link.
 pub fn link() -> impl Strategy<Value = Link> {
-    (url(), any::<(u16, u8, bool)>()).prop_map(|(url, n)| Link { url, depth: n.0, hops: n.1, counted: n.2 })
+    (url(), any::<(u16, u8, bool)>(), lastmod()).prop_map(|(url, n, lastmod)| Link {
+        url,
+        depth: n.0,
+        hops: n.1,
+        counted: n.2,
+        lastmod,
+    })
 }
 
 /// Any visit.

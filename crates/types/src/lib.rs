@@ -13,6 +13,7 @@ pub mod consent;
 pub mod cycle;
 pub mod decay;
 pub mod host;
+pub mod lastmod;
 pub mod page;
 pub mod reads;
 pub mod schedule;
@@ -24,6 +25,7 @@ pub use crate::columns::StateColumns;
 pub use crate::consent::{Canonical, Consent};
 pub use crate::cycle::Cycle;
 pub use crate::host::{HostState, HostTable, Origin};
+pub use crate::lastmod::LastmodCounts;
 pub use crate::page::{
     ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, Status, Validators,
     Visited,

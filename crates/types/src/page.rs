@@ -62,6 +62,11 @@ pub struct Known {
     pub not_found_cycle: Cycle,
     /// When that was, in seconds since 1970; 0 for none.
     pub not_found_at: u32,
+    /// The newest date of modification that a sitemap or feed of its own host gave the page, in seconds
+    /// since 1970; 0 for none.
+    pub lastmod: u32,
+    /// Did that date move forward since the last visit?
+    pub is_announced: bool,
 }
 
 impl Known {
@@ -203,6 +208,8 @@ pub enum ContentKind {
     Opaque = 1,
     /// A redirect: the digest is of its target, the SimHash 0.
     Redirect = 2,
+    /// A sitemap or feed: the digest is of its entries, the SimHash 0.
+    Hints = 3,
 }
 
 /// The detectors' view of a page's content.
@@ -210,7 +217,7 @@ pub enum ContentKind {
 pub struct Fingerprint {
     /// SimHash of the visible text's features (Charikar 2002); near contents have near values.
     pub simhash: u64,
-    /// XXH3-128 of the visible text (or of the bytes, or the target: [`ContentKind`]).
+    /// XXH3-128 of the visible text (or of the bytes, the target, the entries: [`ContentKind`]).
     pub digest: u128,
 }
 

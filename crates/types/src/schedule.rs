@@ -18,6 +18,8 @@ pub enum Share {
     Audit(f64),
     /// A redirect led here for the first time and was followed at once; not scheduled.
     Followed,
+    /// A sitemap or feed that is trusted says that it changed.
+    Announced,
 }
 
 /// One page to visit. It carries its record, so that nothing is looked up at random later.

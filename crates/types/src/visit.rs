@@ -132,6 +132,9 @@ pub struct Link {
     /// Is it counted in [`Known::in_links`](crate::Known::in_links)? Only links on a page's first
     /// fetch are, so that a page counts once however often it is visited.
     pub counted: bool,
+    /// The date of modification that a sitemap or feed of the page's own host gives it, in seconds since
+    /// 1970; 0 for none.
+    pub lastmod: u32,
 }
 
 impl Outcome {

@@ -19,7 +19,7 @@ fn url(host: u64, page: u64) -> CanonicalUrl {
 }
 
 fn link(url: CanonicalUrl) -> Link {
-    Link { url, depth: 1, hops: 0, counted: true }
+    Link { url, depth: 1, hops: 0, counted: true, lastmod: 0 }
 }
 
 /// Runs one cycle and returns its report with the seconds of the pass alone.
@@ -43,7 +43,8 @@ fn cycle(
     );
     let mut writer = repository.begin()?;
     let judge = |_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint;
-    let rules = MergeRules { cycle, max_hops: 5, max_pages_per_host: 1_000_000, judge: &judge };
+    let rules =
+        MergeRules { cycle, max_hops: 5, max_pages_per_host: 1_000_000, judge: &judge, watch: &|_, _, _| {} };
     let start = Instant::now();
     let report = merge(&generation, batch, &mut writer, &rules)?;
     let seconds = start.elapsed().as_secs_f64();

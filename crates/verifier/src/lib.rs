@@ -12,6 +12,7 @@
 mod batch;
 mod error;
 mod host_cap;
+mod lastmod;
 mod merge;
 mod report;
 mod runs;
@@ -20,6 +21,6 @@ mod update;
 
 pub use crate::batch::{Batch, BatchLimits};
 pub use crate::error::{BatchError, MergeError};
-pub use crate::merge::{Judge, MergeRules, merge};
+pub use crate::merge::{Judge, MergeRules, Watch, merge};
 pub use crate::report::MergeReport;
 pub use crate::runs::SortedBatch;

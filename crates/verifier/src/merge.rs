@@ -2,14 +2,18 @@
 
 use crate::host_cap::HostCap;
 use crate::touch::Touch;
-use crate::{MergeError, MergeReport, SortedBatch, update};
+use crate::{MergeError, MergeReport, SortedBatch, lastmod, update};
 use recrawl_repository::{Generation, GenerationWriter, KeptVisit};
-use recrawl_types::{CanonicalUrl, Content, Cycle, PageRecord, Status};
+use recrawl_types::{CanonicalUrl, Change, Content, Cycle, PageRecord, Status};
 use std::fmt;
 
 /// Says whether a page changed between two visits: the page, what the visit before saw, what this one
 /// saw. Contents of different kind are put to it as well.
 pub type Judge<'j> = &'j dyn Fn(&CanonicalUrl, &Content, &Content) -> bool;
+
+/// Told of each comparison of a page that a sitemap or feed gave a date: the page, whether the date had moved
+/// forward since the visit before, and whether the page had changed.
+pub type Watch<'j> = &'j dyn Fn(&CanonicalUrl, bool, bool);
 
 /// What a merge goes by.
 #[derive(Clone, Copy)]
@@ -23,6 +27,8 @@ pub struct MergeRules<'j> {
     pub max_pages_per_host: u64,
     /// Decides visits that could not be compared when they were made.
     pub judge: Judge<'j>,
+    /// Learns how far dates of modification can be trusted.
+    pub watch: Watch<'j>,
 }
 
 impl fmt::Debug for MergeRules<'_> {
@@ -127,12 +133,21 @@ impl Pass<'_> {
 
     /// Visits come in the order of URLs here, and what their comparison said is decided here.
     fn visit(&mut self, record: &mut PageRecord, touch: Touch) -> Result<(), MergeError> {
+        let claimed = touch.links.map_or(0, |links| links.lastmod);
         for visit in touch.visits {
             let (url, at, share) = (visit.url.clone(), visit.at / 1000, visit.share);
+            let is_dated = record.known.lastmod > 0;
+            lastmod::claim_before(record, claimed, visit.at);
             let outcome =
                 update::apply_visit(record, visit, self.rules.cycle, self.rules.judge, &mut self.report);
+            if let (true, Some(change @ (Change::Changed | Change::Unchanged))) = (is_dated, outcome.change())
+            {
+                (self.rules.watch)(&url, record.known.is_announced, change == Change::Changed);
+            }
+            lastmod::seen(record, outcome);
             self.writer.keep_visit(&KeptVisit { url, at, share, outcome })?;
         }
+        lastmod::claim(record, claimed);
         Ok(())
     }
 

@@ -25,11 +25,14 @@ pub(crate) struct Links {
     pub hops: u8,
     /// Is a seed among them?
     pub seed: bool,
+    /// The newest date of modification that one of them carries.
+    pub lastmod: u32,
 }
 
 impl Links {
     pub fn of(link: &Link, seed: bool) -> Links {
-        Links { seen: 1, counted: u32::from(link.counted), depth: link.depth, hops: link.hops, seed }
+        let Link { depth, hops, lastmod, .. } = *link;
+        Links { seen: 1, counted: u32::from(link.counted), depth, hops, seed, lastmod }
     }
 
     fn and(self, other: Links) -> Links {
@@ -39,6 +42,7 @@ impl Links {
             depth: self.depth.min(other.depth),
             hops: self.hops.min(other.hops),
             seed: self.seed || other.seed,
+            lastmod: self.lastmod.max(other.lastmod),
         }
     }
 }
@@ -74,7 +78,8 @@ pub(crate) fn put_links(out: &mut Vec<u8>, url: CanonicalUrl, links: &Links) {
     out.extend_from_slice(&links.seen.to_le_bytes());
     out.extend_from_slice(&links.counted.to_le_bytes());
     out.push(u8::from(links.seed));
-    put_link(out, &Link { url, depth: links.depth, hops: links.hops, counted: false });
+    let Links { depth, hops, lastmod, .. } = *links;
+    put_link(out, &Link { url, depth, hops, counted: false, lastmod });
 }
 
 /// The form of a visit in a sorted run.
@@ -95,6 +100,7 @@ pub(crate) fn take(record: &[u8]) -> Result<(CanonicalUrl, Touch), Malformed> {
                 depth: link.depth,
                 hops: link.hops,
                 seed: head[13] != 0,
+                lastmod: link.lastmod,
             };
             Ok((link.url, Touch { links: Some(links), visits: Vec::new() }))
         }
@@ -115,10 +121,10 @@ mod tests {
     proptest! {
         #[test]
         fn links_come_back_and_a_cut_record_is_refused(
-            seen in 1u64.., counted: u32, depth: u16, hops: u8, seed: bool, cut in 0usize..1000
+            seen in 1u64.., counted: u32, depth: u16, hops: u8, seed: bool, lastmod: u32, cut in 0usize..1000
         ) {
             let url = UrlRules::keep_all().canonicalize("http://a.example/p?q=1").unwrap();
-            let links = Links { seen, counted, depth, hops, seed };
+            let links = Links { seen, counted, depth, hops, seed, lastmod };
             let mut bytes = Vec::new();
             put_links(&mut bytes, url.clone(), &links);
             prop_assert_eq!(take(&bytes), Ok((url, Touch { links: Some(links), visits: Vec::new() })));

@@ -8,6 +8,7 @@ use recrawl_types::{
     PageRecord, Share, Skip, Status, UrlRules, Visit, Visited,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, merge};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -26,6 +27,9 @@ fn changed(_: &CanonicalUrl, before: &Content, after: &Content) -> bool {
     before.fingerprint != after.fingerprint
 }
 
+/// What was compared beside a date.
+type Watched = Vec<(CanonicalUrl, bool, bool)>;
+
 /// A repository of its own, driven through the crate's interface.
 struct Subject {
     storage: Arc<dyn Storage>,
@@ -40,7 +44,7 @@ impl Subject {
         Subject { storage, repository, limits: BatchLimits { memory_bytes } }
     }
 
-    fn cycle(&mut self, log: &[LogRecord]) -> (MergeReport, usize) {
+    fn cycle(&mut self, log: &[LogRecord]) -> (MergeReport, usize, Watched) {
         let generation = self.repository.current();
         let cycle = generation.number().next();
         let mut batch = Batch::new(self.storage.clone(), cycle, self.limits);
@@ -50,12 +54,18 @@ impl Subject {
         let batch = batch.finish().unwrap();
         let runs = batch.runs_on_disk();
         let mut writer = self.repository.begin().unwrap();
-        let rules =
-            MergeRules { cycle, max_hops: MAX_HOPS, max_pages_per_host: MAX_PAGES_PER_HOST, judge: &changed };
+        let watched = RefCell::new(Vec::new());
+        let rules = MergeRules {
+            cycle,
+            max_hops: MAX_HOPS,
+            max_pages_per_host: MAX_PAGES_PER_HOST,
+            judge: &changed,
+            watch: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),
+        };
         let report = merge(&generation, batch, &mut writer, &rules).unwrap();
         assert!(!self.storage.list().unwrap().iter().any(|name| name.contains("spill")), "runs are removed");
         self.repository.commit(writer, b"").unwrap();
-        (report, runs)
+        (report, runs, watched.into_inner())
     }
 
     fn pages(&self) -> Pages {
@@ -71,7 +81,8 @@ impl Subject {
 
 /// The same rules once more, without sorting, runs or limits of memory: for every URL that the log
 /// mentions, the log is searched from its beginning.
-fn model(pages: &mut Pages, cycle: Cycle, log: &[LogRecord]) -> MergeReport {
+fn model(pages: &mut Pages, cycle: Cycle, log: &[LogRecord]) -> (MergeReport, Watched) {
+    let mut watched = Watched::new();
     let mut report = MergeReport::default();
     let before = pages.clone();
     let mut links: Vec<(Link, bool)> = Vec::new();
@@ -125,9 +136,25 @@ fn model(pages: &mut Pages, cycle: Cycle, log: &[LogRecord]) -> MergeReport {
                 forget_doubts(pages.get_mut(url).unwrap(), &mut report);
             }
         }
+        let date = here.iter().map(|(l, _)| l.lastmod).max().unwrap_or(0);
+        let record = pages.get_mut(url).unwrap();
         for visit in seen {
-            model_visit(pages.get_mut(url).unwrap(), visit, cycle, &mut report);
+            let was_dated = record.known.lastmod > 0;
+            if u64::from(date) <= visit.at / 1000 {
+                model_date(record, date);
+            }
+            let before = record.visited.as_ref().map(|v| v.history);
+            let announced = record.known.is_announced;
+            model_visit(record, visit, cycle, &mut report);
+            let after = record.visited.as_ref().map(|v| v.history);
+            if before != after {
+                record.known.is_announced = false;
+                if let (true, Some(before), Some(after)) = (was_dated, before, after) {
+                    watched.push((url.clone(), announced, after.changes > before.changes));
+                }
+            }
         }
+        model_date(record, date);
         if before.get(url).is_some_and(|old| *old != pages[url]) {
             report.pages_updated += 1;
         }
@@ -140,7 +167,14 @@ fn model(pages: &mut Pages, cycle: Cycle, log: &[LogRecord]) -> MergeReport {
         }
         report.gone_total += u64::from(record.known.status == Status::Gone);
     }
-    report
+    (report, watched)
+}
+
+fn model_date(record: &mut PageRecord, date: u32) {
+    let known = &mut record.known;
+    let moved = known.lastmod > 0 && date > known.lastmod && record.visited.is_some();
+    known.is_announced = known.is_announced || moved;
+    known.lastmod = known.lastmod.max(date);
 }
 
 fn forget_doubts(record: &mut PageRecord, report: &mut MergeReport) {
@@ -210,13 +244,15 @@ fn model_visit(record: &mut PageRecord, visit: &Visit, cycle: Cycle, report: &mu
     record.visited = Some(Visited { history, content });
 }
 
+/// A day near those of the visits, at noon; mostly none.
+fn any_date() -> impl Strategy<Value = u32> {
+    prop_oneof![2 => Just(0), 1 => (990u32..1100).prop_map(|day| day * 86_400 + 43_200)]
+}
+
 fn any_link() -> impl Strategy<Value = Link> {
-    (0..PAGES, 0u16..6, 0u8..5, any::<bool>()).prop_map(|(page, depth, hops, counted)| Link {
-        url: url(page),
-        depth,
-        hops,
-        counted,
-    })
+    (0..PAGES, 0u16..6, 0u8..5, any::<bool>(), any_date()).prop_map(
+        |(page, depth, hops, counted, lastmod)| Link { url: url(page), depth, hops, counted, lastmod },
+    )
 }
 
 fn any_content() -> impl Strategy<Value = Content> {
@@ -264,7 +300,7 @@ fn any_visit() -> impl Strategy<Value = Visit> {
 fn any_cycle() -> impl Strategy<Value = (u64, Vec<LogRecord>)> {
     let seeds = proptest::collection::vec((0..PAGES).prop_map(url), 0..3).prop_map(|urls| {
         LogRecord::Seeds(
-            urls.into_iter().map(|url| Link { url, depth: 0, hops: 0, counted: false }).collect(),
+            urls.into_iter().map(|url| Link { url, depth: 0, hops: 0, counted: false, lastmod: 0 }).collect(),
         )
     });
     let record = prop_oneof![
@@ -291,8 +327,8 @@ proptest! {
             }
             let expected = model(&mut pages, Cycle(number), &log);
             for subject in [&mut roomy, &mut narrow, &mut spilling] {
-                let (report, _) = subject.cycle(&log);
-                prop_assert_eq!(report, expected);
+                let (report, _, watched) = subject.cycle(&log);
+                prop_assert_eq!(&(report, watched), &expected);
                 prop_assert_eq!(&subject.pages(), &pages);
             }
         }
@@ -308,14 +344,15 @@ fn more_runs_than_may_be_open_become_one() {
                 depth: (i % 7) as u16,
                 hops: 0,
                 counted: true,
+                lastmod: 0,
             }])
         })
         .collect();
     let mut spilling = Subject::new(0);
-    let (report, runs) = spilling.cycle(&log);
+    let (report, runs, watched) = spilling.cycle(&log);
     assert!((1..=64).contains(&runs), "{runs} runs");
     let mut pages = Pages::new();
-    assert_eq!(report, model(&mut pages, Cycle(1), &log));
+    assert_eq!((report, watched), model(&mut pages, Cycle(1), &log));
     assert_eq!(spilling.pages(), pages);
 }
 
@@ -339,7 +376,7 @@ fn visits_of_one_page_enter_in_the_order_of_the_log() {
         let mut subject = Subject::new(memory_bytes);
         let digests = [3, 1, 2, 2, 9];
         let log: Vec<LogRecord> = digests.iter().map(|&d| fetched(d, Change::Undecided)).collect();
-        let (report, _) = subject.cycle(&log);
+        let (report, ..) = subject.cycle(&log);
         assert_eq!((report.decided_first, report.decided_changed, report.decided_unchanged), (1, 3, 1));
         let visited = subject.pages()[&url(0)].visited.clone().unwrap();
         assert_eq!(visited.content.fingerprint.digest, 9);
@@ -354,6 +391,7 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
         depth: 1,
         hops: 0,
         counted: false,
+        lastmod: 0,
     };
     let page = |links: Vec<Link>| {
         LogRecord::Visit(Box::new(Visit {
@@ -372,7 +410,7 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
     subject.cycle(&[LogRecord::Seeds(vec![link("a"), link("m")])]);
     // Two known, so two of the three linked ones enter; the seed enters whatever the limit says.
     let log = [page(vec![link("z"), link("b"), link("n")]), LogRecord::Seeds(vec![link("x")])];
-    let (report, _) = subject.cycle(&log);
+    let (report, ..) = subject.cycle(&log);
     assert_eq!((report.links_new, report.links_over_host_cap, report.pages), (3, 1, 5));
     let paths: Vec<String> = subject.pages().keys().map(|u| u.path_and_query().to_owned()).collect();
     assert_eq!(paths, ["/a", "/b", "/m", "/n", "/x"]);

@@ -124,6 +124,22 @@ fn what_was_kept_is_there_after_a_restart_and_a_cycle_counts_once() {
 }
 
 #[test]
+fn counts_of_dates_add_up_once_a_cycle() {
+    let tables = SledTables::temporary().unwrap();
+    let at = |host: &str| Origin { scheme: Scheme::Https, host: host.into(), port: 443 };
+    let counted =
+        LastmodCounts { newer_changed: 3, newer_unchanged: 2, same_changed: 1, same_unchanged: 300 };
+    for cycle in [1, 1, 2] {
+        tables.apply_lastmods(Cycle(cycle), [(at("a.example"), counted)]).unwrap();
+    }
+    assert_eq!(tables.lastmods(&at("a.example")).unwrap(), counted.and(counted));
+    assert_eq!(tables.lastmods(&at("b.example")).unwrap(), LastmodCounts::default());
+    // Sites and dates are learned from the same cycle.
+    tables.apply_cycle(Cycle(2), [("a.example".to_owned(), b"floor".to_vec())]).unwrap();
+    assert!(tables.site("a.example").unwrap().is_some());
+}
+
+#[test]
 fn the_folder_belongs_to_one_process_and_messages_name_it() {
     let dir = tempfile::tempdir().unwrap();
     let tables = SledTables::open(dir.path()).unwrap();

@@ -8,5 +8,5 @@ mod cycle;
 mod damage;
 /// Storage that must not be touched, or cannot.
 mod refusal;
-/// A folder that an older format version left.
+/// Folders that older format versions left.
 mod upgrade;

@@ -63,6 +63,7 @@ impl Line {
             Share::Warmup => ("warmup", None),
             Share::Audit(probability) => ("audit", Some(probability)),
             Share::Followed => ("followed", None),
+            Share::Announced => ("announced", None),
         };
         Line {
             cycle,
