@@ -66,6 +66,7 @@ pub struct Outcomes {
     pub skipped_out_of_scope: u64,
     pub skipped_crawl_delay: u64,
     pub skipped_opted_out: u64,
+    pub skipped_byte_budget: u64,
 }
 
 impl Outcomes {
@@ -99,6 +100,7 @@ impl Outcomes {
                     Skip::OutOfScope => &mut self.skipped_out_of_scope,
                     Skip::CrawlDelay => &mut self.skipped_crawl_delay,
                     Skip::OptedOut => &mut self.skipped_opted_out,
+                    Skip::ByteBudget => &mut self.skipped_byte_budget,
                 },
                 Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => {
                     unreachable!("{outcome:?} comes with an answer")
@@ -139,5 +141,6 @@ impl Outcomes {
             + self.skipped_out_of_scope
             + self.skipped_crawl_delay
             + self.skipped_opted_out
+            + self.skipped_byte_budget
     }
 }

@@ -204,6 +204,7 @@ fn blank_visit(page: &FetchedPage) -> Visit {
         outcome: Outcome::NotModified,
         content: None,
         difference: None,
+        sign: None,
         links: Vec::new(),
         bytes: 0,
     }

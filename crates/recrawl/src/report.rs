@@ -208,6 +208,7 @@ mod tests {
             outcome,
             content: None,
             difference: None,
+            sign: None,
             links: Vec::new(),
             bytes: 10,
         }

@@ -8,7 +8,7 @@ use crate::version_1;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
     Failure, Fingerprint, History, Known, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Skip,
-    Status, Validators, Visit, Visited,
+    Status, ValidatorSign, Validators, Visit, Visited,
 };
 
 /// Appends `key` as the bytes it shares with `near`, then the rest.
@@ -356,6 +356,7 @@ fn outcome_parts(outcome: Outcome) -> (u8, u64) {
         Outcome::Skipped(Skip::OutOfScope) => (9, 2),
         Outcome::Skipped(Skip::CrawlDelay) => (9, 3),
         Outcome::Skipped(Skip::OptedOut) => (9, 4),
+        Outcome::Skipped(Skip::ByteBudget) => (9, 5),
     }
 }
 
@@ -390,6 +391,7 @@ fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
         (9, 2) => Outcome::Skipped(Skip::OutOfScope),
         (9, 3) => Outcome::Skipped(Skip::CrawlDelay),
         (9, 4) => Outcome::Skipped(Skip::OptedOut),
+        (9, 5) => Outcome::Skipped(Skip::ByteBudget),
         _ => return Err(unknown),
     })
 }
@@ -442,6 +444,19 @@ fn take_links(take: &mut Take<'_>, page: &[u8]) -> Result<Vec<Link>, Malformed> 
     Ok(links)
 }
 
+/// Behind a visit's links; nothing is there where the visit told nothing, as in version 2.
+const HAS_SIGN: u8 = 1;
+
+fn take_sign(take: &mut Take<'_>) -> Result<ValidatorSign, Malformed> {
+    match (take.u8()?, take.u8()?) {
+        (HAS_SIGN, 0) => Ok(ValidatorSign::Confirmed),
+        (HAS_SIGN, 1) => Ok(ValidatorSign::Shown),
+        (HAS_SIGN, 2) => Ok(ValidatorSign::Vain),
+        (HAS_SIGN, 3) => Ok(ValidatorSign::Hidden),
+        _ => Err(Malformed("a sign of validators is unknown")),
+    }
+}
+
 /// Appends a visit.
 pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
     put_key(out, &[], visit.url.key());
@@ -460,6 +475,10 @@ pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
         put_content(out, content);
     }
     put_links(out, visit.url.key(), &visit.links);
+    if let Some(sign) = visit.sign {
+        out.put_u8(HAS_SIGN);
+        out.put_u8(sign as u8);
+    }
 }
 
 /// Reads a visit that is all of `bytes`.
@@ -484,8 +503,9 @@ pub fn take_visit(bytes: &[u8]) -> Result<Visit, Malformed> {
         _ => Some(take_content(&mut take)?),
     };
     let links = take_links(&mut take, &key)?;
+    let sign = if take.0.is_empty() { None } else { Some(take_sign(&mut take)?) };
     take.end()?;
-    Ok(Visit { url, index, share, at, outcome, content, difference, links, bytes })
+    Ok(Visit { url, index, share, at, outcome, content, difference, links, bytes, sign })
 }
 
 /// Appends a link.

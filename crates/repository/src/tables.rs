@@ -6,7 +6,7 @@
 use crate::bytes::{Malformed, Put, Take};
 use crate::format::{FileKind, open_frame, put_frame};
 use recrawl_types::host::{RobotsBody, RobotsState};
-use recrawl_types::{Cycle, HostState, HostTable, LastmodCounts, Origin, Validators};
+use recrawl_types::{Belief, Cycle, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators};
 use std::io;
 use std::path::Path;
 
@@ -242,7 +242,43 @@ fn put_host(state: &HostState) -> Vec<u8> {
     for validator in state.robots.iter().flat_map(|r| [&r.validators.etag, &r.validators.last_modified]) {
         out.put_bytes(validator.as_deref().unwrap_or_default().as_bytes());
     }
+    if state.trust != ValidatorTrust::default() {
+        out.put_u8(TRUST);
+        out.put_bytes(&put_trust(&state.trust));
+    }
     out
+}
+
+/// Behind what every host has: a tag, and as `bytes` what few hosts have.
+const TRUST: u8 = 1;
+
+fn put_trust(trust: &ValidatorTrust) -> Vec<u8> {
+    let mut out = vec![trust.belief as u8];
+    let counts = [trust.shown, trust.hidden, trust.vain].map(u64::from);
+    for number in [u64::from(trust.since.0), u64::from(trust.as_of.0)].into_iter().chain(counts) {
+        out.put_varint(number);
+    }
+    out
+}
+
+fn take_trust(bytes: &[u8]) -> Result<ValidatorTrust, Malformed> {
+    let mut take = Take(bytes);
+    let belief = match take.u8()? {
+        0 => Belief::Believed,
+        1 => Belief::Lying,
+        2 => Belief::Vain,
+        _ => return Err(Malformed("validators are taken for something unknown")),
+    };
+    let trust = ValidatorTrust {
+        belief,
+        since: Cycle(take.narrow()?),
+        as_of: Cycle(take.narrow()?),
+        shown: take.narrow()?,
+        hidden: take.narrow()?,
+        vain: take.narrow()?,
+    };
+    take.end()?;
+    Ok(trust)
 }
 
 fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
@@ -279,7 +315,13 @@ fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
             || std::str::from_utf8(take.bytes()?).map_err(|_| Malformed("a validator that is no text"));
         robots.validators = Validators::new(Some(text()?), Some(text()?));
     }
-    take.end()?;
+    // An entry of version 2 has nothing more.
+    while !take.0.is_empty() {
+        match (take.u8()?, take.bytes()?) {
+            (TRUST, bytes) => state.trust = take_trust(bytes)?,
+            _ => return Err(Malformed("something unknown is kept of a host")),
+        }
+    }
     Ok(state)
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
     Failure, Fingerprint, History, Known, Link, Outcome, PageRecord, ScheduleEntry, Share, Skip, Status,
-    UrlRules, Validators, Visit, Visited,
+    UrlRules, ValidatorSign, Validators, Visit, Visited,
 };
 
 /// The canonical form of a URL.
@@ -141,7 +141,14 @@ pub fn outcomes(status: u16) -> Vec<Outcome> {
         Failure::Redirect,
         Failure::Status(status),
     ];
-    let skips = [Skip::Deadline, Skip::HostBackOff, Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut];
+    let skips = [
+        Skip::Deadline,
+        Skip::HostBackOff,
+        Skip::OutOfScope,
+        Skip::CrawlDelay,
+        Skip::OptedOut,
+        Skip::ByteBudget,
+    ];
     let mut all = vec![
         Outcome::NotModified,
         Outcome::NotFound(status),
@@ -178,10 +185,12 @@ pub fn visit() -> impl Strategy<Value = Visit> {
         .prop_map(|d| d.map(|(same_digest, distance, cycles)| Difference { same_digest, distance, cycles }));
     let outcome = any::<u16>().prop_flat_map(|status| proptest::sample::select(outcomes(status)));
     let place = (option::of(0..u64::MAX), share(), any::<u64>());
-    let found = (option::of(content()), difference, vec(link(), 0..8), any::<u64>());
+    let signs = [ValidatorSign::Confirmed, ValidatorSign::Shown, ValidatorSign::Vain, ValidatorSign::Hidden];
+    let sign = option::of(proptest::sample::select(signs.to_vec()));
+    let found = (option::of(content()), difference, vec(link(), 0..8), any::<u64>(), sign);
     (url(), place, outcome, found).prop_map(|(url, (index, share, at), outcome, found)| {
-        let (content, difference, links, bytes) = found;
-        Visit { url, index, share, at, outcome, content, difference, links, bytes }
+        let (content, difference, links, bytes, sign) = found;
+        Visit { url, index, share, at, outcome, content, difference, links, bytes, sign }
     })
 }
 

@@ -4,7 +4,7 @@
 //! gives back what it learned itself. The program keeps the table (in sled, through the repository
 //! crate), so that a restart forgets no robots.txt and no back-off.
 
-use crate::{CanonicalUrl, Scheme, Validators};
+use crate::{CanonicalUrl, Scheme, ValidatorTrust, Validators};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -60,6 +60,8 @@ pub struct HostState {
     pub slow_down: u32,
     /// How long answers take, smoothed, in milliseconds.
     pub latency: u32,
+    /// Are its validators believed? The fetcher only reads it; the program learns it, cycle by cycle.
+    pub trust: ValidatorTrust,
 }
 
 /// robots.txt as last fetched.

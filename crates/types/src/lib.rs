@@ -18,6 +18,7 @@ pub mod page;
 pub mod reads;
 pub mod schedule;
 pub mod site;
+pub mod trust;
 pub mod url;
 pub mod visit;
 
@@ -33,5 +34,6 @@ pub use crate::page::{
 pub use crate::reads::Reads;
 pub use crate::schedule::{HostRun, ScheduleEntry, ScheduleSource, Share};
 pub use crate::site::Site;
+pub use crate::trust::{Belief, SignTally, ValidatorSign, ValidatorTrust};
 pub use crate::url::{CanonicalUrl, Scheme, UrlError, UrlRules};
 pub use crate::visit::{Change, Difference, Failure, Link, LogRecord, Outcome, Skip, Visit};

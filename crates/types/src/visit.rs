@@ -4,7 +4,7 @@
 //! fetch can end is one variant of [`Outcome`], each with its own rule for n, X, t and the page's
 //! links. The table of rules stands in docs/outcomes.md; the verifier applies it.
 
-use crate::{CanonicalUrl, Content, Share};
+use crate::{CanonicalUrl, Content, Share, ValidatorSign};
 use serde::{Deserialize, Serialize};
 
 /// What a visit brings home: one record of the cycle's visit log.
@@ -31,6 +31,8 @@ pub struct Visit {
     pub links: Vec<Link>,
     /// Body bytes kept, after decompression and the cap.
     pub bytes: u64,
+    /// What it told of the host's validators, if anything.
+    pub sign: Option<ValidatorSign>,
 }
 
 /// How a fetch ended.
@@ -118,6 +120,8 @@ pub enum Skip {
     CrawlDelay,
     /// The host's owner has opted out: it is not sent anything.
     OptedOut,
+    /// The bytes that its host, or the cycle, may cost are spent.
+    ByteBudget,
 }
 
 /// A link, as it enters the uniqueness check.

@@ -75,6 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             outcome: Outcome::Fetched(Change::First),
             content: Some(Content { fingerprint, ..Content::default() }),
             difference: None,
+            sign: None,
             links,
             bytes: 10_000,
         }))

@@ -38,7 +38,7 @@ pub(crate) fn apply_visit(
 ) -> Outcome {
     let Visit { url, outcome, content, at, .. } = visit;
     match (outcome, content) {
-        (Outcome::Skipped(Skip::Deadline | Skip::HostBackOff), _) => outcome,
+        (Outcome::Skipped(Skip::Deadline | Skip::HostBackOff | Skip::ByteBudget), _) => outcome,
         (Outcome::Fetched(change) | Outcome::Redirected(change), Some(content)) => {
             let is_first = record.visited.is_none();
             let change = decide(&url, change, record.visited.as_ref(), &content, judge, report);

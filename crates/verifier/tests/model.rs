@@ -292,6 +292,7 @@ fn any_visit() -> impl Strategy<Value = Visit> {
         content: content.filter(|_| outcome.is_visit()),
         outcome,
         difference: None,
+        sign: None,
         links,
         bytes: 10,
     })
@@ -368,6 +369,7 @@ fn visits_of_one_page_enter_in_the_order_of_the_log() {
             outcome: Outcome::Fetched(change),
             content: Some(content),
             difference: None,
+            sign: None,
             links: Vec::new(),
             bytes: 0,
         }))
@@ -402,6 +404,7 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
             outcome: Outcome::Skipped(Skip::Deadline),
             content: None,
             difference: None,
+            sign: None,
             links,
             bytes: 0,
         }))

@@ -29,8 +29,14 @@ fn state() -> impl Strategy<Value = HostState> {
         },
     );
     let numbers = any::<(u32, u64, u64, u64, u64, u64, u32, u32)>();
-    (option::of(robots), numbers).prop_map(|(robots, n)| HostState {
+    let beliefs = proptest::sample::select(vec![Belief::Believed, Belief::Lying, Belief::Vain]);
+    let trust = (beliefs, any::<[u32; 2]>(), any::<[u16; 3]>()).prop_map(|(belief, cycles, counts)| {
+        let ([since, as_of], [shown, hidden, vain]) = (cycles.map(Cycle), counts);
+        ValidatorTrust { belief, since, as_of, shown, hidden, vain }
+    });
+    (option::of(robots), numbers, trust).prop_map(|(robots, n, trust)| HostState {
         robots,
+        trust,
         failures: n.0,
         back_off_until: n.1,
         requests: n.2,
@@ -77,6 +83,18 @@ fn an_entry_of_format_version_1_lacks_what_came_later() {
     assert_eq!(take_host(&[1, 2, 3, 4, 5, 1, 6, 0, 0]), Ok(state.clone()));
     assert_eq!(put_host(&state), [1, 2, 3, 4, 5, 1, 6, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(take_host(&[0, 0, 0, 0, 0, 0]), Ok(HostState::default()));
+}
+
+#[test]
+fn an_entry_of_format_version_2_knows_nothing_of_validators() {
+    let of_version_2 = [0, 0, 3, 0, 5, 0, 0, 0, 9];
+    let state = HostState { requests: 3, last_request: 5, latency: 9, ..HostState::default() };
+    assert_eq!(take_host(&of_version_2), Ok(state.clone()));
+    assert_eq!(put_host(&state), of_version_2, "and is written so where there is nothing to say");
+    assert!(
+        take_host(&[&of_version_2[..], &[77, 0]].concat()).is_err(),
+        "what is unknown is not passed over"
+    );
 }
 
 proptest! {

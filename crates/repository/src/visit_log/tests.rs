@@ -77,6 +77,7 @@ fn small(index: u64) -> LogRecord {
         outcome: recrawl_types::Outcome::NotModified,
         content: None,
         difference: None,
+        sign: None,
         links: Vec::new(),
         bytes: 0,
     }))

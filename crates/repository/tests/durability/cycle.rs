@@ -88,6 +88,7 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
             consent: Consent::default(),
         }),
         difference: None,
+        sign: None,
         links: vec![Link { url: child, depth: 1, hops: 0, counted: true, lastmod: 0 }],
         bytes: 7,
     }

@@ -39,6 +39,7 @@ fn visit(outcome: Outcome, content: Option<Content>) -> Visit {
         outcome,
         content,
         difference: None,
+        sign: None,
         links: Vec::new(),
         bytes: 0,
     }
@@ -190,7 +191,7 @@ fn a_visit_that_brought_nothing_counts_as_failed() {
 
 #[test]
 fn a_skipped_page_stays_as_it_is() {
-    for skip in [Skip::Deadline, Skip::HostBackOff] {
+    for skip in [Skip::Deadline, Skip::HostBackOff, Skip::ByteBudget] {
         assert_eq!(after(visited_page(), visit(Outcome::Skipped(skip), None)).0, visited_page());
     }
     // What will be skipped again next time backs off, or it would take up the budget for ever.
