@@ -15,6 +15,8 @@ mod cycle;
 mod dataset;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
+/// HTTP as operators meet it: validators that lie, what fetching may cost.
+mod http;
 /// A formula from recorded changes: what is written, refused, stopped and resumed.
 mod learn;
 /// Not looked at is never gone: what a failed or skipped visit leaves alone.

@@ -78,6 +78,8 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         out,
         stop: CancellationToken::new(),
         followed: Vec::new(),
+        spent: Default::default(),
+        cycle: recrawl_types::Cycle(2),
         deadline: None,
     };
     let count = async {

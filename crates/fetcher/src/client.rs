@@ -10,12 +10,13 @@ use reqwest::header::{HeaderMap, HeaderName};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A network. One GET each call; redirects are answers like any other, and nothing is retried, so that
 /// every request that a server sees has passed politeness, robots.txt and guard.
 pub trait Network: Send + Sync + 'static {
-    /// Asks for one URL. The caller limits the time.
-    fn get<'a>(&'a self, request: &'a Request) -> Answering<'a>;
+    /// Asks for one URL, and counts what comes, also where it comes to nothing. The caller limits the time.
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a>;
 
     /// The address that a request to this canonical host would go to. Where there is none, or none that
     /// may be connected to, [`Network::get`] fails in the same way without asking anyone anything.
@@ -27,6 +28,22 @@ pub type Addressing<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkErro
 
 /// An answer under way.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
+
+/// Bytes of a body as they came over the network, before decompression.
+#[derive(Debug, Default)]
+pub struct Meter(AtomicU64);
+
+impl Meter {
+    /// So many came.
+    pub fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// All that came.
+    pub fn total(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// What to ask for.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,16 +2,20 @@
 
 use crate::WallClock;
 use crate::addresses::Addresses;
+use crate::budget::Budget;
 use crate::client::{Network, NetworkError, Reply};
 use crate::frontier::Frontier;
-use crate::host::{Errand, Next, Waiting};
+use crate::host::{Ask, Errand, Next, Waiting};
 use crate::limits::{FetchConfig, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
 use crate::robots::standing::{Standing, judge};
 use crate::visit::{Ended, EndedKind, Visit, deliver};
-use recrawl_types::{CanonicalUrl, HostTable, Origin, Outcome, ScheduleSource, Skip, UrlRules, Validators};
-use std::collections::HashSet;
+use recrawl_types::{
+    CanonicalUrl, Cycle, HostTable, Origin, Outcome, ScheduleSource, Skip, UrlRules, ValidatorTrust,
+    Validators,
+};
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc::Sender;
@@ -30,6 +34,8 @@ pub struct Fetcher {
 
 /// One run of the fetcher.
 pub struct Job {
+    /// The cycle that runs.
+    pub cycle: Cycle,
     /// What to visit.
     pub schedule: Arc<dyn ScheduleSource>,
     /// Which entries an interrupted run of the same cycle has visited already, by index. They are
@@ -46,6 +52,8 @@ pub struct Job {
     pub stop: CancellationToken,
     /// Targets of redirects that an interrupted run of the same cycle has followed already.
     pub followed: Vec<CanonicalUrl>,
+    /// Bytes of pages that an interrupted run of the same cycle has fetched already.
+    pub spent: BTreeMap<Origin, u64>,
     /// From here on nothing new is asked; the rest is delivered as skipped.
     pub deadline: Option<Instant>,
 }
@@ -56,18 +64,29 @@ pub struct Run {
     pub network: Arc<dyn Network>,
     pub hosts: Arc<dyn HostTable>,
     pub clock: WallClock,
+    pub cycle: Cycle,
     pub schedule: Arc<dyn ScheduleSource>,
     pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
     pub scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
     pub rules: Arc<UrlRules>,
     /// When the run began. It knows of no request before, so it keeps each delay from here on.
     pub began: Instant,
+    budget: Mutex<Budget>,
     report: Mutex<FetchReport>,
 }
 
 impl Run {
     pub fn now(&self) -> u64 {
         (self.clock)()
+    }
+
+    pub fn budget(&self) -> MutexGuard<'_, Budget> {
+        self.budget.lock().expect("no panic under the lock")
+    }
+
+    /// Are validators put to the test at this page?
+    pub fn is_tested(&self, url: &CanonicalUrl) -> bool {
+        ValidatorTrust::is_tested(url, self.cycle, self.config.validator_checks)
     }
 
     pub fn report(&self) -> MutexGuard<'_, FetchReport> {
@@ -104,6 +123,8 @@ impl Fetcher {
             scope: job.scope,
             rules: job.rules,
             began: start,
+            cycle: job.cycle,
+            budget: Mutex::new(Budget::new(&self.config, &job.spent, start)),
             report: Mutex::default(),
         });
         let mut state = Loop {
@@ -115,8 +136,10 @@ impl Fetcher {
             run: run.clone(),
         };
         let stopped_by = state.visit_all(&job.stop, job.deadline).await?;
-        if stopped_by == StoppedBy::Deadline {
-            state.skip_rest().await?;
+        match stopped_by {
+            StoppedBy::Deadline => state.skip_rest(Skip::Deadline).await?,
+            StoppedBy::ByteBudget => state.skip_rest(Skip::ByteBudget).await?,
+            StoppedBy::End | StoppedBy::Stop => {}
         }
         for host in state.frontier.hosts() {
             host.store(&run)?;
@@ -153,6 +176,8 @@ impl Loop {
                     stopped = Some(StoppedBy::Stop);
                 } else if deadline.is_some_and(|at| at <= Instant::now()) {
                     stopped = Some(StoppedBy::Deadline);
+                } else if self.run.budget().is_spent() && !self.frontier.is_finished() {
+                    stopped = Some(StoppedBy::ByteBudget);
                 } else {
                     self.start_visits()?;
                 }
@@ -162,6 +187,7 @@ impl Loop {
             }
             let has_room = self.visits.len() < self.run.config.connections;
             let next = self.frontier.next_at().filter(|_| stopped.is_none() && has_room);
+            let next = next.map(|next| self.run.budget().free_at().map_or(next, |free| free.max(next)));
             tokio::select! {
                 biased;
                 () = stop.cancelled(), if stopped.is_none() => {}
@@ -181,7 +207,7 @@ impl Loop {
     fn start_visits(&mut self) -> Result<(), FetchError> {
         let config = self.run.config.clone();
         let now = Instant::now();
-        while self.visits.len() < config.connections {
+        while self.visits.len() < config.connections && self.run.budget().free_at().is_none() {
             self.frontier.open_more(config.open_hosts, &self.run);
             let Some(id) = self.frontier.pop(now) else { return Ok(()) };
             let host = self.frontier.host(id);
@@ -235,6 +261,7 @@ impl Loop {
             return Err(FetchError::OutputClosed);
         }
         let now = self.run.now();
+        self.run.budget().received(ended.received);
         if let Some(address) = ended.address {
             self.addresses.ended(address);
             if let Some(peer) = ended.echo.as_ref().and_then(|e| e.peer).filter(|p| *p != address) {
@@ -250,9 +277,16 @@ impl Loop {
             EndedKind::Elsewhere(ask) => {
                 host.again(ended.track.expect("a request has a track"), ask);
             }
-            EndedKind::Page { host_failed, follow } => {
+            EndedKind::Check(waiting) => {
+                let track = host.track(ended.track.expect("a request has a track"));
+                track.count(false, &self.run, now)?;
+                track.again(Ask::Page(Box::new(waiting)));
+            }
+            EndedKind::Page { host_failed, follow, bytes } => {
                 if let Some(track) = ended.track.filter(|_| ended.echo.is_some()) {
-                    host.track(track).count(host_failed, &self.run, now)?;
+                    let track = host.track(track);
+                    track.count(host_failed, &self.run, now)?;
+                    self.run.budget().spend(&track.origin.host, bytes);
                 }
                 self.frontier.push(ended.host, Instant::now());
                 return follow.map_or(Ok(()), |waiting| self.follow(waiting));
@@ -361,11 +395,16 @@ impl Loop {
         Ok(())
     }
 
-    /// After the deadline: what is left of the schedule was never asked for.
-    async fn skip_rest(&mut self) -> Result<(), FetchError> {
+    /// After the deadline, or with the budget spent: what is left of the schedule is not asked for.
+    async fn skip_rest(&mut self, why: Skip) -> Result<(), FetchError> {
+        let again: Vec<Waiting> = self.frontier.hosts().flat_map(|host| host.take_again()).collect();
+        for waiting in again {
+            let page = waiting.settled(Outcome::Skipped(why), self.run.now());
+            deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;
+        }
         for mut cursor in self.frontier.take_rest(self.run.schedule.hosts()) {
             while let Some(waiting) = cursor.next(&self.run)? {
-                let page = waiting.settled(Outcome::Skipped(Skip::Deadline), self.run.now());
+                let page = waiting.settled(Outcome::Skipped(why), self.run.now());
                 deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;
             }
         }

@@ -173,7 +173,7 @@ impl Host {
                     (None, Turn::Now) => {
                         self.pace.touch();
                         let track = &mut self.tracks[at];
-                        let ask = Some((Some(track.id), track.ask()));
+                        let ask = Some((Some(track.id), track.ask(run)));
                         let last = self.runs.is_empty() && self.tracks.iter().all(Track::is_exhausted);
                         return Ok(Next::Visit { settled, ask, last });
                     }
@@ -296,6 +296,12 @@ impl Host {
             }
         }
         if echo.sign == Sign::Overloaded { self.track(id).store(run) } else { Ok(()) }
+    }
+
+    /// Takes away the pages of the schedule that were asked for once and wait to be asked for again.
+    pub fn take_again(&mut self) -> Vec<Waiting> {
+        let waiting = self.tracks.iter_mut().flat_map(|t| t.followed.drain(..));
+        waiting.filter(|w| w.index.is_some()).collect()
     }
 
     /// Takes away all that is left of the schedule for this host: for the deadline.

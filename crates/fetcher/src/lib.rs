@@ -12,6 +12,7 @@
 //! Limits and rules for users: docs/fetching.md.
 
 mod addresses;
+mod budget;
 pub mod client;
 pub mod dns;
 mod fetch;
@@ -27,11 +28,11 @@ pub mod robots;
 pub mod testing;
 mod visit;
 
-pub use client::{HttpNetwork, Network, NetworkError, Reply, Request};
+pub use client::{HttpNetwork, Meter, Network, NetworkError, Reply, Request};
 pub use fetch::{Fetcher, Job};
 pub use guard::Guard;
 pub use limits::FetchConfig;
-pub use outcome::{FetchError, FetchResult, FetchedPage, Response};
+pub use outcome::{Condition, FetchError, FetchResult, FetchedPage, Response};
 pub use report::{FetchReport, Outcomes, StoppedBy};
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 

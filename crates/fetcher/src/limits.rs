@@ -85,6 +85,14 @@ pub struct FetchConfig {
     pub connect_timeout: Duration,
     /// Bytes of a body that are kept, after decompression; the rest is not read.
     pub max_body: usize,
+    /// Bytes of bodies a second that come over the network, on average and over all hosts; 0 for any.
+    pub bytes_per_second: u64,
+    /// Bytes of pages, after decompression, that a host may cost in a cycle; 0 for any.
+    pub bytes_per_host: u64,
+    /// Bytes of pages, after decompression, that a cycle may cost; 0 for any.
+    pub bytes_per_cycle: u64,
+    /// The share of 304s that are checked by asking again without validators, 0 to 1.
+    pub validator_checks: f64,
     /// Redirects in a row; a page behind more of them is a failure.
     pub max_redirects: u8,
     /// Blocks exempt from the refusal of addresses that are not on the public Internet.
@@ -113,6 +121,10 @@ impl Default for FetchConfig {
             timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(10),
             max_body: 2 * 1024 * 1024,
+            bytes_per_second: 0,
+            bytes_per_host: 0,
+            bytes_per_cycle: 0,
+            validator_checks: 0.05,
             max_redirects: 5,
             allow_addresses: Vec::new(),
             dns_overrides: BTreeMap::new(),

@@ -25,10 +25,24 @@ pub struct FetchedPage {
     pub hops: u8,
     /// How the fetch ended.
     pub result: FetchResult,
+    /// Were validators sent, and was what they brought put to the test?
+    pub condition: Condition,
     /// When it ended, in milliseconds since 1970.
     pub at: u64,
     /// From the request's start to the body's end; 0 when nothing was asked.
     pub elapsed: Duration,
+}
+
+/// Whether a page was asked for conditionally, and what that led to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Condition {
+    /// Without validators: there were none, or the host's are not believed.
+    #[default]
+    Unconditional,
+    /// With validators.
+    Conditional,
+    /// With validators, a 304 came, and the page was asked for once more without: what came then counts.
+    Checked,
 }
 
 /// How a fetch ended.

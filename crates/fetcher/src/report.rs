@@ -12,6 +12,8 @@ pub struct FetchReport {
     pub requests: u64,
     /// Bytes of bodies kept, after decompression and the cap.
     pub bytes: u64,
+    /// Bytes of bodies as they came over the network, kept or not.
+    pub received: u64,
     /// Requests for robots.txt, redirects counted singly.
     pub robots_requests: u64,
     /// Hosts that were opened; one that came back after it had been closed counts again.
@@ -40,6 +42,8 @@ pub enum StoppedBy {
     Stop,
     /// The deadline passed.
     Deadline,
+    /// The bytes that the cycle may cost were spent.
+    ByteBudget,
 }
 
 /// Pages by outcome, each in exactly one field.

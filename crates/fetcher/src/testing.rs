@@ -6,7 +6,7 @@
 //! over real sockets.
 
 use crate::WallClock;
-use crate::client::{Addressing, Answering, Network, NetworkError, Reply, Request};
+use crate::client::{Addressing, Answering, Meter, Network, NetworkError, Reply, Request};
 use crate::guard::literal;
 use crate::outcome::FetchedPage;
 use bytes::Bytes;
@@ -100,7 +100,7 @@ impl ScriptedNetwork {
 }
 
 impl Network for ScriptedNetwork {
-    fn get<'a>(&'a self, request: &'a Request) -> Answering<'a> {
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a> {
         Box::pin(async move {
             let asked = Asked { request: request.clone(), start: Instant::now(), end: None };
             let at = {
@@ -114,6 +114,7 @@ impl Network for ScriptedNetwork {
             }
             self.log.lock().expect("no panic under the lock")[at].end = Some(Instant::now());
             let mut reply = script.answer?;
+            received.add(reply.body.len());
             reply.truncated |= reply.body.len() > request.max_body;
             reply.body.truncate(request.max_body);
             Ok(reply)

@@ -1,16 +1,16 @@
 //! One visit to a host, as a task of its own: deliver what was settled, make one request, deliver its
 //! page. Back-pressure from the stage after us holds the task, and with it the host's slot.
 
-use crate::client::{NetworkError, Reply, Request};
+use crate::client::{Meter, NetworkError, Reply, Request};
 use crate::fetch::Run;
 use crate::frontier::HostId;
 use crate::host::{Ask, Errand, Waiting};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
-    FetchResult, FetchedPage, is_host_failure, is_news, result_of, retry_after, validators_to_send,
+    Condition, FetchResult, FetchedPage, is_host_failure, is_news, result_of, retry_after, validators_to_send,
 };
 use crate::politeness::Sign;
-use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share};
+use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share, Validators};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +39,8 @@ pub struct Ended {
     pub kind: EndedKind,
     /// What came of the request. None where nobody was asked: a refused address, say.
     pub echo: Option<Echo>,
+    /// Bytes that came over the network.
+    pub received: u64,
     /// Nobody takes the pages any more.
     pub output_closed: bool,
 }
@@ -78,6 +80,8 @@ pub enum EndedKind {
         host_failed: bool,
         /// A redirect's target that is news.
         follow: Option<Waiting>,
+        /// Bytes of the page, after decompression.
+        bytes: u64,
     },
     /// robots.txt was asked for.
     Robots { errand: Errand, answer: Result<Reply, NetworkError> },
@@ -85,6 +89,8 @@ pub enum EndedKind {
     Address(Option<IpAddr>),
     /// There was no connection, and the name has another address: to be asked again there.
     Elsewhere(Ask),
+    /// 304, and the page is one of those at which validators are put to the test: to be asked again without.
+    Check(Waiting),
 }
 
 impl Visit {
@@ -96,6 +102,7 @@ impl Visit {
             address: self.address,
             kind: EndedKind::Settled,
             echo: None,
+            received: 0,
             output_closed: false,
         };
         for page in self.settled {
@@ -141,11 +148,14 @@ pub struct OutputClosed;
 
 async fn ask(request: &Request, run: &Run, ended: &mut Ended) -> Result<Reply, NetworkError> {
     let start = Instant::now();
-    let answer = timeout(run.config.timeout, run.network.get(request)).await;
+    let received = Meter::default();
+    let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;
+    ended.received = received.total();
     let answer = answer.unwrap_or(Err(NetworkError::Timeout));
     ended.echo = Echo::of(&answer, start.elapsed(), run.now());
     let mut report = run.report();
     report.requests += u64::from(ended.echo.is_some());
+    report.received += ended.received;
     report.bytes += answer.as_ref().map_or(0, |reply| reply.body.len() as u64);
     drop(report);
     answer
@@ -153,15 +163,19 @@ async fn ask(request: &Request, run: &Run, ended: &mut Ended) -> Result<Reply, N
 
 /// Asks for a page; none where it has to be asked for again.
 async fn visit_page(waiting: Waiting, last: bool, run: &Run, ended: &mut Ended) -> Option<FetchedPage> {
-    let validators = validators_to_send(&waiting.entry);
-    let conditional = !validators.is_empty();
+    let conditional = waiting.condition == Condition::Conditional;
+    let validators = if conditional { validators_to_send(&waiting.entry) } else { Validators::default() };
     let request = Request { url: waiting.entry.url.clone(), validators, max_body: run.config.max_body, last };
     let answer = ask(&request, run, ended).await;
     if matches!(answer, Err(NetworkError::Elsewhere)) {
         ended.kind = EndedKind::Elsewhere(Ask::Page(Box::new(waiting)));
         return None;
     }
-    let Waiting { index, entry, hops } = waiting;
+    if conditional && answer.as_ref().is_ok_and(|r| r.status == 304) && run.is_tested(&waiting.entry.url) {
+        ended.kind = EndedKind::Check(Waiting { condition: Condition::Checked, ..waiting });
+        return None;
+    }
+    let Waiting { index, entry, hops, condition } = waiting;
     let (at, elapsed) = (run.now(), ended.echo.as_ref().map_or(Duration::ZERO, |echo| echo.elapsed));
     let mut result = result_of(answer, &entry, conditional, &run.rules);
     let host_failed = is_host_failure(&result);
@@ -175,8 +189,9 @@ async fn visit_page(waiting: Waiting, last: bool, run: &Run, ended: &mut Ended) 
             follow = Some(followed(target.clone(), hops + 1, &entry.record.known));
         }
     }
-    ended.kind = EndedKind::Page { host_failed, follow };
-    Some(FetchedPage { index, entry, hops, result, at, elapsed })
+    let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
+    ended.kind = EndedKind::Page { host_failed, follow, bytes };
+    Some(FetchedPage { index, entry, hops, result, condition, at, elapsed })
 }
 
 /// The target of a redirect, as a page to visit at once. A redirect is no click: the depth stays.
@@ -184,5 +199,5 @@ fn followed(target: CanonicalUrl, hops: u8, source: &Known) -> Waiting {
     let known = Known { depth: source.depth, hops, ..Known::default() };
     let entry =
         ScheduleEntry { url: target, share: Share::Followed, record: PageRecord { known, visited: None } };
-    Waiting { index: None, entry, hops }
+    Waiting { index: None, entry, hops, condition: Condition::Unconditional }
 }

@@ -35,6 +35,8 @@ table! {
         politeness: Politeness = Politeness::default(),
         /// Fetching and its limits.
         fetch: Fetch = Fetch::default(),
+        /// What fetching may cost.
+        budget: Budget = Budget::default(),
         /// Names.
         dns: Dns = Dns::default(),
         /// What makes two addresses one page.
@@ -123,8 +125,22 @@ table! {
         max_body: Size = Size(2 << 20),
         /// Redirects in a row that are followed.
         max_redirects: u8 = 5,
+        /// The share of 304s that are checked by asking again without validators.
+        validator_checks: Share = Share(0.05),
         /// CIDR blocks exempt from the refusal of private and loopback addresses.
         allow_addresses: Vec<String> = Vec::new(),
+    }
+}
+
+table! {
+    /// `[budget]`
+    Budget {
+        /// Bytes a second over the network, over all hosts; 0 for any.
+        bytes_per_second: Size = Size(0),
+        /// Bytes of pages that a host may cost in a cycle; 0 for any.
+        bytes_per_host: Size = Size(0),
+        /// Bytes of pages that a cycle may cost; 0 for any.
+        bytes_per_cycle: Size = Size(0),
     }
 }
 

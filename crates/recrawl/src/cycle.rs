@@ -45,7 +45,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
         return Ok(Turn::Interrupted);
     }
 
-    let Gathered { batch, tally, noise } = gather::read_log(crawl, cycle)?;
+    let Gathered { batch, tally, noise, trust } = gather::read_log(crawl, cycle)?;
 
     let mut next = crawl.repository.begin().map_err(Failure::work)?;
     let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
@@ -62,6 +62,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     let report = CycleReport::new(&facts, tally, &merged, fetched.stopped_by, now);
     crawl.tables.apply_cycle(cycle, noise.fold(&crawl.tables)?)?;
     dates.keep(&crawl.tables, cycle)?;
+    trust.keep(&crawl.tables, cycle)?;
     crawl.tables.flush()?;
     crawl.repository.commit(next, &report.to_json()).map_err(Failure::work)?;
     Ok(Turn::Committed(Box::new(report)))

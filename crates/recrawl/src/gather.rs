@@ -4,6 +4,7 @@ use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::report::Tally;
 use crate::site_noise::NoiseLesson;
+use crate::trust::TrustLesson;
 use recrawl_repository::VisitLog;
 use recrawl_types::{Cycle, LogRecord};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
@@ -16,6 +17,8 @@ pub struct Gathered {
     pub tally: Tally,
     /// What was learned of sites.
     pub noise: NoiseLesson,
+    /// What was learned of hosts' validators.
+    pub trust: TrustLesson,
 }
 
 /// Reads the log once, from front to back, in bounded memory.
@@ -25,15 +28,17 @@ pub struct Gathered {
 pub fn read_log(crawl: &Crawl, cycle: Cycle) -> Result<Gathered, Failure> {
     let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
     let mut batch = Batch::new(crawl.storage.clone(), cycle, limits);
-    let (mut tally, mut noise) = (Tally::default(), NoiseLesson::default());
+    let (mut tally, mut noise, mut trust) =
+        (Tally::default(), NoiseLesson::default(), TrustLesson::default());
     let mut log = VisitLog::read(&*crawl.storage, cycle).map_err(Failure::work)?;
     while let Some(record) = log.next_record().map_err(Failure::work)? {
         if let LogRecord::Visit(visit) = &record {
             tally.add(visit);
             noise.observe(visit);
+            trust.observe(visit);
         }
         batch.add(record).map_err(Failure::work)?;
     }
     let batch = batch.finish().map_err(Failure::work)?;
-    Ok(Gathered { batch, tally, noise })
+    Ok(Gathered { batch, tally, noise, trust })
 }

@@ -25,6 +25,7 @@ mod seeds;
 mod settings;
 mod shutdown;
 mod site_noise;
+mod trust;
 mod units;
 
 use clap::Parser;

@@ -6,6 +6,7 @@ use crate::archive::{Compressor, Head, Record};
 use crate::failure::Failure;
 use crate::scope::Scope;
 use crate::site_noise::SiteNoise;
+use crate::trust;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, Limits};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
@@ -80,6 +81,9 @@ impl PageReader<'_> {
                 None
             }
         };
+        let before = page.entry.record.visited.as_ref().map(|v| v.content.payload);
+        let is_same = before.is_some() && visit.content.as_ref().map(|c| c.payload) == before;
+        visit.sign = trust::sign(page.condition, &page.result, visit.outcome.change(), is_same);
         let holds_body = visit.content.as_ref().is_some_and(|c| c.archive.is_none())
             && !matches!(page.result, FetchResult::NotModified(_));
         Ok(ReadPage { visit, member, holds_body })

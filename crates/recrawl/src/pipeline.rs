@@ -69,6 +69,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let stopped_by = join_stages(crawl, &reader, recorder, &stop, pages, |deadline| {
         let scope = crawl.settings.scope.clone();
         Job {
+            cycle: facts.cycle,
             schedule: schedule.clone(),
             done: Arc::new(move |index| Done::contains(&done, index)),
             scope: Arc::new(move |url: &CanonicalUrl| scope.admits(url)),
@@ -76,6 +77,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
             out: fetched,
             stop: stop.clone(),
             followed: recovered.followed,
+            spent: recovered.bytes,
             deadline: left.map(|left| deadline + left),
         }
     })?;

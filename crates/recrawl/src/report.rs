@@ -146,7 +146,7 @@ pub struct CycleReport {
     pub started: u64,
     /// How long it took, interruptions included.
     pub seconds: f64,
-    /// `schedule` (all done) or `deadline`.
+    /// `schedule` (all done), `deadline` or `byte_budget`.
     pub stopped_by: String,
 }
 
@@ -177,6 +177,7 @@ impl CycleReport {
             seconds: now.saturating_sub(facts.started) as f64 / 1000.0,
             stopped_by: match stopped_by {
                 StoppedBy::Deadline => "deadline".into(),
+                StoppedBy::ByteBudget => "byte_budget".into(),
                 StoppedBy::End | StoppedBy::Stop => "schedule".into(),
             },
             tally,

@@ -444,17 +444,19 @@ fn take_links(take: &mut Take<'_>, page: &[u8]) -> Result<Vec<Link>, Malformed> 
     Ok(links)
 }
 
-/// Behind a visit's links; nothing is there where the visit told nothing, as in version 2.
-const HAS_SIGN: u8 = 1;
+const HAS_CONTENT: u8 = 1;
 
-fn take_sign(take: &mut Take<'_>) -> Result<ValidatorSign, Malformed> {
-    match (take.u8()?, take.u8()?) {
-        (HAS_SIGN, 0) => Ok(ValidatorSign::Confirmed),
-        (HAS_SIGN, 1) => Ok(ValidatorSign::Shown),
-        (HAS_SIGN, 2) => Ok(ValidatorSign::Vain),
-        (HAS_SIGN, 3) => Ok(ValidatorSign::Hidden),
-        _ => Err(Malformed("a sign of validators is unknown")),
-    }
+/// In the byte that tells whether there is content, above that bit: what the visit told of validators, from 1;
+/// version 2 knew nothing of it and wrote 0.
+fn take_sign(byte: u8) -> Result<Option<ValidatorSign>, Malformed> {
+    Ok(Some(match byte >> 1 {
+        0 => return Ok(None),
+        1 => ValidatorSign::Confirmed,
+        2 => ValidatorSign::Shown,
+        3 => ValidatorSign::Vain,
+        4 => ValidatorSign::Hidden,
+        _ => return Err(Malformed("a sign of validators is unknown")),
+    }))
 }
 
 /// Appends a visit.
@@ -470,15 +472,12 @@ pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
         out.put_u8(difference.distance);
         out.put_varint(difference.cycles.into());
     }
-    out.put_u8(u8::from(visit.content.is_some()));
+    let sign = visit.sign.map_or(0, |sign| 1 + sign as u8);
+    out.put_u8(sign << 1 | if visit.content.is_some() { HAS_CONTENT } else { 0 });
     if let Some(content) = &visit.content {
         put_content(out, content);
     }
     put_links(out, visit.url.key(), &visit.links);
-    if let Some(sign) = visit.sign {
-        out.put_u8(HAS_SIGN);
-        out.put_u8(sign as u8);
-    }
 }
 
 /// Reads a visit that is all of `bytes`.
@@ -498,12 +497,13 @@ pub fn take_visit(bytes: &[u8]) -> Result<Visit, Malformed> {
         0 => None,
         same => Some(Difference { same_digest: same == 2, distance: take.u8()?, cycles: take.narrow()? }),
     };
-    let content = match take.u8()? {
+    let flags = take.u8()?;
+    let sign = take_sign(flags)?;
+    let content = match flags & HAS_CONTENT {
         0 => None,
         _ => Some(take_content(&mut take)?),
     };
     let links = take_links(&mut take, &key)?;
-    let sign = if take.0.is_empty() { None } else { Some(take_sign(&mut take)?) };
     take.end()?;
     Ok(Visit { url, index, share, at, outcome, content, difference, links, bytes, sign })
 }

@@ -7,7 +7,8 @@ use crate::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, cycle_file, header,
 use crate::frames::{FrameReader, Source};
 use crate::repository::sound_length;
 use crate::storage::{Storage, WriteFile};
-use recrawl_types::{CanonicalUrl, Cycle, LogRecord};
+use recrawl_types::{CanonicalUrl, Cycle, LogRecord, Origin};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
@@ -35,6 +36,8 @@ pub struct Recovered {
     pub done: Done,
     /// Targets of redirects that were followed.
     pub followed: Vec<CanonicalUrl>,
+    /// Bytes of pages, by origin.
+    pub bytes: BTreeMap<Origin, u64>,
     /// Records in the log.
     pub records: u64,
     /// Bytes of a torn tail that were cut off.
@@ -203,6 +206,10 @@ fn recover(reader: &mut VisitReader, recovered: &mut Recovered) -> Result<(), Re
         let Some(record) = reader.next_record()? else { return Ok(()) };
         recovered.records += 1;
         if let LogRecord::Visit(visit) = record {
+            if visit.bytes > 0 {
+                let bytes = recovered.bytes.entry(Origin::of(&visit.url)).or_default();
+                *bytes = bytes.saturating_add(visit.bytes);
+            }
             let Some(index) = visit.index else {
                 recovered.followed.push(visit.url);
                 continue;

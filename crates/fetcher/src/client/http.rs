@@ -2,7 +2,7 @@
 
 mod body;
 
-use crate::client::{Addressing, Answering, Network, NetworkError, Reply, Request};
+use crate::client::{Addressing, Answering, Meter, Network, NetworkError, Reply, Request};
 use crate::dns::{ResolveError, Resolver};
 use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
@@ -96,7 +96,7 @@ impl HttpNetwork {
         Ok(HttpNetwork { client, guard, resolver })
     }
 
-    async fn ask(&self, request: &Request) -> Result<Reply, NetworkError> {
+    async fn ask(&self, request: &Request, received: &Meter) -> Result<Reply, NetworkError> {
         // A connector asks no resolver about a literal, so it is judged here.
         if !self.guard.admits_host(&request.url.host()) {
             return Err(NetworkError::Refused);
@@ -131,14 +131,14 @@ impl HttpNetwork {
         let mut headers = std::mem::take(response.headers_mut());
         // Of other answers nobody reads the body, so it need not make sense.
         let codings = if response.status().is_success() { Coding::take(&mut headers)? } else { Vec::new() };
-        let (body, truncated) = body::read(response, &codings, request.max_body).await?;
+        let (body, truncated) = body::read(response, &codings, request.max_body, received).await?;
         Ok(Reply { status, headers, body, truncated, peer })
     }
 }
 
 impl Network for HttpNetwork {
-    fn get<'a>(&'a self, request: &'a Request) -> Answering<'a> {
-        Box::pin(self.ask(request))
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a> {
+        Box::pin(self.ask(request, received))
     }
 
     fn address<'a>(&'a self, host: &'a str) -> Addressing<'a> {

@@ -1,6 +1,7 @@
 //! Whole runs over a scripted network, with time standing still between events.
 
 mod addresses;
+mod budget;
 mod outcomes;
 mod politeness;
 mod redirects;
@@ -8,6 +9,7 @@ mod robots;
 mod running;
 mod sockets;
 mod strain;
+mod validators;
 
 use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::{FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Request};
@@ -17,6 +19,7 @@ use recrawl_types::{
     CanonicalUrl, Cycle, HostState, HostTable, Known, Origin, Outcome, PageRecord, ScheduleEntry, Share,
     UrlRules,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::channel;
@@ -37,6 +40,8 @@ pub fn entry(text: &str) -> ScheduleEntry {
 
 /// A run to be: everything that a test may want to turn.
 pub struct Setup {
+    cycle: Cycle,
+    spent: BTreeMap<Origin, u64>,
     config: FetchConfig,
     network: Arc<ScriptedNetwork>,
     hosts: Arc<MemoryHostTable>,
@@ -58,7 +63,13 @@ pub struct Brought {
 /// No delay but what a test asks for.
 pub fn plain() -> FetchConfig {
     let (delay_per_host, delay_per_ip) = (Duration::ZERO, Duration::ZERO);
-    FetchConfig { delay_per_host, delay_per_ip, delay_per_latency: 0.0, ..FetchConfig::default() }
+    FetchConfig {
+        delay_per_host,
+        delay_per_ip,
+        delay_per_latency: 0.0,
+        validator_checks: 0.0,
+        ..FetchConfig::default()
+    }
 }
 
 impl Setup {
@@ -72,6 +83,8 @@ impl Setup {
             scope: Arc::new(|_| true),
             stop: CancellationToken::new(),
             followed: Vec::new(),
+            spent: BTreeMap::new(),
+            cycle: Cycle(2),
             deadline: None,
             now: NOW,
         }
@@ -94,6 +107,8 @@ impl Setup {
             out,
             stop: self.stop.clone(),
             followed: self.followed.clone(),
+            spent: self.spent.clone(),
+            cycle: self.cycle,
             deadline: self.deadline,
         };
         let (report, pages) = tokio::join!(fetcher.run(job), collect(pages));

@@ -3,7 +3,7 @@
 
 use crate::fetch::Run;
 use crate::limits::CHUNK;
-use crate::outcome::{FetchError, FetchResult, FetchedPage};
+use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage};
 use recrawl_types::{CanonicalUrl, HostRun, Outcome, ScheduleEntry};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,6 +14,7 @@ pub struct Waiting {
     pub index: Option<u64>,
     pub entry: ScheduleEntry,
     pub hops: u8,
+    pub condition: Condition,
 }
 
 impl Waiting {
@@ -24,6 +25,7 @@ impl Waiting {
             entry: self.entry,
             hops: self.hops,
             result: FetchResult::Nothing(outcome),
+            condition: Condition::Unconditional,
             at: now,
             elapsed: Duration::ZERO,
         }
@@ -86,6 +88,7 @@ impl Cursor {
     /// The page at the front, taken; none before [`Cursor::fill`].
     pub fn pop(&mut self) -> Option<Waiting> {
         let (index, entry) = self.chunk.pop_front()?;
-        Some(Waiting { index: Some(index), hops: entry.record.known.hops, entry })
+        let condition = Condition::Unconditional;
+        Some(Waiting { index: Some(index), hops: entry.record.known.hops, entry, condition })
     }
 }

@@ -3,9 +3,9 @@
 use super::{Cursor, Waiting};
 use crate::fetch::Run;
 use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
-use crate::outcome::FetchError;
+use crate::outcome::{Condition, FetchError, validators_to_send};
 use crate::robots::standing::Standing;
-use recrawl_types::{CanonicalUrl, HostState, Origin, Outcome, Skip, Validators};
+use recrawl_types::{Belief, CanonicalUrl, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -153,6 +153,9 @@ impl Track {
         if self.state.back_off_until > now {
             return Some(Outcome::Skipped(Skip::HostBackOff));
         }
+        if run.budget().is_spent_by(&self.origin.host) {
+            return Some(Outcome::Skipped(Skip::ByteBudget));
+        }
         let Robots::Known { standing, .. } = &self.robots else { return None };
         match standing {
             Standing::Unreachable => Some(Outcome::RobotsUnreachable),
@@ -172,7 +175,7 @@ impl Track {
     }
 
     /// Takes the request that [`Track::step`] spoke of.
-    pub fn ask(&mut self) -> Ask {
+    pub fn ask(&mut self, run: &Run) -> Ask {
         self.in_flight += 1;
         if let Some(errand) = self.errands.pop_front() {
             return Ask::Robots(errand);
@@ -180,7 +183,21 @@ impl Track {
         if let Robots::Known { used, .. } = &mut self.robots {
             *used = true;
         }
-        Ask::Page(Box::new(self.pop()))
+        let mut waiting = self.pop();
+        if waiting.condition != Condition::Checked {
+            waiting.condition = self.condition(&waiting.entry, run);
+        }
+        Ask::Page(Box::new(waiting))
+    }
+
+    /// Are validators sent? Where they are not believed, only to see whether they should be again.
+    fn condition(&self, entry: &ScheduleEntry, run: &Run) -> Condition {
+        let believed = self.state.trust.belief == Belief::Believed;
+        if !validators_to_send(entry).is_empty() && (believed || run.is_tested(&entry.url)) {
+            Condition::Conditional
+        } else {
+            Condition::Unconditional
+        }
     }
 
     /// Takes back a request that was not made.

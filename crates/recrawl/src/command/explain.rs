@@ -11,6 +11,7 @@ use crate::priors::SitePriors;
 use crate::reading;
 use crate::report::CycleReport;
 use crate::settings::Settings;
+use crate::trust;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::robots::Rules;
 use recrawl_fetcher::system_clock;
@@ -19,7 +20,7 @@ use recrawl_repository::{Generation, SledTables};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Gate, PlanRequest, Policy, RankCounter};
 use recrawl_types::host::RobotsBody;
-use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord};
+use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord, ValidatorTrust};
 use serde_json::{Value, json};
 
 /// For a formula that does not look at them.
@@ -40,6 +41,8 @@ struct Explanation {
     cutoff: Option<f64>,
     robots: String,
     left_alone: Option<LeftAlone>,
+    /// Are the host's validators believed? None where that cannot be looked up, or nothing is known.
+    trust: Option<ValidatorTrust>,
     in_scope: Option<bool>,
 }
 
@@ -81,6 +84,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let in_scope = scope(&mut settings, &tables, &url)?;
     let robots = robots(&settings, &tables, &url)?;
     let left_alone = left_alone(&settings, &tables, &url)?;
+    let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
+    let trust = state.map(|state| state.trust);
     // The cut-off of another formula says nothing of this one's scores.
     let cutoff = last.first().filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
     let explanation = Explanation {
@@ -95,6 +100,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         cutoff,
         robots,
         left_alone,
+        trust,
         in_scope,
     };
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
@@ -230,7 +236,8 @@ impl Explanation {
             "page": page_json(&self.url, &self.record), "cycle": self.cycle, "gate": self.gate_name(),
             "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
             "cutoff": self.cutoff, "terms": history.map(|h| self.terms(&h)),
-            "robots": self.robots, "left_alone": self.left_alone.map(|l| l.name()), "in_scope": self.in_scope, "visited_next": self.verdict(),
+            "robots": self.robots, "left_alone": self.left_alone.map(|l| l.name()),
+            "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope, "visited_next": self.verdict(),
         })
     }
 
@@ -281,6 +288,9 @@ impl Explanation {
             print(format!("rank        {rank} by score"))?;
         }
         print(format!("robots.txt  {}", self.robots))?;
+        if let Some(trust) = &self.trust {
+            print(format!("validators  {}", trust::words(trust)))?;
+        }
         let scope = match self.in_scope {
             Some(true) => "inside",
             Some(false) => "outside",

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::formula_file;
 use crate::reading;
 use crate::settings::Settings;
+use crate::trust;
 use recrawl_fetcher::promise::Promise;
 use recrawl_fetcher::system_clock;
 use recrawl_types::host::RobotsBody;
@@ -135,7 +136,8 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
         "host": origin.to_string(), "scheme": if origin.scheme == Scheme::Http { "http" } else { "https" },
         "delay_ms": promise.delay.as_millis() as u64, "delay_because": because, "latency_ms": state.latency,
         "left_alone": left_alone, "left_alone_until": until, "requests": state.requests,
-        "robots_denied": state.robots_denied, "failures": state.failures, "back_off_until": state.back_off_until,
+        "robots_denied": state.robots_denied, "validators": trust::name(state.trust.belief),
+        "validators_since": state.trust.since, "changes_shown": state.trust.shown, "changes_hidden": state.trust.hidden, "failures": state.failures, "back_off_until": state.back_off_until,
         "last_request": state.last_request, "robots_fetched": robots.map(|r| r.fetched), "robots": text,
     })
 }
@@ -152,6 +154,7 @@ fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result
         let until = left_alone.until().map(|at| format!("until {}, ", timestamp(at))).unwrap_or_default();
         print(format!("left alone    {until}since {left_alone}"))?;
     }
+    print(format!("validators    {}", trust::words(&state.trust)))?;
     print(format!("denied        {} pages by robots.txt", thousands(state.robots_denied)))?;
     match &state.robots {
         None => print("robots.txt    never asked for"),

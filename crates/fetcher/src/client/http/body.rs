@@ -3,7 +3,7 @@
 //! We undo the codings ourselves, since the client would undo one of them only, would know no `x-gzip`,
 //! and would let a zstd frame ask for any amount of memory.
 
-use crate::client::NetworkError;
+use crate::client::{Meter, NetworkError};
 use crate::limits::{MAX_CODINGS, MAX_ZSTD_WINDOW_LOG};
 use async_compression::tokio::bufread::{
     BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder, ZstdDecoder,
@@ -66,9 +66,9 @@ impl Coding {
     }
 }
 
-type Reader = Box<dyn AsyncBufRead + Send + Unpin>;
+type Reader<'a> = Box<dyn AsyncBufRead + Send + Unpin + 'a>;
 
-/// Reads up to `limit` decoded bytes, and tells whether there was more.
+/// Reads up to `limit` decoded bytes, and tells whether there was more; counts what came.
 ///
 /// # Errors
 /// What broke: the connection, or a coding.
@@ -76,12 +76,14 @@ pub async fn read(
     response: reqwest::Response,
     codings: &[Coding],
     limit: usize,
+    received: &Meter,
 ) -> Result<(Bytes, bool), NetworkError> {
-    let wire = response.bytes_stream().map_err(io::Error::other);
+    let counted = response.bytes_stream().inspect_ok(|chunk| received.add(chunk.len()));
+    let wire = counted.map_err(io::Error::other);
     decode(Box::new(StreamReader::new(wire)), codings, limit).await.map_err(|e| what_broke(&e))
 }
 
-async fn decode(mut reader: Reader, codings: &[Coding], limit: usize) -> io::Result<(Bytes, bool)> {
+async fn decode(mut reader: Reader<'_>, codings: &[Coding], limit: usize) -> io::Result<(Bytes, bool)> {
     // An empty body is under no coding, whatever its header says.
     if !reader.fill_buf().await?.is_empty() {
         for coding in codings.iter().rev() {
@@ -101,7 +103,7 @@ async fn decode(mut reader: Reader, codings: &[Coding], limit: usize) -> io::Res
     Ok((body.freeze(), true))
 }
 
-async fn undo(coding: Coding, mut reader: Reader) -> io::Result<Reader> {
+async fn undo(coding: Coding, mut reader: Reader<'_>) -> io::Result<Reader<'_>> {
     Ok(match coding {
         Coding::Gzip => {
             let mut decoder = GzipDecoder::new(reader);

@@ -83,7 +83,7 @@ fn request(url: &str) -> Request {
 
 async fn get(act: Act) -> Result<Reply, NetworkError> {
     let address = serve(act).await;
-    HttpNetwork::new(&config()).unwrap().get(&request(&format!("http://{address}/"))).await
+    HttpNetwork::new(&config()).unwrap().get(&request(&format!("http://{address}/")), &Meter::default()).await
 }
 
 async fn get_bytes(bytes: Vec<u8>) -> Result<Reply, NetworkError> {
@@ -228,7 +228,7 @@ async fn a_content_length_that_is_too_small_ends_the_body() {
 async fn no_listener_is_a_connect_failure_and_plain_text_behind_https_one_of_tls() {
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let network = HttpNetwork::new(&config()).unwrap();
-    let result = network.get(&request(&format!("http://{closed}/"))).await;
+    let result = network.get(&request(&format!("http://{closed}/")), &Meter::default()).await;
     assert_eq!(result.err(), Some(NetworkError::Connect));
     // The end of a ClientHello is not "\r\n\r\n", so this server speaks first.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -238,7 +238,7 @@ async fn no_listener_is_a_connect_failure_and_plain_text_behind_https_one_of_tls
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
         let _ = stream.read_to_end(&mut Vec::new()).await;
     });
-    let result = network.get(&request(&format!("https://{plain}/"))).await;
+    let result = network.get(&request(&format!("https://{plain}/")), &Meter::default()).await;
     assert_eq!(result.err(), Some(NetworkError::Tls));
 }
 
@@ -260,16 +260,16 @@ async fn literals_and_names_are_refused_unless_their_block_is_allowed() {
     for host in
         ["127.0.0.1", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]", "inner.test", "localhost"]
     {
-        let result = strict.get(&request(&format!("http://{host}:{port}/"))).await;
+        let result = strict.get(&request(&format!("http://{host}:{port}/")), &Meter::default()).await;
         assert_eq!(result.err(), Some(NetworkError::Refused), "{host}");
     }
     config.allow_addresses = vec!["127.0.0.1/32".parse().unwrap()];
     let open = HttpNetwork::new(&config).unwrap();
     for host in ["127.0.0.1", "inner.test", "INNER.test."] {
-        let reply = open.get(&request(&format!("http://{host}:{port}/"))).await.unwrap();
+        let reply = open.get(&request(&format!("http://{host}:{port}/")), &Meter::default()).await.unwrap();
         assert_eq!(reply.peer, Some(address), "{host}");
     }
-    let beside = open.get(&request(&format!("http://127.0.0.2:{port}/"))).await;
+    let beside = open.get(&request(&format!("http://127.0.0.2:{port}/")), &Meter::default()).await;
     assert_eq!(beside.err(), Some(NetworkError::Refused));
 }
 
@@ -277,7 +277,10 @@ async fn literals_and_names_are_refused_unless_their_block_is_allowed() {
 async fn a_name_that_does_not_resolve_is_neither_refused_nor_unconnected() {
     // A label longer than DNS allows: no resolver sends it anywhere.
     let name = "a".repeat(70);
-    let result = HttpNetwork::new(&config()).unwrap().get(&request(&format!("http://{name}.test/"))).await;
+    let result = HttpNetwork::new(&config())
+        .unwrap()
+        .get(&request(&format!("http://{name}.test/")), &Meter::default())
+        .await;
     assert_eq!(result.err(), Some(NetworkError::Dns));
 }
 
@@ -290,7 +293,7 @@ async fn the_request_says_who_we_are_and_what_we_have() {
     let mut config = config();
     config.user_agent = "recrawl/9".into();
     config.contact = Some("who@example.org".into());
-    let echo = HttpNetwork::new(&config).unwrap().get(&asked).await.unwrap().body;
+    let echo = HttpNetwork::new(&config).unwrap().get(&asked, &Meter::default()).await.unwrap().body;
     let echo = String::from_utf8(echo.to_vec()).unwrap();
     assert!(echo.starts_with("GET /a?b=%C3%BC HTTP/1.1\r\n"), "{echo}");
     for line in [
@@ -307,7 +310,7 @@ async fn the_request_says_who_we_are_and_what_we_have() {
     assert!(!echo.contains("cookie") && !echo.contains("referer"));
 
     config.contact = Some("https://example.org/bot".into());
-    let echo = HttpNetwork::new(&config).unwrap().get(&asked).await.unwrap().body;
+    let echo = HttpNetwork::new(&config).unwrap().get(&asked, &Meter::default()).await.unwrap().body;
     let echo = String::from_utf8(echo.to_vec()).unwrap();
     assert!(echo.contains("\r\nuser-agent: recrawl/9 (+https://example.org/bot)\r\n"), "{echo}");
     config.contact = Some("bell\u{7}".into());
@@ -321,8 +324,8 @@ async fn cookies_are_not_kept() {
     let first = serve(Act::Say(std::mem::take(&mut answer))).await;
     let echo = serve(Act::Echo).await;
     let network = HttpNetwork::new(&config()).unwrap();
-    network.get(&request(&format!("http://{first}/"))).await.unwrap();
-    let body = network.get(&request(&format!("http://{echo}/"))).await.unwrap().body;
+    network.get(&request(&format!("http://{first}/")), &Meter::default()).await.unwrap();
+    let body = network.get(&request(&format!("http://{echo}/")), &Meter::default()).await.unwrap().body;
     assert!(!String::from_utf8_lossy(&body).to_lowercase().contains("cookie:"));
 }
 
@@ -335,14 +338,14 @@ async fn where_nobody_listens_the_next_address_of_the_name_is_told() {
     network.resolver.keep("two.test", &[dead, alive], Duration::from_secs(60));
     let asked = request(&format!("http://two.test:{port}/page"));
     assert_eq!(network.address("two.test").await, Ok(dead));
-    assert_eq!(network.get(&asked).await.unwrap_err(), NetworkError::Elsewhere);
+    assert_eq!(network.get(&asked, &Meter::default()).await.unwrap_err(), NetworkError::Elsewhere);
     assert_eq!(network.address("two.test").await, Ok(alive));
-    let answer = network.get(&asked).await.unwrap();
+    let answer = network.get(&asked, &Meter::default()).await.unwrap();
     assert_eq!((answer.status, answer.peer.unwrap().ip()), (200, alive));
     // The last address fails as any.
     network.resolver.keep("one.test", &[dead], Duration::from_secs(60));
     let asked = request(&format!("http://one.test:{port}/page"));
-    assert_eq!(network.get(&asked).await.unwrap_err(), NetworkError::Connect);
+    assert_eq!(network.get(&asked, &Meter::default()).await.unwrap_err(), NetworkError::Connect);
     assert_eq!(network.address("[::1]").await, Err(NetworkError::Refused));
     assert_eq!(network.address("127.0.0.5").await, Ok("127.0.0.5".parse().unwrap()));
 }

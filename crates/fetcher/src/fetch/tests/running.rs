@@ -57,6 +57,8 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
         out,
         stop: CancellationToken::new(),
         followed: Vec::new(),
+        spent: Default::default(),
+        cycle: Cycle(2),
         deadline: None,
     }
 }

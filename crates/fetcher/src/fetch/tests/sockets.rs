@@ -77,6 +77,8 @@ async fn a_run_over_real_sockets() {
         out,
         stop: CancellationToken::new(),
         followed: Vec::new(),
+        spent: Default::default(),
+        cycle: Cycle(2),
         deadline: None,
     };
     let (report, pages) = tokio::join!(fetcher.run(job), collect(pages));

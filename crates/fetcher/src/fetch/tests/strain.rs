@@ -119,6 +119,8 @@ async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
         out,
         stop: setup.stop.clone(),
         followed: Vec::new(),
+        spent: Default::default(),
+        cycle: Cycle(2),
         deadline: None,
     };
     let (report, pages) = tokio::join!(fetcher.run(job), collect(taken));

@@ -1,0 +1,158 @@
+//! Bytes as a budget: so many a second over all, so many for a host and for all in a cycle.
+//!
+//! The rate is kept like a debt: what came is paid for with time, and while there is a debt no request is
+//! started. Bodies under way are read as fast as they come; were they read slowly instead, servers would
+//! wait with open connections and the time limit would strike pages for a wait of ours. So the rate holds
+//! on average, and above it come at most the bodies of the requests under way.
+
+use crate::limits::FetchConfig;
+use recrawl_types::Origin;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A pause of this length is not saved up beyond: a second of full rate may follow it.
+const CREDIT: Duration = Duration::from_secs(1);
+
+/// The budget of one run. A limit of 0 is none.
+#[derive(Debug)]
+pub struct Budget {
+    per_second: u64,
+    per_host: u64,
+    per_cycle: u64,
+    /// Until when the bytes that came are paid for.
+    paid_until: Instant,
+    /// Bytes of pages of each host in this cycle; nothing where no limit asks for it.
+    hosts: HashMap<Box<str>, u64>,
+    total: u64,
+}
+
+impl Budget {
+    /// The budget of a cycle of which earlier runs spent this much.
+    pub fn new(config: &FetchConfig, spent: &BTreeMap<Origin, u64>, began: Instant) -> Budget {
+        let mut budget = Budget {
+            per_second: config.bytes_per_second,
+            per_host: config.bytes_per_host,
+            per_cycle: config.bytes_per_cycle,
+            paid_until: began,
+            hosts: HashMap::new(),
+            total: 0,
+        };
+        for (origin, bytes) in spent {
+            budget.spend(&origin.host, *bytes);
+        }
+        budget
+    }
+
+    /// A page of this host came.
+    pub fn spend(&mut self, host: &str, bytes: u64) {
+        self.total = self.total.saturating_add(bytes);
+        if self.per_host == 0 {
+            return;
+        }
+        match self.hosts.get_mut(host) {
+            Some(spent) => *spent = spent.saturating_add(bytes),
+            None => _ = self.hosts.insert(host.into(), bytes),
+        }
+    }
+
+    /// Has this host cost all that it may in this cycle?
+    pub fn is_spent_by(&self, host: &str) -> bool {
+        self.per_host > 0 && self.hosts.get(host).is_some_and(|spent| *spent >= self.per_host)
+    }
+
+    /// Has the cycle cost all that it may?
+    pub fn is_spent(&self) -> bool {
+        self.per_cycle > 0 && self.total >= self.per_cycle
+    }
+
+    /// So much came over the network, whatever it was.
+    pub fn received(&mut self, bytes: u64) {
+        if self.per_second == 0 || bytes == 0 {
+            return;
+        }
+        let worth = Duration::from_secs_f64(bytes as f64 / self.per_second as f64);
+        let now = Instant::now();
+        let from = now.checked_sub(CREDIT).map_or(self.paid_until, |least| self.paid_until.max(least));
+        self.paid_until = from + worth;
+    }
+
+    /// When the next request may start; none where it may now.
+    pub fn free_at(&self) -> Option<Instant> {
+        (self.per_second > 0 && self.paid_until > Instant::now()).then_some(self.paid_until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::UrlRules;
+    use tokio::time::advance;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn budget(per_second: u64, per_host: u64, per_cycle: u64, spent: &[(&str, u64)]) -> Budget {
+        let config = FetchConfig {
+            bytes_per_second: per_second,
+            bytes_per_host: per_host,
+            bytes_per_cycle: per_cycle,
+            ..FetchConfig::default()
+        };
+        let origin = |url: &str| Origin::of(&UrlRules::default().canonicalize(url).unwrap());
+        let spent = spent.iter().map(|(url, bytes)| (origin(url), *bytes)).collect();
+        Budget::new(&config, &spent, Instant::now())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_came_is_paid_for_with_time() {
+        let mut budget = budget(1000, 0, 0, &[]);
+        assert_eq!(budget.free_at(), None);
+        budget.received(3000);
+        let now = Instant::now();
+        let free = budget.free_at().unwrap();
+        assert!(free > now + SECOND * 19 / 10 && free <= now + SECOND * 3, "{:?}", free - now);
+        advance(SECOND * 3).await;
+        assert_eq!(budget.free_at(), None);
+        // A long pause is worth a second and no more.
+        advance(SECOND * 100).await;
+        budget.received(2000);
+        assert_eq!(budget.free_at(), Some(Instant::now() + SECOND));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_rate_holds_on_average_whatever_the_sizes() {
+        let mut budget = budget(10_000, 0, 0, &[]);
+        let (start, mut total) = (Instant::now(), 0);
+        for i in 0..200u64 {
+            let bytes = i * 7919 % 5000;
+            budget.received(bytes);
+            total += bytes;
+            if let Some(free) = budget.free_at() {
+                advance(free - Instant::now()).await;
+            }
+        }
+        let rate = total as f64 / start.elapsed().as_secs_f64();
+        assert!((9_900.0..10_500.0).contains(&rate), "{rate}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_and_a_cycle_have_limits_over_all_their_origins_and_runs() {
+        let mut budget = budget(0, 100, 250, &[("http://a.test/", 60), ("https://a.test:8443/", 30)]);
+        assert!(!budget.is_spent_by("a.test"));
+        budget.spend("a.test", 10);
+        assert!(budget.is_spent_by("a.test") && !budget.is_spent_by("b.test"));
+        budget.spend("b.test", 149);
+        assert!(!budget.is_spent());
+        budget.spend("c.test", 1);
+        assert!(budget.is_spent());
+        budget.received(u64::MAX);
+        assert_eq!(budget.free_at(), None, "no rate, no debt");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_limits_nothing_is_kept() {
+        let mut budget = budget(0, 0, 0, &[("http://a.test/", u64::MAX)]);
+        budget.spend("a.test", u64::MAX);
+        assert!(!budget.is_spent_by("a.test") && !budget.is_spent() && budget.hosts.is_empty());
+    }
+}

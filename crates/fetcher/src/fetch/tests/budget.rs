@@ -1,0 +1,73 @@
+//! Bytes as a budget, over whole runs.
+
+use super::{Setup, url};
+use crate::testing::{Script, reply};
+use crate::{Request, StoppedBy};
+use recrawl_types::{Origin, Outcome, Skip};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// 100 bytes a page, and no robots.txt.
+fn web(request: &Request) -> Script {
+    match request.url.path_and_query() {
+        "/robots.txt" => reply(404, "").into(),
+        _ => reply(200, &"x".repeat(100)).into(),
+    }
+}
+
+fn setup() -> Setup {
+    let pages: Vec<String> = (0..30).map(|i| format!("http://{}.test/{i}", ["a", "b", "c"][i % 3])).collect();
+    Setup::new(&pages.iter().map(String::as_str).collect::<Vec<_>>(), web)
+}
+
+/// Pages fetched of each host, and how many of all were skipped for the budget.
+fn fetched(setup: &Setup, brought: &super::Brought) -> ([usize; 3], usize) {
+    let of = |host: &str| {
+        let asked = setup.network.log();
+        asked
+            .iter()
+            .filter(|a| a.request.url.host() == host && a.request.url.path_and_query() != "/robots.txt")
+            .count()
+    };
+    let skipped = brought
+        .pages
+        .iter()
+        .filter(|p| matches!(p.result, crate::FetchResult::Nothing(Outcome::Skipped(Skip::ByteBudget))));
+    (["a.test", "b.test", "c.test"].map(of), skipped.count())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rate_is_kept_over_all_hosts_and_connections() {
+    let mut setup = setup();
+    setup.config.bytes_per_second = 100;
+    let start = Instant::now();
+    let brought = setup.run().await;
+    assert_eq!((fetched(&setup, &brought), brought.report.received), (([10; 3], 0), 3000));
+    let took = start.elapsed();
+    // The last bodies need not be waited for: those of at most three requests under way, and the credit.
+    assert!(took >= Duration::from_secs(26) && took <= Duration::from_secs(30), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_has_cost_its_bytes_is_left_for_the_cycle_and_the_others_go_on() {
+    let mut setup = setup();
+    setup.config.bytes_per_host = 350;
+    setup.spent =
+        [(Origin::of(&url("http://b.test/")), 200), (Origin::of(&url("https://c.test/")), 350)].into();
+    let brought = setup.run().await;
+    assert_eq!(fetched(&setup, &brought), ([4, 2, 0], 24));
+    assert_eq!(brought.report.stopped_by, StoppedBy::End);
+    assert!(!setup.network.urls().contains(&"http://c.test/robots.txt".into()), "not even that");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cycle_that_has_cost_its_bytes_ends_and_every_page_comes_out() {
+    let mut setup = setup();
+    setup.config.bytes_per_cycle = 1000;
+    setup.config.connections = 1;
+    setup.spent = [(Origin::of(&url("http://other.test/")), 300)].into();
+    let brought = setup.run().await;
+    let (by_host, skipped) = fetched(&setup, &brought);
+    assert_eq!((by_host.iter().sum::<usize>(), skipped), (7, 23));
+    assert_eq!(brought.report.stopped_by, StoppedBy::ByteBudget);
+}

@@ -1,0 +1,134 @@
+//! Whether a host's validators are believed: what each visit told, learned from the log when a cycle ends.
+
+use recrawl_fetcher::{Condition, FetchResult};
+use recrawl_repository::SledTables;
+use recrawl_types::{
+    Belief, Change, Cycle, HostTable, Origin, SignTally, ValidatorSign, ValidatorTrust, Visit,
+};
+use std::collections::BTreeMap;
+use std::io;
+
+/// What a visit told of the host's validators, if it asked with them. `is_same` says that the very bytes of
+/// the last visit came.
+pub fn sign(
+    condition: Condition,
+    result: &FetchResult,
+    change: Option<Change>,
+    is_same: bool,
+) -> Option<ValidatorSign> {
+    match (condition, result, change?) {
+        (Condition::Unconditional, ..) => None,
+        (Condition::Conditional, FetchResult::NotModified(_), _) => Some(ValidatorSign::Confirmed),
+        (Condition::Conditional, _, Change::Changed) => Some(ValidatorSign::Shown),
+        (Condition::Conditional, _, Change::Unchanged) if is_same => Some(ValidatorSign::Vain),
+        (Condition::Checked, _, Change::Changed) => Some(ValidatorSign::Hidden),
+        (Condition::Checked, _, Change::Unchanged) => Some(ValidatorSign::Confirmed),
+        (Condition::Conditional | Condition::Checked, ..) => None,
+    }
+}
+
+/// What a cycle teaches about validators: a small entry for each origin that was asked with them.
+#[derive(Default)]
+pub struct TrustLesson(BTreeMap<Origin, SignTally>);
+
+impl TrustLesson {
+    /// Takes in one visit.
+    pub fn observe(&mut self, visit: &Visit) {
+        if let Some(sign) = visit.sign {
+            self.0.entry(Origin::of(&visit.url)).or_default().add(sign);
+        }
+    }
+
+    /// Adds it to what is known of each host, once for each cycle. The fetcher has to be done: it writes
+    /// the same entries.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    pub fn keep(self, tables: &SledTables, cycle: Cycle) -> io::Result<()> {
+        for (origin, tally) in self.0 {
+            let mut state = HostTable::load(tables, &origin)?.unwrap_or_default();
+            let before = state.trust;
+            state.trust.fold(&tally, cycle);
+            if state.trust == before {
+                continue;
+            }
+            if state.trust.belief != before.belief {
+                tracing::warn!(%origin, "its validators are {}", words(&state.trust));
+            }
+            HostTable::store(tables, &origin, &state)?;
+        }
+        Ok(())
+    }
+}
+
+/// One word for machines.
+pub fn name(belief: Belief) -> &'static str {
+    match belief {
+        Belief::Believed => "believed",
+        Belief::Lying => "lying",
+        Belief::Vain => "vain",
+    }
+}
+
+/// For people.
+pub fn words(trust: &ValidatorTrust) -> String {
+    let ValidatorTrust { since, shown, hidden, .. } = trust;
+    match trust.belief {
+        Belief::Believed => format!("believed: {shown} changes shown, {hidden} found hidden behind a 304"),
+        Belief::Lying => format!(
+            "not believed since cycle {since}: changes were hidden behind a 304; {shown} of {} shown to return",
+            ValidatorTrust::SHOWN_TO_RETURN
+        ),
+        Belief::Vain => format!("not sent since cycle {since}: they spared nothing"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_fetcher::Response;
+    use recrawl_types::{HostState, UrlRules};
+
+    #[test]
+    fn what_a_visit_tells() {
+        let (page, same) =
+            (FetchResult::Page(Box::default()), FetchResult::NotModified(Box::<Response>::default()));
+        let (changed, unchanged) = (Some(Change::Changed), Some(Change::Unchanged));
+        for (condition, result, change, is_same, told) in [
+            (Condition::Unconditional, &page, changed, false, None),
+            (Condition::Conditional, &same, unchanged, false, Some(ValidatorSign::Confirmed)),
+            (Condition::Conditional, &page, changed, false, Some(ValidatorSign::Shown)),
+            (Condition::Conditional, &page, unchanged, true, Some(ValidatorSign::Vain)),
+            // Other bytes with the same text: validators are of bytes.
+            (Condition::Conditional, &page, unchanged, false, None),
+            (Condition::Checked, &page, changed, false, Some(ValidatorSign::Hidden)),
+            (Condition::Checked, &page, unchanged, true, Some(ValidatorSign::Confirmed)),
+            (Condition::Checked, &page, Some(Change::Undecided), false, None),
+            (
+                Condition::Checked,
+                &FetchResult::Nothing(recrawl_types::Outcome::RobotsDenied),
+                None,
+                false,
+                None,
+            ),
+        ] {
+            assert_eq!(sign(condition, result, change, is_same), told, "{condition:?} {change:?}");
+        }
+    }
+
+    #[test]
+    fn a_lesson_is_kept_once_beside_what_the_fetcher_keeps() {
+        let tables = SledTables::temporary().unwrap();
+        let url = UrlRules::default().canonicalize("http://a.test/").unwrap();
+        let origin = Origin::of(&url);
+        let state = HostState { requests: 7, ..HostState::default() };
+        HostTable::store(&tables, &origin, &state).unwrap();
+        let tally = SignTally { hidden: 3, ..SignTally::default() };
+        for _ in 0..2 {
+            TrustLesson([(origin.clone(), tally)].into()).keep(&tables, Cycle(4)).unwrap();
+            let kept = HostTable::load(&tables, &origin).unwrap().unwrap();
+            assert_eq!((kept.requests, kept.trust.belief, kept.trust.since), (7, Belief::Lying, Cycle(4)));
+            assert!(words(&kept.trust).contains("since cycle 4"));
+        }
+    }
+}
