@@ -136,4 +136,11 @@ fn the_visits_of_a_crawl_are_a_data_set() {
         rows.lines().skip(1).flat_map(|row| row.rsplit('\t').next().unwrap().split_whitespace()).count();
     assert_eq!(listed as u64, changes, "every change that a visit saw, and no other");
     assert!(changes > 0);
+    // And what a crawl saw is what its next formula is learned from.
+    let words =
+        "--data visits.jsonl --first 3 --warmup 1 --folds 3 --population 20 --generations 2 --random-seeds 1";
+    let mut learn = program();
+    succeeds(learn.current_dir(at).arg("learn").args(words.split_whitespace()).output().unwrap());
+    let learned = fs::read_to_string(at.join("learned-visits.jsonl.toml")).unwrap();
+    assert!(learned.contains("data = \"visits.jsonl, cycles 3 to"), "{learned}");
 }

@@ -137,6 +137,13 @@ fn budget_pages_and_cycles_are_as_asked() {
         (&short["cycles"], short["policies"][0]["per_cycle"]["age"].as_array().unwrap().len()),
         (&9.into(), 9)
     );
+    let middle = age(&["--first", "5", "--last", "19"]);
+    assert_eq!(
+        (&middle["pages"], &middle["cycles"]),
+        (&200.into(), &14.into()),
+        "all are there from cycle 5 on"
+    );
+    assert!(middle["data"].as_str().unwrap().ends_with(", cycles 5 to 19"));
     let all = age(&["--set", "all"]);
     assert_eq!(all["pages"], 200);
     let per_cycle = &all["policies"][0]["per_cycle"];
@@ -170,6 +177,8 @@ fn what_cannot_be_asked_is_named() {
         (&["--share", "1.5"], &["share of 1.5"]),
         (&["--warmup", "30"], &["warm-up of 30", "--warmup"]),
         (&["--last", "99"], &["--last 99", "30"]),
+        (&["--first", "31"], &["--first 31", "0 to 30"]),
+        (&["--first", "9", "--last", "8"], &["--first 9", "0 to 8"]),
         (&["--format", "xml"], &["xml"]),
     ] {
         let line = fails(simulate(folder.path(), words), 2);

@@ -238,7 +238,8 @@ impl fmt::Display for FoldsError {
             }
             FoldsError::FewPages { fixed, all, count } => write!(
                 f,
-                "{fixed} of {all} pages are there from the first cycle to the last, too few for {count} folds"
+                "{fixed} of {all} pages are there from the first cycle to the last, too few for {count} folds: give fewer \
+                 --folds, a later --first, or an earlier --last"
             ),
             FoldsError::FewSites { sites, count } => {
                 write!(

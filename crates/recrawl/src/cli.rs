@@ -308,9 +308,6 @@ pub struct SimulateArgs {
     /// Which pages: those that are there from the first cycle to the last, or all
     #[arg(long, value_enum, default_value_t = PageSet::Fixed)]
     pub set: PageSet,
-    /// Stop after this cycle
-    #[arg(long, value_name = "CYCLE")]
-    pub last: Option<u32>,
     /// Visit at most this many pages of one site in a cycle
     #[arg(long, value_name = "N")]
     pub per_site: Option<u64>,

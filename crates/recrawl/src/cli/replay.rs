@@ -1,8 +1,9 @@
 //! The words for the rules of a replay.
 
+use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use recrawl_scheduler::Ties;
-use recrawl_simulation::{Budget, Rules};
+use recrawl_simulation::{Budget, Dataset, Rules};
 
 /// Under which rules a recorded history is replayed.
 #[derive(Args)]
@@ -19,6 +20,12 @@ pub struct ReplayArgs {
     /// What decides between equal scores
     #[arg(long, value_enum, default_value_t = TieRule::Hash)]
     pub ties: TieRule,
+    /// Begin with this cycle: it becomes cycle 0 [default: 0]
+    #[arg(long, value_name = "CYCLE")]
+    pub first: Option<u32>,
+    /// Stop after this cycle
+    #[arg(long, value_name = "CYCLE")]
+    pub last: Option<u32>,
 }
 
 /// What decides between equal scores.
@@ -44,5 +51,30 @@ impl ReplayArgs {
             TieRule::Hash => Ties::Hash,
         };
         Rules { warmup: self.warmup, budget, ties, ..ordinary }
+    }
+
+    /// The cycles that were asked for, with the pages that are there in any of them. Where these are not all, the
+    /// name says so, since what is learned from them carries it.
+    ///
+    /// # Errors
+    /// When there are no such cycles.
+    pub fn cut(&self, data: Dataset) -> Result<Dataset, Failure> {
+        let recorded = data.truth.cycles();
+        let (first, last) = (self.first.unwrap_or(0), self.last.unwrap_or(recorded));
+        if last > recorded || first > last {
+            let word = if last > recorded { format!("--last {last}") } else { format!("--first {first}") };
+            return Err(Failure::Usage(format!(
+                "{word}: {} has cycles 0 to {}",
+                data.name,
+                last.min(recorded)
+            )));
+        }
+        if (first, last) == (0, recorded) {
+            return Ok(data);
+        }
+        let pages = data.pages.iter().zip(0..).filter(|(page, _)| page.first <= last && page.last >= first);
+        let pages: Vec<u32> = pages.map(|(_, place)| place).collect();
+        let name = format!("{}, cycles {first} to {last}", data.name);
+        Ok(Dataset { name, ..data.part(&pages, first..last + 1) })
     }
 }

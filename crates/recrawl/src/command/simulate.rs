@@ -58,25 +58,19 @@ impl From<Estimators> for Basis {
 
 /// The part of the history that is replayed.
 fn chosen_pages(data: Dataset, args: &SimulateArgs) -> Result<Dataset, Failure> {
-    let recorded = data.truth.cycles();
-    let last = args.last.unwrap_or(recorded);
-    if last > recorded {
-        let text = format!("--last {last}: the last cycle of {} is {recorded}", args.data.display());
-        return Err(Failure::Usage(text));
-    }
-    let is_in = |page: &recrawl_simulation::Page| match args.set {
-        PageSet::Fixed => page.first == 0 && page.last >= last,
-        PageSet::All => page.first <= last,
+    let data = args.replay.cut(data)?;
+    let fixed = match args.set {
+        PageSet::All => return Ok(data),
+        PageSet::Fixed => data.fixed(),
     };
-    let pages: Vec<u32> =
-        (0..data.pages.len() as u32).filter(|&page| is_in(&data.pages[page as usize])).collect();
-    if pages.is_empty() && !data.pages.is_empty() {
+    if fixed.is_empty() && !data.pages.is_empty() {
         let text = format!(
-            "{}: none of its {} pages is there from the first cycle to the last: give --set all, or an earlier --last",
+            "{}: none of its {} pages is there from the first cycle to the last: give --set all, a later --first, or \
+             an earlier --last",
             args.data.display(),
             data.pages.len()
         );
         return Err(Failure::Work(text));
     }
-    Ok(data.part(&pages, 0..last + 1))
+    Ok(data.part(&fixed, 0..data.truth.cycles() + 1))
 }

@@ -42,6 +42,8 @@ struct Visits {
     pages: Vec<Page>,
     /// For each page, the number of the content in force.
     versions: Vec<u16>,
+    /// For each page, was it not there when it was looked for last?
+    gone: Vec<bool>,
     changes: Vec<(u32, u32, u16)>,
     histories: Histories,
     /// The number in the file of what is cycle 0 here.
@@ -65,7 +67,13 @@ impl Visits {
         let cycle = self.cycle(visit)?;
         match (&*visit.outcome, visit.changed) {
             ("fetched" | "not_modified" | "redirected", _) => {}
-            // Looked for and not got, or not looked for: nothing is known of the content.
+            ("not_found", None) => {
+                if let Some(&place) = self.places.get(&*visit.url) {
+                    self.gone[place as usize] = true;
+                }
+                return Ok(());
+            }
+            // Not got, or not looked for: nothing is known of the content.
             (_, None) => return Ok(()),
             (outcome, Some(_)) => {
                 return Err(format!(
@@ -88,6 +96,7 @@ impl Visits {
         self.places.insert((&*visit.url).into(), self.pages.len() as u32);
         self.pages.push(Page { url: (&*visit.url).into(), site, first: cycle, last: cycle });
         self.versions.push(0);
+        self.gone.push(false);
         Ok(())
     }
 
@@ -129,6 +138,7 @@ impl Visits {
             );
         };
         page.last = cycle;
+        self.gone[place as usize] = false;
         if changed {
             if self.changes.len() == Dataset::MAX_CHANGES {
                 return Err(format!("more than {} changes: split the file", Dataset::MAX_CHANGES));
@@ -142,15 +152,17 @@ impl Visits {
 
     fn finish(mut self, path: &Path) -> Result<Dataset, DatasetError> {
         self.changes.sort_unstable();
+        let last = self.days.len().saturating_sub(1) as u32;
         let (mut changes, mut rest) = (Vec::new(), self.changes.as_slice());
-        for (place, page) in (0..).zip(self.pages) {
+        for (place, (mut page, gone)) in (0..).zip(self.pages.into_iter().zip(self.gone)) {
+            // Not looked at is not gone.
+            page.last = if gone { page.last } else { last };
             let (own, others) = rest.split_at(rest.partition_point(|change| change.0 == place));
             rest = others;
             changes.clear();
             changes.extend(own.iter().map(|&(_, cycle, version)| (cycle, version)));
             self.histories.push(page, &changes).map_err(|what| DatasetError::whole(path, what))?;
         }
-        let last = self.days.len().saturating_sub(1) as u32;
         super::finish(self.histories, path, self.days.into_iter().map(calendar::date).collect(), last)
     }
 }

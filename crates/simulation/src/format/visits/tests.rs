@@ -19,7 +19,7 @@ fn line(cycle: u32, time: u64, url: &str, outcome: &str, changed: &str) -> Strin
 const DAY: u64 = calendar::DAY;
 
 #[test]
-fn visits_become_histories_from_the_first_to_the_last() {
+fn visits_become_histories_from_the_first_on_until_a_page_is_gone() {
     let data = read(
         &[
             line(7, DAY, "a", "fetched", "null"),
@@ -27,7 +27,10 @@ fn visits_become_histories_from_the_first_to_the_last() {
             line(8, 2 * DAY, "a", "fetched", "true"),
             line(8, 2 * DAY, "b", "fetched", "null"),
             line(8, 2 * DAY, "c", "not_found", "null"),
+            line(8, 2 * DAY, "e", "fetched", "null"),
+            line(9, 2 * DAY, "e", "not_found", "null"),
             line(10, 3 * DAY, "a", "not_modified", "false"),
+            line(10, 3 * DAY, "e", "fetched", "false"),
             // The clock was set back.
             line(10, 2 * DAY, "b", "redirected", "true"),
             line(11, 4 * DAY, "a", "not_found", "null"),
@@ -40,9 +43,18 @@ fn visits_become_histories_from_the_first_to_the_last() {
     .unwrap();
     let page =
         |url: &str, site, first, last| Page { url: format!("http://{url}/").into(), site, first, last };
-    assert_eq!(data.pages, [page("a", 0, 0, 3), page("b", 1, 1, 5), page("d", 2, 5, 5)]);
-    assert_eq!(data.sites, ["a", "b", "d"]);
-    let changes: [&[(u32, u16)]; 3] = [&[(1, 1)], &[(3, 1), (5, 2)], &[]];
+    assert_eq!(
+        data.pages,
+        [
+            // Gone when it was looked for last; the others are there, looked at or not.
+            page("a", 0, 0, 3),
+            page("b", 1, 1, 5),
+            page("e", 2, 1, 5),
+            page("d", 3, 5, 5),
+        ]
+    );
+    assert_eq!(data.sites, ["a", "b", "e", "d"]);
+    let changes: [&[(u32, u16)]; 4] = [&[(1, 1)], &[(3, 1), (5, 2)], &[], &[]];
     assert_eq!(data.truth, Truth::from_changes(5, changes.into_iter()));
     assert_eq!(
         data.dates,
