@@ -11,12 +11,15 @@
 
 mod base;
 mod charset;
+mod hints;
 mod html;
 mod media;
 mod monster;
 mod scope;
 mod text;
 mod walk;
+
+pub use hints::{HintEntry, Hints, HintsKind};
 
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::collections::HashMap;
@@ -31,14 +34,21 @@ pub struct Limits {
     /// Bytes of visible text kept; text beyond is cut at a character, silently for the reader of the
     /// text but the same way at each visit, so comparisons stay sound.
     pub max_text: usize,
+    /// Entries kept of one sitemap or feed; [`Hints::over_limit`] counts the rest.
+    pub max_entries: usize,
+    /// Bytes of a sitemap or feed that came in gzip that are unpacked.
+    pub max_unpacked: usize,
 }
 
 impl Default for Limits {
-    /// 10,000 links and 1 MiB of text.
+    /// 10,000 links and 1 MiB of text; 50,000 entries and 50 MiB, which is what a sitemap may have.
     fn default() -> Self {
-        Limits { max_links: 10_000, max_text: 1 << 20 }
+        Limits { max_links: 10_000, max_text: 1 << 20, max_entries: 50_000, max_unpacked: 50 << 20 }
     }
 }
+
+/// Feeds kept of one page.
+pub const MAX_FEEDS: usize = 16;
 
 /// A title longer than this many bytes is cut.
 pub const MAX_TITLE_BYTES: usize = 500;
@@ -48,6 +58,8 @@ pub const MAX_TITLE_BYTES: usize = 500;
 pub enum Extracted {
     /// HTML, XHTML or plain text.
     Page(Page),
+    /// A sitemap or a feed.
+    Hints(Hints),
     /// Any other type: nothing is read from it.
     Opaque,
 }
@@ -58,6 +70,8 @@ pub struct Page {
     /// Where the page leads, in order of first appearance, each address once. A page's links to
     /// itself (all its `#fragment` links among them) are not here.
     pub links: Vec<FoundLink>,
+    /// Feeds that the page names as its own, each address once, at most [`MAX_FEEDS`].
+    pub feeds: Vec<CanonicalUrl>,
     /// The visible text: white space collapsed, blocks on lines of their own. Scripts, styles, hidden
     /// parts and the page's frame (navigation, the page's own header, footer and asides) are left out;
     /// the list of what exactly opens `src/text.rs`. A page that is nearly all frame keeps it.
@@ -99,6 +113,9 @@ pub fn extract(
     limits: &Limits,
 ) -> Extracted {
     let media = media::MediaType::of(content_type, body);
+    if let Some(hints) = hints::read(body, &media, url, rules, limits) {
+        return Extracted::Hints(hints);
+    }
     match media.kind {
         media::Kind::Opaque => Extracted::Opaque,
         media::Kind::Plain => {
@@ -110,6 +127,7 @@ pub fn extract(
             }
             Extracted::Page(Page {
                 links: Vec::new(),
+                feeds: Vec::new(),
                 text: text.finish(),
                 title: None,
                 noindex: false,
@@ -132,6 +150,7 @@ fn read(html: &scraper::Html, url: &CanonicalUrl, rules: &UrlRules, limits: &Lim
     let resolver = base::Resolver::new(url, found.base, rules);
     let mut page = Page {
         links: Vec::new(),
+        feeds: Vec::new(),
         text: found.text,
         title: found.title,
         noindex: found.noindex,
@@ -151,6 +170,12 @@ fn read(html: &scraper::Html, url: &CanonicalUrl, rules: &UrlRules, limits: &Lim
             continue;
         };
         if target == *url {
+            continue;
+        }
+        if reference.is_feed {
+            if page.feeds.len() < MAX_FEEDS && !page.feeds.contains(&target) {
+                page.feeds.push(target);
+            }
             continue;
         }
         match places.entry(target) {

@@ -4,7 +4,7 @@
 //! - `a` and `area` (also an `a` in SVG), unless without `href`;
 //! - `iframe` and `frame`, whose content is a page of its own;
 //! - `link` with `rel` `next`, `prev` or `canonical`, and `alternate` where it names a language
-//!   (`hreflang`); feeds and alternate styles are no pages;
+//!   (`hreflang`); alternate styles are no pages, and feeds (`type` of RSS or Atom) are kept apart;
 //! - the target of `<meta http-equiv=refresh>`.
 //!
 //! Not images, scripts, styles, media, forms. Links inside hidden parts and inside the page's frame
@@ -21,6 +21,8 @@ pub(crate) struct Reference<'d> {
     pub(crate) href: &'d str,
     /// Marked `nofollow`, `ugc` or `sponsored`.
     pub(crate) nofollow: bool,
+    /// A feed of the page's own (RSS and Atom autodiscovery).
+    pub(crate) is_feed: bool,
 }
 
 /// The value of an attribute.
@@ -36,11 +38,11 @@ pub(crate) fn reference(element: &Element) -> Option<Reference<'_>> {
             let href = attribute(element, &local_name!("href"))?;
             let nofollow = attribute(element, &local_name!("rel"))
                 .is_some_and(|rel| tokens(rel).any(|t| is_one_of(t, &["nofollow", "ugc", "sponsored"])));
-            Some(Reference { href, nofollow })
+            Some(Reference { href, nofollow, is_feed: false })
         }
         local_name!("iframe") | local_name!("frame") => {
             let href = attribute(element, &local_name!("src"))?;
-            Some(Reference { href, nofollow: false })
+            Some(Reference { href, nofollow: false, is_feed: false })
         }
         local_name!("link") => {
             let rel = attribute(element, &local_name!("rel"))?;
@@ -49,10 +51,14 @@ pub(crate) fn reference(element: &Element) -> Option<Reference<'_>> {
                     || t.eq_ignore_ascii_case("alternate")
                         && attribute(element, &local_name!("hreflang")).is_some()
             };
-            if !tokens(rel).any(counts) || tokens(rel).any(|t| t.eq_ignore_ascii_case("stylesheet")) {
+            let is_feed = tokens(rel).any(|t| t.eq_ignore_ascii_case("alternate"))
+                && attribute(element, &local_name!("type")).is_some_and(is_feed_type);
+            if !(is_feed || tokens(rel).any(counts))
+                || tokens(rel).any(|t| t.eq_ignore_ascii_case("stylesheet"))
+            {
                 return None;
             }
-            Some(Reference { href: attribute(element, &local_name!("href"))?, nofollow: false })
+            Some(Reference { href: attribute(element, &local_name!("href"))?, nofollow: false, is_feed })
         }
         local_name!("meta") => {
             let kind = attribute(element, &local_name!("http-equiv"))?;
@@ -60,7 +66,7 @@ pub(crate) fn reference(element: &Element) -> Option<Reference<'_>> {
                 return None;
             }
             let href = refresh_target(attribute(element, &local_name!("content"))?)?;
-            Some(Reference { href, nofollow: false })
+            Some(Reference { href, nofollow: false, is_feed: false })
         }
         _ => None,
     }
@@ -103,6 +109,11 @@ fn refresh_target(content: &str) -> Option<&str> {
         _ => rest,
     };
     (!target.trim().is_empty()).then_some(target)
+}
+
+fn is_feed_type(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    is_one_of(essence, &["application/rss+xml", "application/atom+xml"])
 }
 
 fn tokens(list: &str) -> impl Iterator<Item = &str> {

@@ -16,7 +16,7 @@ fn page_at(html: &str, url: &str) -> Page {
         &Limits::default(),
     ) {
         Extracted::Page(page) => page,
-        Extracted::Opaque => panic!("HTML is a page"),
+        other => panic!("HTML is a page, and not {other:?}"),
     }
 }
 
@@ -64,6 +64,20 @@ ced ">w</a><div hidden><a href=/hidden>h</a></div>"##;
             "https://example.com/hidden",
         ]
     );
+}
+
+#[test]
+fn feeds_are_named_by_alternate_links_of_their_types() {
+    let html = r#"<link rel=alternate type="application/rss+xml" href="/rss"><link rel="ALTERNATE home" type="Application/Atom+XML; charset=utf-8" href="atom">
+        <link rel=alternate type=application/rss+xml href=/rss#again><link rel=alternate type=application/json href=/j>
+        <link rel="alternate stylesheet" type=application/rss+xml href=/no><link type=application/rss+xml href=/neither>"#;
+    let found = page(html);
+    let feeds: Vec<_> = found.feeds.iter().map(|url| url.as_text()).collect();
+    assert_eq!(feeds, ["https://example.com/rss", "https://example.com/a/atom"]);
+    assert_eq!(found.links, []);
+    let many: String =
+        (0..100).map(|n| format!("<link rel=alternate type=application/rss+xml href=/{n}>")).collect();
+    assert_eq!(page(&many).feeds.len(), MAX_FEEDS);
 }
 
 #[test]
@@ -186,7 +200,7 @@ fn other_types_of_body() {
 #[test]
 fn limits_bound_links_text_and_title() {
     let html: String = (0..100).map(|i| format!("<a href=/{}>word{i}</a> ", i % 80)).collect();
-    let limits = Limits { max_links: 50, max_text: 100 };
+    let limits = Limits { max_links: 50, max_text: 100, ..Limits::default() };
     let html = format!("<title>{}</title>{html}", "long title ".repeat(100));
     let found = extract(html.as_bytes(), Some("text/html"), &at("http://h/x"), &UrlRules::default(), &limits);
     let Extracted::Page(found) = found else { panic!("HTML is a page") };
@@ -262,7 +276,7 @@ proptest! {
         max_links in 0usize..4,
         max_text in 0usize..40,
     ) {
-        let limits = Limits { max_links, max_text };
+        let limits = Limits { max_links, max_text, ..Limits::default() };
         let url = at("http://h/x");
         if let Extracted::Page(page) = extract(&body, kind.as_deref(), &url, &UrlRules::default(), &limits) {
             prop_assert!(page.links.len() <= max_links);

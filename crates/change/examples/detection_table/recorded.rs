@@ -97,7 +97,7 @@ fn rendered(markdown: &str) -> String {
     let url = rules.canonicalize("https://example.com/").expect("a sound URL");
     match extract(page.as_bytes(), Some("text/html; charset=utf-8"), &url, &rules, &Limits::default()) {
         Extracted::Page(page) => page.text,
-        Extracted::Opaque => unreachable!("HTML is a page"),
+        Extracted::Hints(_) | Extracted::Opaque => unreachable!("HTML is a page"),
     }
 }
 

@@ -1,0 +1,229 @@
+//! Dates as sitemaps and feeds write them, in seconds since 1970.
+//!
+//! Sitemaps and Atom use the profile of ISO 8601 that the W3C's note on date and time formats describes, RSS
+//! the form of RFC 822 (§5, with the years of RFC 1123 §5.2.14). Each is read wherever it stands. A date
+//! without a time is its first second; a time without a zone is in UTC.
+
+/// The first year after the last that fits.
+const END: u32 = 2106;
+
+/// Seconds since 1970; none for what is no date, and for years before 1970 and from 2106 on. Never 0.
+pub(super) fn seconds(text: &str) -> Option<u32> {
+    let text = text.trim();
+    if !text.is_ascii() || text.len() > 64 {
+        return None;
+    }
+    let seconds = w3c(text).or_else(|| rfc_822(text))?;
+    u32::try_from(seconds).ok().filter(|s| *s > 0)
+}
+
+/// `2005`, `2005-01`, `2005-01-01`, `2005-01-01T12:30+01:00`, `2005-01-01T12:30:15.5Z`, and near to these.
+fn w3c(text: &str) -> Option<i64> {
+    let (date, time) = match text.find(['T', 't', ' ']) {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    };
+    let mut parts = date.split('-');
+    let year = digits(parts.next()?, 4)?;
+    let (month, day) = (parts.next(), parts.next());
+    if parts.next().is_some() || (time.is_some() && day.is_none()) {
+        return None;
+    }
+    let number = |part: Option<&str>| part.map_or(Some(1), |text| digits(text, 2));
+    let days = days(year, number(month)?, number(day)?)?;
+    match time {
+        None => Some(days * 86_400),
+        Some(time) => {
+            let zone_at = time.find(['Z', 'z', '+', '-', ' ']).unwrap_or(time.len());
+            let (clock, zone) = time.split_at(zone_at);
+            Some(days * 86_400 + clock_seconds(clock)? - zone_seconds(zone.trim_start())?)
+        }
+    }
+}
+
+/// `Sat, 07 Sep 2002 00:00:01 GMT`, the day's name and the seconds may be missing.
+fn rfc_822(text: &str) -> Option<i64> {
+    let text = text.split_once(',').map_or(text, |(_, rest)| rest);
+    let mut words = text.split([' ', '\t', '-']).filter(|word| !word.is_empty());
+    let day = words.next().filter(|d| d.len() <= 2).and_then(|d| d.parse().ok())?;
+    let month = month(words.next()?)?;
+    let year = match words.next()? {
+        // Two digits, of which the Web's oldest feeds are fond.
+        short if short.len() == 2 => digits(short, 2).map(|y| if y < 70 { 2000 + y } else { 1900 + y })?,
+        long => digits(long, 4)?,
+    };
+    let days = days(year, month, day)?;
+    let Some(clock) = words.next() else { return Some(days * 86_400) };
+    // The sign of a zone is a separator above: what the words leave open is read off the text.
+    let zone = text[text.find(clock)? + clock.len()..].trim();
+    Some(days * 86_400 + clock_seconds(clock)? - zone_seconds(zone)?)
+}
+
+fn month(name: &str) -> Option<u32> {
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let name = name.get(..3)?.to_ascii_lowercase();
+    MONTHS.iter().position(|m| *m == name).map(|at| at as u32 + 1)
+}
+
+/// `12:30`, `12:30:15`, `12:30:15.25`; the fraction is dropped, and a leap second is the one before.
+fn clock_seconds(clock: &str) -> Option<i64> {
+    let mut parts = clock.split(':');
+    let hours = digits(parts.next()?, 2).filter(|h| *h < 24)?;
+    let minutes = digits(parts.next()?, 2).filter(|m| *m < 60)?;
+    let seconds = match parts.next() {
+        None => 0,
+        Some(seconds) => {
+            let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
+            if fraction.is_empty() || !fraction.bytes().all(|b| b.is_ascii_digit()) {
+                return None;
+            }
+            digits(whole, 2).filter(|s| *s <= 60)?.min(59)
+        }
+    };
+    parts.next().is_none().then(|| i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds))
+}
+
+/// `Z`, `+01:00`, `-0530`, `+01`, the names of RFC 822 §5.1, or nothing; seconds to take away.
+fn zone_seconds(zone: &str) -> Option<i64> {
+    let hours = match zone.to_ascii_uppercase().as_str() {
+        "" | "Z" | "UT" | "UTC" | "GMT" => 0,
+        "EDT" => -4,
+        "EST" | "CDT" => -5,
+        "CST" | "MDT" => -6,
+        "MST" | "PDT" => -7,
+        "PST" => -8,
+        _ => {
+            let sign = match zone.as_bytes().first()? {
+                b'+' => 1,
+                b'-' => -1,
+                _ => return None,
+            };
+            let (hours, minutes) = match zone[1..].split_once(':') {
+                Some((hours, minutes)) => (hours, minutes),
+                None if zone.len() == 5 => zone[1..].split_at(2),
+                None => (&zone[1..], "00"),
+            };
+            let hours = digits(hours, 2).filter(|h| *h < 24)?;
+            let minutes = digits(minutes, 2).filter(|m| *m < 60)?;
+            return Some(sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60));
+        }
+    };
+    Some(hours * 3600)
+}
+
+/// A number of exactly so many digits.
+fn digits(text: &str, count: usize) -> Option<u32> {
+    (text.len() == count && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+}
+
+/// Days since 1970 of a date of the Gregorian calendar.
+fn days(year: u32, month: u32, day: u32) -> Option<i64> {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let length = match month {
+        2 => 28 + u32::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1970..END).contains(&year) || !(1..=length).contains(&day) {
+        return None;
+    }
+    // Years that begin with March have their leap day at the end.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    let days = year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1;
+    // 1970-01-01 in the same count.
+    Some(i64::from(days) - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn w3c_note_on_date_and_time_formats() {
+        for (text, expected) in [
+            ("1997", Some(852_076_800)),
+            ("1997-07", Some(867_715_200)),
+            ("1997-07-16", Some(869_011_200)),
+            ("1997-07-16T19:20+01:00", Some(869_077_200)),
+            ("1997-07-16T19:20:30+01:00", Some(869_077_230)),
+            ("1997-07-16T19:20:30.45+01:00", Some(869_077_230)),
+            ("1997-07-16T18:20:30Z", Some(869_077_230)),
+            ("1997-07-16t18:20:30z", Some(869_077_230)),
+            // Not in the note, and everywhere on the Web.
+            ("1997-07-16 18:20:30", Some(869_077_230)),
+            ("1997-07-16 19:20:30 +0100", Some(869_077_230)),
+            (" 1997-07-16T18:20:30 ", Some(869_077_230)),
+            ("2016-12-31T23:59:60Z", Some(1_483_228_799)),
+            ("2024-02-29", Some(1_709_164_800)),
+            ("2023-02-29", None),
+            ("2100-02-29", None),
+            ("1997-13-01", None),
+            ("1997-00-01", None),
+            ("1997-07-32", None),
+            ("1997-07-16T24:00Z", None),
+            ("1997-07-16T19:60Z", None),
+            ("1997-07T19:20Z", None),
+            ("1997-07-16T19:20+25:00", None),
+            ("1997-07-16T19:20:30.Z", None),
+            ("97-07-16", None),
+            ("1969-12-31", None),
+            ("1970-01-01", None),
+            ("1970-01-01T00:00:01Z", Some(1)),
+            ("1970-01-01T00:00:01+01:00", None),
+            ("2105-12-31T23:59:59Z", Some(4_291_747_199)),
+            ("2106-01-01", None),
+            ("9999-12-31", None),
+            ("99999999999-01-01", None),
+            ("", None),
+            ("today", None),
+            ("２０２４-01-01", None),
+        ] {
+            assert_eq!(seconds(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn rfc_822_section_5_and_its_years_of_four_digits() {
+        for (text, expected) in [
+            ("Sat, 07 Sep 2002 00:00:01 GMT", Some(1_031_356_801)),
+            ("07 Sep 2002 00:00:01 GMT", Some(1_031_356_801)),
+            ("Sat, 7 Sep 02 00:00 UT", Some(1_031_356_800)),
+            ("Sat, 07 Sep 2002 02:00:01 +0200", Some(1_031_356_801)),
+            ("Fri, 06 Sep 2002 19:00:01 -0500", Some(1_031_356_801)),
+            ("Fri, 06 Sep 2002 19:00:01 EST", Some(1_031_356_801)),
+            ("Saturday, 07-Sep-02 00:00:01 GMT", Some(1_031_356_801)),
+            ("Sat, 07 September 2002 00:00:01", Some(1_031_356_801)),
+            ("Sat, 07 Sep 2002", Some(1_031_356_800)),
+            ("Sun, 06 Nov 94 08:49:37 GMT", Some(784_111_777)),
+            ("Sat, 31 Sep 2002 00:00:01 GMT", None),
+            ("Sat, 07 Sep 2002 00:00:01 Mars", None),
+            ("Sat, 07 Sep 20020 00:00:01 GMT", None),
+            ("Sat, 007 Sep 2002 00:00:01 GMT", None),
+            ("Sat, 07 Sxp 2002 00:00:01 GMT", None),
+            (",", None),
+        ] {
+            assert_eq!(seconds(text), expected, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn days_follow_each_other(year in 1970u32..2106, month in 1u32..13, day in 1u32..32) {
+            if let Some(this) = days(year, month, day) {
+                let next = days(year, month, day + 1)
+                    .or_else(|| days(year, month + 1, 1))
+                    .or_else(|| days(year + 1, 1, 1));
+                prop_assert!(next.is_none_or(|next| next == this + 1));
+            }
+        }
+
+        #[test]
+        fn any_text_is_a_date_or_none(text in "[0-9TZ:+. ,a-zA-Z-]{0,40}|\\PC{0,20}") {
+            prop_assert!(seconds(&text).is_none_or(|s| s > 0));
+        }
+    }
+}

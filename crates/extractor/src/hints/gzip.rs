@@ -1,0 +1,25 @@
+//! Sitemaps inside gzip, unpacked under a limit.
+
+use flate2::read::MultiGzDecoder;
+use std::borrow::Cow;
+use std::io::Read;
+
+/// Does the body begin as a gzip member does (RFC 1952 §2.3.1)?
+pub(super) fn is_gzip(body: &[u8]) -> bool {
+    body.starts_with(&[0x1f, 0x8b, 0x08])
+}
+
+/// At most `limit` bytes of what is inside, and why that is not all, if it is not.
+pub(super) fn unpack(body: &[u8], limit: usize) -> (Cow<'_, [u8]>, Option<String>) {
+    let mut bytes = Vec::new();
+    let mut decoder = MultiGzDecoder::new(body);
+    let outcome = decoder.by_ref().take(limit as u64).read_to_end(&mut bytes);
+    let cut = match outcome {
+        Err(_) => Some(format!("the gzip data break off after {} bytes", bytes.len())),
+        Ok(_) if bytes.len() == limit && !matches!(decoder.read(&mut [0]), Ok(0)) => {
+            Some(format!("unpacked, it is larger than the limit of {limit} bytes"))
+        }
+        Ok(_) => None,
+    };
+    (Cow::Owned(bytes), cut)
+}

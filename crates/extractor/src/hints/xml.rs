@@ -1,0 +1,220 @@
+//! One pass over an XML document: entries, and in them addresses and dates.
+//!
+//! quick-xml tells what stands where and expands nothing. Depth is a number here, so that a million open
+//! elements cost nothing; texts are kept only inside a field, up to a length that no address reaches.
+
+use super::Found;
+use super::formats::{Field, Format};
+use quick_xml::Reader;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use recrawl_types::url::MAX_URL_BYTES;
+use std::borrow::Cow;
+
+/// Things before the root element that are looked past.
+const MAX_PROLOGUE: usize = 64;
+/// A field's text is kept up to this; what is longer is no address and no date.
+const MAX_FIELD: usize = 2 * MAX_URL_BYTES;
+
+/// The encoding that an XML declaration names, where the document is in one that shares its letters with
+/// ASCII: others have a byte order mark.
+pub(super) fn declared_encoding(bytes: &[u8]) -> Option<String> {
+    let head = bytes.trim_ascii_start().strip_prefix(b"<?xml")?;
+    let head = &head[..head.len().min(200)];
+    let declaration = &head[..head.windows(2).position(|w| w == b"?>")?];
+    let text = std::str::from_utf8(declaration).ok()?;
+    let (_, value) = text.split_once("encoding")?;
+    let value = value.trim_start().strip_prefix('=')?.trim_start();
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let label = value[1..].split(quote).next()?.trim();
+    // A declaration that could be read this far is not in UTF-16, whatever it says.
+    (!label.to_ascii_lowercase().starts_with("utf-16")).then(|| label.to_owned())
+}
+
+/// The format of a document that begins like this.
+pub(super) fn format(head: &str) -> Option<&'static Format> {
+    if !head.trim_start().starts_with('<') {
+        return None;
+    }
+    let mut reader = reader(head);
+    for _ in 0..MAX_PROLOGUE {
+        match reader.read_event().ok()? {
+            Event::Start(root) | Event::Empty(root) => return Format::of_root(root.local_name().as_ref()),
+            Event::Text(text) if !text.trim().is_empty() => return None,
+            Event::Eof | Event::End(_) | Event::CData(_) | Event::GeneralRef(_) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// As forgiving as the Web needs: a bare `&` in an address is one, and a wrong end tag ends what is open.
+fn reader(text: &str) -> Reader<&[u8]> {
+    let mut reader = Reader::from_str(text);
+    let config = reader.config_mut();
+    config.allow_dangling_amp = true;
+    config.allow_unmatched_ends = true;
+    config.check_end_names = false;
+    reader
+}
+
+/// Reads a document of this format to its end, or as far as it goes.
+pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
+    let mut reader = reader(text);
+    let mut walk = Walk { format, depth: 0, entry: None, field: None, text: String::new(), is_sound: true };
+    loop {
+        let event = match reader.read_event() {
+            Ok(event) => event,
+            Err(error) => return found.damaged(reader.error_position(), &error.to_string()),
+        };
+        match event {
+            Event::Start(element) => walk.open(&element),
+            Event::Empty(element) => {
+                walk.open(&element);
+                walk.close(found);
+            }
+            Event::End(_) => walk.close(found),
+            Event::Text(text) => walk.push(&text),
+            Event::CData(text) => walk.push(&text),
+            Event::GeneralRef(reference) => walk.refer(&reference),
+            Event::Eof if walk.depth > 0 => {
+                return found.damaged(reader.buffer_position(), "it ends before its last element does");
+            }
+            Event::Eof => return,
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+        }
+    }
+}
+
+/// Where the pass is.
+struct Walk<'f> {
+    format: &'f Format,
+    /// Open elements.
+    depth: usize,
+    /// The open entry, and the depth of its children.
+    entry: Option<(Entry, usize)>,
+    /// The open field of it.
+    field: Option<Field>,
+    /// That field's text.
+    text: String,
+    /// Is the text whole?
+    is_sound: bool,
+}
+
+/// What was said of an entry so far; the first of each.
+#[derive(Default)]
+struct Entry {
+    address: Option<String>,
+    permalink: Option<String>,
+    modified: Option<String>,
+    published: Option<String>,
+}
+
+impl Walk<'_> {
+    fn open(&mut self, element: &BytesStart<'_>) {
+        self.depth += 1;
+        let name = element.local_name();
+        match &mut self.entry {
+            None if self.depth > 1 && name.as_ref() == self.format.entry => {
+                self.entry = Some((Entry::default(), self.depth + 1));
+            }
+            Some((entry, depth)) if *depth == self.depth => {
+                self.field = self.format.field(name.as_ref());
+                self.text.clear();
+                self.is_sound = true;
+                match self.field {
+                    Some(Field::Href) if leads_to_the_page(element) => {
+                        let href = attribute(element, "href");
+                        entry.address = entry.address.take().or(href.map(Cow::into_owned));
+                    }
+                    Some(Field::Permalink)
+                        if attribute(element, "isPermaLink").is_some_and(|v| v == "false") =>
+                    {
+                        self.field = None;
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, found: &mut Found<'_>) {
+        if let Some((entry, children)) = &mut self.entry {
+            if self.depth == *children {
+                if let Some(field) = self.field.take() {
+                    let text = self.text.trim();
+                    if self.is_sound && !text.is_empty() {
+                        entry.say(field, text);
+                    }
+                }
+            } else if self.depth < *children {
+                let entry = std::mem::take(entry);
+                self.entry = None;
+                match entry.address.or(entry.permalink) {
+                    Some(address) => found.entry(&address, entry.modified.or(entry.published).as_deref()),
+                    None => found.refuse(),
+                }
+            }
+        }
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    fn push(&mut self, text: &str) {
+        // Elements inside a field are none of its text; addresses and dates have none.
+        let is_inside = self.entry.as_ref().is_some_and(|(_, depth)| *depth == self.depth);
+        if self.field.is_none() || !is_inside {
+            return;
+        }
+        if self.text.len() + text.len() > MAX_FIELD {
+            self.is_sound = false;
+        } else {
+            self.text.push_str(text);
+        }
+    }
+
+    /// `&amp;` and its four like, and characters by number. What a document defines for itself is not
+    /// looked up: a field that needs it is not read.
+    fn refer(&mut self, reference: &BytesRef<'_>) {
+        let character = match &**reference {
+            "amp" => Some('&'),
+            "lt" => Some('<'),
+            "gt" => Some('>'),
+            "quot" => Some('"'),
+            "apos" => Some('\''),
+            _ => reference.resolve_char_ref().ok().flatten(),
+        };
+        match character {
+            Some(character) => self.push(character.encode_utf8(&mut [0; 4])),
+            None => self.is_sound = false,
+        }
+    }
+}
+
+impl Entry {
+    fn say(&mut self, field: Field, text: &str) {
+        let place = match field {
+            Field::Address => &mut self.address,
+            Field::Permalink => &mut self.permalink,
+            Field::Modified => &mut self.modified,
+            Field::Published => &mut self.published,
+            Field::Href => return,
+        };
+        place.get_or_insert_with(|| text.to_owned());
+    }
+}
+
+/// A link to the entry's page: `rel` is `alternate`, or missing, which means the same (RFC 4287 §4.2.7.2).
+fn leads_to_the_page(link: &BytesStart<'_>) -> bool {
+    attribute(link, "rel").is_none_or(|rel| rel == "alternate")
+}
+
+/// The value of an attribute, with XML's own entities only. Duplicates are not looked for, so that the cost
+/// is linear however many attributes there are.
+fn attribute<'e>(element: &'e BytesStart<'_>, name: &str) -> Option<Cow<'e, str>> {
+    let mut attributes = element.attributes();
+    let found = attributes.with_checks(false).flatten().find(|a| a.key.as_ref() == name)?;
+    match found.value {
+        Cow::Borrowed(value) if value.len() <= MAX_FIELD => quick_xml::escape::unescape(value).ok(),
+        _ => None,
+    }
+}
