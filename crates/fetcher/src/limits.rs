@@ -16,6 +16,8 @@ pub const CHUNK: usize = 32;
 pub const MAX_FOLLOWED: usize = 100_000;
 /// Bytes of robots.txt that are parsed; the rest is cut at a line (RFC 9309 §2.5: at least 500 KiB).
 pub const MAX_ROBOTS: usize = 500 * 1024;
+/// Sitemaps that are taken from one robots.txt.
+pub const MAX_SITEMAPS: usize = 1_000;
 /// Redirects followed from robots.txt (RFC 9309 §2.3.1.2: at least five).
 pub const MAX_ROBOTS_REDIRECTS: u8 = 5;
 /// The first wait before robots.txt is asked for again where it was unreachable. The wait is as long

@@ -31,6 +31,10 @@ pub struct FetchedPage {
     pub at: u64,
     /// From the request's start to the body's end; 0 when nothing was asked.
     pub elapsed: Duration,
+    /// The sitemaps that robots.txt of the page's origin names, on the first page that comes out under a
+    /// robots.txt each time when the origin is opened: known ones are told again, so that none is lost with
+    /// a crash. An empty list says that it names none.
+    pub sitemaps: Option<Vec<CanonicalUrl>>,
 }
 
 /// Whether a page was asked for conditionally, and what that led to.

@@ -11,7 +11,9 @@
 //! Only the rules that apply to us are kept, so memory is bounded by the file's size, and one check by
 //! (rules × length of the path).
 
-use crate::limits::MAX_ROBOTS;
+use crate::limits::{MAX_ROBOTS, MAX_SITEMAPS};
+use recrawl_types::url::MAX_URL_BYTES;
+use recrawl_types::{CanonicalUrl, Origin, UrlRules};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -26,6 +28,9 @@ pub struct Rules {
     rules: Vec<Rule>,
     /// Crawl-delay of our groups; the longest, should they differ.
     pub crawl_delay: Option<Duration>,
+    /// What the file names as sitemaps, as it is written there: a record of its own, in no group
+    /// (RFC 9309 §2.2.4; sitemaps.org, "Specifying the Sitemap location in your robots.txt file").
+    pub sitemaps: Vec<Box<str>>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,7 +54,7 @@ impl Rules {
         let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
         let mut ours = Rules::default();
         let mut everyones = Rules::default();
-        let mut named = false;
+        let (mut named, mut sitemaps) = (false, Vec::new());
         // Who the current group addresses; none before the first User-agent line.
         let mut address: Option<Address> = None;
         let mut group_has_rules = false;
@@ -62,6 +67,12 @@ impl Rules {
                 let this = addressee(value, product_token);
                 named |= this == Address::Us;
                 address = address.max(Some(this));
+                continue;
+            }
+            if key.eq_ignore_ascii_case(b"sitemap") {
+                let address =
+                    std::str::from_utf8(value).ok().filter(|a| !a.is_empty() && a.len() <= MAX_URL_BYTES);
+                sitemaps.extend(address.filter(|_| sitemaps.len() < MAX_SITEMAPS).map(Box::from));
                 continue;
             }
             let allow = key.eq_ignore_ascii_case(b"allow");
@@ -80,7 +91,7 @@ impl Rules {
             }
         }
         // A group that names us replaces those for everyone, also when it is empty (§2.2.1).
-        let mut rules = if named { ours } else { everyones };
+        let mut rules = Rules { sitemaps, ..if named { ours } else { everyones } };
         rules.rules.sort_by_key(|r| (std::cmp::Reverse(r.pattern.len()), !r.allow));
         rules.text.shrink_to_fit();
         rules.rules.shrink_to_fit();
@@ -108,6 +119,15 @@ impl Rules {
         let pattern = |r: &Rule| &self.text[r.pattern.start as usize..r.pattern.end as usize];
         self.rules.iter().find(|r| matches(pattern(r), &path)).is_none_or(|r| r.allow)
     }
+}
+
+/// The sitemaps that an origin's robots.txt names, as addresses; what is none is passed over.
+pub fn sitemaps(rules: &Rules, origin: &Origin, canonical: &UrlRules) -> Vec<CanonicalUrl> {
+    let Ok(base) = UrlRules::keep_all().canonicalize(&format!("{origin}/robots.txt")) else {
+        return Vec::new();
+    };
+    let base = base.to_url();
+    rules.sitemaps.iter().filter_map(|address| canonical.join(&base, address).ok()).collect()
 }
 
 /// At most `limit` bytes; a line that does not fit whole is left out.

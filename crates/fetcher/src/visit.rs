@@ -175,7 +175,7 @@ async fn visit_page(waiting: Waiting, last: bool, run: &Run, ended: &mut Ended) 
         ended.kind = EndedKind::Check(Waiting { condition: Condition::Checked, ..waiting });
         return None;
     }
-    let Waiting { index, entry, hops, condition } = waiting;
+    let Waiting { index, entry, hops, condition, sitemaps } = waiting;
     let (at, elapsed) = (run.now(), ended.echo.as_ref().map_or(Duration::ZERO, |echo| echo.elapsed));
     let mut result = result_of(answer, &entry, conditional, &run.rules);
     let host_failed = is_host_failure(&result);
@@ -191,7 +191,7 @@ async fn visit_page(waiting: Waiting, last: bool, run: &Run, ended: &mut Ended) 
     }
     let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
     ended.kind = EndedKind::Page { host_failed, follow, bytes };
-    Some(FetchedPage { index, entry, hops, result, condition, at, elapsed })
+    Some(FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps })
 }
 
 /// The target of a redirect, as a page to visit at once. A redirect is no click: the depth stays.
@@ -199,5 +199,5 @@ fn followed(target: CanonicalUrl, hops: u8, source: &Known) -> Waiting {
     let known = Known { depth: source.depth, hops, ..Known::default() };
     let entry =
         ScheduleEntry { url: target, share: Share::Followed, record: PageRecord { known, visited: None } };
-    Waiting { index: None, entry, hops, condition: Condition::Unconditional }
+    Waiting { index: None, entry, hops, condition: Condition::Unconditional, sitemaps: None }
 }

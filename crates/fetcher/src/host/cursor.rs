@@ -15,6 +15,8 @@ pub struct Waiting {
     pub entry: ScheduleEntry,
     pub hops: u8,
     pub condition: Condition,
+    /// See [`FetchedPage::sitemaps`].
+    pub sitemaps: Option<Vec<CanonicalUrl>>,
 }
 
 impl Waiting {
@@ -28,6 +30,7 @@ impl Waiting {
             condition: Condition::Unconditional,
             at: now,
             elapsed: Duration::ZERO,
+            sitemaps: self.sitemaps,
         }
     }
 }
@@ -89,6 +92,6 @@ impl Cursor {
     pub fn pop(&mut self) -> Option<Waiting> {
         let (index, entry) = self.chunk.pop_front()?;
         let condition = Condition::Unconditional;
-        Some(Waiting { index: Some(index), hops: entry.record.known.hops, entry, condition })
+        Some(Waiting { index: Some(index), hops: entry.record.known.hops, entry, condition, sitemaps: None })
     }
 }

@@ -4,6 +4,7 @@ use super::{Cursor, Waiting};
 use crate::fetch::Run;
 use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, validators_to_send};
+use crate::robots::sitemaps;
 use crate::robots::standing::Standing;
 use recrawl_types::{Belief, CanonicalUrl, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators};
 use std::collections::VecDeque;
@@ -67,6 +68,8 @@ pub struct Track {
     pub errands: VecDeque<Errand>,
     pub followed: VecDeque<Waiting>,
     pub cursor: Option<Cursor>,
+    /// What robots.txt names as sitemaps, until a page takes it along.
+    sitemaps: Option<Vec<CanonicalUrl>>,
     in_flight: u32,
 }
 
@@ -86,6 +89,7 @@ impl Track {
             errands: VecDeque::new(),
             followed: VecDeque::new(),
             cursor: None,
+            sitemaps: None,
             in_flight: 0,
         };
         let stored = track.state.robots.as_ref();
@@ -104,7 +108,11 @@ impl Track {
     }
 
     /// Takes the judgement of a robots.txt that was fetched at this time.
-    pub fn judged(&mut self, standing: Standing, fetched: u64, run: &Run) {
+    pub fn judged(&mut self, mut standing: Standing, fetched: u64, run: &Run) {
+        if let Standing::Rules(rules) = &mut standing {
+            self.sitemaps = Some(sitemaps(rules, &self.origin, &run.rules));
+            rules.sitemaps = Vec::new();
+        }
         let until = fetched.saturating_add(run.config.robots_cache.as_millis() as u64);
         self.robots = Robots::Known { standing, fetched, until, used: false };
     }
@@ -238,7 +246,9 @@ impl Track {
 
     fn pop(&mut self) -> Waiting {
         let page = self.followed.pop_front().or_else(|| self.cursor.as_mut()?.pop());
-        page.expect("fill() saw a page")
+        let page = page.expect("fill() saw a page");
+        // A page that could not be asked for yet has them already.
+        Waiting { sitemaps: page.sitemaps.or_else(|| self.sitemaps.take()), ..page }
     }
 
     /// Does nothing wait here, and is nothing under way?

@@ -284,3 +284,17 @@ fn what_keeps_texting_robots_from_being_the_judge() {
     let delay = Robot::new("recrawl", b"User-agent: *\nCrawl-delay: inf\n").unwrap().delay;
     assert_eq!(delay, Some(f32::INFINITY));
 }
+
+#[test]
+fn rfc_9309_section_2_2_4_sitemaps_stand_in_no_group_and_are_addresses() {
+    let file = b"Sitemap: https://a.test/1.xml\r\nUser-agent: other\nsitemap :/2.xml # ours\nDisallow: /\n\
+        SITEMAP: https://elsewhere.test/3.xml.gz\nSitemap:\nSitemap: mailto:x@a.test\nSitemap: \xff\n";
+    let rules = Rules::parse(file, "recrawl");
+    let origin = Origin { scheme: recrawl_types::Scheme::Https, host: "a.test".into(), port: 443 };
+    let found = sitemaps(&rules, &origin, &UrlRules::default());
+    let found: Vec<String> = found.iter().map(|url| url.as_text()).collect();
+    let expected = ["https://a.test/1.xml", "https://a.test/2.xml", "https://elsewhere.test/3.xml.gz"];
+    assert_eq!(found, expected);
+    let many = format!("Sitemap: /{}\n{}", "x".repeat(MAX_URL_BYTES), "Sitemap: /x\n".repeat(5_000));
+    assert_eq!(Rules::parse(many.as_bytes(), "recrawl").sitemaps.len(), MAX_SITEMAPS);
+}

@@ -221,3 +221,26 @@ async fn a_redirect_of_robots_to_a_refused_address_forbids_everything() {
     });
     assert_eq!(setup.run().await.outcome("http://a.test/1"), Outcome::RobotsUnreachable);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_first_page_under_a_robots_txt_takes_its_sitemaps_along() {
+    let pages = ["http://a.test/1", "http://a.test/2", "http://b.test/1", "http://c.test/1"];
+    let setup = Setup::new(&pages, |r| match (&*r.url.host(), r.url.path_and_query()) {
+        ("a.test", "/robots.txt") => {
+            let text =
+                "Sitemap: http://a.test/s.xml\nUser-agent: *\nDisallow: /1\nSitemap: http://b.test/t.xml\n";
+            reply(200, text).into()
+        }
+        ("b.test", "/robots.txt") => reply(404, "").into(),
+        ("c.test", "/robots.txt") => reply(503, "").into(),
+        _ => friendly(r),
+    });
+    let mut told: Vec<_> =
+        setup.run().await.pages.into_iter().map(|p| (p.entry.url.as_text(), p.sitemaps)).collect();
+    told.sort();
+    let named = vec![url("http://a.test/s.xml"), url("http://b.test/t.xml")];
+    // A page that robots.txt forbids does as well.
+    let expected =
+        [("a.test/1", Some(named)), ("a.test/2", None), ("b.test/1", Some(vec![])), ("c.test/1", None)];
+    assert_eq!(told, expected.map(|(page, sitemaps)| (format!("http://{page}"), sitemaps)));
+}
