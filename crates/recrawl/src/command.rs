@@ -3,6 +3,7 @@
 mod config;
 mod crawl;
 mod dataset;
+mod dates;
 mod explain;
 mod export;
 mod formula;

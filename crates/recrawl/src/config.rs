@@ -43,6 +43,8 @@ table! {
         urls: Urls = Urls::default(),
         /// What belongs to the crawl.
         scope: Scope = Scope::default(),
+        /// Sitemaps and feeds.
+        hints: Hints = Hints::default(),
         /// Extraction and its limits.
         extract: Extract = Extract::default(),
         /// What counts as a change.
@@ -81,6 +83,8 @@ table! {
         discovery_share: Share = Share(0.2),
         /// So many never-fetched URLs are visited even where that exceeds k.
         discovery_min: u64 = 0,
+        /// Part of k for pages that a trusted date announces as changed.
+        announced_share: Share = Share(0.1),
         /// Part of k for the uniform sample.
         audit_share: Share = Share(0.01),
     }
@@ -175,6 +179,26 @@ table! {
         max_depth: u16 = 50,
         /// Known URLs of one host.
         max_pages_per_host: u64 = 1_000_000,
+    }
+}
+
+table! {
+    /// `[hints]`
+    Hints {
+        /// Are sitemaps visited that robots.txt names?
+        sitemaps: bool = true,
+        /// Is /sitemap.xml tried where it names none?
+        guess: bool = false,
+        /// Are feeds visited that pages name as theirs?
+        feeds: bool = true,
+        /// Entries taken from one sitemap or feed.
+        max_entries: u32 = 50_000,
+        /// Bytes that are unpacked of one in gzip.
+        max_unpacked: Size = Size(50 << 20),
+        /// Indexes of sitemaps that lead from one to the next.
+        max_nesting: u8 = 3,
+        /// From this trust on a host's dates are acted upon.
+        min_trust: Share = Share(0.5),
     }
 }
 

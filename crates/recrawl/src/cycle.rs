@@ -51,7 +51,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
     let rules = MergeRules {
         cycle,
-        max_hops: crawl.settings.fetch.max_redirects,
+        max_hops: crawl.settings.max_hops(),
         max_pages_per_host: crawl.settings.config.scope.max_pages_per_host,
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
         watch: &|url, newer, changed| dates.observe(url, newer, changed),

@@ -1,12 +1,13 @@
-//! What a cycle teaches about the dates that sitemaps and feeds give, gathered while records are merged.
+//! The dates that sitemaps and feeds give: what a cycle teaches about them, and whose are acted upon.
 
-use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, Cycle, LastmodCounts, Origin};
+use recrawl_repository::{OriginRun, SledTables};
+use recrawl_types::{CanonicalUrl, Cycle, LastmodCounts, Origin, StateColumns};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Counts of a cycle, by origin: one small entry for each whose pages have dates.
+/// Counts of a cycle, by origin: one small entry for each whose pages have dates. Gathered while records are
+/// merged.
 #[derive(Default)]
 pub struct LastmodLesson {
     counts: RefCell<BTreeMap<Origin, LastmodCounts>>,
@@ -24,5 +25,97 @@ impl LastmodLesson {
     /// When the tables cannot be read or written.
     pub fn keep(self, tables: &SledTables, cycle: Cycle) -> io::Result<()> {
         tables.apply_lastmods(cycle, self.counts.into_inner())
+    }
+}
+
+/// Whose dates are trusted, asked page by page in the order of a pass: each origin is looked up once, and only
+/// those are where a date has moved.
+pub struct TrustedDates<'p> {
+    tables: &'p SledTables,
+    origins: &'p [OriginRun],
+    min_trust: f64,
+    /// The origin that was looked up last, and whether it is trusted.
+    last: Option<(usize, bool)>,
+}
+
+impl<'p> TrustedDates<'p> {
+    /// Over the origins of a generation.
+    pub fn new(tables: &'p SledTables, origins: &'p [OriginRun], min_trust: f64) -> TrustedDates<'p> {
+        TrustedDates { tables, origins, min_trust, last: None }
+    }
+
+    /// Takes back the announcements of those that are not trusted. `first` is the ordinal of the first page.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn keep_trusted(&mut self, first: u64, columns: &mut StateColumns) -> io::Result<()> {
+        for (ordinal, known) in (first..).zip(&mut columns.known) {
+            if known.is_announced {
+                known.is_announced = self.is_trusted(ordinal)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_trusted(&mut self, ordinal: u64) -> io::Result<bool> {
+        let at = self.origins.partition_point(|o| o.first + o.pages <= ordinal);
+        if let Some((last, is_trusted)) = self.last
+            && last == at
+        {
+            return Ok(is_trusted);
+        }
+        let key = self.origins.get(at).map(|o| [&o.key, &b"/"[..]].concat()).unwrap_or_default();
+        let is_trusted = match CanonicalUrl::from_key(&key) {
+            Ok(home) => is_trusted(&self.tables.lastmods(&Origin::of(&home))?, self.min_trust),
+            Err(_) => false,
+        };
+        self.last = Some((at, is_trusted));
+        Ok(is_trusted)
+    }
+}
+
+/// Are the dates of an origin with these counts acted upon? Never before anything was counted.
+pub fn is_trusted(counts: &LastmodCounts, min_trust: f64) -> bool {
+    counts.total() > 0 && counts.trust() >= min_trust
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Known, UrlRules};
+
+    #[test]
+    fn only_announcements_of_trusted_origins_stand() {
+        let tables = SledTables::temporary().unwrap();
+        let homes = ["https://honest.example/", "https://liar.example/", "https://new.example/"];
+        let homes = homes.map(|text| UrlRules::default().canonicalize(text).unwrap());
+        let lesson = LastmodLesson::default();
+        for _ in 0..20 {
+            for (newer, changed) in [(true, true), (false, false)] {
+                lesson.observe(&homes[0], newer, changed);
+                lesson.observe(&homes[1], newer, !changed);
+            }
+        }
+        lesson.keep(&tables, Cycle(1)).unwrap();
+        let origins: Vec<OriginRun> = (0..3)
+            .map(|i| OriginRun {
+                key: homes[i].origin_key().to_vec(),
+                first: 2 * i as u64,
+                pages: 2,
+                visited: 2,
+            })
+            .collect();
+        let kept = |min_trust: f64| {
+            let mut columns = StateColumns::default();
+            // The pass begins at the second page; the last page is not announced.
+            for is_announced in [true, true, true, true, false] {
+                columns.push(Known { is_announced, ..Known::default() }, None);
+            }
+            TrustedDates::new(&tables, &origins, min_trust).keep_trusted(1, &mut columns).unwrap();
+            columns.known.iter().map(|k| k.is_announced).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(0.5), [true, false, false, false, false]);
+        assert_eq!(kept(0.99), [false; 5]);
+        assert_eq!(kept(0.0), [true, true, true, false, false], "of the third, nothing is known");
     }
 }

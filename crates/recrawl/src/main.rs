@@ -12,6 +12,7 @@ mod cycle;
 mod failure;
 mod formula_file;
 mod gather;
+mod hints;
 mod lastmods;
 mod page;
 mod pipeline;

@@ -4,6 +4,7 @@
 
 use crate::archive::{Compressor, Head, Record};
 use crate::failure::Failure;
+use crate::hints::HintRules;
 use crate::scope::Scope;
 use crate::site_noise::SiteNoise;
 use crate::trust;
@@ -30,6 +31,8 @@ pub struct PageReader<'c> {
     pub noise: &'c SiteNoise<'c>,
     /// Bounds on extraction.
     pub limits: &'c Limits,
+    /// What becomes of sitemaps and feeds.
+    pub hints: &'c HintRules<'c>,
     /// Are bodies archived?
     pub archive: bool,
 }
@@ -84,6 +87,7 @@ impl PageReader<'_> {
         let before = page.entry.record.visited.as_ref().map(|v| v.content.payload);
         let is_same = before.is_some() && visit.content.as_ref().map(|c| c.payload) == before;
         visit.sign = trust::sign(page.condition, &page.result, visit.outcome.change(), is_same);
+        visit.links.extend(self.hints.named(&page));
         let holds_body = visit.content.as_ref().is_some_and(|c| c.archive.is_none())
             && !matches!(page.result, FetchResult::NotModified(_));
         Ok(ReadPage { visit, member, holds_body })
@@ -107,6 +111,7 @@ impl PageReader<'_> {
         );
         let (kind, fingerprint) = match &extracted {
             Extracted::Page(read) => (ContentKind::Text, self.change.fingerprint(&read.text)),
+            Extracted::Hints(hints) => (ContentKind::Hints, Fingerprint::of_bytes(&hints.listing())),
             Extracted::Opaque => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
         };
         let mut content = Content {
@@ -133,14 +138,17 @@ impl PageReader<'_> {
         };
         visit.outcome = Outcome::Fetched(change);
         visit.bytes = response.body.len() as u64;
-        if let Extracted::Page(read) = extracted
-            && !read.nofollow
-        {
-            let depth = page.entry.record.known.depth.saturating_add(1);
-            let counted = change == Change::First;
-            let followed = read.links.into_iter().filter(|l| !l.nofollow).map(|l| l.url);
-            let in_scope = followed.filter(|url| self.scope.admits_link(url, depth));
-            visit.links = in_scope.map(|url| Link { url, depth, hops: 0, counted, lastmod: 0 }).collect();
+        match extracted {
+            Extracted::Page(read) if !read.nofollow => {
+                let depth = page.entry.record.known.depth.saturating_add(1);
+                let counted = change == Change::First;
+                let followed = read.links.into_iter().filter(|l| !l.nofollow).map(|l| l.url);
+                let in_scope = followed.filter(|url| self.scope.admits_link(url, depth));
+                visit.links = in_scope.map(|url| Link { url, depth, hops: 0, counted, lastmod: 0 }).collect();
+                visit.links.extend(self.hints.feeds(page, read.feeds));
+            }
+            Extracted::Hints(hints) => visit.links = self.hints.entries(page, hints)?,
+            Extracted::Page(_) | Extracted::Opaque => {}
         }
         let same = before.map(|b| &b.content).filter(|b| b.payload == content.payload);
         let record = match same.and_then(|b| b.archive) {

@@ -7,6 +7,7 @@
 use crate::archive::{Archive, ArchiveEnd, Compressor};
 use crate::crawl::Crawl;
 use crate::failure::Failure;
+use crate::hints::HintRules;
 use crate::page::{PageReader, ReadPage};
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -47,6 +48,13 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered } = plan;
     let mut archive = crawl.archive()?;
     let noise = SiteNoise::new(&crawl.tables);
+    let hints = HintRules {
+        config: &crawl.settings.config.hints,
+        scope: &crawl.settings.scope,
+        canonical: &crawl.settings.rules,
+        hosts: &*crawl.tables,
+        product_token: crawl.settings.fetch.product_token(),
+    };
     let reader = PageReader {
         cycle: facts.cycle,
         rules: &crawl.settings.rules,
@@ -54,6 +62,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
         change: &crawl.settings.change,
         noise: &noise,
         limits: &crawl.settings.limits,
+        hints: &hints,
         archive: archive.is_some(),
     };
     let done = Arc::new(recovered.done);

@@ -3,6 +3,7 @@
 use crate::crawl::{Crawl, keep, kept};
 use crate::failure::Failure;
 use crate::formula_file;
+use crate::lastmods::TrustedDates;
 use crate::priors::SitePriors;
 use crate::scope::Scope;
 use crate::settings::Settings;
@@ -139,6 +140,7 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
         discovery_share: config.cycle.discovery_share.0,
         discovery_min: config.cycle.discovery_min,
         audit_share: config.cycle.audit_share.0,
+        announced_share: config.cycle.announced_share.0,
         warmup: config.cycle.warmup,
         max_per_host: Some(config.schedule.max_per_host).filter(|cap| *cap > 0),
         seed,
@@ -156,7 +158,7 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
         discovery_min: whole.discovery_min.saturating_sub(seeds),
         ..whole
     };
-    let chosen = choose(generation, request, &formula)?;
+    let chosen = choose(crawl, generation, request, &formula)?;
     let mut writer = ScheduleWriter::create(&*crawl.storage, cycle).map_err(Failure::work)?;
     let scheduled = write(&mut writer, generation, &chosen.chosen, &news[..seeds as usize])?;
     let facts =
@@ -170,6 +172,7 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
 
 /// The pass over the state columns; one more before it when the formula asks for the rates of sites.
 fn choose(
+    crawl: &Crawl,
     generation: &Generation,
     request: PlanRequest,
     formula: &Formula,
@@ -177,6 +180,7 @@ fn choose(
     let origins = generation.origins().map_err(Failure::work)?;
     let priors = SitePriors::wanted_by(formula, generation, &origins)?;
     let mut policy = FormulaPolicy::new(formula);
+    let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
     let hosts = origins.iter().map(|origin| origin.pages);
     let mut planner = Planner::new(request, &mut policy, hosts).map_err(Failure::work)?;
     let mut states = generation.states();
@@ -184,6 +188,7 @@ fn choose(
         if let Some(priors) = &priors {
             priors.fill(first, columns);
         }
+        dates.keep_trusted(first, columns)?;
         planner.scan(columns).map_err(Failure::work)?;
     }
     planner.finish().map_err(Failure::work)

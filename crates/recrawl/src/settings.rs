@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 /// More links of the greatest length than this do not fit in a record of the visit log.
 const MAX_LINKS: u32 = 30_000;
 
+/// What the protocol of sitemaps lets one have.
+const MAX_ENTRIES: u32 = 50_000;
+
 /// A configuration that can be used.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -60,12 +63,19 @@ impl Settings {
         Ok(settings)
     }
 
+    /// How far a URL may be from what a page links to: by redirects, or by indexes of sitemaps.
+    pub fn max_hops(&self) -> u8 {
+        self.fetch.max_redirects.max(self.config.hints.max_nesting)
+    }
+
     /// Checks values and their relations.
     fn check(config: Config) -> Result<Settings, String> {
         let cycle = &config.cycle;
-        let shares = cycle.discovery_share.0 + cycle.audit_share.0;
+        let shares = cycle.discovery_share.0 + cycle.announced_share.0 + cycle.audit_share.0;
         if shares > 1.0 {
-            return Err(format!("cycle.discovery_share and cycle.audit_share add up to {shares}: at most 1"));
+            return Err(format!(
+                "cycle.discovery_share, announced_share and audit_share add up to {shares}: at most 1"
+            ));
         }
         if cycle.period.0.is_zero() {
             return Err("cycle.period must not be 0".into());
@@ -87,6 +97,9 @@ impl Settings {
                 "extract.max_links must be at most {MAX_LINKS}: a visit is one record of the log"
             ));
         }
+        if config.hints.max_entries > MAX_ENTRIES {
+            return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}: no sitemap may have more"));
+        }
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,
             "index" => Ties::Index,
@@ -106,6 +119,8 @@ impl Settings {
             limits: Limits {
                 max_links: config.extract.max_links as usize,
                 max_text: config.extract.max_text.0 as usize,
+                max_entries: config.hints.max_entries as usize,
+                max_unpacked: config.hints.max_unpacked.0 as usize,
             },
             formula,
             formula_is_given: false,

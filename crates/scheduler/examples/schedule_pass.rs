@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         pages: pages / 20,
         discovery_share: 0.2,
         audit_share: 0.01,
+        announced_share: 0.1,
         discovery_min: 0,
         warmup: 2,
         max_per_host,

@@ -64,6 +64,7 @@ impl<H: Iterator<Item = u64>> Hosts<H> {
         }
         own.discovery.drain(slots).for_each(|page| all.discovery.offer(page));
         own.score.drain(slots).for_each(|page| all.score.offer(page));
+        own.announced.drain(slots).for_each(|page| all.announced.offer(page));
         // A host without slots has no page in the audit sample, so none is eligible for it.
         own.audit.drain(if slots > 0 { u64::MAX } else { 0 }).for_each(|page| all.audit.offer(page));
         if slots > 0 {

@@ -36,6 +36,8 @@ pub struct Counts {
     pub warmup: u64,
     /// Chosen for the audit sample.
     pub audit: u64,
+    /// Chosen because they are announced as changed.
+    pub announced: u64,
     /// Chosen by score.
     pub score: u64,
 }

@@ -16,19 +16,21 @@ use std::ops::Range;
 /// - **Warm-up** pages are all chosen, beside k.
 /// - **Audit**: round(`audit_share`·k) of the pages that compete by score, drawn uniformly without
 ///   replacement; each carries the probability with which it was.
+/// - **Announced**: round(`announced_share`·k) of the pages that compete by score and are announced as changed,
+///   those with the highest scores.
 /// - **Discovery**: round(`discovery_share`·k), and beyond k up to `discovery_min`, of the URLs that were never
 ///   fetched: those nearer to a seed first, of one depth the targets of redirects first, then those
 ///   with more links to them.
 /// - **Score**: the rest of k, by the policy's score, highest first and NaN last; a page that the audit
-///   drew is not chosen again, the score goes on to the next.
+///   drew, or that is announced, is not chosen again, the score goes on to the next.
 ///
-/// What one of the last three cannot use goes to the others: see the module `shares`. Between equals
+/// What is announced leaves to the score what it cannot use; what one of the others cannot use goes to the rest: see the module `shares`. Between equals
 /// [`Ties`](crate::Ties) decides. With `max_per_host`, no host gets more pages than that in the cycle:
 /// its warm-up comes first (those that wait longest, where it is more than the limit), the audit second,
 /// and for the rest each share takes the host's best first.
 ///
 /// **Memory**: 16 bytes for each of up to 2k candidates by score and as many for discovery, that is 64 k
-/// bytes at most, 16 bytes for each warm-up page, and 24 for each page chosen; with `max_per_host` also
+/// bytes at most, 32 more for each of the announced and the audit share, 16 bytes for each warm-up page, and 24 for each page chosen; with `max_per_host` also
 /// 40 bytes for each host that has more candidates than places. A k beyond memory is for the caller to
 /// divide: the plan itself is a list of ordinals that can be written out as it is.
 pub struct Planner<'p, H> {
@@ -68,6 +70,8 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
         policy.prepare(request.cycle, request.seed);
         let (k, targets) = (request.pages, request.targets());
         let unfetched = k.saturating_add(request.discovery_min);
+        // As many of the best may be in the audit sample.
+        let announced = if targets.announced > 0 { targets.announced + targets.audit } else { 0 };
         let ties = TieBreak::new(request.ties, request.seed, request.cycle);
         let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
         Ok(Planner {
@@ -80,13 +84,11 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
                 audit,
                 counts: Counts::default(),
             },
-            all: Pools::new(u64::MAX, unfetched, k, targets.audit),
+            all: Pools::new(u64::MAX, unfetched, k, announced, targets.audit),
             hosts: request.max_per_host.map(|limit| {
-                Hosts::new(
-                    host_lengths,
-                    limit,
-                    Pools::new(limit, limit.min(unfetched), limit.min(k), targets.audit),
-                )
+                let announced = limit.min(announced);
+                let pools = Pools::new(limit, limit.min(unfetched), limit.min(k), announced, targets.audit);
+                Hosts::new(host_lengths, limit, pools)
             }),
             scanned: 0,
             scores: Vec::new(),
@@ -166,7 +168,11 @@ impl Keeper {
                     if self.audits {
                         pools.audit.offer(self.audit.apply(ordinal));
                     }
-                    self.offer_by(score_key(block.scores[row]), ordinal, &mut pools.score);
+                    let key = score_key(block.scores[row]);
+                    self.offer_by(key, ordinal, &mut pools.score);
+                    if block.columns.known[row].is_announced {
+                        self.offer_by(key, ordinal, &mut pools.announced);
+                    }
                 }
             }
         }

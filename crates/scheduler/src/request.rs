@@ -24,6 +24,9 @@ pub struct PlanRequest {
     pub pages: u64,
     /// The share of k for URLs that were never fetched, 0 to 1.
     pub discovery_share: f64,
+    /// The share of k for pages that are announced as changed (`is_announced` of [`Known`](recrawl_types::Known)),
+    /// 0 to 1. Whose announcements are believed, decides whoever hands in the columns.
+    pub announced_share: f64,
     /// The share of k for a uniform sample of the pages that compete by score, 0 to 1.
     pub audit_share: f64,
     /// At least so many URLs that were never fetched are chosen, even where that exceeds k.
@@ -42,27 +45,38 @@ pub struct PlanRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Targets {
     pub audit: u64,
+    pub announced: u64,
     pub discovery: u64,
     pub score: u64,
 }
 
 impl PlanRequest {
-    /// The audit has its share, discovery its own out of what is left, the score the rest.
+    /// The audit has its share, what is announced and discovery theirs out of what is left, the score the rest.
     pub(crate) fn targets(&self) -> Targets {
         let part = |share: f64| (share * self.pages as f64).round() as u64;
         let audit = part(self.audit_share).min(self.pages);
-        let discovery = part(self.discovery_share).min(self.pages - audit);
-        Targets { audit, discovery, score: self.pages - audit - discovery }
+        let announced = part(self.announced_share).min(self.pages - audit);
+        let discovery = part(self.discovery_share).min(self.pages - audit - announced);
+        Targets { audit, announced, discovery, score: self.pages - audit - announced - discovery }
     }
 
     pub(crate) fn check(&self) -> Result<(), PlanError> {
-        for (name, share) in [("discovery_share", self.discovery_share), ("audit_share", self.audit_share)] {
+        let shares = [
+            ("discovery_share", self.discovery_share),
+            ("announced_share", self.announced_share),
+            ("audit_share", self.audit_share),
+        ];
+        for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
                 return Err(PlanError::Share { name, share });
             }
         }
-        if self.discovery_share + self.audit_share > 1.0 {
-            return Err(PlanError::Shares { discovery: self.discovery_share, audit: self.audit_share });
+        if shares.iter().map(|(_, share)| share).sum::<f64>() > 1.0 {
+            return Err(PlanError::Shares {
+                discovery: self.discovery_share,
+                announced: self.announced_share,
+                audit: self.audit_share,
+            });
         }
         Ok(())
     }
@@ -79,10 +93,12 @@ pub enum PlanError {
         /// What it is.
         share: f64,
     },
-    /// Two shares together are more than all.
+    /// The shares together are more than all.
     Shares {
         /// The discovery share.
         discovery: f64,
+        /// The share of what is announced.
+        announced: f64,
         /// The audit share.
         audit: f64,
     },
@@ -101,9 +117,10 @@ impl fmt::Display for PlanError {
             PlanError::Share { name, share } => {
                 write!(f, "{name} = {share}: a share is between 0 and 1")
             }
-            PlanError::Shares { discovery, audit } => write!(
+            PlanError::Shares { discovery, announced, audit } => write!(
                 f,
-                "discovery_share = {discovery} and audit_share = {audit} are together more than 1; lower one"
+                "discovery_share = {discovery}, announced_share = {announced} and audit_share = {audit} are \
+                 together more than 1; lower one"
             ),
             PlanError::Hosts { pages, more } => write!(
                 f,
@@ -129,7 +146,11 @@ mod tests {
             (1.5, 0.0, "discovery_share = 1.5: a share is between 0 and 1"),
             (0.0, -0.1, "audit_share = -0.1: a share"),
             (f64::NAN, 0.0, "discovery_share = NaN: a share"),
-            (0.7, 0.4, "discovery_share = 0.7 and audit_share = 0.4 are together more than 1"),
+            (
+                0.7,
+                0.4,
+                "discovery_share = 0.7, announced_share = 0 and audit_share = 0.4 are together more than 1",
+            ),
         ] {
             let bad = PlanRequest { discovery_share, audit_share, ..request() };
             let error = bad.check().unwrap_err().to_string();
@@ -141,7 +162,8 @@ mod tests {
     #[test]
     fn k_is_divided_as_the_shares_say() {
         let targets = |pages, discovery_share, audit_share, discovery_min| {
-            let t = PlanRequest { pages, discovery_share, audit_share, discovery_min, ..request() }.targets();
+            let shares = PlanRequest { discovery_share, audit_share, announced_share: 0.0, ..request() };
+            let t = PlanRequest { pages, discovery_min, ..shares }.targets();
             (t.audit, t.discovery, t.score)
         };
         assert_eq!(targets(100, 0.2, 0.05, 0), (5, 20, 75));
@@ -152,10 +174,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_parts_make_up_k(pages: u64, d in 0.0..=1.0f64, a in 0.0..=1.0f64, discovery_min: u64) {
-            let all = PlanRequest { pages, discovery_share: d, audit_share: a * (1.0 - d), discovery_min, ..request() };
+        fn the_parts_make_up_k(pages: u64, d in 0.0..=1.0f64, a in 0.0..=1.0f64, n in 0.0..=1.0f64, discovery_min: u64) {
+            let (audit_share, announced_share) = (a * (1.0 - d), n * (1.0 - a) * (1.0 - d));
+            let all = PlanRequest { pages, discovery_share: d, audit_share, announced_share, discovery_min, ..request() };
             let t = all.targets();
-            prop_assert_eq!(u128::from(t.audit) + u128::from(t.discovery) + u128::from(t.score), u128::from(pages));
+            let parts = [t.audit, t.announced, t.discovery, t.score].map(u128::from);
+            prop_assert_eq!(parts.iter().sum::<u128>(), u128::from(pages));
         }
     }
 }

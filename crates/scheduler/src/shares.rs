@@ -1,12 +1,12 @@
 //! From candidates to a plan: the shares are filled.
 //!
-//! Warm-up pages are chosen before anything else. Then the audit sample is drawn, then score and
-//! discovery take turns, the one that is further from its target first, each with its best candidate
-//! whose host has a slot left. What the audit or the score cannot use goes to discovery, and what
-//! discovery cannot use to the score. Last, discovery goes on beyond k up to its minimum.
+//! Warm-up pages are chosen before anything else. Then the audit sample is drawn, then what is announced has its
+//! share, then score and discovery take turns, the one that is further from its target first, each with its best candidate
+//! whose host has a slot left. What is announced leaves to the score what it cannot use; what
+//! the audit or the score cannot use goes to discovery, and what discovery cannot use to the score. Last, discovery goes on beyond k up to its minimum.
 //!
 //! The k best candidates of each order (and for discovery its minimum more) are enough for that: each candidate that is passed was chosen,
-//! or is in the sample, or found its host full of pages of the sample and of the other order; and those
+//! or is in the sample, or found its host full of pages of the sample and of the other orders; and those
 //! are together no more than k.
 
 use crate::candidate::{Candidate, TieBreak, key_score};
@@ -29,7 +29,7 @@ pub(crate) struct Rules {
 impl Rules {
     /// Fills the shares.
     pub fn fill(&self, pools: Pools, mut crowds: Crowds, mut counts: Counts) -> Plan {
-        let Pools { warmup, discovery, score, audit, eligible, .. } = pools;
+        let Pools { warmup, discovery, score, announced, audit, eligible, .. } = pools;
         let mut chosen: Vec<(u64, Share)> =
             warmup.into_sorted().into_iter().map(|page| (self.ties.ordinal(page), Share::Warmup)).collect();
         counts.warmup = chosen.len() as u64;
@@ -37,13 +37,26 @@ impl Rules {
         let sample = self.draw(audit.into_sorted(), eligible, &mut crowds);
         counts.audit = sample.len() as u64;
 
-        let mut score = Queue::new(score.into_sorted(), self.targets.score);
-        score.candidates.retain(|&page| {
-            sample.is_empty() || sample.binary_search_by_key(&self.ties.ordinal(page), |s| s.0).is_err()
-        });
+        let taken = |from: &[(u64, Share)], page: Candidate| {
+            from.binary_search_by_key(&self.ties.ordinal(page), |s| s.0).is_ok()
+        };
+        let mut announced = Queue::new(announced.into_sorted(), self.targets.announced);
+        announced.candidates.retain(|&page| sample.is_empty() || !taken(&sample, page));
+        let mut sample = sample;
+        while announced.taken < announced.target {
+            let Some(page) = announced.peek(&self.ties, &mut crowds) else { break };
+            announced.take();
+            crowds.admit(page);
+            sample.push((page, Share::Announced));
+        }
+        counts.announced = announced.taken;
+        sample.sort_unstable_by_key(|&(ordinal, _)| ordinal);
+        let mut score =
+            Queue::new(score.into_sorted(), self.targets.score + announced.target - announced.taken);
+        score.candidates.retain(|&page| sample.is_empty() || !taken(&sample, page));
         let mut discovery = Queue::new(discovery.into_sorted(), self.targets.discovery);
         chosen.extend(sample);
-        for _ in counts.audit..self.pages {
+        for _ in counts.audit + counts.announced..self.pages {
             let by_score = score.peek(&self.ties, &mut crowds);
             let by_discovery = discovery.peek(&self.ties, &mut crowds);
             let (page, share, queue) = match (by_score, by_discovery) {

@@ -14,6 +14,7 @@ pub(crate) fn request() -> PlanRequest {
         pages: 0,
         discovery_share: 0.0,
         audit_share: 0.0,
+        announced_share: 0.0,
         discovery_min: 0,
         warmup: 2,
         max_per_host: None,
@@ -44,9 +45,9 @@ pub(crate) fn fetched(visits: u32, last: u32) -> Page {
 
 /// Pages of few kinds, so that many tie.
 pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<Page>> {
-    let known = (0u8..20, 0u16..3, 0u8..2, 0u32..3, 0u8..12);
+    let known = ((0u8..20, any::<bool>()), 0u16..3, 0u8..2, 0u32..3, 0u8..12);
     let page = (known, prop::option::weighted(0.7, (0u32..5, 5u32..9)));
-    let page = page.prop_map(|((status, depth, hops, in_links, failures), visits)| {
+    let page = page.prop_map(|(((status, is_announced), depth, hops, in_links, failures), visits)| {
         let (known, history) = match visits {
             Some((visits, last)) => fetched(visits, last),
             None => unfetched(0),
@@ -54,27 +55,30 @@ pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<Page>> {
         let status = if status == 0 { Status::Gone } else { Status::Live };
         let failures = failures.saturating_sub(9);
         let last_attempt = if failures > 0 { Cycle(NOW.0 - 2) } else { known.last_attempt };
-        (Known { status, depth, hops, in_links, failures, last_attempt, ..known }, history)
+        (Known { status, depth, hops, in_links, failures, last_attempt, is_announced, ..known }, history)
     });
     prop::collection::vec(page, 0..most)
 }
 
 /// Requests of every kind for few pages.
 pub(crate) fn requests() -> impl Strategy<Value = PlanRequest> {
-    let shares = (0.0..=1.0f64, 0.0..=1.0f64);
+    let shares = (0.0..=1.0f64, 0.0..=1.0f64, prop_oneof![Just(0.0), 0.0..=1.0f64]);
     let limit = prop::option::of(0u64..6);
     let ties = prop_oneof![Just(Ties::Index), Just(Ties::Hash)];
     (0u64..60, shares, 0u64..10, 0u32..3, limit, any::<u64>(), ties).prop_map(
-        |(pages, (discovery, audit), discovery_min, warmup, max_per_host, seed, ties)| PlanRequest {
-            pages,
-            discovery_share: discovery,
-            audit_share: audit * (1.0 - discovery),
-            discovery_min,
-            warmup,
-            max_per_host,
-            seed,
-            ties,
-            ..request()
+        |(pages, (discovery, audit, announced), discovery_min, warmup, max_per_host, seed, ties)| {
+            PlanRequest {
+                pages,
+                discovery_share: discovery,
+                audit_share: audit * (1.0 - discovery),
+                announced_share: announced * (1.0 - audit) * (1.0 - discovery),
+                discovery_min,
+                warmup,
+                max_per_host,
+                seed,
+                ties,
+                ..request()
+            }
         },
     )
 }
@@ -180,15 +184,24 @@ pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page
 
     let mut by_score = sorted(at(Gate::Revisit), &|i| score_key(scores[i]));
     by_score.retain(|i| !audited.contains(i));
+    for i in by_score.clone().into_iter().filter(|&i| pages[i].0.is_announced) {
+        if counts.announced < targets.announced && room(&used, i) > 0 {
+            *used.entry(host_of[i]).or_default() += 1;
+            counts.announced += 1;
+            chosen.push((i as u64, Share::Announced));
+            by_score.retain(|&other| other != i);
+        }
+    }
+    let score_target = targets.score + targets.announced - counts.announced;
     let mut by_discovery = sorted(at(Gate::Discovery), &|i| discovery_key(&pages[i].0));
     let mut cutoff = None;
-    while counts.audit + counts.score + counts.discovery < request.pages {
+    while counts.audit + counts.announced + counts.score + counts.discovery < request.pages {
         by_score.retain(|&i| room(&used, i) > 0);
         by_discovery.retain(|&i| room(&used, i) > 0);
         let behind = |taken: u64, target: u64| {
             if taken < target { taken as f64 / target as f64 } else { f64::INFINITY }
         };
-        let score_first = behind(counts.score, targets.score) < behind(counts.discovery, targets.discovery);
+        let score_first = behind(counts.score, score_target) < behind(counts.discovery, targets.discovery);
         let i = if !by_score.is_empty() && (by_discovery.is_empty() || score_first) {
             let i = by_score.remove(0);
             counts.score += 1;

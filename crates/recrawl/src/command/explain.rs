@@ -1,11 +1,12 @@
 //! `recrawl explain`: what is known of a URL, how its score comes about, and whether it is visited next.
 
 use super::export::page_json;
-use super::{print, print_json};
+use super::{dates, print, print_json};
 use crate::cli::ExplainArgs;
 use crate::crawl::TABLES;
 use crate::failure::Failure;
 use crate::formula_file;
+use crate::lastmods::is_trusted;
 use crate::plan;
 use crate::priors::SitePriors;
 use crate::reading;
@@ -44,6 +45,16 @@ struct Explanation {
     /// Are the host's validators believed? None where that cannot be looked up, or nothing is known.
     trust: Option<ValidatorTrust>,
     in_scope: Option<bool>,
+    lastmod: Lastmod,
+}
+
+/// What a sitemap or feed says of the page, and whether it is acted upon.
+#[derive(Default)]
+struct Lastmod {
+    /// How far its origin's dates are trusted, in words; none where the page has no date.
+    trust: Option<String>,
+    /// Does a trusted date say that the page changed since its last visit?
+    is_news: bool,
 }
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
@@ -86,6 +97,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let left_alone = left_alone(&settings, &tables, &url)?;
     let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
     let trust = state.map(|state| state.trust);
+    let lastmod = lastmod(&settings, &tables, &url, &record)?;
     // The cut-off of another formula says nothing of this one's scores.
     let cutoff = last.first().filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
     let explanation = Explanation {
@@ -102,6 +114,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         left_alone,
         trust,
         in_scope,
+        lastmod,
     };
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
 }
@@ -150,6 +163,22 @@ fn left_alone(
     Ok(state.and_then(|state| Promise::of(&state, &settings.fetch, system_clock()()).left_alone))
 }
 
+/// What a date of the page's is worth.
+fn lastmod(
+    settings: &Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+    record: &PageRecord,
+) -> Result<Lastmod, Failure> {
+    let Ok(tables) = tables else { return Ok(Lastmod::default()) };
+    if record.known.lastmod == 0 {
+        return Ok(Lastmod::default());
+    }
+    let counts = tables.lastmods(&Origin::of(url))?;
+    let is_news = record.known.is_announced && is_trusted(&counts, settings.config.hints.min_trust.0);
+    Ok(Lastmod { trust: Some(dates::text(settings, &counts)), is_news })
+}
+
 /// What robots.txt says of the page.
 fn robots(
     settings: &Settings,
@@ -195,6 +224,9 @@ impl Explanation {
             }
             Gate::Discovery => "as the discovery share comes to it: it was never fetched".into(),
             Gate::Warmup => "in the next cycle: its warm-up visits are due whatever its score".into(),
+            Gate::Revisit if self.lastmod.is_news => {
+                "as the share of what is announced comes to it: a trusted date says that it changed".into()
+            }
             Gate::Revisit => match (self.score, self.cutoff, self.rank) {
                 (Some(score), Some(cutoff), _) if score >= cutoff => {
                     format!("probably in the next cycle: the lowest score chosen last was {cutoff:.4}")
@@ -236,6 +268,7 @@ impl Explanation {
             "page": page_json(&self.url, &self.record), "cycle": self.cycle, "gate": self.gate_name(),
             "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
             "cutoff": self.cutoff, "terms": history.map(|h| self.terms(&h)),
+            "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
             "robots": self.robots, "left_alone": self.left_alone.map(|l| l.name()),
             "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope, "visited_next": self.verdict(),
         })
@@ -283,6 +316,11 @@ impl Explanation {
                     ))?;
                 }
             }
+        }
+        if let Some(trust) = &self.lastmod.trust {
+            let at = crate::archive::timestamp(u64::from(known.lastmod) * 1000);
+            let moved = if known.is_announced { "moved" } else { "not moved" };
+            print(format!("lastmod     {at}, {moved} since the last visit; {trust}"))?;
         }
         if let Some(rank) = self.rank {
             print(format!("rank        {rank} by score"))?;

@@ -93,6 +93,8 @@ pub fn page_json(url: &CanonicalUrl, record: &PageRecord) -> Value {
         "last_attempt": Some(known.last_attempt.0).filter(|c| *c > 0),
         "failures": known.failures,
         "not_found": known.not_found,
+        "lastmod": Some(known.lastmod).filter(|at| *at > 0),
+        "announced": known.is_announced,
         "n": history.map(|h| h.visits),
         "X": history.map(|h| h.changes),
         "first": history.map(|h| h.first),

@@ -1,6 +1,6 @@
 //! `recrawl status`: where a crawl stands, or what one host was promised and given.
 
-use super::{print, print_json, thousands};
+use super::{dates, print, print_json, thousands};
 use crate::archive::timestamp;
 use crate::cli::StatusArgs;
 use crate::failure::Failure;
@@ -112,9 +112,17 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
     if as_json {
-        return print_json(&found.iter().map(|(o, s)| host_json(settings, o, s)).collect::<Vec<_>>());
+        let host = |(origin, state): &(Origin, HostState)| {
+            let mut host = host_json(settings, origin, state);
+            host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
+            Ok(host)
+        };
+        return print_json(&found.iter().map(host).collect::<Result<Vec<_>, Failure>>()?);
     }
-    found.iter().try_for_each(|(origin, state)| print_host(settings, origin, state))
+    found.iter().try_for_each(|(origin, state)| {
+        print_host(settings, origin, state)?;
+        print(format!("lastmod       {}", dates::text(settings, &tables.lastmods(origin)?)))
+    })
 }
 
 /// What the host may expect now.

@@ -43,6 +43,25 @@ fn no_pages_are_asked_for_and_none_chosen_but_the_warm_up_is_due() {
 }
 
 #[test]
+fn what_is_announced_has_its_share_and_leaves_the_rest_to_the_score() {
+    let announced = |page: Page| (Known { is_announced: true, ..page.0 }, page.1);
+    let (quiet, loud) = (fetched(3, 50), announced(fetched(3, 50)));
+    // Neither a page never fetched nor one in its warm-up competes for it.
+    let pages = [quiet, loud, quiet, loud, loud, announced(unfetched(0)), announced(fetched(1, 50))];
+    let scores = [9.0, 1.0, 8.0, 7.0, 2.0, 0.0, 0.0];
+    let chosen = |announced_share| {
+        let plan = plan_by(&PlanRequest { pages: 4, announced_share, ..request() }, &scores, &pages);
+        let announced = of(&plan, |s| s == Share::Announced);
+        assert_eq!(plan.counts.announced, announced.len() as u64);
+        (announced, by_score(&plan))
+    };
+    assert_eq!(chosen(0.0), (vec![], vec![0, 2, 3, 4]));
+    assert_eq!(chosen(0.25), (vec![3], vec![0, 2, 4]), "the best of them first");
+    assert_eq!(chosen(0.5), (vec![3, 4], vec![0, 2]));
+    assert_eq!(chosen(1.0), (vec![1, 3, 4], vec![0]), "what it leaves goes to the score");
+}
+
+#[test]
 fn more_are_asked_for_than_there_are() {
     let pages = [
         fetched(3, 50),
@@ -244,7 +263,7 @@ proptest! {
         }
         let c = made.counts;
         prop_assert_eq!(c.gone + c.backing_off + c.discovery_due + c.warmup_due + c.revisit_due, c.pages);
-        prop_assert!(c.score + c.discovery + c.audit <= request.pages + request.discovery_min);
-        prop_assert_eq!(c.score + c.discovery + c.audit + c.warmup, made.chosen.len() as u64);
+        prop_assert!(c.score + c.announced + c.discovery + c.audit <= request.pages + request.discovery_min);
+        prop_assert_eq!(c.score + c.announced + c.discovery + c.audit + c.warmup, made.chosen.len() as u64);
     }
 }

@@ -73,6 +73,7 @@ fn planned(
         pages: *k,
         discovery_share: 0.0,
         audit_share: 0.0,
+        announced_share: 0.0,
         discovery_min: 0,
         warmup: rules.warmup,
         max_per_host: rules.per_site,

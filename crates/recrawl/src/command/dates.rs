@@ -1,0 +1,34 @@
+//! How far the dates of an origin's sitemaps and feeds are trusted, for people and for programs.
+
+use crate::lastmods::is_trusted;
+use crate::settings::Settings;
+use recrawl_types::LastmodCounts;
+use serde_json::{Value, json};
+
+/// On one line.
+pub fn text(settings: &Settings, counts: &LastmodCounts) -> String {
+    if counts.total() == 0 {
+        return "nothing compared yet".into();
+    }
+    let LastmodCounts { newer_changed, newer_unchanged, same_changed, .. } = *counts;
+    let newer = u64::from(newer_changed) + u64::from(newer_unchanged);
+    let verdict = if is_trusted(counts, min_trust(settings)) { "acted upon" } else { "only counted" };
+    format!(
+        "trust {:.2}, {verdict}: {newer_changed} of {newer} newer dates met a change, {same_changed} of {} others hid one",
+        counts.trust(),
+        counts.total() - newer
+    )
+}
+
+/// The counts and what follows from them.
+pub fn json(settings: &Settings, counts: &LastmodCounts) -> Value {
+    json!({
+        "newer_changed": counts.newer_changed, "newer_unchanged": counts.newer_unchanged,
+        "same_changed": counts.same_changed, "same_unchanged": counts.same_unchanged,
+        "trust": counts.trust(), "trusted": is_trusted(counts, min_trust(settings)),
+    })
+}
+
+fn min_trust(settings: &Settings) -> f64 {
+    settings.config.hints.min_trust.0
+}
