@@ -145,7 +145,7 @@ impl HintRules<'_> {
 mod tests {
     use super::*;
     use recrawl_extractor::HintEntry;
-    use recrawl_fetcher::FetchResult;
+    use recrawl_fetcher::{Condition, FetchResult};
     use recrawl_types::host::{MemoryHostTable, RobotsState};
     use recrawl_types::{
         Cycle, HostState, Known, Outcome, PageRecord, ScheduleEntry, Share, Skip, Validators,
@@ -166,6 +166,7 @@ mod tests {
             entry: ScheduleEntry { url: url(text), share: Share::Score, record },
             hops,
             result: FetchResult::Nothing(Outcome::Skipped(Skip::Deadline)),
+            condition: Condition::Unconditional,
             at: NOW * 1000,
             elapsed: Duration::ZERO,
             sitemaps,
