@@ -5,6 +5,8 @@
 
 mod harness;
 
+/// What is sent to single hosts, and through which proxy.
+mod access;
 /// Words, exit codes, and one-line errors.
 mod cli;
 /// kill -9 at any moment, and a clean stop: nothing lost, nothing twice.

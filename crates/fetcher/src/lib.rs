@@ -11,6 +11,7 @@
 //!
 //! Limits and rules for users: docs/fetching.md.
 
+mod access;
 mod addresses;
 mod budget;
 pub mod client;
@@ -23,16 +24,19 @@ pub mod limits;
 pub mod outcome;
 mod politeness;
 pub mod promise;
+pub mod proxy;
 pub mod report;
 pub mod robots;
 pub mod testing;
 mod visit;
 
+pub use access::HostAccess;
 pub use client::{HttpNetwork, Meter, Network, NetworkError, Reply, Request};
 pub use fetch::{Fetcher, Job};
 pub use guard::Guard;
 pub use limits::FetchConfig;
 pub use outcome::{Condition, FetchError, FetchResult, FetchedPage, Response};
+pub use proxy::Proxy;
 pub use report::{FetchReport, Outcomes, StoppedBy};
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 

@@ -3,6 +3,8 @@
 //! Plain values with defaults; the program reads units and unknown keys. docs/fetching.md repeats the
 //! table for users.
 
+use crate::access::HostAccess;
+use crate::proxy::Proxy;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -101,6 +103,15 @@ pub struct FetchConfig {
     pub allow_addresses: Vec<IpNet>,
     /// Addresses of names, asked before DNS. Subject to the guard like any address.
     pub dns_overrides: BTreeMap<String, IpAddr>,
+    /// What is sent to single hosts besides.
+    #[serde(skip)]
+    pub access: Vec<HostAccess>,
+    /// What requests go through; none for straight to the servers.
+    #[serde(skip)]
+    pub proxy: Option<Proxy>,
+    /// Certificates in PEM of authorities that are trusted besides those of the system.
+    #[serde(skip)]
+    pub extra_ca: Vec<Vec<u8>>,
     /// How long a robots.txt is believed; at most 24 hours (RFC 9309 §2.4).
     pub robots_cache: Duration,
 }
@@ -130,6 +141,9 @@ impl Default for FetchConfig {
             max_redirects: 5,
             allow_addresses: Vec::new(),
             dns_overrides: BTreeMap::new(),
+            access: Vec::new(),
+            proxy: None,
+            extra_ca: Vec::new(),
             robots_cache: Duration::from_secs(24 * 3600),
         }
     }

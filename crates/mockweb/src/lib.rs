@@ -10,6 +10,7 @@ pub mod fault;
 pub mod ledger;
 pub mod noise;
 pub mod procedural;
+pub mod proxy;
 pub mod raw;
 pub mod recording;
 pub mod replay;

@@ -3,6 +3,7 @@
 //! This is the first of two steps. Here values are only read, with their units; what they mean
 //! together, and whether they can be used, is decided once in [`crate::settings`].
 
+use crate::secret::Secret;
 use crate::units::{Amount, Share, Size, Span};
 use recrawl_change::ChangeRules;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,10 @@ table! {
         fetch: Fetch = Fetch::default(),
         /// What fetching may cost.
         budget: Budget = Budget::default(),
+        /// What requests go through.
+        proxy: ProxyTable = ProxyTable::default(),
+        /// What is sent to single hosts besides.
+        hosts: Vec<HostTable> = Vec::new(),
         /// Names.
         dns: Dns = Dns::default(),
         /// What makes two addresses one page.
@@ -131,6 +136,8 @@ table! {
         max_redirects: u8 = 5,
         /// The share of 304s that are checked by asking again without validators.
         validator_checks: Share = Share(0.05),
+        /// Files in PEM with authorities that are trusted besides those of the system.
+        extra_ca: Vec<PathBuf> = Vec::new(),
         /// CIDR blocks exempt from the refusal of private and loopback addresses.
         allow_addresses: Vec<String> = Vec::new(),
     }
@@ -145,6 +152,40 @@ table! {
         bytes_per_host: Size = Size(0),
         /// Bytes of pages that a cycle may cost; 0 for any.
         bytes_per_cycle: Size = Size(0),
+    }
+}
+
+table! {
+    /// `[proxy]`
+    ProxyTable {
+        /// Where it is; empty for none.
+        url: String = String::new(),
+        /// Who we are there; empty for nobody.
+        user: String = String::new(),
+        /// And how we show it.
+        password: Secret = Secret::default(),
+        /// Hosts that are asked without it.
+        except: Vec<String> = Vec::new(),
+    }
+}
+
+table! {
+    /// `[[hosts]]`
+    HostTable {
+        /// Its name or address, with the port where it is not the scheme's own.
+        host: String = String::new(),
+        /// Are these things sent over plain HTTP too?
+        over_http: bool = false,
+        /// For Basic authentication.
+        user: String = String::new(),
+        /// For Basic authentication.
+        password: Secret = Secret::default(),
+        /// For Bearer authentication.
+        bearer: Secret = Secret::default(),
+        /// Header fields.
+        headers: BTreeMap<String, Secret> = BTreeMap::new(),
+        /// Cookies.
+        cookies: BTreeMap<String, Secret> = BTreeMap::new(),
     }
 }
 
@@ -311,11 +352,15 @@ fn on_one_line(error: &toml::de::Error, text: &str) -> String {
 fn check_keys(table: &toml::Table, file: &Path) -> Result<(), ConfigError> {
     let known = all_keys();
     for (name, value) in table {
-        let inner = value.as_table();
-        let keys: Vec<String> = match inner {
-            Some(inner) if inner.is_empty() => vec![format!("{name}.")],
-            Some(inner) => inner.keys().map(|k| format!("{name}.{k}")).collect(),
-            None => vec![name.clone()],
+        let keys: Vec<String> = match value {
+            toml::Value::Table(inner) if inner.is_empty() => vec![format!("{name}.")],
+            toml::Value::Table(inner) => inner.keys().map(|k| format!("{name}.{k}")).collect(),
+            toml::Value::Array(all) => {
+                let tables = all.iter().filter_map(toml::Value::as_table);
+                let keys = tables.flat_map(|t| t.keys().map(|k| format!("{name}.{k}"))).collect::<Vec<_>>();
+                if keys.is_empty() { vec![name.clone()] } else { keys }
+            }
+            _ => vec![name.clone()],
         };
         for key in keys {
             let exists = known.iter().any(|k| *k == key || (key.ends_with('.') && k.starts_with(&key)));
@@ -337,11 +382,13 @@ fn check_keys(table: &toml::Table, file: &Path) -> Result<(), ConfigError> {
 pub fn all_keys() -> Vec<String> {
     let complete = Config {
         cycle: CycleConfig { deadline: Some(Span::millis(1000)), ..CycleConfig::default() },
+        hosts: vec![HostTable::default()],
         ..Config::default()
     };
     let tables = toml::Table::try_from(complete).expect("the configuration is a table of tables");
     let keys_of = |(name, value): (String, toml::Value)| {
-        let inner = value.as_table().cloned().unwrap_or_default();
+        let one = value.as_array().map_or(Some(&value), |all| all.first());
+        let inner = one.and_then(toml::Value::as_table).cloned().unwrap_or_default();
         inner.into_iter().map(move |(key, _)| format!("{name}.{key}")).collect::<Vec<_>>()
     };
     tables.into_iter().flat_map(keys_of).collect()

@@ -73,6 +73,10 @@ impl Crawl {
             settings.scope.admit_sites(seed_sites(&tables, seeds)?);
         }
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
+        if let Some(proxy) = &settings.fetch.proxy {
+            let what = "the address guard cannot see what this proxy connects to: it must itself refuse what is private";
+            tracing::warn!(%proxy, "{what}");
+        }
         let clock = recrawl_fetcher::system_clock();
         let hosts: Arc<dyn HostTable> = tables.clone();
         let fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, clock.clone());

@@ -3,6 +3,7 @@
 //! This crate is the leaf that joins the stages: the only one that knows TOML, the command line, JSON and
 //! WARC. Start reading at [`cycle`], which is the crawl cycle in one screen.
 
+mod access;
 mod archive;
 mod cli;
 mod command;
@@ -22,6 +23,7 @@ mod progress;
 mod reading;
 mod report;
 mod scope;
+mod secret;
 mod seeds;
 mod settings;
 mod shutdown;

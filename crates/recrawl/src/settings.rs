@@ -1,5 +1,6 @@
 //! The configuration checked: every value turned into what its stage wants, once, before anything is touched.
 
+use crate::access;
 use crate::config::{Config, ConfigError};
 use crate::failure::Failure;
 use crate::formula_file;
@@ -130,6 +131,10 @@ impl Settings {
     }
 }
 
+fn authority(file: &PathBuf) -> Result<Vec<u8>, String> {
+    std::fs::read(file).map_err(|e| format!("fetch.extra_ca: {}: {e}", file.display()))
+}
+
 fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
     let (fetch, politeness) = (&config.fetch, &config.politeness);
     let block = |text: &String| {
@@ -163,6 +168,9 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
         validator_checks: fetch.validator_checks.0,
         allow_addresses: fetch.allow_addresses.iter().map(block).collect::<Result<_, _>>()?,
         dns_overrides: config.dns.overrides.clone(),
+        access: access::of_hosts(&config.hosts)?,
+        proxy: access::of_proxy(&config.proxy)?,
+        extra_ca: fetch.extra_ca.iter().map(authority).collect::<Result<_, _>>()?,
         robots_cache: politeness.robots_cache.0,
     };
     match checked.problem() {

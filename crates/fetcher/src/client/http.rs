@@ -2,10 +2,12 @@
 
 mod body;
 
+use crate::access::{self, HostAccess};
 use crate::client::{Addressing, Answering, Meter, Network, NetworkError, Reply, Request};
 use crate::dns::{ResolveError, Resolver};
 use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
+use crate::proxy::Proxy;
 use body::Coding;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
@@ -32,6 +34,10 @@ pub enum SetupError {
         /// Its value.
         value: String,
     },
+    /// A certificate of `extra_ca` cannot be read.
+    Authority(reqwest::Error),
+    /// A file of `extra_ca` holds no certificate.
+    NoAuthority,
     /// TLS could not be set up, as where the system has no CA certificates.
     Client(reqwest::Error),
 }
@@ -42,6 +48,11 @@ impl fmt::Display for SetupError {
             SetupError::Header { key, value } => {
                 write!(f, "{key} {value:?} cannot be sent in a header field: use printable ASCII")
             }
+            SetupError::Authority(e) => {
+                let cause = sources(e).last().map_or_else(|| e.to_string(), ToString::to_string);
+                write!(f, "extra_ca: a certificate cannot be read: {cause}; it must be PEM")
+            }
+            SetupError::NoAuthority => f.write_str("extra_ca: a file holds no certificate; it must be PEM"),
             SetupError::Client(e) => {
                 let cause = sources(e).last().map_or_else(|| e.to_string(), ToString::to_string);
                 write!(f, "the HTTP client could not be set up: {cause} (is ca-certificates installed?)")
@@ -53,8 +64,8 @@ impl fmt::Display for SetupError {
 impl Error for SetupError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            SetupError::Header { .. } => None,
-            SetupError::Client(e) => Some(e),
+            SetupError::Header { .. } | SetupError::NoAuthority => None,
+            SetupError::Client(e) | SetupError::Authority(e) => Some(e),
         }
     }
 }
@@ -65,10 +76,12 @@ pub struct HttpNetwork {
     client: Client,
     guard: Guard,
     resolver: Resolver,
+    proxy: Option<Proxy>,
+    access: Arc<[HostAccess]>,
 }
 
 impl HttpNetwork {
-    /// A client for this configuration: no proxy, no cookies, no redirects, no retries.
+    /// A client for this configuration: no proxy but a configured one, no cookies but configured ones, no redirects, no retries.
     ///
     /// # Errors
     /// [`SetupError`].
@@ -76,9 +89,14 @@ impl HttpNetwork {
         // Fails when a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = Guard::new(&config.allow_addresses);
+        let proxy = config.proxy.clone();
         let resolver = Resolver::new(guard.clone(), &config.dns_overrides);
+        let resolver = match &proxy {
+            Some(proxy) => resolver.exempting(proxy.host()),
+            None => resolver,
+        };
         let idle = config.delay_per_host.max(config.delay_per_ip) + IDLE_SLACK;
-        let client = Client::builder()
+        let mut builder = Client::builder()
             .user_agent(user_agent(config)?)
             .default_headers(default_headers(config)?)
             .no_proxy()
@@ -90,15 +108,33 @@ impl HttpNetwork {
             .pool_max_idle_per_host(config.connections_per_host)
             .pool_idle_timeout(idle)
             .http1_max_headers(MAX_HEADERS)
-            .http2_max_header_list_size(MAX_HEADER_BYTES)
-            .build()
-            .map_err(SetupError::Client)?;
-        Ok(HttpNetwork { client, guard, resolver })
+            .http2_max_header_list_size(MAX_HEADER_BYTES);
+        for pem in &config.extra_ca {
+            let bundle = reqwest::Certificate::from_pem_bundle(pem).map_err(SetupError::Authority)?;
+            if bundle.is_empty() {
+                return Err(SetupError::NoAuthority);
+            }
+            builder = builder.tls_certs_merge(bundle);
+        }
+        if let Some(proxy) = &proxy {
+            builder = builder.proxy(proxy.rule());
+        }
+        let client = builder.build().map_err(SetupError::Client)?;
+        let access = config.access.as_slice().into();
+        Ok(HttpNetwork { client, guard, resolver, proxy, access })
+    }
+
+    fn is_proxied(&self, host: &str) -> bool {
+        self.proxy.as_ref().is_some_and(|proxy| proxy.covers(host))
     }
 
     async fn ask(&self, request: &Request, received: &Meter) -> Result<Reply, NetworkError> {
-        // A connector asks no resolver about a literal, so it is judged here.
-        if !self.guard.admits_host(&request.url.host()) {
+        // A connector asks no resolver about a literal, so it is judged here, also before a proxy.
+        let host = request.url.host();
+        let proxied = self.is_proxied(&host);
+        // The proxy's own name may lead anywhere, for the proxy's sake and no page's.
+        let is_proxy = !proxied && self.proxy.as_ref().is_some_and(|proxy| proxy.host() == &*host);
+        if is_proxy || !self.guard.admits_host(&host) {
             return Err(NetworkError::Refused);
         }
         let mut asked = reqwest::Request::new(Method::GET, request.url.to_url());
@@ -111,6 +147,7 @@ impl HttpNetwork {
         };
         add(IF_NONE_MATCH, &request.validators.etag);
         add(IF_MODIFIED_SINCE, &request.validators.last_modified);
+        access::add(&self.access, &request.url, headers);
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -119,11 +156,12 @@ impl HttpNetwork {
             Err(e) => {
                 let error = before_the_answer(&e);
                 let unconnected = e.is_connect() && error != NetworkError::Tls;
-                let elsewhere = unconnected && self.resolver.pass_over(&request.url.host());
+                let elsewhere = unconnected && !proxied && self.resolver.pass_over(&request.url.host());
                 return Err(if elsewhere { NetworkError::Elsewhere } else { error });
             }
         };
-        let peer = response.remote_addr();
+        // Behind a proxy nobody can tell who answered.
+        let peer = response.remote_addr().filter(|_| !proxied);
         if peer.is_some_and(|p| !self.guard.admits(p.ip())) {
             return Err(NetworkError::Refused);
         }
@@ -144,6 +182,9 @@ impl Network for HttpNetwork {
     fn address<'a>(&'a self, host: &'a str) -> Addressing<'a> {
         Box::pin(async move {
             match literal(host) {
+                _ if self.is_proxied(host) && self.proxy.as_ref().is_some_and(Proxy::resolves_names) => {
+                    Err(NetworkError::Dns)
+                }
                 Some(address) if self.guard.admits(address) => Ok(address.to_canonical()),
                 Some(_) => Err(NetworkError::Refused),
                 None => self.resolver.address(host).await.map_err(|e| match e {

@@ -1,0 +1,134 @@
+//! What is sent to one host besides, and to no other: credentials, cookies, header fields.
+
+use recrawl_types::{CanonicalUrl, Scheme};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// Header fields that are not for sale: those of the connection (RFC 9110 §7.6.1), of the message's frame, of
+/// proxies, and those that are ours to send, since robots.txt, validators and limits rest on them.
+const REFUSED: [&str; 21] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "expect",
+    "from",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "via",
+];
+
+/// Header fields for one host. Their values are secrets: no `Debug` shows them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostAccess {
+    host: String,
+    over_http: bool,
+    headers: HeaderMap,
+}
+
+impl HostAccess {
+    /// Nothing yet, for a canonical host; with a port where it is not the scheme's own. They are sent over
+    /// plain HTTP only where that is allowed: anyone on the way can read them there.
+    pub fn new(host: &str, over_http: bool) -> HostAccess {
+        HostAccess {
+            host: host.trim_end_matches('.').to_ascii_lowercase(),
+            over_http,
+            headers: HeaderMap::new(),
+        }
+    }
+
+    /// Adds a field. `Cookie` and `Authorization` are fields like any.
+    ///
+    /// # Errors
+    /// What is wrong, in words that do not hold the value.
+    pub fn add(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let field =
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("{name:?} is no header field"))?;
+        if REFUSED.contains(&field.as_str()) {
+            return Err(format!(
+                "{name} is not for configuration: it belongs to the connection or to the crawl"
+            ));
+        }
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| format!("the value of {name} cannot be sent in a header field"))?;
+        value.set_sensitive(true);
+        self.headers.append(field, value);
+        Ok(())
+    }
+
+    /// Is this request to the host, and by a way on which the fields may go?
+    fn admits(&self, url: &CanonicalUrl) -> bool {
+        let (scheme, host, port) = (url.scheme(), url.host(), url.port());
+        let is_host = match self.host.strip_prefix(&*host) {
+            Some("") => port == scheme.default_port(),
+            Some(rest) => rest.strip_prefix(':').is_some_and(|text| text.parse() == Ok(port)),
+            None => false,
+        };
+        is_host && (scheme == Scheme::Https || self.over_http)
+    }
+}
+
+/// Adds what belongs to this request.
+pub(crate) fn add(all: &[HostAccess], url: &CanonicalUrl, headers: &mut HeaderMap) {
+    for access in all.iter().filter(|access| access.admits(url)) {
+        for (name, value) in &access.headers {
+            headers.append(name, value.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::UrlRules;
+
+    fn sent(access: &HostAccess, url: &str) -> usize {
+        let url = UrlRules::default().canonicalize(url).unwrap();
+        let mut headers = HeaderMap::new();
+        add(std::slice::from_ref(access), &url, &mut headers);
+        headers.len()
+    }
+
+    #[test]
+    fn fields_go_to_their_host_and_port_alone_and_over_tls_unless_allowed() {
+        let mut access = HostAccess::new("A.test.", false);
+        access.add("Authorization", "Bearer geheim").unwrap();
+        access.add("Cookie", "a=b").unwrap();
+        assert_eq!(sent(&access, "https://a.test/x"), 2);
+        for other in [
+            "http://a.test/",
+            "https://a.test:8443/",
+            "https://b.a.test/",
+            "https://a.test.evil.test/",
+            "https://xa.test/",
+            "http://a.test:443/",
+        ] {
+            assert_eq!(sent(&access, other), 0, "{other}");
+        }
+        let mut at_port = HostAccess::new("a.test:8080", true);
+        at_port.add("X-Key", "geheim").unwrap();
+        assert_eq!((sent(&at_port, "http://a.test:8080/"), sent(&at_port, "http://a.test/")), (1, 0));
+        assert!(!format!("{access:?}{at_port:?}").contains("geheim"));
+    }
+
+    #[test]
+    fn fields_of_connection_and_crawl_are_refused_and_no_message_holds_a_value() {
+        let mut access = HostAccess::new("a.test", true);
+        for name in ["Host", "connection", "Transfer-Encoding", "User-Agent", "If-None-Match", "no field"] {
+            assert!(access.add(name, "geheim").is_err_and(|e| !e.contains("geheim")), "{name}");
+        }
+        assert!(access.add("X-Key", "geheim\r\nHost: b").is_err_and(|e| !e.contains("geheim")));
+        assert!(REFUSED.is_sorted());
+    }
+}

@@ -1,0 +1,111 @@
+//! The proxy that requests go through, where the configuration names one. Never one of the environment.
+
+use reqwest::Url;
+use std::fmt;
+
+/// A proxy: where it is, who we are there, and which hosts are asked without it.
+#[derive(Clone, PartialEq)]
+pub struct Proxy {
+    url: Url,
+    except: Vec<String>,
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Proxy({self}, except {:?})", self.except)
+    }
+}
+
+/// Without the credentials.
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.url.scheme(), self.host())?;
+        self.url.port().map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+impl Proxy {
+    /// A proxy at an `http`, `https`, `socks5` or `socks5h` URL. `except` are hosts that are asked without
+    /// it: `example.com`, or `*.example.com` with all subdomains.
+    ///
+    /// # Errors
+    /// What is wrong, in words that hold no secret.
+    pub fn new(url: &str, credentials: Option<(&str, &str)>, except: Vec<String>) -> Result<Proxy, String> {
+        let mut url = Url::parse(url).map_err(|e| format!("it is no URL: {e}"))?;
+        if !matches!(url.scheme(), "http" | "https" | "socks5" | "socks5h") {
+            return Err("write http://, https://, socks5:// or socks5h:// and host and port".into());
+        }
+        if url.host_str().is_none_or(str::is_empty) || !matches!(url.path(), "" | "/") {
+            return Err("write a host and a port, and nothing behind them".into());
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("give user and password in keys of their own, so that nobody prints them".into());
+        }
+        if let Some((user, password)) = credentials {
+            let set = url.set_username(user).and_then(|()| url.set_password(Some(password)));
+            set.map_err(|()| "user and password cannot be sent to it".to_owned())?;
+        }
+        Ok(Proxy { url, except })
+    }
+
+    /// Does a request to this canonical host go through it?
+    pub fn covers(&self, host: &str) -> bool {
+        !self.except.iter().any(|name| match name.strip_prefix("*.") {
+            Some(domain) => {
+                host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+            }
+            None => host == name,
+        })
+    }
+
+    /// Are names looked up behind it, where the address guard does not see what they lead to?
+    pub fn resolves_names(&self) -> bool {
+        self.url.scheme() != "socks5"
+    }
+
+    /// Its own host.
+    pub fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
+    /// For the client: a rule that sends the requests that it covers there.
+    pub(crate) fn rule(&self) -> reqwest::Proxy {
+        let this = self.clone();
+        reqwest::Proxy::custom(move |url| {
+            // A URL's host is canonical but for the brackets of IPv6, which are part of both.
+            this.covers(url.host_str()?).then(|| this.url.clone())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_proxy_is_refused_and_secrets_are_not_shown() {
+        for wrong in ["", "proxy:3128", "ftp://proxy:21", "http://", "http://p:1/path", "http://u:geheim@p:1"]
+        {
+            let error = Proxy::new(wrong, None, Vec::new()).unwrap_err();
+            assert!(!error.contains("geheim"), "{error}");
+        }
+        let proxy =
+            Proxy::new("socks5://p.test:1080", Some(("me", "geheim/@:")), vec!["a.test".into()]).unwrap();
+        assert_eq!(proxy.to_string(), "socks5://p.test:1080");
+        assert_eq!(format!("{proxy:?}"), "Proxy(socks5://p.test:1080, except [\"a.test\"])");
+    }
+
+    #[test]
+    fn exceptions_are_hosts_or_domains() {
+        let except = vec!["a.test".to_owned(), "*.b.test".to_owned(), "[::1]".to_owned()];
+        let proxy = Proxy::new("http://p.test:3128", None, except).unwrap();
+        for direct in ["a.test", "b.test", "x.y.b.test", "[::1]"] {
+            assert!(!proxy.covers(direct), "{direct}");
+        }
+        for covered in ["x.a.test", "cb.test", "test", "127.0.0.1"] {
+            assert!(proxy.covers(covered), "{covered}");
+        }
+        assert!(proxy.resolves_names());
+        assert!(!Proxy::new("socks5://p.test:1080", None, Vec::new()).unwrap().resolves_names());
+    }
+}

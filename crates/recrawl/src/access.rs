@@ -1,0 +1,80 @@
+//! `[[hosts]]` and `[proxy]` checked: what is sent to single hosts, and what requests go through.
+
+use crate::config::{HostTable, ProxyTable};
+use data_encoding::BASE64;
+use recrawl_fetcher::{HostAccess, Proxy};
+use recrawl_types::UrlRules;
+
+/// What is sent to each of these hosts.
+///
+/// # Errors
+/// Which host and key is wrong, and why; never a value.
+pub fn of_hosts(hosts: &[HostTable]) -> Result<Vec<HostAccess>, String> {
+    hosts.iter().map(|host| of_host(host).map_err(|e| format!("[[hosts]] {:?}: {e}", host.host))).collect()
+}
+
+fn of_host(table: &HostTable) -> Result<HostAccess, String> {
+    let mut access = HostAccess::new(&canonical(&table.host)?, table.over_http);
+    let keyed = |key: &'static str| move |e: String| format!("{key}: {e}");
+    match (table.user.is_empty() && table.password.is_empty(), table.bearer.is_empty()) {
+        (true, true) => {}
+        (false, true) => {
+            if table.user.is_empty() || table.user.contains(':') {
+                return Err("user: a name without a colon (RFC 7617 section 2)".into());
+            }
+            let password = table.password.referred().map_err(keyed("password"))?;
+            let both = BASE64.encode(format!("{}:{password}", table.user).as_bytes());
+            access.add("authorization", &format!("Basic {both}"))?;
+        }
+        (true, false) => {
+            let token = table.bearer.referred().map_err(keyed("bearer"))?;
+            access.add("authorization", &format!("Bearer {token}"))?;
+        }
+        (false, false) => return Err("give user and password, or bearer: one of them is sent".into()),
+    }
+    for (name, value) in &table.headers {
+        access.add(name, &value.value().map_err(keyed("headers"))?)?;
+    }
+    let mut cookies = Vec::new();
+    for (name, value) in &table.cookies {
+        let value = value.value().map_err(keyed("cookies"))?;
+        if name.is_empty()
+            || name.contains(['=', ';', ',', ' '])
+            || value.contains([';', ',', ' ', '"', '\\'])
+        {
+            return Err(format!("cookies: {name:?} and its value cannot be sent (RFC 6265 section 4.1.1)"));
+        }
+        cookies.push(format!("{name}={value}"));
+    }
+    if !cookies.is_empty() {
+        access.add("cookie", &cookies.join("; "))?;
+    }
+    Ok(access)
+}
+
+/// The host as it stands in canonical URLs, with its port where it is not that of HTTPS.
+fn canonical(host: &str) -> Result<String, String> {
+    let wrong = || "it is no host: write example.com or example.com:8443".to_owned();
+    if host.is_empty() || host.contains(['/', '@', '?', '#', '*']) {
+        return Err(wrong());
+    }
+    let url = UrlRules::default().canonicalize(&format!("https://{host}/")).map_err(|_| wrong())?;
+    Ok(if url.port() == 443 { url.host().into() } else { format!("{}:{}", url.host(), url.port()) })
+}
+
+/// The proxy, if one is named.
+///
+/// # Errors
+/// Which key is wrong, and why; never a value.
+pub fn of_proxy(table: &ProxyTable) -> Result<Option<Proxy>, String> {
+    if table.url.is_empty() {
+        return Ok(None);
+    }
+    let password = match table.user.is_empty() {
+        true => None,
+        false => Some(table.password.referred().map_err(|e| format!("proxy.password: {e}"))?),
+    };
+    let credentials = password.as_deref().map(|password| (table.user.as_str(), password));
+    let except = table.except.iter().map(|name| name.to_ascii_lowercase()).collect();
+    Proxy::new(&table.url, credentials, except).map(Some).map_err(|e| format!("proxy.url: {e}"))
+}
