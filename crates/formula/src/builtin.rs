@@ -36,6 +36,8 @@ pub const ALL: &[Builtin] = &[
     builtin!("u_age"),
     builtin!("u_age_site"),
     builtin!("moments"),
+    builtin!("learned_changes"),
+    builtin!("learned_freshness"),
 ];
 
 /// The built-in formula of that name, or else the formula with that expression. Where a name is both,

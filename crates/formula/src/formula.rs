@@ -85,6 +85,13 @@ pub struct Provenance {
     pub program_version: Option<String>,
 }
 
+impl Provenance {
+    /// Was the formula learned from data, rather than written by somebody?
+    pub fn is_learned(&self) -> bool {
+        self.fitness.is_some()
+    }
+}
+
 impl Formula {
     /// A formula with that expression, called by the expression's text, with the default protection
     /// and basis.
