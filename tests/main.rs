@@ -17,6 +17,8 @@ mod cycle;
 mod dataset;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
+/// Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.
+mod hints;
 /// HTTP as operators meet it: validators that lie, what fetching may cost.
 mod http;
 /// A formula from recorded changes: what is written, refused, stopped and resumed.

@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use recrawl_mockweb::fault::Rule;
-use recrawl_mockweb::procedural::Mix;
+use recrawl_mockweb::procedural::{Format, Lastmod, Mix};
 use recrawl_mockweb::recording::{CutConfig, Source};
 use recrawl_mockweb::{Config, ExternalLinks, ProceduralConfig, ReplayConfig, Validators, WebConfig};
 use std::path::PathBuf;
@@ -117,6 +117,13 @@ pub struct ProceduralArguments {
     /// A sitemap on every host
     #[arg(long)]
     sitemaps: bool,
+    /// Their formats, dealt to the hosts in turn: urlset, index, gzip, text, rss, atom, feed (named by the index
+    /// page alone), hidden (named by nothing)
+    #[arg(long, value_name = "FORMAT,…", value_delimiter = ',', requires = "sitemaps")]
+    sitemap_formats: Vec<Format>,
+    /// What their dates say: true, today (always), never (the first day, always)
+    #[arg(long, value_name = "WHAT", default_value = "true")]
+    lastmod: Lastmod,
     #[command(flatten)]
     pub serving: ServingArguments,
 }
@@ -133,6 +140,8 @@ impl ProceduralArguments {
             mix: self.mix,
             crawl_delay_seconds: self.crawl_delay,
             sitemaps: self.sitemaps,
+            sitemap_formats: self.sitemap_formats.clone(),
+            lastmod: self.lastmod,
         }))
     }
 }

@@ -8,6 +8,9 @@ mod evolve;
 mod layout;
 mod page;
 mod prose;
+mod sitemap;
+
+pub use sitemap::{Format, Lastmod};
 
 pub use evolve::{Mix, Process};
 pub(crate) use prose::Prose;
@@ -41,8 +44,12 @@ pub struct ProceduralConfig {
     pub mix: Mix,
     /// A `Crawl-delay` in every robots.txt, in seconds.
     pub crawl_delay_seconds: Option<u32>,
-    /// A sitemap on every host, named by its robots.txt.
+    /// A sitemap on every host.
     pub sitemaps: bool,
+    /// Their formats, dealt to the hosts in turn; none for [`Format::Urlset`] everywhere.
+    pub sitemap_formats: Vec<Format>,
+    /// What their dates say.
+    pub lastmod: Lastmod,
 }
 
 impl Default for ProceduralConfig {
@@ -56,6 +63,8 @@ impl Default for ProceduralConfig {
             mix: Mix::default(),
             crawl_delay_seconds: None,
             sitemaps: false,
+            sitemap_formats: Vec::new(),
+            lastmod: Lastmod::True,
         }
     }
 }
@@ -200,12 +209,18 @@ impl Web for Procedural {
         page::write_index(self, host, names, out);
     }
 
-    fn has_sitemap(&self, _host: u32) -> bool {
-        self.config.sitemaps
+    fn sitemap(&self, host: u32) -> Option<&'static str> {
+        sitemap::named(self, host)
     }
 
-    fn write_sitemap(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>) {
-        page::write_sitemap(self, host, cycle, names, out);
+    fn hints(
+        &self,
+        host: u32,
+        target: &str,
+        cycle: u32,
+        names: &Authorities,
+    ) -> Option<(&'static str, Vec<u8>)> {
+        sitemap::document(self, host, target, cycle, names)
     }
 
     fn robots(&self, host: u32) -> &Robots {

@@ -255,16 +255,27 @@ impl Web for Replay {
         out.extend_from_slice(b"</body>\n</html>\n");
     }
 
-    fn has_sitemap(&self, _host: u32) -> bool {
-        true
+    fn sitemap(&self, _host: u32) -> Option<&'static str> {
+        Some("/sitemap.xml")
     }
 
-    fn write_sitemap(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>) {
+    fn hints(
+        &self,
+        host: u32,
+        target: &str,
+        cycle: u32,
+        names: &Authorities,
+    ) -> Option<(&'static str, Vec<u8>)> {
+        if target != "/sitemap.xml" {
+            return None;
+        }
+        let mut out = Vec::new();
         let entries = self.present(host, cycle).map(|page| {
             let date = &self.recording.dates[self.changed_at(page, cycle) as usize];
             (self.addresses[page as usize].target.clone(), date.clone())
         });
-        push_sitemap(&names[host as usize], entries, out);
+        push_sitemap(&names[host as usize], entries, &mut out);
+        Some(("application/xml", out))
     }
 
     fn robots(&self, _host: u32) -> &Robots {

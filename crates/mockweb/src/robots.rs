@@ -32,8 +32,8 @@ impl Robots {
             .is_none_or(|(_, allowed)| *allowed)
     }
 
-    /// The file `/robots.txt`; `origin` is `http://name:port`, for the line that names the sitemap.
-    pub fn text(&self, origin: &str, has_sitemap: bool) -> String {
+    /// The file `/robots.txt`; `origin` is `http://name:port`, for the line that names the sitemap, if there is one.
+    pub fn text(&self, origin: &str, sitemap: Option<&str>) -> String {
         let mut text = String::from("# What lies below these paths is not for crawlers.\nUser-agent: *\n");
         for (prefix, allowed) in &self.rules {
             text.push_str(if *allowed { "Allow: " } else { "Disallow: " });
@@ -44,8 +44,8 @@ impl Robots {
             text.push_str(&format!("Crawl-delay: {seconds}\n"));
         }
         text.push_str("\nUser-agent: unwelcomebot\nDisallow: /\n");
-        if has_sitemap {
-            text.push_str(&format!("\nSitemap: {origin}/sitemap.xml\n"));
+        if let Some(path) = sitemap {
+            text.push_str(&format!("\nSitemap: {origin}{path}\n"));
         }
         text
     }
@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn the_file_says_what_the_judge_thinks() {
-        let text = Robots::new(&["/private/"], &["/private/open"], Some(2)).text("http://127.1.0.1:80", true);
+        let text = Robots::new(&["/private/"], &["/private/open"], Some(2))
+            .text("http://127.1.0.1:80", Some("/sitemap.xml"));
         assert!(text.contains("User-agent: *\nDisallow: /private/\nAllow: /private/open\nCrawl-delay: 2\n"));
         assert!(text.ends_with("Sitemap: http://127.1.0.1:80/sitemap.xml\n"));
     }

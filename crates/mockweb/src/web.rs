@@ -61,11 +61,17 @@ pub trait Web: Send + Sync {
     /// The HTML of a host's index page `/` at the cycle.
     fn write_index(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>);
 
-    /// Has the host a sitemap?
-    fn has_sitemap(&self, host: u32) -> bool;
+    /// The path of the sitemap that the host's robots.txt names; `None` when it names none.
+    fn sitemap(&self, host: u32) -> Option<&'static str>;
 
-    /// The host's sitemap at the cycle, where it has one.
-    fn write_sitemap(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>);
+    /// The sitemap or feed at this target, with its media type; `None` when there is none.
+    fn hints(
+        &self,
+        host: u32,
+        target: &str,
+        cycle: u32,
+        names: &Authorities,
+    ) -> Option<(&'static str, Vec<u8>)>;
 
     /// What the host asks of crawlers.
     fn robots(&self, host: u32) -> &Robots;

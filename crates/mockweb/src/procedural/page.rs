@@ -3,9 +3,9 @@
 //! Links are spelled in every way the Web spells them: whole addresses, without scheme, from the root,
 //! relative to the page, with fragments, and with `&amp;` where the target has a query.
 
-use super::{OPEN, Procedural, REFUSED, refused_on};
+use super::{OPEN, Procedural, REFUSED, refused_on, sitemap};
 use crate::seed::Stream;
-use crate::web::{Authorities, MAX_SITEMAP_URLS, Web, neighbours, push_number, push_sitemap};
+use crate::web::{Authorities, neighbours, push_number};
 
 const LINKS: u64 = 0x6c69_6e6b;
 const EDIT: u64 = 0x6564_6974;
@@ -190,7 +190,9 @@ fn push_refused_link(web: &Procedural, host: u32, number: u64, out: &mut Vec<u8>
 pub fn write_index(web: &Procedural, host: u32, names: &Authorities, out: &mut Vec<u8>) {
     out.extend_from_slice(b"<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>");
     out.extend_from_slice(names[host as usize].as_bytes());
-    out.extend_from_slice(b"</title></head>\n<body>\n<main><h1>Welcome</h1>\n<ul>\n");
+    out.extend_from_slice(b"</title>");
+    out.extend_from_slice(sitemap::head(web, host).as_bytes());
+    out.extend_from_slice(b"</head>\n<body>\n<main><h1>Welcome</h1>\n<ul>\n");
     let mut target = Vec::new();
     for page in web.layout.below(host, None) {
         target.clear();
@@ -211,20 +213,8 @@ pub fn write_index(web: &Procedural, host: u32, names: &Authorities, out: &mut V
     out.extend_from_slice(b"</footer>\n</body>\n</html>\n");
 }
 
-/// Writes the sitemap of a host: its pages with the dates of their last changes, as many as a sitemap may
-/// have.
-pub fn write_sitemap(web: &Procedural, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>) {
-    let mut target = Vec::new();
-    let entries = web.layout.pages_of(host).take(MAX_SITEMAP_URLS).map(|page| {
-        target.clear();
-        web.layout.push_target(page, &mut target);
-        (String::from_utf8_lossy(&target).into_owned(), date(web.changed_at(page, cycle)))
-    });
-    push_sitemap(&names[host as usize], entries, out);
-}
-
 /// The date that a cycle stands for: so many days after 2001-01-01.
-fn date(cycle: u32) -> String {
+pub fn date(cycle: u32) -> String {
     // Years that begin with March have their leap day at the end; 2000-03-01 began 400 of them.
     let mut day = u64::from(cycle) + 306;
     let mut year = 2_000 + day / 146_097 * 400;

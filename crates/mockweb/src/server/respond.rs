@@ -174,13 +174,11 @@ fn answer(line: &Line, visit: &Visit, request: &Request<Incoming>) -> Answer {
         }
         "/robots.txt" => {
             let origin = format!("http://{}", names[host as usize]);
-            let text = core.web.robots(host).text(&origin, core.web.has_sitemap(host));
+            let text = core.web.robots(host).text(&origin, core.web.sitemap(host));
             Answer::of_type("text/plain; charset=utf-8", text.into_bytes())
         }
-        "/sitemap.xml" if core.web.has_sitemap(host) => {
-            let mut body = Vec::with_capacity(16 << 10);
-            core.web.write_sitemap(host, cycle, names, &mut body);
-            Answer::of_type("application/xml", body)
+        target if let Some((media, body)) = core.web.hints(host, target, cycle, names) => {
+            Answer::of_type(media, body)
         }
         target => match core.web.find(host, target) {
             Some(page) => page_answer(line, visit, page, request.headers()),

@@ -1,0 +1,204 @@
+//! Sitemaps and feeds of a procedural web: each host has them in one format, dated truly or not.
+
+use super::Procedural;
+use super::page::date;
+use crate::web::{Authorities, MAX_SITEMAP_URLS, Web, push_escaped, push_sitemap};
+use std::io::Write;
+use std::str::FromStr;
+
+/// Sitemaps that an index leads to.
+const PARTS: u32 = 3;
+/// Items of a feed.
+const FEED_ITEMS: usize = 10_000;
+const XML: &str = "application/xml";
+
+/// How a host says which pages it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A sitemap in XML.
+    Urlset,
+    /// An index of an index, of which each part is a sitemap in gzip.
+    Index,
+    /// A sitemap in gzip.
+    Gzip,
+    /// Addresses in plain text, without dates.
+    Text,
+    /// RSS 2.0, named by robots.txt as a sitemap.
+    Rss,
+    /// Atom, likewise.
+    Atom,
+    /// A feed that only the host's index page names.
+    Feed,
+    /// A sitemap at its usual place that nothing names.
+    Hidden,
+}
+
+/// What the dates of modification say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lastmod {
+    /// When a page last changed.
+    True,
+    /// Today, always.
+    Today,
+    /// The first day, always.
+    Never,
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Format, String> {
+        Ok(match text {
+            "urlset" => Format::Urlset,
+            "index" => Format::Index,
+            "gzip" => Format::Gzip,
+            "text" => Format::Text,
+            "rss" => Format::Rss,
+            "atom" => Format::Atom,
+            "feed" => Format::Feed,
+            "hidden" => Format::Hidden,
+            _ => {
+                return Err(format!(
+                    "{text:?} is none of urlset, index, gzip, text, rss, atom, feed, hidden"
+                ));
+            }
+        })
+    }
+}
+
+impl FromStr for Lastmod {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Lastmod, String> {
+        match text {
+            "true" => Ok(Lastmod::True),
+            "today" => Ok(Lastmod::Today),
+            "never" => Ok(Lastmod::Never),
+            _ => Err(format!("{text:?} is none of true, today, never")),
+        }
+    }
+}
+
+/// The format of a host; formats are dealt in turn.
+fn format(web: &Procedural, host: u32) -> Option<Format> {
+    let formats = &web.config.sitemap_formats;
+    let format = formats.get(host as usize % formats.len().max(1)).copied().unwrap_or(Format::Urlset);
+    web.config.sitemaps.then_some(format)
+}
+
+/// Where a format's document lies.
+fn place(format: Format) -> &'static str {
+    match format {
+        Format::Urlset | Format::Index | Format::Hidden => "/sitemap.xml",
+        Format::Gzip => "/sitemap.xml.gz",
+        Format::Text => "/sitemap.txt",
+        Format::Rss | Format::Feed => "/feed.rss",
+        Format::Atom => "/feed.atom",
+    }
+}
+
+/// What robots.txt names.
+pub fn named(web: &Procedural, host: u32) -> Option<&'static str> {
+    format(web, host).filter(|f| !matches!(f, Format::Feed | Format::Hidden)).map(place)
+}
+
+/// What the head of the index page says.
+pub fn head(web: &Procedural, host: u32) -> &'static str {
+    match format(web, host) {
+        Some(Format::Feed) => "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"/feed.rss\">",
+        _ => "",
+    }
+}
+
+/// The document at a target, and its media type.
+pub fn document(
+    web: &Procedural,
+    host: u32,
+    target: &str,
+    cycle: u32,
+    names: &Authorities,
+) -> Option<(&'static str, Vec<u8>)> {
+    let format = format(web, host)?;
+    let name = &names[host as usize];
+    let every = |_: u32| true;
+    if target == place(format) {
+        return Some(match format {
+            Format::Urlset | Format::Hidden => (XML, sitemap(web, host, cycle, name, every)),
+            Format::Index => (XML, index(name, &["/sitemaps/index.xml".into()])),
+            Format::Gzip => ("application/gzip", packed(&sitemap(web, host, cycle, name, every))),
+            Format::Text => ("text/plain", text(web, host, name)),
+            Format::Rss | Format::Feed => ("application/rss+xml", rss(web, host, cycle, name)),
+            Format::Atom => ("application/atom+xml", atom(web, host, cycle, name)),
+        });
+    }
+    let part = target.strip_prefix("/sitemaps/").filter(|_| format == Format::Index)?;
+    if part == "index.xml" {
+        let parts: Vec<String> = (0..PARTS).map(|part| format!("/sitemaps/{part}.xml.gz")).collect();
+        return Some((XML, index(name, &parts)));
+    }
+    let part: u32 = part.strip_suffix(".xml.gz")?.parse().ok().filter(|part| *part < PARTS)?;
+    let own = sitemap(web, host, cycle, name, |page| page % PARTS == part);
+    Some(("application/octet-stream", packed(&own)))
+}
+
+/// The cycle that a page's date stands for.
+fn dated(web: &Procedural, page: u32, cycle: u32) -> u32 {
+    match web.config.lastmod {
+        Lastmod::True => web.changed_at(page, cycle),
+        Lastmod::Today => cycle,
+        Lastmod::Never => 0,
+    }
+}
+
+fn target(web: &Procedural, page: u32) -> String {
+    web.address(page).target
+}
+
+fn sitemap(web: &Procedural, host: u32, cycle: u32, name: &str, is_in: impl Fn(u32) -> bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    let pages = web.layout.pages_of(host).filter(|page| is_in(*page)).take(MAX_SITEMAP_URLS);
+    push_sitemap(name, pages.map(|page| (target(web, page), date(dated(web, page, cycle)))), &mut out);
+    out
+}
+
+fn index(name: &str, targets: &[String]) -> Vec<u8> {
+    let entry = |target: &String| format!("<sitemap><loc>http://{name}{target}</loc></sitemap>\n");
+    let entries: String = targets.iter().map(entry).collect();
+    format!("<?xml version=\"1.0\"?>\n<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n{entries}</sitemapindex>\n")
+        .into_bytes()
+}
+
+fn text(web: &Procedural, host: u32, name: &str) -> Vec<u8> {
+    let pages = web.layout.pages_of(host).take(MAX_SITEMAP_URLS);
+    pages.map(|page| format!("http://{name}{}\n", target(web, page))).collect::<String>().into_bytes()
+}
+
+fn rss(web: &Procedural, host: u32, cycle: u32, name: &str) -> Vec<u8> {
+    let mut out = b"<?xml version=\"1.0\"?>\n<rss version=\"2.0\"><channel><title>News</title>\n".to_vec();
+    out.extend_from_slice(format!("<link>http://{name}/</link>\n").as_bytes());
+    for page in web.layout.pages_of(host).take(FEED_ITEMS) {
+        let date = httpdate::fmt_http_date(web.date(dated(web, page, cycle)));
+        out.extend_from_slice(b"<item><link>http://");
+        push_escaped(&format!("{name}{}", target(web, page)), &mut out);
+        out.extend_from_slice(format!("</link><pubDate>{date}</pubDate></item>\n").as_bytes());
+    }
+    out.extend_from_slice(b"</channel></rss>\n");
+    out
+}
+
+fn atom(web: &Procedural, host: u32, cycle: u32, name: &str) -> Vec<u8> {
+    let mut out = b"<?xml version=\"1.0\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n".to_vec();
+    for page in web.layout.pages_of(host).take(FEED_ITEMS) {
+        out.extend_from_slice(b"<entry><link href=\"http://");
+        push_escaped(&format!("{name}{}", target(web, page)), &mut out);
+        let date = date(dated(web, page, cycle));
+        out.extend_from_slice(format!("\"/><updated>{date}T00:00:00Z</updated></entry>\n").as_bytes());
+    }
+    out.extend_from_slice(b"</feed>\n");
+    out
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(bytes).and_then(|()| packed.finish()).expect("memory takes every byte")
+}
