@@ -186,6 +186,13 @@ fn what_cannot_be_asked_is_named() {
     }
     let both = simulate(folder.path(), &["--share", "0.1", "--pages-per-cycle", "3"]);
     assert_eq!(both.status.code(), Some(2));
+    // Most pages come later: said, with where to begin.
+    let late: Vec<Page> = (0..20).map(|page| (if page < 4 { 0 } else { 7 }, 30, String::new())).collect();
+    write(folder.path(), 30, &late);
+    let warned = simulate(folder.path(), &["--policy", "age"]);
+    let said = String::from_utf8(warned.stderr).unwrap();
+    assert!(said.contains("only 4 of 20 pages") && said.contains("--first 7"), "{said}");
+    assert!(simulate(folder.path(), &["--policy", "age", "--first", "7"]).stderr.is_empty());
     write(folder.path(), 30, &[(5, 20, String::new())]);
     assert!(fails(simulate(folder.path(), &[]), 1).contains("--set all"));
     let nothing = folder.path().join("nothing");

@@ -177,7 +177,11 @@ mod tests {
         assert!(extended.contains(&"t * X".to_owned()) && extended.contains(&"nad * t".to_owned()));
         assert_eq!(extended.len(), rivals().len(), "extended terminals can say all of them: {extended:?}");
         for learned in builtin::ALL.iter().map(|b| b.formula()).filter(|f| f.provenance.is_learned()) {
-            assert!(!extended.contains(&learned.expr.to_string()), "{} knows what it is tested on", learned.name);
+            assert!(
+                !extended.contains(&learned.expr.to_string()),
+                "{} knows what it is tested on",
+                learned.name
+            );
         }
         preset.tree.terminals = Set::Basic;
         let basic = texts(&preset);

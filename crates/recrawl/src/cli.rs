@@ -65,7 +65,7 @@ pub enum Command {
     /// Learn a score formula from recorded page changes
     #[command(
         after_help = "Examples:\n  recrawl learn --data data/pages\n  recrawl learn --data data/pages --fitness freshness \
-                      --fold-by site --out config/fresh.toml\nCtrl-C keeps what was done; --resume goes on."
+                      --fold-by site --out fresh.toml\nCtrl-C keeps what was done; --resume goes on."
     )]
     Learn(LearnArgs),
     /// Write what is known to files other programs read

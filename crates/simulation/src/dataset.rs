@@ -47,6 +47,16 @@ impl Dataset {
         (0..self.pages.len() as u32).filter(|&p| whole(&self.pages[p as usize])).collect()
     }
 
+    /// The first cycle from which on nine in ten of the pages are there that are there at the end: where to begin, so that
+    /// most pages are there throughout. 0 where there are none.
+    pub fn settled(&self) -> u32 {
+        let at_the_end = self.pages.iter().filter(|page| page.last == self.truth.cycles());
+        let mut firsts: Vec<u32> = at_the_end.map(|page| page.first).collect();
+        firsts.sort_unstable();
+        let nine_in_ten = (firsts.len() * 9).div_ceil(10);
+        nine_in_ten.checked_sub(1).map_or(0, |place| firsts[place])
+    }
+
     /// Bytes that it takes in memory, allocator and spare room aside.
     pub fn bytes(&self) -> u64 {
         let texts = self.dates.iter().chain(&self.sites).map(|text| size_of::<String>() + text.len());
@@ -92,6 +102,10 @@ mod tests {
             truth: Truth::from_words(5, vec![0b110, 0b10_0000, 0b1000]),
         };
         assert_eq!(data.fixed(), [0, 2]);
+        assert_eq!(data.settled(), 2, "the third of three is needed");
+        let many: Vec<Page> = (0..20).map(|n| page("d", 0, if n < 2 { 4 } else { n / 9 }, 5)).collect();
+        assert_eq!(Dataset { pages: many, ..data.clone() }.settled(), 2);
+        assert_eq!(Dataset { pages: Vec::new(), ..data.clone() }.settled(), 0);
         let part = data.part(&[2, 1], 1..5);
         assert_eq!(part.dates, ["2026-01-02", "2026-01-03", "2026-01-04", "2026-01-05"]);
         assert_eq!(part.pages, [page("c", 0, 0, 3), page("b", 1, 1, 3)]);

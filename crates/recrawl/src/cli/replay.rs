@@ -53,6 +53,20 @@ impl ReplayArgs {
         Rules { warmup: self.warmup, budget, ties, ..ordinary }
     }
 
+    /// Warns where most pages come after the first of these cycles, as they do in a young crawl: only those that are there
+    /// throughout will take part.
+    pub fn warn_of_few(&self, data: &Dataset) {
+        let (fixed, all) = (data.fixed().len(), data.pages.len());
+        let settled = self.first.unwrap_or(0) + data.settled();
+        if fixed < all / 2 && data.settled() > 0 {
+            tracing::warn!(
+                "{}: only {fixed} of {all} pages are there throughout; nine in ten of those that stay are there from cycle \
+                 {settled} on (--first {settled})",
+                data.name
+            );
+        }
+    }
+
     /// The cycles that were asked for, with the pages that are there in any of them. Where these are not all, the
     /// name says so, since what is learned from them carries it.
     ///

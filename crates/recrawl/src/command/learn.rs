@@ -21,6 +21,7 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let data = recrawl_simulation::open(&args.data, args.format.as_deref())?;
     let files = Files::new(args.out.as_deref(), &data.name)?;
     let data = args.replay.cut(data)?;
+    args.replay.warn_of_few(&data);
     let options = order.for_data(&data, files.name());
     let runs =
         if args.resume { files.resume(&data, &options)?.runs } else { files.vacant().map(|()| vec![])? };

@@ -61,7 +61,10 @@ fn chosen_pages(data: Dataset, args: &SimulateArgs) -> Result<Dataset, Failure> 
     let data = args.replay.cut(data)?;
     let fixed = match args.set {
         PageSet::All => return Ok(data),
-        PageSet::Fixed => data.fixed(),
+        PageSet::Fixed => {
+            args.replay.warn_of_few(&data);
+            data.fixed()
+        }
     };
     if fixed.is_empty() && !data.pages.is_empty() {
         let text = format!(
