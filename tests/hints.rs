@@ -129,6 +129,11 @@ fn honest_dates_are_acted_upon_and_lies_are_found_out() {
         if is_honest {
             assert!(sum("announced_visits") > 3, "{reports:?}");
             assert_eq!(sum("announced_visits"), sum("announced_changed"), "a change at every visit");
+            let announced = world.pages().into_iter().find(|(_, page)| page["announced"] == true);
+            let (url, _) = announced.expect("more is announced than has room");
+            let told = succeeds(world.run(&["explain", &url]));
+            assert!(told.contains("moved since the last visit; trust 0.9"), "{told}");
+            assert!(told.contains("a trusted date says that it changed"), "{told}");
             assert!(lastmod(&world)["trust"].as_f64().unwrap() >= trust - 0.1, "and so they stay");
         } else {
             assert_eq!(sum("announced_visits"), 0, "{dates:?}: {reports:?}");

@@ -1,7 +1,8 @@
 //! Bytes on disk of a known URL and of a visited page, part by part, and of a kept visit.
 //!
 //! 200,000 URLs of some 60 characters on 200 hosts; every tenth visited, some ten times. Run with
-//! `cargo run --example bytes_per_page -p recrawl-repository`.
+//! `cargo run --example bytes_per_page -p recrawl-repository`; with the word `dated` behind it, every URL has a
+//! lastmod, some second of eight years.
 
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_repository::{KeptVisit, Repository};
@@ -44,10 +45,14 @@ fn url(i: u64, rules: &UrlRules) -> Result<CanonicalUrl, Box<dyn Error>> {
     Ok(rules.canonicalize(&text)?)
 }
 
-fn record(i: u64) -> PageRecord {
+fn record(i: u64, is_dated: bool) -> PageRecord {
     let dice = mixed(i ^ 0xffff_0000);
     let mut record = PageRecord::discovered(Cycle(1 + (dice % 60) as u32), 1 + (dice >> 8) as u16 % 6);
     record.known.in_links = 1 + ((dice >> 16) as u32 % 4000) / (1 + (dice >> 28) as u32 % 400);
+    if is_dated {
+        record.known.lastmod = 1_500_000_000 + (mixed(dice) % (8 * 365 * 86_400)) as u32;
+        record.known.is_announced = mixed(!dice).is_multiple_of(20);
+    }
     if dice >> 40 & 0xff < 26 {
         let mut history = History::first_fetch(record.known.discovered);
         for visit in 1..=dice >> 50 & 15 {
@@ -75,9 +80,10 @@ fn record(i: u64) -> PageRecord {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let rules = UrlRules::keep_all();
+    let is_dated = std::env::args().nth(1).is_some_and(|word| word == "dated");
     let mut pages = BTreeMap::new();
     for i in 0..PAGES {
-        pages.insert(url(i, &rules)?, record(i));
+        pages.insert(url(i, &rules)?, record(i, is_dated));
     }
     let characters: usize = pages.keys().map(|url| url.as_text().len()).sum();
     let storage = Arc::new(MemoryStorage::new());
