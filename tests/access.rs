@@ -177,7 +177,8 @@ fn every_request_goes_through_the_proxy_but_those_that_are_excepted() {
         std::fs::write(&password, "s3cret-password").unwrap();
         // The proxy is at an address that no page may lead to.
         let configuration = format!(
-            "[fetch]\nallow_addresses = [\"127.1.0.0/16\"]\n[proxy]\nurl = \"{scheme}://{}\"\nuser = \"me\"\n\
+            "[crawler]\ncontact = \"tests@mock.test\"\n\
+             [fetch]\nallow_addresses = [\"127.1.0.0/16\"]\n[proxy]\nurl = \"{scheme}://{}\"\nuser = \"me\"\n\
              password = \"file:{}\"\nexcept = [\"127.0.0.1\"]\n",
             proxy.address(),
             password.display()

@@ -302,6 +302,8 @@ fn nothing_leads_to_a_refused_address() {
     let world = World::new(even_web(pages, 4), "");
     world.configure(
         r#"
+        [crawler]
+        contact = "tests@mock.test"
         [fetch]
         allow_addresses = ["127.1.0.0/16"]
         [scope]

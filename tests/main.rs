@@ -9,6 +9,8 @@ mod harness;
 mod access;
 /// Words, exit codes, and one-line errors.
 mod cli;
+/// What owners want: a page's wishes, hosts that opted out, whom to turn to.
+mod consent;
 /// kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
 mod crash;
 /// Whole crawls: discovery, warm-up, budget, counters against the mock web's own count.

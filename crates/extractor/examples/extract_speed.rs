@@ -3,7 +3,7 @@
 //! Without files, two pages of 10 kB with 25 links each: a plain one, as Markdown is rendered, and one
 //! with the nesting and the attributes of a page from a template.
 
-use recrawl_extractor::{Extracted, Limits, extract};
+use recrawl_extractor::{Extracted, Fields, Options, extract};
 use recrawl_types::UrlRules;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -22,11 +22,12 @@ fn main() -> std::io::Result<()> {
         pages.push(("heavy markup".into(), heavy().into_bytes()));
     }
     let rules = UrlRules::default();
-    let limits = Limits::default();
+    let options = Options::default();
+    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
     let url = rules.canonicalize("https://docs.example.com/guide/page-1.html").expect("a sound URL");
     println!("{:>12} {:>6} {:>8}  {:>9} {:>7}  page", "bytes", "links", "text", "µs", "MB/s");
     for (name, body) in &pages {
-        let read = || extract(black_box(body), Some("text/html; charset=utf-8"), &url, &rules, &limits);
+        let read = || extract(black_box(body), &fields, &url, &rules, &options);
         let Extracted::Page(page) = read() else { continue };
         let best = best_of(|| {
             black_box(read());

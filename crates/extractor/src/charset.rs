@@ -1,24 +1,28 @@
 //! Bytes to text: which character encoding a body is in.
 //!
 //! In order: a byte order mark; the `charset` of the `Content-Type`; a `<meta>` in the first 1,024
-//! bytes (WHATWG HTML §13.2.3.2); else UTF-8 where the bytes are valid UTF-8, else windows-1252,
-//! which is what old pages without a label are in. Nothing fails: what cannot be decoded becomes U+FFFD.
+//! bytes (WHATWG HTML §13.2.3.2); else UTF-8 where the bytes are valid UTF-8; else what the letters look
+//! like, in the light of the host's top-level domain (chardetng, as in Firefox). Nothing fails: what
+//! cannot be decoded becomes U+FFFD.
 
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use std::borrow::Cow;
 
 /// How far a `<meta>` is looked for.
 const PRESCAN: usize = 1_024;
+/// How much of a body without a label is looked at.
+const GUESSED: usize = 256 << 10;
 
-/// The body as text.
-pub(crate) fn decode<'b>(body: &'b [u8], declared: Option<&str>) -> Cow<'b, str> {
+/// The body as text; `host` is where it came from.
+pub(crate) fn decode<'b>(body: &'b [u8], declared: Option<&str>, host: &str) -> Cow<'b, str> {
     if let Some((encoding, mark)) = Encoding::for_bom(body) {
         return encoding.decode_without_bom_handling(&body[mark..]).0;
     }
     let encoding = declared
         .and_then(|label| Encoding::for_label(label.as_bytes()))
         .or_else(|| prescan(&body[..body.len().min(PRESCAN)]))
-        .unwrap_or_else(|| if is_utf8(body) { UTF_8 } else { WINDOWS_1252 });
+        .unwrap_or_else(|| guess(body, host));
     encoding.decode_without_bom_handling(body).0
 }
 
@@ -28,6 +32,26 @@ fn is_utf8(body: &[u8]) -> bool {
         Ok(_) => true,
         Err(error) => error.error_len().is_none(),
     }
+}
+
+/// What a body without a label is most likely in. ISO-2022-JP, which is ASCII but for its escapes, is kept
+/// from browsers because of scripts that hide in it, and no script is run here.
+fn guess(body: &[u8], host: &str) -> &'static Encoding {
+    const ESCAPE: u8 = 0x1B;
+    let is_utf8 = is_utf8(body);
+    if is_utf8 && !body.contains(&ESCAPE) {
+        return UTF_8;
+    }
+    let head = &body[..body.len().min(GUESSED)];
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+    // Never the last of it: the body's size limit may have cut a character.
+    detector.feed(head, false);
+    let domain = host.rsplit('.').next().unwrap_or("");
+    // An address has none.
+    let is_name = domain.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && domain.bytes().any(|b| b.is_ascii_lowercase());
+    let utf8 = if is_utf8 { Utf8Detection::Allow } else { Utf8Detection::Deny };
+    detector.guess(is_name.then_some(domain.as_bytes()), utf8)
 }
 
 /// The encoding that a `<meta>` in `head` names.
@@ -101,13 +125,62 @@ mod tests {
             (b"<meta charset=utf-16>\xC3\xBC", None, "<meta charset=utf-16>ü"),
             // A label that means nothing.
             (b"\xC3\xBC", Some("klingon"), "ü"),
-            (b"na\xEFve", None, "naïve"),
+            (b"Gr\xFC\xDFe f\xFCr alle, sch\xF6ne B\xFCcher", None, "Grüße für alle, schöne Bücher"),
             // Cut in the middle of a character.
             (b"\xC3\xBC\xC3", None, "ü\u{FFFD}"),
             (b"", None, ""),
         ];
         for (bytes, declared, text) in cases {
-            assert_eq!(decode(bytes, declared), text, "{bytes:?} {declared:?}");
+            assert_eq!(decode(bytes, declared, "a.example"), text, "{bytes:?} {declared:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_a_label_is_guessed() {
+        for (label, host, text) in [
+            ("windows-1251", "a.example", "Съешь ещё этих мягких французских булок, да выпей чаю"),
+            ("koi8-u", "a.example", "Съешь ещё этих мягких французских булок, да выпей чаю"),
+            ("windows-1253", "a.example", "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία του κόσμου"),
+            ("windows-1250", "a.pl", "Zażółć gęślą jaźń, bo tak się uczy polskich znaków"),
+            ("windows-1252", "127.0.0.1", "Größere Übungen für müde Füße, naïve façade"),
+            ("shift_jis", "a.jp", "日本語の文字コードを当てる試験です。よろしくお願いします"),
+            ("euc-jp", "a.example", "日本語の文字コードを当てる試験です。よろしくお願いします"),
+            ("iso-2022-jp", "[::1]", "日本語の文字コードを当てる試験です。"),
+            ("gbk", "a.cn", "这是一个用来猜测编码的中文句子，没有任何标签"),
+            ("big5", "a.tw", "這是一個用來猜測編碼的中文句子，沒有任何標籤"),
+            ("euc-kr", "a.kr", "이것은 문자 부호화를 알아맞히기 위한 한국어 문장입니다"),
+        ] {
+            let encoding = Encoding::for_label(label.as_bytes()).unwrap();
+            let (bytes, _, is_lossy) = encoding.encode(text);
+            assert!(!is_lossy, "{label}");
+            assert_eq!(decode(&bytes, None, host), text, "{label} at {host}");
+        }
+    }
+
+    /// Each label of the Encoding Standard (§4.2), told by header and by markup, is the encoding that it names;
+    /// and no bytes are refused by any of them.
+    #[test]
+    fn every_label_of_the_encoding_standard() {
+        let every_byte: Vec<u8> = (0..=255).collect();
+        let table: Vec<(&str, &str)> =
+            include_str!("charset/labels.txt").lines().filter_map(|line| line.split_once(": ")).collect();
+        assert_eq!(table.len(), 40, "39 and replacement");
+        let rows = table.iter().flat_map(|(name, labels)| labels.split(' ').map(move |label| (*name, label)));
+        assert_eq!(rows.clone().count(), 228);
+        for (name, label) in rows {
+            let encoding = Encoding::for_label(label.as_bytes()).unwrap_or_else(|| panic!("{label}"));
+            assert_eq!(encoding.name(), name, "{label}");
+            let expected = encoding.decode_without_bom_handling(&every_byte).0;
+            for spelling in [label.to_owned(), label.to_ascii_uppercase(), format!(" {label} ")] {
+                assert_eq!(decode(&every_byte, Some(&spelling), "h"), expected, "{spelling:?}");
+            }
+            let told = match encoding {
+                e if e == UTF_16BE || e == UTF_16LE => UTF_8,
+                e if e == X_USER_DEFINED => WINDOWS_1252,
+                e => e,
+            };
+            let page = [format!("<meta charset={label}>").as_bytes(), &every_byte].concat();
+            assert_eq!(decode(&page, None, "h"), told.decode_without_bom_handling(&page).0, "{label}");
         }
     }
 }

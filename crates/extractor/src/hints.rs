@@ -5,7 +5,6 @@
 //! tree; no entity is expanded but those of XML itself, and what stands before damage, or before a limit,
 //! counts.
 
-mod date;
 mod formats;
 mod gzip;
 mod list;
@@ -14,6 +13,7 @@ mod xml;
 use crate::Limits;
 use crate::base::Resolver;
 use crate::charset;
+use crate::date;
 use crate::media::{Kind, MediaType};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::borrow::Cow;
@@ -101,7 +101,7 @@ pub(crate) fn read(
     };
     let is_list = media.kind != Kind::Html && list::is_list(&bytes);
     let label = media.charset.clone().or_else(|| xml::declared_encoding(&bytes));
-    let decode = |part| charset::decode(part, label.as_deref());
+    let decode = |part| charset::decode(part, label.as_deref(), &url.host());
     let format = match is_list {
         true => None,
         false => Some(xml::format(&decode(&bytes[..bytes.len().min(SNIFFED)]))?),

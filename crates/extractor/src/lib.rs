@@ -10,7 +10,10 @@
 //! misnested, as they are on most of the web.
 
 mod base;
+mod canonical;
 mod charset;
+mod date;
+mod directives;
 mod hints;
 mod html;
 mod media;
@@ -20,8 +23,15 @@ mod text;
 mod walk;
 
 pub use hints::{HintEntry, Hints, HintsKind};
+pub use media::Types;
 
-use recrawl_types::{CanonicalUrl, UrlRules};
+use crate::base::Resolver;
+use crate::canonical::Claims;
+use crate::directives::Directives;
+use crate::media::{Kind, MediaType};
+use crate::walk::Found;
+use recrawl_types::{CanonicalUrl, Consent, UrlRules};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use url::Url;
@@ -50,6 +60,30 @@ impl Default for Limits {
 /// Feeds kept of one page.
 pub const MAX_FEEDS: usize = 16;
 
+/// How pages are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Bounds on what one page may yield.
+    pub limits: Limits,
+    /// Which media types are read.
+    pub types: Types,
+    /// Our product token, by which pages speak to us alone.
+    pub agent: String,
+}
+
+/// What the answer's header says of its body. Without any of it, the body speaks for itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields<'a> {
+    /// `Content-Type`.
+    pub content_type: Option<&'a str>,
+    /// `X-Content-Type-Options: nosniff`: the type is as it says.
+    pub nosniff: bool,
+    /// All `X-Robots-Tag` fields.
+    pub robots_tags: Vec<Cow<'a, str>>,
+    /// All `Link` fields.
+    pub links: Vec<Cow<'a, str>>,
+}
+
 /// A title longer than this many bytes is cut.
 pub const MAX_TITLE_BYTES: usize = 500;
 
@@ -58,10 +92,20 @@ pub const MAX_TITLE_BYTES: usize = 500;
 pub enum Extracted {
     /// HTML, XHTML or plain text.
     Page(Page),
-    /// A sitemap or a feed.
-    Hints(Hints),
-    /// Any other type: nothing is read from it.
-    Opaque,
+    /// A sitemap or a feed, and what its header says is to be done with it.
+    Hints(Hints, Consent),
+    /// Any other type: nothing is read from it but what its header says.
+    Opaque(Consent),
+}
+
+impl Extracted {
+    /// What is to be done with the body, as its header and its markup say.
+    pub fn consent(&self) -> &Consent {
+        match self {
+            Extracted::Page(page) => &page.consent,
+            Extracted::Hints(_, consent) | Extracted::Opaque(consent) => consent,
+        }
+    }
 }
 
 /// What was read from a page.
@@ -78,11 +122,9 @@ pub struct Page {
     pub text: String,
     /// The document's title, white space collapsed.
     pub title: Option<String>,
-    /// A robots meta element says `noindex` or `none`.
-    pub noindex: bool,
-    /// A robots meta element says `nofollow` or `none`: the page's links are listed all the same, and
-    /// the caller decides.
-    pub nofollow: bool,
+    /// What the page says is to be done with it. Its links are listed all the same, and the caller
+    /// decides; the canonical address is not among them.
+    pub consent: Consent,
     /// What relative links were resolved against: the page's own address, or its `<base href>`.
     pub base: Url,
     /// References that are no address of a page that can be crawled: other schemes (`mailto:`,
@@ -101,27 +143,26 @@ pub struct FoundLink {
     pub nofollow: bool,
 }
 
-/// Reads links and text from a response body.
-///
-/// `content_type` is the value of the response's `Content-Type`; without one the body's first bytes
-/// decide. `url` is the address that the body came from (after redirects).
+/// Reads links, text and consent from an answer. `url` is the address that the body came from (after
+/// redirects).
 pub fn extract(
     body: &[u8],
-    content_type: Option<&str>,
+    fields: &Fields<'_>,
     url: &CanonicalUrl,
     rules: &UrlRules,
-    limits: &Limits,
+    options: &Options,
 ) -> Extracted {
-    let media = media::MediaType::of(content_type, body);
-    if let Some(hints) = hints::read(body, &media, url, rules, limits) {
-        return Extracted::Hints(hints);
+    let media = MediaType::of(fields, body, &options.types);
+    let decoded = || charset::decode(body, media.charset.as_deref(), &url.host());
+    let mut asked = Asked::of_header(fields, url, rules, options);
+    if let Some(hints) = hints::read(body, &media, url, rules, &options.limits) {
+        return Extracted::Hints(hints, asked.decide());
     }
     match media.kind {
-        media::Kind::Opaque => Extracted::Opaque,
-        media::Kind::Plain => {
-            let decoded = charset::decode(body, media.charset.as_deref());
-            let mut text = text::Collapsed::new(limits.max_text);
-            for line in decoded.lines() {
+        Kind::Opaque => Extracted::Opaque(asked.decide()),
+        Kind::Plain => {
+            let mut text = text::Collapsed::new(options.limits.max_text);
+            for line in decoded().lines() {
                 text.block();
                 text.push(line);
             }
@@ -130,31 +171,67 @@ pub fn extract(
                 feeds: Vec::new(),
                 text: text.finish(),
                 title: None,
-                noindex: false,
-                nofollow: false,
+                consent: asked.decide(),
                 base: url.to_url(),
                 links_refused: 0,
                 links_over_limit: 0,
             })
         }
-        media::Kind::Html => {
-            let html = html::parse(&charset::decode(body, media.charset.as_deref()));
-            Extracted::Page(read(&html, url, rules, limits))
+        Kind::Html => {
+            let html = html::parse(&decoded());
+            let found = walk::walk(&html, options.limits.max_text);
+            let resolver = Resolver::new(url, found.base, rules);
+            found.metas.iter().for_each(|(name, content)| asked.directives.meta(name, content));
+            let claims = found.canonicals.iter().filter_map(|href| resolver.resolve(href).ok());
+            claims.for_each(|target| asked.canonical.add(target));
+            Extracted::Page(read(found, &resolver, asked.decide(), url, &options.limits))
         }
     }
 }
 
-/// From the tree to the page.
-fn read(html: &scraper::Html, url: &CanonicalUrl, rules: &UrlRules, limits: &Limits) -> Page {
-    let found = walk::walk(html, limits.max_text);
-    let resolver = base::Resolver::new(url, found.base, rules);
+/// What a page asks for, as it is found.
+struct Asked<'a> {
+    directives: Directives<'a>,
+    canonical: Claims<'a>,
+}
+
+impl<'a> Asked<'a> {
+    fn of_header(fields: &Fields<'_>, url: &'a CanonicalUrl, rules: &UrlRules, options: &'a Options) -> Self {
+        let mut asked = Asked { directives: Directives::new(&options.agent), canonical: Claims::new(url) };
+        fields.robots_tags.iter().for_each(|value| asked.directives.header(value));
+        fields.links.iter().for_each(|value| asked.canonical.header(value, rules));
+        asked
+    }
+
+    fn decide(self) -> Consent {
+        Consent { canonical: self.canonical.decide(), ..self.directives.decide() }
+    }
+}
+
+/// What the header of an answer without a body (304) says is to be done with the page.
+pub fn consent_of_header(
+    fields: &Fields<'_>,
+    url: &CanonicalUrl,
+    rules: &UrlRules,
+    options: &Options,
+) -> Consent {
+    Asked::of_header(fields, url, rules, options).decide()
+}
+
+/// From what was found to the page.
+fn read(
+    found: Found<'_>,
+    resolver: &Resolver<'_>,
+    consent: Consent,
+    url: &CanonicalUrl,
+    limits: &Limits,
+) -> Page {
     let mut page = Page {
         links: Vec::new(),
         feeds: Vec::new(),
         text: found.text,
         title: found.title,
-        noindex: found.noindex,
-        nofollow: found.nofollow,
+        consent,
         base: resolver.base().clone(),
         links_refused: 0,
         links_over_limit: 0,

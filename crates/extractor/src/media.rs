@@ -1,4 +1,12 @@
-//! What kind of body this is: by its `Content-Type`, or by its first bytes where there is none.
+//! What kind of body this is: by its `Content-Type`, corrected by its first bytes where the header is missing
+//! or is one of those that servers send without knowing (WHATWG MIME Sniffing §5 and §7).
+//!
+//! Two rules go beyond the standard, which protects browsers from running what was sent as text. Here nothing
+//! is run, and so a document that begins as HTML must is read as HTML under `text/plain` and
+//! `application/octet-stream` too, unless the server insists (`nosniff`). And a PDF or an image is none
+//! of our kinds, whatever it is called.
+
+use crate::Fields;
 
 /// How a body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,41 +27,196 @@ pub(crate) struct MediaType {
     pub(crate) charset: Option<String>,
 }
 
-/// How many bytes are looked at to tell a kind (WHATWG MIME Sniffing §5.2 reads 1,445).
+/// The media types whose bodies are read; all others are compared byte for byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Types(Vec<String>);
+
+impl Default for Types {
+    /// HTML, XHTML and all of `text/`.
+    fn default() -> Self {
+        Types(["text/html", "application/xhtml+xml", "text/*"].map(str::to_owned).into())
+    }
+}
+
+impl Types {
+    /// From `type/subtype` and `type/*`.
+    ///
+    /// # Errors
+    /// The first that is neither.
+    pub fn new<'t>(types: impl IntoIterator<Item = &'t str>) -> Result<Types, String> {
+        let is_token = |t: &str| {
+            !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b))
+        };
+        let is_sound = |text: &str| match text.split_once('/') {
+            Some((kind, "*")) => is_token(kind),
+            Some((kind, subtype)) => is_token(kind) && is_token(subtype),
+            None => false,
+        };
+        let checked = types.into_iter().map(|text| match is_sound(text) {
+            true => Ok(text.to_ascii_lowercase()),
+            false => Err(format!("{text:?} is no media type: write text/html or text/*")),
+        });
+        checked.collect::<Result<_, _>>().map(Types)
+    }
+
+    fn admit(&self, essence: &str) -> bool {
+        let kind = essence.split('/').next().unwrap_or("");
+        self.0.iter().any(|t| t == essence || t.strip_suffix("/*") == Some(kind))
+    }
+}
+
+const HTML: &str = "text/html";
+const XHTML: &str = "application/xhtml+xml";
+const TEXT: &str = "text/plain";
+const BINARY: &str = "application/octet-stream";
+
+/// How many bytes are looked at to tell a kind (§5.2).
 const SNIFFED: usize = 1_445;
 
 impl MediaType {
-    pub(crate) fn of(content_type: Option<&str>, body: &[u8]) -> MediaType {
-        let mut parts = content_type.unwrap_or("").split(';');
-        let essence = parts.next().unwrap_or("").trim().to_ascii_lowercase();
-        let kind = match essence.as_str() {
-            "text/html" | "application/xhtml+xml" => Kind::Html,
-            _ if essence.starts_with("text/") => Kind::Plain,
-            _ if essence.contains('/') => Kind::Opaque,
-            // Missing or malformed.
-            _ => sniff(body),
-        };
+    pub(crate) fn of(fields: &Fields<'_>, body: &[u8], types: &Types) -> MediaType {
+        let mut parts = fields.content_type.unwrap_or("").split(';');
+        let called = parts.next().unwrap_or("").trim().to_ascii_lowercase();
         let charset = parts.find_map(|parameter| {
             let (name, value) = parameter.split_once('=')?;
             let value = value.trim().trim_matches(['"', '\'']);
             (name.trim().eq_ignore_ascii_case("charset") && !value.is_empty()).then(|| value.to_owned())
         });
+        let head = &body[..body.len().min(SNIFFED)];
+        // Text in UTF-16 is full of what is binary elsewhere.
+        let is_wide = charset.as_deref().is_some_and(|c| c.to_ascii_lowercase().starts_with("utf-16"));
+        let essence = essence(&called, head, fields.nosniff);
+        let kind = match essence {
+            _ if !types.admit(essence) => Kind::Opaque,
+            HTML | XHTML => Kind::Html,
+            _ if !is_wide && is_binary(head) => Kind::Opaque,
+            _ => Kind::Plain,
+        };
         MediaType { kind, charset }
     }
 }
 
-/// Bytes that no text has are an opaque body; a tag in front is HTML; the rest is plain text.
-fn sniff(body: &[u8]) -> Kind {
-    let head = &body[..body.len().min(SNIFFED)];
-    let is_utf16 = head.starts_with(&[0xFE, 0xFF]) || head.starts_with(&[0xFF, 0xFE]);
-    let is_binary = |&b: &u8| matches!(b, 0x00..=0x08 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F);
-    if !is_utf16 && head.iter().any(is_binary) {
-        return Kind::Opaque;
+/// The type that a body has, whatever it is called.
+fn essence<'c>(called: &'c str, head: &[u8], nosniff: bool) -> &'c str {
+    if let Some(known) = signature(head) {
+        return known;
     }
-    let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head).trim_ascii_start();
+    match called {
+        "unknown/unknown" | "application/unknown" | "*/*" => sniff(head),
+        _ if !called
+            .split_once('/')
+            .is_some_and(|(kind, subtype)| !kind.is_empty() && !subtype.is_empty()) =>
+        {
+            sniff(head)
+        }
+        TEXT | BINARY | "binary/octet-stream" if !nosniff && is_document(head) => HTML,
+        _ => called,
+    }
+}
+
+/// What a body without a type is (§7.1).
+fn sniff(head: &[u8]) -> &'static str {
     match head {
-        [b'<', next, ..] if next.is_ascii_alphabetic() || *next == b'!' || *next == b'?' => Kind::Html,
-        _ => Kind::Plain,
+        _ if starts_as_html(head) => HTML,
+        _ if is_document(head) => XHTML,
+        _ if is_binary(head) => BINARY,
+        _ => TEXT,
+    }
+}
+
+/// Formats that no text begins like (§6 and §7.1).
+fn signature(head: &[u8]) -> Option<&'static str> {
+    const SIGNATURES: [(&[u8], &str); 13] = [
+        (b"%PDF-", "application/pdf"),
+        (b"%!PS-Adobe-", "application/postscript"),
+        (b"GIF87a", "image/gif"),
+        (b"GIF89a", "image/gif"),
+        (b"\x89PNG\r\n\x1a\n", "image/png"),
+        (b"\xff\xd8\xff", "image/jpeg"),
+        (b"\0\0\x01\0", "image/x-icon"),
+        (b"PK\x03\x04", "application/zip"),
+        (b"\x1f\x8b\x08", "application/gzip"),
+        (b"Rar!\x1a\x07", "application/x-rar-compressed"),
+        (b"OggS\0", "application/ogg"),
+        (b"\x1a\x45\xdf\xa3", "video/webm"),
+        (b"wOF2\0\x01\0\0", "font/woff2"),
+    ];
+    if head.starts_with(b"RIFF")
+        && head.get(8..12).is_some_and(|kind| kind == b"WEBP" || kind == b"AVI " || kind == b"WAVE")
+    {
+        return Some("application/x-riff");
+    }
+    SIGNATURES.iter().find(|(bytes, _)| head.starts_with(bytes)).map(|(_, essence)| *essence)
+}
+
+/// Bytes that no text has (§3), in a body that does not say by its mark that it is in UTF-16.
+fn is_binary(head: &[u8]) -> bool {
+    let is_utf16 = head.starts_with(&[0xFE, 0xFF]) || head.starts_with(&[0xFF, 0xFE]);
+    !is_utf16 && head.iter().any(|b| matches!(b, 0x00..=0x08 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F))
+}
+
+/// The tags that a body without a type is HTML by (§7.1).
+const TAGS: [&[u8]; 17] = [
+    b"!doctype html",
+    b"html",
+    b"head",
+    b"script",
+    b"iframe",
+    b"h1",
+    b"div",
+    b"font",
+    b"table",
+    b"a",
+    b"style",
+    b"title",
+    b"b",
+    b"body",
+    b"br",
+    b"p",
+    b"meta",
+];
+
+fn starts_as_html(head: &[u8]) -> bool {
+    let text = narrow(head);
+    let text = text.trim_ascii_start();
+    text.starts_with(b"<!--") || TAGS.iter().any(|tag| starts_with_tag(text, tag))
+}
+
+/// Does it begin as only an HTML document does: with its doctype or its root, behind an XML declaration and
+/// comments perhaps?
+fn is_document(head: &[u8]) -> bool {
+    let text = narrow(head);
+    let mut text = text.trim_ascii_start();
+    loop {
+        let end = match text {
+            [b'<', b'?', ..] => position(text, b"?>").map(|at| at + 2),
+            [b'<', b'!', b'-', b'-', ..] => position(text, b"-->").map(|at| at + 3),
+            _ => return starts_with_tag(text, b"!doctype html") || starts_with_tag(text, b"html"),
+        };
+        let Some(end) = end else { return false };
+        text = text[end..].trim_ascii_start();
+    }
+}
+
+fn position(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+/// `<`, the tag, and something that ends it.
+fn starts_with_tag(text: &[u8], tag: &[u8]) -> bool {
+    let Some(rest) = text.strip_prefix(b"<") else { return false };
+    rest.split_at_checked(tag.len()).is_some_and(|(name, behind)| {
+        name.eq_ignore_ascii_case(tag) && behind.first().is_none_or(|b| b.is_ascii_whitespace() || *b == b'>')
+    })
+}
+
+/// The head as ASCII: without a mark, and of UTF-16 every other byte.
+fn narrow(head: &[u8]) -> Vec<u8> {
+    match head {
+        [0xEF, 0xBB, 0xBF, rest @ ..] => rest.to_vec(),
+        [0xFF, 0xFE, rest @ ..] => rest.iter().copied().step_by(2).collect(),
+        [0xFE, 0xFF, rest @ ..] => rest.iter().copied().skip(1).step_by(2).collect(),
+        _ => head.to_vec(),
     }
 }
 
@@ -61,24 +224,79 @@ fn sniff(body: &[u8]) -> Kind {
 mod tests {
     use super::*;
 
+    fn of(header: Option<&str>, body: &[u8]) -> MediaType {
+        MediaType::of(&Fields { content_type: header, ..Fields::default() }, body, &Types::default())
+    }
+
     #[test]
-    fn the_header_decides_and_the_bytes_where_there_is_none() {
+    fn the_header_decides_where_it_may_and_the_bytes_where_it_may_not() {
+        use Kind::{Html, Opaque, Plain};
         for (header, body, kind, charset) in [
-            (Some("text/html"), "", Kind::Html, None),
-            (Some("Text/HTML ; Charset=\"ISO-8859-1\"; x=y"), "", Kind::Html, Some("ISO-8859-1")),
-            (Some("application/xhtml+xml;charset=utf-8"), "", Kind::Html, Some("utf-8")),
-            (Some("text/plain"), "<html>", Kind::Plain, None),
-            (Some("text/markdown"), "", Kind::Plain, None),
-            (Some("application/json"), "{}", Kind::Opaque, None),
-            (Some("image/png"), "<html>", Kind::Opaque, None),
-            (None, " \n<!doctype html>", Kind::Html, None),
-            (None, "\u{feff}<p>x", Kind::Html, None),
-            (Some("; charset=x"), "plain words", Kind::Plain, Some("x")),
-            (Some("nonsense"), "\u{1}\u{2}", Kind::Opaque, None),
-            (None, "", Kind::Plain, None),
+            (Some("text/html"), &b""[..], Html, None),
+            (Some("Text/HTML ; Charset=\"ISO-8859-1\"; x=y"), b"", Html, Some("ISO-8859-1")),
+            (Some("application/xhtml+xml;charset=utf-8"), b"", Html, Some("utf-8")),
+            (Some("text/markdown"), b"", Plain, None),
+            (Some("application/json"), b"{}", Opaque, None),
+            (Some("image/png"), b"<html>", Opaque, None),
+            // No type, or none that means anything.
+            (None, b" \n<!doctype html>", Html, None),
+            (None, b"\xEF\xBB\xBF<p>x", Html, None),
+            (None, b"\xFF\xFE<\0h\0t\0m\0l\0>\0", Html, None),
+            (None, b"\xFE\xFF\0<\0P\0>", Html, None),
+            (None, b"<?xml version='1.0'?>\n<!-- x -->\n<html xmlns='y'>", Html, None),
+            (None, b"<?xml version='1.0'?><rss>", Plain, None),
+            (None, b"<paper>", Plain, None),
+            (None, b"<!-- never closed", Html, None),
+            (Some("; charset=x"), b"plain words", Plain, Some("x")),
+            (Some("nonsense"), b"\x01\x02", Opaque, None),
+            (Some("/"), b"<html>", Html, None),
+            (Some("*/*"), b"<HTML lang=en>", Html, None),
+            (Some("unknown/unknown"), b"<title>x", Html, None),
+            (None, b"", Plain, None),
+            // What servers send without knowing.
+            (Some("text/plain"), b"<!DOCTYPE html><p>", Html, None),
+            (Some("text/plain; charset=UTF-8"), b"  <html>", Html, Some("UTF-8")),
+            (Some("text/plain"), b"<p>some markup is spoken of", Plain, None),
+            (Some("text/plain"), b"#include <html>", Plain, None),
+            (Some("text/plain"), b"MZ\0\x01", Opaque, None),
+            (Some("text/plain; charset=utf-16le"), b"a\0b\0", Plain, Some("utf-16le")),
+            (Some("application/octet-stream"), b"<!doctype HTML >", Html, None),
+            (Some("application/octet-stream"), b"words", Opaque, None),
+            // What no text is.
+            (Some("text/html"), b"%PDF-1.7\n", Opaque, None),
+            (Some("text/html; charset=utf-8"), b"\x89PNG\r\n\x1a\n\0", Opaque, Some("utf-8")),
+            (Some("text/plain"), b"RIFF\0\0\0\0WEBPVP8 ", Opaque, None),
+            (None, b"PK\x03\x04", Opaque, None),
+            (Some("text/html"), b"\0\0<p>zeros in front", Html, None),
         ] {
-            let media = MediaType::of(header, body.as_bytes());
+            let media = of(header, body);
             assert_eq!((media.kind, media.charset.as_deref()), (kind, charset), "{header:?} {body:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_insists_on_text_is_believed() {
+        let fields = Fields { content_type: Some("text/plain"), nosniff: true, ..Fields::default() };
+        let kind = |body: &[u8]| MediaType::of(&fields, body, &Types::default()).kind;
+        assert_eq!(kind(b"<!doctype html>"), Kind::Plain);
+        assert_eq!(kind(b"%PDF-1.4"), Kind::Opaque);
+    }
+
+    #[test]
+    fn only_the_types_asked_for_are_read() {
+        let types = Types::new(["text/HTML", "application/json", "image/*"]).unwrap();
+        let kind = |header: &str, body: &[u8]| {
+            MediaType::of(&Fields { content_type: Some(header), ..Fields::default() }, body, &types).kind
+        };
+        assert_eq!(kind("text/html", b""), Kind::Html);
+        assert_eq!(kind("application/xhtml+xml", b""), Kind::Opaque);
+        assert_eq!(kind("text/plain", b"words"), Kind::Opaque);
+        assert_eq!(kind("text/plain", b"<!doctype html>"), Kind::Html);
+        assert_eq!(kind("application/json", b"{}"), Kind::Plain);
+        assert_eq!(kind("image/svg+xml", b"<svg>"), Kind::Plain);
+        assert_eq!(kind("image/png", b"\x89PNG\r\n\x1a\n\0"), Kind::Opaque, "binary is no text");
+        for wrong in ["html", "*", "*/*", "text/", "text/html; charset=x", ""] {
+            assert!(Types::new([wrong]).unwrap_err().contains("media type"), "{wrong}");
         }
     }
 }

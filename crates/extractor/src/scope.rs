@@ -3,8 +3,9 @@
 //! What a visitor could reach without running scripts, as pages:
 //! - `a` and `area` (also an `a` in SVG), unless without `href`;
 //! - `iframe` and `frame`, whose content is a page of its own;
-//! - `link` with `rel` `next`, `prev` or `canonical`, and `alternate` where it names a language
-//!   (`hreflang`); alternate styles are no pages, and feeds (`type` of RSS or Atom) are kept apart;
+//! - `link` with `rel` `next` or `prev`, and `alternate` where it names a language (`hreflang`); alternate
+//!   styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim (module
+//!   `canonical`);
 //! - the target of `<meta http-equiv=refresh>`.
 //!
 //! Not images, scripts, styles, media, forms. Links inside hidden parts and inside the page's frame
@@ -47,7 +48,7 @@ pub(crate) fn reference(element: &Element) -> Option<Reference<'_>> {
         local_name!("link") => {
             let rel = attribute(element, &local_name!("rel"))?;
             let counts = |t: &str| {
-                is_one_of(t, &["next", "prev", "canonical"])
+                is_one_of(t, &["next", "prev"])
                     || t.eq_ignore_ascii_case("alternate")
                         && attribute(element, &local_name!("hreflang")).is_some()
             };
@@ -72,25 +73,14 @@ pub(crate) fn reference(element: &Element) -> Option<Reference<'_>> {
     }
 }
 
-/// What a robots meta element forbids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Robots {
-    pub(crate) noindex: bool,
-    pub(crate) nofollow: bool,
-}
-
-/// The directives of `<meta name=robots>`; those addressed to other crawlers by name are not ours.
-pub(crate) fn robots(meta: &Element) -> Robots {
-    let is_robots =
-        attribute(meta, &local_name!("name")).is_some_and(|n| n.trim().eq_ignore_ascii_case("robots"));
-    let mut robots = Robots::default();
-    if is_robots && let Some(content) = attribute(meta, &local_name!("content")) {
-        for directive in content.split([',', ' ', ';', '\t', '\n']) {
-            robots.noindex |= is_one_of(directive, &["noindex", "none"]);
-            robots.nofollow |= is_one_of(directive, &["nofollow", "none"]);
-        }
+/// Where a `<link rel=canonical>` leads.
+pub(crate) fn canonical(link: &Element) -> Option<&str> {
+    let rel = attribute(link, &local_name!("rel"))?;
+    if !tokens(rel).any(|t| t.eq_ignore_ascii_case("canonical")) {
+        return None;
     }
-    robots
+    // An empty one would name the page itself, whatever its address.
+    attribute(link, &local_name!("href")).filter(|href| !href.trim().is_empty())
 }
 
 /// `5; url='next.html'` → `next.html` (WHATWG HTML, shared declarative refresh steps). None where it

@@ -3,21 +3,22 @@
 use super::*;
 use proptest::prelude::*;
 
+mod consent;
+
 fn at(url: &str) -> CanonicalUrl {
     UrlRules::default().canonicalize(url).unwrap()
 }
 
 fn page_at(html: &str, url: &str) -> Page {
-    match extract(
-        html.as_bytes(),
-        Some("text/html; charset=utf-8"),
-        &at(url),
-        &UrlRules::default(),
-        &Limits::default(),
-    ) {
+    match answer(html.as_bytes(), Some("text/html; charset=utf-8"), url, &Limits::default()) {
         Extracted::Page(page) => page,
         other => panic!("HTML is a page, and not {other:?}"),
     }
+}
+
+fn answer(body: &[u8], content_type: Option<&str>, url: &str, limits: &Limits) -> Extracted {
+    let options = Options { limits: limits.clone(), agent: "recrawl".into(), ..Options::default() };
+    extract(body, &Fields { content_type, ..Fields::default() }, &at(url), &UrlRules::default(), &options)
 }
 
 fn page(html: &str) -> Page {
@@ -46,7 +47,6 @@ ced ">w</a><div hidden><a href=/hidden>h</a></div>"##;
     assert_eq!(
         links(html),
         [
-            "https://example.com/canonical",
             "https://example.com/a/b.html?page=2",
             "https://example.com/a/p0",
             "https://example.com/de",
@@ -124,22 +124,6 @@ fn a_link_is_nofollow_when_all_its_references_are() {
 }
 
 #[test]
-fn robots_directives() {
-    for (meta, noindex, nofollow) in [
-        (r#"<meta name="robots" content="noindex, nofollow">"#, true, true),
-        (r#"<META NAME="Robots" CONTENT="NONE">"#, true, true),
-        (r#"<meta name=robots content=noindex><meta name=robots content=nofollow>"#, true, true),
-        (r#"<meta name=robots content="max-snippet:-1,nofollow">"#, false, true),
-        (r#"<meta name=robots content="index,follow,all">"#, false, false),
-        (r#"<meta name=otherbot content="noindex">"#, false, false),
-        (r#"<meta name=description content="noindex">"#, false, false),
-    ] {
-        let found = page(meta);
-        assert_eq!((found.noindex, found.nofollow), (noindex, nofollow), "{meta}");
-    }
-}
-
-#[test]
 fn visible_text_without_what_is_hidden_and_without_the_frame() {
     let html = r#"<!doctype html><html><head><title> The
         title </title><style>s{}</style></head><body>
@@ -183,10 +167,9 @@ fn a_page_that_is_all_frame_keeps_it() {
 
 #[test]
 fn other_types_of_body() {
-    let url = at("https://example.com/");
-    let read = |body: &[u8], kind| extract(body, kind, &url, &UrlRules::default(), &Limits::default());
-    assert_eq!(read(b"\x89PNG\r\n\x1a\n\0", None), Extracted::Opaque);
-    assert_eq!(read(b"<p>x", Some("application/pdf")), Extracted::Opaque);
+    let read = |body: &[u8], kind| answer(body, kind, "https://example.com/", &Limits::default());
+    assert_eq!(read(b"\x89PNG\r\n\x1a\n\0", None), Extracted::Opaque(Consent::default()));
+    assert_eq!(read(b"<p>x", Some("application/pdf")), Extracted::Opaque(Consent::default()));
     let Extracted::Page(plain) = read(b" a  <b>\r\n\r\nc\xE9 ", Some("text/plain")) else {
         panic!("plain text is a page")
     };
@@ -202,7 +185,7 @@ fn limits_bound_links_text_and_title() {
     let html: String = (0..100).map(|i| format!("<a href=/{}>word{i}</a> ", i % 80)).collect();
     let limits = Limits { max_links: 50, max_text: 100, ..Limits::default() };
     let html = format!("<title>{}</title>{html}", "long title ".repeat(100));
-    let found = extract(html.as_bytes(), Some("text/html"), &at("http://h/x"), &UrlRules::default(), &limits);
+    let found = answer(html.as_bytes(), Some("text/html"), "http://h/x", &limits);
     let Extracted::Page(found) = found else { panic!("HTML is a page") };
     assert_eq!((found.links.len(), found.links_over_limit), (50, 50));
     assert!(found.text.len() <= 100 && found.text.starts_with("word0 word1 "));
@@ -278,7 +261,7 @@ proptest! {
     ) {
         let limits = Limits { max_links, max_text, ..Limits::default() };
         let url = at("http://h/x");
-        if let Extracted::Page(page) = extract(&body, kind.as_deref(), &url, &UrlRules::default(), &limits) {
+        if let Extracted::Page(page) = answer(&body, kind.as_deref(), "http://h/x", &limits) {
             prop_assert!(page.links.len() <= max_links);
             prop_assert!(page.text.len() <= max_text);
             prop_assert!(page.links.iter().all(|l| l.url != url));

@@ -1,9 +1,9 @@
-//! One walk over the tree: references, text, title, base and robots directives together.
+//! One walk over the tree: references, text, title, base, metas and canonical addresses together.
 //!
 //! By hand and without recursion, since a page decides how deep its tree is.
 
 use crate::MAX_TITLE_BYTES;
-use crate::scope::{Reference, attribute, reference, robots};
+use crate::scope::{Reference, attribute, canonical, reference};
 use crate::text::{Collapsed, Effect, effect, is_mostly_frame};
 use html5ever::{local_name, ns};
 use scraper::node::Element;
@@ -16,8 +16,11 @@ pub(crate) struct Found<'d> {
     pub(crate) title: Option<String>,
     /// The first `href` of a base element.
     pub(crate) base: Option<&'d str>,
-    pub(crate) noindex: bool,
-    pub(crate) nofollow: bool,
+    /// Name and content of each meta element that has both.
+    pub(crate) metas: Vec<(&'d str, &'d str)>,
+    /// Where the canonical links in the head lead. Those elsewhere do not count: a body may hold what
+    /// strangers wrote.
+    pub(crate) canonicals: Vec<&'d str>,
 }
 
 /// Walks the tree; twice where the page is mostly frame.
@@ -34,8 +37,8 @@ pub(crate) fn walk(html: &Html, max_text: usize) -> Found<'_> {
         text: walk.text.finish(),
         title: walk.title,
         base: walk.base,
-        noindex: walk.noindex,
-        nofollow: walk.nofollow,
+        metas: walk.metas,
+        canonicals: walk.canonicals,
     }
 }
 
@@ -44,8 +47,10 @@ struct Walk<'d> {
     text: Collapsed,
     title: Option<String>,
     base: Option<&'d str>,
-    noindex: bool,
-    nofollow: bool,
+    metas: Vec<(&'d str, &'d str)>,
+    canonicals: Vec<&'d str>,
+    /// How many elements were open when the head was; none outside it.
+    head: Option<usize>,
     /// Is the frame's text text?
     keeps_frame: bool,
     /// Bytes of text (before collapsing, blank nodes aside) that the frame holds.
@@ -65,8 +70,9 @@ impl<'d> Walk<'d> {
             text: Collapsed::new(max_text),
             title: None,
             base: None,
-            noindex: false,
-            nofollow: false,
+            metas: Vec::new(),
+            canonicals: Vec::new(),
+            head: None,
             keeps_frame,
             frame_text: 0,
             hiding: 0,
@@ -121,10 +127,13 @@ impl<'d> Walk<'d> {
                 self.base = attribute(element, &local_name!("href"))
             }
             local_name!("meta") => {
-                let robots = robots(element);
-                self.noindex |= robots.noindex;
-                self.nofollow |= robots.nofollow;
+                let name = attribute(element, &local_name!("name"));
+                self.metas.extend(name.zip(attribute(element, &local_name!("content"))));
             }
+            local_name!("head") if self.head.is_none() && element.name.ns == ns!(html) => {
+                self.head = Some(self.open.len())
+            }
+            local_name!("link") if self.head.is_some() => self.canonicals.extend(canonical(element)),
             _ => {}
         }
         if !element.attrs.is_empty() {
@@ -143,6 +152,7 @@ impl<'d> Walk<'d> {
 
     fn leave(&mut self) {
         let effect = self.open.pop().expect("what is left was entered");
+        self.head = self.head.filter(|head| self.open.len() > *head);
         self.hiding -= u32::from(effect.hides);
         self.framing -= u32::from(effect.is_frame);
         self.sections -= u32::from(effect.is_section);

@@ -74,6 +74,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         schedule: Arc::new(MemorySchedule::new(entries?)),
         done: Arc::new(|_| false),
         scope: Arc::new(|_| true),
+        opted_out: Arc::new(|_| false),
         rules: Arc::new(rules),
         out,
         stop: CancellationToken::new(),

@@ -43,6 +43,9 @@ pub struct Job {
     pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
     /// Which pages may be visited. Asked about entries and about targets of redirects.
     pub scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
+    /// Which hosts' owners have opted out. Nothing is sent there, not even for robots.txt, whatever the scope
+    /// says, and no resolver is asked about them.
+    pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// What makes a redirect's target canonical.
     pub rules: Arc<UrlRules>,
     /// Where pages go. Its bound is the back-pressure: while it is full, nothing new is asked.
@@ -68,6 +71,7 @@ pub struct Run {
     pub schedule: Arc<dyn ScheduleSource>,
     pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
     pub scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
+    pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub rules: Arc<UrlRules>,
     /// When the run began. It knows of no request before, so it keeps each delay from here on.
     pub began: Instant,
@@ -121,6 +125,7 @@ impl Fetcher {
             schedule: job.schedule,
             done: job.done,
             scope: job.scope,
+            opted_out: job.opted_out,
             rules: job.rules,
             began: start,
             cycle: job.cycle,
@@ -361,6 +366,10 @@ impl Loop {
             && errand.hops < MAX_ROBOTS_REDIRECTS
             && let Some(url) = redirect_target(reply, &errand.url, &UrlRules::keep_all())
         {
+            if (self.run.opted_out)(&url.host()) {
+                // It lies where nobody may be asked, so it cannot be had.
+                return self.settle_robots(&errand, &Err(NetworkError::Connect), now);
+            }
             let id = self.frontier.host_of(&url, &self.run);
             self.frontier.set_lingering(id, false);
             let (owner, hops) = (errand.owner, errand.hops + 1);
@@ -369,6 +378,15 @@ impl Loop {
             self.wake(id);
             return Ok(());
         }
+        self.settle_robots(&errand, &answer, now)
+    }
+
+    fn settle_robots(
+        &mut self,
+        errand: &Errand,
+        answer: &Result<Reply, NetworkError>,
+        now: u64,
+    ) -> Result<(), FetchError> {
         let id = self.frontier.host_of(&errand.owner, &self.run);
         let host = self.frontier.host(id);
         let origin = Origin::of(&errand.owner);
@@ -376,8 +394,7 @@ impl Loop {
         let standing = if errand.hops == 0 && matches!(answer, Err(NetworkError::Refused)) {
             Standing::Refused
         } else {
-            let state =
-                judge(&answer, track.state.robots.as_ref(), &errand.validators, errand.hops == 0, now);
+            let state = judge(answer, track.state.robots.as_ref(), &errand.validators, errand.hops == 0, now);
             debug!(%origin, status = ?answer.as_ref().map(|r| r.status), "robots.txt");
             let standing = Standing::says(&state.body, self.run.config.product_token());
             track.state.robots = Some(state);

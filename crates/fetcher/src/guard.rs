@@ -44,23 +44,37 @@ const REFUSED_V6: [(Ipv6Addr, u8); 4] = [
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     allow: Vec<IpNet>,
+    only_loopback: bool,
 }
 
 impl Guard {
     /// A guard that also admits these blocks.
     pub fn new(allow: &[IpNet]) -> Guard {
-        Guard { allow: allow.to_vec() }
+        Guard { allow: allow.to_vec(), only_loopback: false }
+    }
+
+    /// The same guard, but for the loopback alone: for a crawler that names nobody to turn to.
+    pub fn only_loopback(self) -> Guard {
+        Guard { only_loopback: true, ..self }
     }
 
     /// May this address be connected to?
     pub fn admits(&self, address: IpAddr) -> bool {
         // ::ffff:a.b.c.d *is* a.b.c.d once it reaches the kernel.
         let address = address.to_canonical();
+        if self.only_loopback && !address.is_loopback() {
+            return false;
+        }
         self.allow.iter().any(|block| block.contains(&address))
             || match address {
                 IpAddr::V4(v4) => is_public_v4(v4),
                 IpAddr::V6(v6) => is_public_v6(v6),
             }
+    }
+
+    /// May a name be asked whose address nobody here will see, since a proxy looks it up?
+    pub fn admits_unseen(&self) -> bool {
+        !self.only_loopback
     }
 
     /// May this host be asked? A name may, here: its addresses are judged when they are known.

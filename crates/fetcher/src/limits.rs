@@ -149,11 +149,16 @@ impl Default for FetchConfig {
     }
 }
 
+/// The product token of a user agent: its first word, up to a `/`.
+pub fn product_token(user_agent: &str) -> &str {
+    let end = user_agent.find(|c: char| c == '/' || c.is_whitespace());
+    &user_agent[..end.unwrap_or(user_agent.len())]
+}
+
 impl FetchConfig {
     /// The name that robots.txt knows us by: the first word of the user agent, up to a `/`.
     pub fn product_token(&self) -> &str {
-        let end = self.user_agent.find(|c: char| c == '/' || c.is_whitespace());
-        &self.user_agent[..end.unwrap_or(self.user_agent.len())]
+        product_token(&self.user_agent)
     }
 
     /// Values that would make a run senseless, in words; none when all is well.

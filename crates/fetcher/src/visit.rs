@@ -147,6 +147,10 @@ pub async fn deliver(page: FetchedPage, run: &Run, out: &Sender<FetchedPage>) ->
 pub struct OutputClosed;
 
 async fn ask(request: &Request, run: &Run, ended: &mut Ended) -> Result<Reply, NetworkError> {
+    // Whatever brought a request here, this is the one door to the network.
+    if (run.opted_out)(&request.url.host()) {
+        return Err(NetworkError::Refused);
+    }
     let start = Instant::now();
     let received = Meter::default();
     let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;

@@ -18,6 +18,7 @@ mod relabel;
 mod sitemap;
 mod status;
 mod trickle;
+mod wishes;
 
 use crate::raw::Raw;
 use crate::seed::{mix, unit};
@@ -90,7 +91,7 @@ pub struct Request<'a> {
 }
 
 /// Every kind there is.
-pub const KINDS: [Kind; 26] = [
+pub const KINDS: [Kind; 27] = [
     status::STATUS,
     status::BUSY,
     lost::TIMEOUT,
@@ -117,6 +118,7 @@ pub const KINDS: [Kind; 26] = [
     markup::NO_UTF_8,
     charset::CHARSET,
     sitemap::SITEMAP,
+    wishes::WISHES,
 ];
 
 /// A rule: below which path which fault strikes.

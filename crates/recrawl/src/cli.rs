@@ -29,7 +29,7 @@ pub struct Cli {
 pub enum Command {
     /// Crawl: plan, fetch, compare and commit, cycle after cycle
     #[command(
-        after_help = "Example:\n  recrawl crawl --seed https://example.com/ --data-dir data/example --cycles 3"
+        after_help = "Example:\n  recrawl crawl --seed https://example.com/ --contact me@example.org --data-dir data/example --cycles 3"
     )]
     Crawl(CrawlArgs),
     /// Show the repository, the last cycles and hosts, or one host
@@ -117,6 +117,9 @@ pub struct CrawlArgs {
     /// What ranks the pages: a formula's name, its file, or an expression
     #[arg(long, value_name = "NAME|EXPR")]
     pub formula: Option<String>,
+    /// Where the owners of what is crawled can reach you: an e-mail address or a page; overrides crawler.contact
+    #[arg(long, value_name = "ADDRESS")]
+    pub contact: Option<String>,
     /// Decides ties, the audit sample and jitter; the same seed repeats them
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub random_seed: u64,

@@ -50,6 +50,8 @@ table! {
         scope: Scope = Scope::default(),
         /// Sitemaps and feeds.
         hints: Hints = Hints::default(),
+        /// What of a page's wishes is obeyed.
+        consent: Consent = Consent::default(),
         /// Extraction and its limits.
         extract: Extract = Extract::default(),
         /// What counts as a change.
@@ -216,6 +218,8 @@ table! {
         prefixes: Vec<String> = Vec::new(),
         /// URL prefixes that do not.
         refuse_prefixes: Vec<String> = Vec::new(),
+        /// A file of hosts whose owners opted out; empty for none.
+        opt_out: PathBuf = PathBuf::new(),
         /// Links from a seed.
         max_depth: u16 = 50,
         /// Known URLs of one host.
@@ -244,8 +248,26 @@ table! {
 }
 
 table! {
+    /// `[consent]`
+    Consent {
+        /// A page's `nofollow`: none of its links is taken.
+        nofollow: bool = true,
+        /// A link's `nofollow`, `ugc` or `sponsored`: it is not taken.
+        link_nofollow: bool = true,
+        /// A page's `noindex`, or `unavailable_after` once that is past: its body is not archived.
+        noindex: bool = true,
+        /// A page's `noarchive`: its body is not archived.
+        noarchive: bool = true,
+        /// A page's canonical address is taken as a link.
+        canonical: bool = true,
+    }
+}
+
+table! {
     /// `[extract]`
     Extract {
+        /// Media types that are read.
+        types: Vec<String> = ["text/html", "application/xhtml+xml", "text/*"].map(String::from).into(),
         /// Distinct links taken from one page.
         max_links: u32 = 10_000,
         /// Bytes of visible text compared.

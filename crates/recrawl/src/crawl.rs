@@ -1,6 +1,7 @@
 //! A crawl opened: everything that outlives a cycle.
 
 use crate::archive::{Archive, ArchiveEnd};
+use crate::contact;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
@@ -59,9 +60,11 @@ impl Crawl {
     /// Opens the crawl in the data directory of `settings`, or begins one there.
     ///
     /// # Errors
-    /// [`Failure::Usage`] when the configuration is not the one that the repository was begun with;
+    /// [`Failure::Usage`] when the configuration is not the one that the repository was begun with, or names no
+    /// contact where one is needed;
     /// [`Failure::Work`] when the directory is in use, of another version, damaged, or cannot be written to.
     pub fn open(mut settings: Settings, seeds: &[CanonicalUrl], random_seed: u64) -> Result<Crawl, Failure> {
+        contact::check_pages(&settings, seeds)?;
         let folder = settings.data_dir.clone();
         let storage: Arc<dyn Storage> =
             Arc::new(FileStorage::create(&folder).map_err(|e| in_folder(&folder, e))?);
@@ -72,6 +75,8 @@ impl Crawl {
         if settings.config.scope.hosts.is_empty() {
             settings.scope.admit_sites(seed_sites(&tables, seeds)?);
         }
+        let origins = repository.current().origins().map_err(Failure::work)?;
+        contact::check_known(&settings, &origins)?;
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
         if let Some(proxy) = &settings.fetch.proxy {
             let what = "the address guard cannot see what this proxy connects to: it must itself refuse what is private";

@@ -35,6 +35,7 @@ pub enum Turn {
 pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> {
     let generation = crawl.repository.current();
     let cycle = generation.number().next();
+    crawl.settings.scope.read_opt_out().map_err(Failure::Usage)?;
 
     let plan = plan::resume_or_make(crawl, &generation, cycle, seeds)?;
     let facts = plan.facts.clone();

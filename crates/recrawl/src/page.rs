@@ -3,13 +3,15 @@
 //! Pure but for the noise floors, and independent of every other page, so that workers share nothing.
 
 use crate::archive::{Compressor, Head, Record};
+use crate::config;
+use crate::consent;
 use crate::failure::Failure;
 use crate::hints::HintRules;
 use crate::scope::Scope;
 use crate::site_noise::SiteNoise;
 use crate::trust;
 use recrawl_change::ChangeRules;
-use recrawl_extractor::{Extracted, Limits};
+use recrawl_extractor::{Extracted, Options};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_types::{
     CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint, History, Link,
@@ -29,8 +31,10 @@ pub struct PageReader<'c> {
     pub change: &'c ChangeRules,
     /// What sites do at every visit.
     pub noise: &'c SiteNoise<'c>,
-    /// Bounds on extraction.
-    pub limits: &'c Limits,
+    /// How pages are read.
+    pub reading: &'c Options,
+    /// What of a page's wishes is obeyed.
+    pub consent: &'c config::Consent,
     /// What becomes of sitemaps and feeds.
     pub hints: &'c HintRules<'c>,
     /// Are bodies archived?
@@ -69,11 +73,16 @@ impl PageReader<'_> {
         let member = match &page.result {
             FetchResult::Page(response) => self.document(&page, response, &mut visit, compressor)?,
             FetchResult::NotModified(response) => {
-                if let Some(Visited { history, content }) = &page.entry.record.visited {
-                    visit.content = renewed(content, response);
+                let visited = page.entry.record.visited.as_ref();
+                let renewed = visited.map(|v| self.renewed(&v.content, response, &visit));
+                if let Some((Visited { history, content }, renewed)) = visited.zip(renewed.as_ref()) {
+                    visit.content = Some(renewed).filter(|renewed| *renewed != content).cloned();
                     visit.difference = difference(history, self.cycle, content, content);
                 }
-                self.member(&visit, response, &Record::NotModified, compressor)
+                match renewed.is_none_or(|content| self.consent.admits_archive(&content.consent, visit.at)) {
+                    true => self.member(&visit, response, &Record::NotModified, compressor),
+                    false => None,
+                }
             }
             FetchResult::Redirect { target, response } => {
                 self.redirect(&page, target, &mut visit);
@@ -104,15 +113,15 @@ impl PageReader<'_> {
         let url = &page.entry.url;
         let extracted = recrawl_extractor::extract(
             &response.body,
-            response.content_type.as_deref(),
+            &consent::fields(response),
             url,
             self.rules,
-            self.limits,
+            self.reading,
         );
         let (kind, fingerprint) = match &extracted {
             Extracted::Page(read) => (ContentKind::Text, self.change.fingerprint(&read.text)),
-            Extracted::Hints(hints) => (ContentKind::Hints, Fingerprint::of_bytes(&hints.listing())),
-            Extracted::Opaque => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
+            Extracted::Hints(hints, _) => (ContentKind::Hints, Fingerprint::of_bytes(&hints.listing())),
+            Extracted::Opaque(_) => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
         };
         let mut content = Content {
             kind,
@@ -120,7 +129,7 @@ impl PageReader<'_> {
             payload: Content::payload_of(&response.body),
             validators: response.validators.clone(),
             archive: None,
-            consent: Consent::default(),
+            consent: extracted.consent().clone(),
         };
         let before = page.entry.record.visited.as_ref();
         let change = match before {
@@ -138,17 +147,12 @@ impl PageReader<'_> {
         };
         visit.outcome = Outcome::Fetched(change);
         visit.bytes = response.body.len() as u64;
-        match extracted {
-            Extracted::Page(read) if !read.nofollow => {
-                let depth = page.entry.record.known.depth.saturating_add(1);
-                let counted = change == Change::First;
-                let followed = read.links.into_iter().filter(|l| !l.nofollow).map(|l| l.url);
-                let in_scope = followed.filter(|url| self.scope.admits_link(url, depth));
-                visit.links = in_scope.map(|url| Link { url, depth, hops: 0, counted, lastmod: 0 }).collect();
-                visit.links.extend(self.hints.feeds(page, read.feeds));
-            }
-            Extracted::Hints(hints) => visit.links = self.hints.entries(page, hints)?,
-            Extracted::Page(_) | Extracted::Opaque => {}
+        if self.consent.follows(&content.consent) {
+            visit.links = self.links(page, extracted, &content.consent, change)?;
+        }
+        if !self.consent.admits_archive(&content.consent, visit.at) {
+            visit.content = Some(content);
+            return Ok(None);
         }
         let same = before.map(|b| &b.content).filter(|b| b.payload == content.payload);
         let record = match same.and_then(|b| b.archive) {
@@ -160,6 +164,27 @@ impl PageReader<'_> {
         };
         visit.content = Some(content);
         Ok(self.member(visit, response, &record, compressor))
+    }
+
+    /// Where a page, a sitemap or a feed leads.
+    fn links(
+        &self,
+        page: &FetchedPage,
+        extracted: Extracted,
+        consent: &Consent,
+        change: Change,
+    ) -> Result<Vec<Link>, Failure> {
+        let (found, feeds) = match extracted {
+            Extracted::Hints(hints, _) => return self.hints.entries(page, hints).map_err(Failure::from),
+            Extracted::Page(read) => (read.links, read.feeds),
+            Extracted::Opaque(_) => Default::default(),
+        };
+        let depth = page.entry.record.known.depth.saturating_add(1);
+        let counted = change == Change::First;
+        let followed = self.consent.links(found, consent).into_iter();
+        let in_scope = followed.filter(|url| self.scope.admits_link(url, depth));
+        let links = in_scope.map(|url| Link { url, depth, hops: 0, counted, lastmod: 0 });
+        Ok(links.chain(self.hints.feeds(page, feeds)).collect())
     }
 
     /// 3xx: changed exactly when the target is another than at the last visit.
@@ -183,6 +208,20 @@ impl PageReader<'_> {
         }
         visit.outcome = Outcome::Redirected(change);
         visit.content = Some(content);
+    }
+
+    /// After a 304: the content of the last visit, with the validators that came now, if any did, and with
+    /// what the header adds to the page's wishes. An archived body that they are against is let go of.
+    fn renewed(&self, before: &Content, response: &Response, visit: &Visit) -> Content {
+        let Validators { etag, last_modified } = response.validators.clone();
+        let old = before.validators.clone();
+        let validators =
+            Validators { etag: etag.or(old.etag), last_modified: last_modified.or(old.last_modified) };
+        let fields = consent::fields(response);
+        let added = recrawl_extractor::consent_of_header(&fields, &visit.url, self.rules, self.reading);
+        let consent = before.consent.and(&added);
+        let archive = before.archive.filter(|_| self.consent.admits_archive(&consent, visit.at));
+        Content { validators, consent, archive, ..before.clone() }
     }
 
     fn member(
@@ -220,18 +259,6 @@ fn blank_visit(page: &FetchedPage) -> Visit {
         links: Vec::new(),
         bytes: 0,
     }
-}
-
-/// After a 304: the content of the last visit with the validators that came now, if any did.
-fn renewed(before: &Content, response: &Response) -> Option<Content> {
-    let Validators { etag, last_modified } = response.validators.clone();
-    if etag.is_none() && last_modified.is_none() {
-        return None;
-    }
-    let old = before.validators.clone();
-    let validators =
-        Validators { etag: etag.or(old.etag), last_modified: last_modified.or(old.last_modified) };
-    Some(Content { validators, ..before.clone() })
 }
 
 /// How far the text moved, where both visits saw text.

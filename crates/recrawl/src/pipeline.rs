@@ -61,7 +61,8 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
         scope: &crawl.settings.scope,
         change: &crawl.settings.change,
         noise: &noise,
-        limits: &crawl.settings.limits,
+        reading: &crawl.settings.reading,
+        consent: &crawl.settings.config.consent,
         hints: &hints,
         archive: archive.is_some(),
     };
@@ -77,11 +78,13 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let stopped_by = join_stages(crawl, &reader, recorder, &stop, pages, |deadline| {
         let scope = crawl.settings.scope.clone();
+        let opt_out = scope.opt_out().clone();
         Job {
             cycle: facts.cycle,
             schedule: schedule.clone(),
             done: Arc::new(move |index| Done::contains(&done, index)),
             scope: Arc::new(move |url: &CanonicalUrl| scope.admits(url)),
+            opted_out: Arc::new(move |host: &str| opt_out.line(host).is_some()),
             rules: Arc::new(crawl.settings.rules.clone()),
             out: fetched,
             stop: stop.clone(),

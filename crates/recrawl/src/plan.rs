@@ -119,7 +119,9 @@ fn new_seeds(
     let mut news = Vec::new();
     for url in seeds {
         if !scope.admits(url) {
-            tracing::warn!(%url, "a seed outside the scope is left out");
+            let why =
+                scope.opt_out().because(&url.host()).unwrap_or_else(|| "it is outside the scope".into());
+            tracing::warn!(%url, "a seed is left out: {why}");
             continue;
         }
         match generation.get(url).map_err(Failure::work)? {

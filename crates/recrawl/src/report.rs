@@ -2,7 +2,7 @@
 
 use crate::plan::Facts;
 use recrawl_fetcher::StoppedBy;
-use recrawl_types::{Change, Outcome, Share, Visit};
+use recrawl_types::{Change, Outcome, Share, Skip, Visit};
 use recrawl_verifier::MergeReport;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,16 @@ pub struct Tally {
     pub refused: u64,
     /// Scheduled and not asked for.
     pub skipped: u64,
+    /// Of these, on hosts whose owners opted out.
+    pub opted_out: u64,
+    /// Pages fetched that are not to be shown by an index.
+    pub noindex: u64,
+    /// Pages fetched whose links are not to be followed.
+    pub nofollow: u64,
+    /// Pages fetched of which no copy is to be kept.
+    pub noarchive: u64,
+    /// Pages fetched that name another page as the one that they are a duplicate of.
+    pub duplicates: u64,
     /// Links found, each time they were.
     pub links_seen: u64,
     /// Body bytes.
@@ -58,7 +68,10 @@ impl Tally {
         self.bytes += visit.bytes;
         self.links_seen += visit.links.len() as u64;
         match visit.outcome {
-            Outcome::Fetched(change) => self.compared(change, visit.share),
+            Outcome::Fetched(change) => {
+                self.wishes(visit);
+                self.compared(change, visit.share);
+            }
             Outcome::Redirected(change) => {
                 self.redirected += 1;
                 self.compared(change, visit.share);
@@ -71,8 +84,19 @@ impl Tally {
             Outcome::Failed(_) => self.failed += 1,
             Outcome::RobotsDenied | Outcome::RobotsUnreachable => self.robots_denied += 1,
             Outcome::RefusedAddress => self.refused += 1,
-            Outcome::Skipped(_) => self.skipped += 1,
+            Outcome::Skipped(skip) => {
+                self.skipped += 1;
+                self.opted_out += u64::from(skip == Skip::OptedOut);
+            }
         }
+    }
+
+    fn wishes(&mut self, visit: &Visit) {
+        let Some(consent) = visit.content.as_ref().map(|content| &content.consent) else { return };
+        self.noindex += u64::from(consent.forbids_index(visit.at / 1000));
+        self.nofollow += u64::from(consent.nofollow);
+        self.noarchive += u64::from(consent.noarchive);
+        self.duplicates += u64::from(consent.canonical.other().is_some());
     }
 
     fn compared(&mut self, change: Change, share: Share) {
@@ -198,7 +222,7 @@ pub fn ratio(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{Failure, Skip, UrlRules};
+    use recrawl_types::{Failure, UrlRules};
 
     fn visit(outcome: Outcome, share: Share) -> Visit {
         Visit {

@@ -1,7 +1,9 @@
 //! What belongs to the crawl: hosts, prefixes, depth.
 
+use crate::opt_out::OptOut;
 use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The scope, checked and ready to be asked for every link.
 #[derive(Clone, Debug, Default)]
@@ -15,19 +17,27 @@ pub struct Scope {
     max_depth: u16,
     /// The sites of all seeds so far; asked only where no host is configured.
     seed_sites: BTreeSet<String>,
+    /// Hosts whose owners opted out, whatever the rest says.
+    opt_out: Arc<OptOut>,
 }
 
 /// `*`, `example.com` or `*.example.com`.
 #[derive(Clone, Debug, PartialEq)]
-enum HostPattern {
+pub enum HostPattern {
+    /// Every host.
     Any,
+    /// This one.
     Exact(String),
+    /// This one and all below it.
     WithSubdomains(String),
 }
 
 impl HostPattern {
     /// Reads a pattern; the host in it becomes canonical.
-    fn parse(text: &str) -> Result<HostPattern, String> {
+    ///
+    /// # Errors
+    /// That it is none, and how one is written.
+    pub fn parse(text: &str) -> Result<HostPattern, String> {
         if text == "*" {
             return Ok(HostPattern::Any);
         }
@@ -83,6 +93,7 @@ impl Scope {
             refuse_prefixes: prefixes("refuse_prefixes", &config.refuse_prefixes)?,
             max_depth: config.max_depth,
             seed_sites: BTreeSet::new(),
+            opt_out: Arc::new(OptOut::read(&config.opt_out)?),
         })
     }
 
@@ -91,16 +102,34 @@ impl Scope {
         self.seed_sites.extend(sites);
     }
 
-    /// Does the URL belong to the crawl?
-    pub fn admits(&self, url: &CanonicalUrl) -> bool {
-        let host = url.host();
-        let named = |list: &[HostPattern]| list.iter().any(|p| p.matches(&host));
+    /// Reads the list of hosts whose owners opted out again.
+    ///
+    /// # Errors
+    /// File and line of what is wrong in it.
+    pub fn read_opt_out(&mut self) -> Result<(), String> {
+        self.opt_out = Arc::new(self.opt_out.again()?);
+        Ok(())
+    }
+
+    /// Hosts whose owners opted out.
+    pub fn opt_out(&self) -> &Arc<OptOut> {
+        &self.opt_out
+    }
+
+    /// Does the host belong to the crawl?
+    pub fn admits_host(&self, host: &str) -> bool {
+        let named = |list: &[HostPattern]| list.iter().any(|p| p.matches(host));
         let host_belongs = if self.hosts.is_empty() {
-            self.seed_sites.contains(Site::of_host(&host).as_str())
+            self.seed_sites.contains(Site::of_host(host).as_str())
         } else {
             named(&self.hosts)
         };
-        if !host_belongs || named(&self.refuse_hosts) {
+        host_belongs && !named(&self.refuse_hosts) && self.opt_out.line(host).is_none()
+    }
+
+    /// Does the URL belong to the crawl?
+    pub fn admits(&self, url: &CanonicalUrl) -> bool {
+        if !self.admits_host(&url.host()) {
             return false;
         }
         if self.prefixes.is_empty() && self.refuse_prefixes.is_empty() {

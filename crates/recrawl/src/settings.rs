@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::formula_file;
 use crate::scope::Scope;
 use recrawl_change::ChangeRules;
-use recrawl_extractor::Limits;
+use recrawl_extractor::{Limits, Options, Types};
 use recrawl_fetcher::FetchConfig;
 use recrawl_formula::Formula;
 use recrawl_scheduler::Ties;
@@ -35,7 +35,7 @@ pub struct Settings {
     /// For comparison.
     pub change: ChangeRules,
     /// For extraction.
-    pub limits: Limits,
+    pub reading: Options,
     /// What ranks the pages, unless the data directory has a formula of its own.
     pub formula: Formula,
     /// Was it given on the command line? Then it goes before the data directory's own.
@@ -70,7 +70,10 @@ impl Settings {
     }
 
     /// Checks values and their relations.
-    fn check(config: Config) -> Result<Settings, String> {
+    ///
+    /// # Errors
+    /// The key, and what is wrong with it.
+    pub fn check(config: Config) -> Result<Settings, String> {
         let cycle = &config.cycle;
         let shares = cycle.discovery_share.0 + cycle.announced_share.0 + cycle.audit_share.0;
         if shares > 1.0 {
@@ -117,12 +120,7 @@ impl Settings {
             scope: Scope::new(&config.scope)?,
             rules: UrlRules { drop_parameters: config.urls.drop_parameters.clone() },
             change: config.change.clone(),
-            limits: Limits {
-                max_links: config.extract.max_links as usize,
-                max_text: config.extract.max_text.0 as usize,
-                max_entries: config.hints.max_entries as usize,
-                max_unpacked: config.hints.max_unpacked.0 as usize,
-            },
+            reading: reading(&config)?,
             formula,
             formula_is_given: false,
             ties,
@@ -133,6 +131,19 @@ impl Settings {
 
 fn authority(file: &PathBuf) -> Result<Vec<u8>, String> {
     std::fs::read(file).map_err(|e| format!("fetch.extra_ca: {}: {e}", file.display()))
+}
+
+fn reading(config: &Config) -> Result<Options, String> {
+    let extract = &config.extract;
+    let types = Types::new(extract.types.iter().map(String::as_str));
+    let limits = Limits {
+        max_links: extract.max_links as usize,
+        max_text: extract.max_text.0 as usize,
+        max_entries: config.hints.max_entries as usize,
+        max_unpacked: config.hints.max_unpacked.0 as usize,
+    };
+    let agent = recrawl_fetcher::limits::product_token(&config.crawler.user_agent).to_owned();
+    Ok(Options { limits, types: types.map_err(|e| format!("extract.types: {e}"))?, agent })
 }
 
 fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
@@ -147,7 +158,7 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
     };
     let checked = FetchConfig {
         user_agent: config.crawler.user_agent.clone(),
-        contact: Some(config.crawler.contact.clone()).filter(|c| !c.is_empty()),
+        contact: Some(config.crawler.contact.trim().to_owned()).filter(|c| !c.is_empty()),
         connections: fetch.connections as usize,
         connections_per_host: politeness.connections_per_host as usize,
         open_hosts: fetch.open_hosts as usize,

@@ -3,7 +3,7 @@
 use crate::{DISTANCES, Prints, Spread, percent};
 use flate2::read::GzDecoder;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
-use recrawl_extractor::{Extracted, Limits, extract};
+use recrawl_extractor::{Extracted, Fields, extract};
 use recrawl_types::UrlRules;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -95,9 +95,10 @@ fn rendered(markdown: &str) -> String {
     html::push_html(&mut page, Parser::new_ext(markdown, Options::all()));
     let rules = UrlRules::default();
     let url = rules.canonicalize("https://example.com/").expect("a sound URL");
-    match extract(page.as_bytes(), Some("text/html; charset=utf-8"), &url, &rules, &Limits::default()) {
+    let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
+    match extract(page.as_bytes(), &fields, &url, &rules, &recrawl_extractor::Options::default()) {
         Extracted::Page(page) => page.text,
-        Extracted::Hints(_) | Extracted::Opaque => unreachable!("HTML is a page"),
+        Extracted::Hints(..) | Extracted::Opaque(_) => unreachable!("HTML is a page"),
     }
 }
 

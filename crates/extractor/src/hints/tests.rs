@@ -1,22 +1,25 @@
 //! Sitemaps and feeds by hand, sound and otherwise.
 
 use super::*;
-use crate::{Extracted, extract};
+use crate::{Extracted, Fields, Options, extract};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
+use recrawl_types::Consent;
 use std::io::Write;
 
 const AT: &str = "https://example.com/maps/sitemap.xml";
 
 fn extracted(body: &[u8], content_type: Option<&str>, limits: &Limits) -> Extracted {
     let rules = UrlRules::default();
-    extract(body, content_type, &rules.canonicalize(AT).unwrap(), &rules, limits)
+    let fields = Fields { content_type, ..Fields::default() };
+    let options = Options { limits: limits.clone(), ..Options::default() };
+    extract(body, &fields, &rules.canonicalize(AT).unwrap(), &rules, &options)
 }
 
 fn hints(body: impl AsRef<[u8]>) -> Hints {
     match extracted(body.as_ref(), Some("application/xml"), &Limits::default()) {
-        Extracted::Hints(hints) => hints,
+        Extracted::Hints(hints, _) => hints,
         other => panic!("no hints: {other:?}"),
     }
 }
@@ -87,7 +90,7 @@ fn sitemaps_org_text_file() {
     let head = "https://example.com/1\r\n\r\n  HTTPS://Example.com/2#x \nhttps://example.com/ü\n";
     let list = format!("\u{feff}{}nonsense\nhttp://[", head.repeat(7));
     for content_type in [Some("text/plain; charset=utf-8"), Some("application/octet-stream"), None] {
-        let Extracted::Hints(found) = extracted(list.as_bytes(), content_type, &Limits::default()) else {
+        let Extracted::Hints(found, _) = extracted(list.as_bytes(), content_type, &Limits::default()) else {
             panic!("a list: {content_type:?}");
         };
         let expected = ["https://example.com/1", "https://example.com/2", "https://example.com/%C3%BC"];
@@ -165,7 +168,7 @@ fn whatever_the_content_type_says_and_pages_stay_pages() {
         None,
     ] {
         let found = extracted(URLSET.as_bytes(), content_type, &Limits::default());
-        assert!(matches!(found, Extracted::Hints(h) if h.entries.len() == 4), "{content_type:?}");
+        assert!(matches!(found, Extracted::Hints(h, _) if h.entries.len() == 4), "{content_type:?}");
     }
     for (body, is_page) in [
         ("<!DOCTYPE html><title>urlset</title><urlset><url><loc>/x</loc></url></urlset>", true),
@@ -177,7 +180,7 @@ fn whatever_the_content_type_says_and_pages_stay_pages() {
     }
     for other in ["<svg/>", "<?xml version='1.0'?><root><item/></root>", "{}"] {
         let found = extracted(other.as_bytes(), Some("application/xml"), &Limits::default());
-        assert_eq!(found, Extracted::Opaque, "{other}");
+        assert_eq!(found, Extracted::Opaque(Consent::default()), "{other}");
     }
 }
 
@@ -210,11 +213,11 @@ fn every_spelling_of_characters() {
 fn inside_gzip_once_and_under_a_limit() {
     for content_type in [Some("application/gzip"), Some("application/x-gzip"), Some("text/xml"), None] {
         let found = extracted(&packed(URLSET.as_bytes()), content_type, &Limits::default());
-        assert!(matches!(found, Extracted::Hints(h) if h.entries.len() == 4), "{content_type:?}");
+        assert!(matches!(found, Extracted::Hints(h, _) if h.entries.len() == 4), "{content_type:?}");
     }
     let list = "https://example.com/1\nhttps://example.com/2\n";
     let found = extracted(&packed(list.as_bytes()), Some("application/gzip"), &Limits::default());
-    assert!(matches!(found, Extracted::Hints(h) if h.kind == HintsKind::Text && h.entries.len() == 2));
+    assert!(matches!(found, Extracted::Hints(h, _) if h.kind == HintsKind::Text && h.entries.len() == 2));
     // Members one after the other are one document.
     let (one, two) = URLSET.split_at(400);
     let members = [packed(one.as_bytes()), packed(two.as_bytes())].concat();
@@ -224,15 +227,18 @@ fn inside_gzip_once_and_under_a_limit() {
     let cut = hints(&whole[..whole.len() - 12]);
     assert!(cut.damage.as_ref().is_some_and(|d| d.contains("break off")), "{:?}", cut.damage);
     let limits = Limits { max_unpacked: URLSET.len() - 200, ..Limits::default() };
-    let Extracted::Hints(large) = extracted(&whole, None, &limits) else { panic!("a sitemap") };
+    let Extracted::Hints(large, _) = extracted(&whole, None, &limits) else { panic!("a sitemap") };
     assert_eq!(large.entries.len(), 2);
     assert!(large.damage.as_ref().is_some_and(|d| d.contains("larger than the limit")), "{:?}", large.damage);
     // A bomb costs the limit, and is no sitemap.
     let bomb = packed(&vec![0; 3 << 20]);
     let limits = Limits { max_unpacked: 1 << 20, ..Limits::default() };
-    assert_eq!(extracted(&bomb, Some("application/gzip"), &limits), Extracted::Opaque);
+    assert_eq!(extracted(&bomb, Some("application/gzip"), &limits), Extracted::Opaque(Consent::default()));
     let twice = packed(&whole);
-    assert_eq!(extracted(&twice, Some("application/gzip"), &Limits::default()), Extracted::Opaque);
+    assert_eq!(
+        extracted(&twice, Some("application/gzip"), &Limits::default()),
+        Extracted::Opaque(Consent::default())
+    );
 }
 
 #[test]
@@ -323,7 +329,7 @@ proptest! {
     ) {
         let body = if is_packed { packed(&body) } else { body };
         let limits = Limits { max_entries: 3, max_unpacked: 200, ..Limits::default() };
-        if let Extracted::Hints(found) = extracted(&body, None, &limits) {
+        if let Extracted::Hints(found, _) = extracted(&body, None, &limits) {
             prop_assert!(found.entries.len() <= 3);
         }
     }

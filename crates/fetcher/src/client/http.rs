@@ -81,7 +81,8 @@ pub struct HttpNetwork {
 }
 
 impl HttpNetwork {
-    /// A client for this configuration: no proxy but a configured one, no cookies but configured ones, no redirects, no retries.
+    /// A client for this configuration: no proxy but a configured one, no cookies but configured ones, no
+    /// redirects, no retries. Without a contact it connects to loopback addresses alone.
     ///
     /// # Errors
     /// [`SetupError`].
@@ -89,6 +90,8 @@ impl HttpNetwork {
         // Fails when a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = Guard::new(&config.allow_addresses);
+        // Whoever is asked must be able to ask back. Here no name, redirect or proxy gets around that.
+        let guard = if config.contact.is_none() { guard.only_loopback() } else { guard };
         let proxy = config.proxy.clone();
         let resolver = Resolver::new(guard.clone(), &config.dns_overrides);
         let resolver = match &proxy {
@@ -134,7 +137,11 @@ impl HttpNetwork {
         let proxied = self.is_proxied(&host);
         // The proxy's own name may lead anywhere, for the proxy's sake and no page's.
         let is_proxy = !proxied && self.proxy.as_ref().is_some_and(|proxy| proxy.host() == &*host);
-        if is_proxy || !self.guard.admits_host(&host) {
+        let unseen = proxied
+            && literal(&host).is_none()
+            && self.proxy.as_ref().is_some_and(Proxy::resolves_names)
+            && !self.guard.admits_unseen();
+        if is_proxy || unseen || !self.guard.admits_host(&host) {
             return Err(NetworkError::Refused);
         }
         let mut asked = reqwest::Request::new(Method::GET, request.url.to_url());

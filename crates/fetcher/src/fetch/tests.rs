@@ -2,6 +2,7 @@
 
 mod addresses;
 mod budget;
+mod opted_out;
 mod outcomes;
 mod politeness;
 mod redirects;
@@ -48,6 +49,7 @@ pub struct Setup {
     entries: Vec<ScheduleEntry>,
     done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
     scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
+    opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     stop: CancellationToken,
     followed: Vec<CanonicalUrl>,
     deadline: Option<Instant>,
@@ -81,6 +83,7 @@ impl Setup {
             entries: pages.iter().map(|p| entry(p)).collect(),
             done: Arc::new(|_| false),
             scope: Arc::new(|_| true),
+            opted_out: Arc::new(|_| false),
             stop: CancellationToken::new(),
             followed: Vec::new(),
             spent: BTreeMap::new(),
@@ -103,6 +106,7 @@ impl Setup {
             schedule: Arc::new(MemorySchedule::new(self.entries.clone())),
             done: self.done.clone(),
             scope: self.scope.clone(),
+            opted_out: self.opted_out.clone(),
             rules: Arc::new(UrlRules::default()),
             out,
             stop: self.stop.clone(),

@@ -183,3 +183,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn without_a_contact_nothing_but_the_loopback_is_admitted() {
+    let guard = Guard::new(&["127.0.0.0/8".parse().unwrap(), "10.0.0.0/8".parse().unwrap()]).only_loopback();
+    for (address, admitted) in [
+        ("127.0.0.1", true),
+        ("127.9.8.7", true),
+        ("::ffff:127.0.0.1", true),
+        ("::1", false),
+        ("10.0.0.1", false),
+        ("9.9.9.9", false),
+        ("2001:4860:4860::8888", false),
+        ("::ffff:9.9.9.9", false),
+        ("64:ff9b::7f00:1", false),
+    ] {
+        assert_eq!(guard.admits(address.parse().unwrap()), admitted, "{address}");
+    }
+    assert!(!Guard::new(&[]).only_loopback().admits("127.0.0.1".parse().unwrap()), "still to be allowed");
+    assert!(!guard.admits_host("9.9.9.9") && guard.admits_host("127.0.0.1"));
+}

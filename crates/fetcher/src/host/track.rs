@@ -155,6 +155,9 @@ impl Track {
     /// The outcome of a page that needs no request; none where it does (or where robots.txt must be
     /// asked for first).
     fn verdict(&self, url: &CanonicalUrl, run: &Run, now: u64) -> Option<Outcome> {
+        if (run.opted_out)(&self.origin.host) {
+            return Some(Outcome::Skipped(Skip::OptedOut));
+        }
         if !(run.scope)(url) {
             return Some(Outcome::Skipped(Skip::OutOfScope));
         }

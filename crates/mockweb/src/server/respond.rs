@@ -29,10 +29,10 @@ impl Answer {
 
     /// Puts these fields in place of its own.
     fn replace(&mut self, fields: Vec<(&'static str, String)>) {
-        for (name, value) in fields {
-            self.fields.retain(|(own, _)| own != name);
-            self.fields.push((HeaderName::from_static(name), value));
-        }
+        // First all of them go: a field may be given several times.
+        self.fields.retain(|(own, _)| fields.iter().all(|(name, _)| own != name));
+        let given = fields.into_iter().map(|(name, value)| (HeaderName::from_static(name), value));
+        self.fields.extend(given);
     }
 
     fn of_type(kind: &str, body: Vec<u8>) -> Answer {

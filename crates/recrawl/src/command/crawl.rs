@@ -17,6 +17,10 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
         settings.formula_is_given = true;
     }
+    if let Some(contact) = args.contact.as_deref().map(str::trim).filter(|contact| !contact.is_empty()) {
+        settings.config.crawler.contact = contact.to_owned();
+        settings.fetch.contact = Some(contact.to_owned());
+    }
     let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
     let begun = settings.data_dir.join("MANIFEST").exists();
     if seeds.is_empty() && !begun {
@@ -96,9 +100,12 @@ fn publish(report: &CycleReport, rows: u32, json: bool) -> Result<(), Failure> {
 /// A cycle that fetched nothing is what a first try looks like when something is set wrong: say what.
 fn why_nothing(tally: &Tally) -> String {
     let reasons = [
-        (tally.refused, "at addresses that are refused (private or loopback: fetch.allow_addresses)"),
+        (
+            tally.refused,
+            "at addresses that are refused (private or loopback: fetch.allow_addresses; any, without crawler.contact)",
+        ),
         (tally.robots_denied, "forbidden by robots.txt, or robots.txt could not be had"),
-        (tally.skipped, "skipped (deadline, scope, a host left alone)"),
+        (tally.skipped, "skipped (deadline, scope, a host left alone or opted out)"),
         (tally.not_found, "not found"),
         (tally.failed, "failed (name, connection, time-out, status: RECRAWL_LOG=debug says more)"),
     ];

@@ -1,5 +1,7 @@
 //! `recrawl explain`: what is known of a URL, how its score comes about, and whether it is visited next.
 
+mod canonical;
+
 use super::export::page_json;
 use super::{dates, print, print_json};
 use crate::cli::ExplainArgs;
@@ -13,6 +15,7 @@ use crate::reading;
 use crate::report::CycleReport;
 use crate::settings::Settings;
 use crate::trust;
+use canonical::Standing;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::robots::Rules;
 use recrawl_fetcher::system_clock;
@@ -45,6 +48,10 @@ struct Explanation {
     /// Are the host's validators believed? None where that cannot be looked up, or nothing is known.
     trust: Option<ValidatorTrust>,
     in_scope: Option<bool>,
+    /// Where it is said that the host's owner opted out.
+    opted_out: Option<String>,
+    /// What is known of the page that this one names as canonical.
+    canonical: Option<Standing>,
     lastmod: Lastmod,
 }
 
@@ -93,6 +100,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
     let tables = reading::tables(&settings.data_dir);
     let in_scope = scope(&mut settings, &tables, &url)?;
+    let opted_out = settings.scope.opt_out().because(&url.host());
+    let canonical = Standing::of(&generation, &url, &record)?;
     let robots = robots(&settings, &tables, &url)?;
     let left_alone = left_alone(&settings, &tables, &url)?;
     let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
@@ -114,6 +123,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         left_alone,
         trust,
         in_scope,
+        opted_out,
+        canonical,
         lastmod,
     };
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
@@ -206,6 +217,9 @@ fn robots(
 impl Explanation {
     fn verdict(&self) -> String {
         let known = &self.record.known;
+        if let Some(why) = &self.opted_out {
+            return format!("never: {why}");
+        }
         if self.in_scope == Some(false) {
             return "no: it is outside the scope".into();
         }
@@ -270,7 +284,9 @@ impl Explanation {
             "cutoff": self.cutoff, "terms": history.map(|h| self.terms(&h)),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
             "robots": self.robots, "left_alone": self.left_alone.map(|l| l.name()),
-            "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope, "visited_next": self.verdict(),
+            "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope,
+            "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(Standing::name),
+            "visited_next": self.verdict(),
         })
     }
 
@@ -317,6 +333,9 @@ impl Explanation {
                 }
             }
         }
+        for (what, text) in canonical::wishes(&self.url, &self.record, self.canonical.as_ref()) {
+            print(format!("{what:<10}  {text}"))?;
+        }
         if let Some(trust) = &self.lastmod.trust {
             let at = crate::archive::timestamp(u64::from(known.lastmod) * 1000);
             let moved = if known.is_announced { "moved" } else { "not moved" };
@@ -335,6 +354,9 @@ impl Explanation {
             None => "not looked up: the running crawl keeps the sites of its seeds to itself",
         };
         print(format!("scope       {scope}"))?;
+        if let Some(why) = &self.opted_out {
+            print(format!("opted out   {why}"))?;
+        }
         print(format!("visited     {}", self.verdict()))
     }
 }

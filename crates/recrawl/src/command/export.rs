@@ -4,6 +4,7 @@ mod visits;
 
 use super::print;
 use crate::cli::{ExportArgs, Exported};
+use crate::consent::claim;
 use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
@@ -84,6 +85,7 @@ pub fn page_json(url: &CanonicalUrl, record: &PageRecord) -> Value {
     let known = &record.known;
     let history = record.visited.as_ref().map(|v| &v.history);
     let content = record.visited.as_ref().map(|v| &v.content);
+    let consent = content.map(|c| &c.consent);
     json!({
         "url": url.to_string(),
         "status": known.status,
@@ -105,6 +107,12 @@ pub fn page_json(url: &CanonicalUrl, record: &PageRecord) -> Value {
         "digest": content.map(|c| format!("{:032x}", c.fingerprint.digest)),
         "etag": content.and_then(|c| c.validators.etag.as_deref()),
         "last_modified": content.and_then(|c| c.validators.last_modified.as_deref()),
+        "noindex": consent.map(|c| c.noindex),
+        "nofollow": consent.map(|c| c.nofollow),
+        "noarchive": consent.map(|c| c.noarchive),
+        "unavailable_after": consent.and_then(|c| c.unavailable_after),
+        "canonical": consent.and_then(|c| c.canonical.other()).map(ToString::to_string),
+        "canonical_claim": consent.and_then(|c| claim(&c.canonical, url)),
         "warc_file": content.and_then(|c| c.archive).map(|a| a.file),
         "warc_offset": content.and_then(|c| c.archive).map(|a| a.offset),
     })

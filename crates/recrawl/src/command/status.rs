@@ -105,6 +105,14 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
             found.push((origin, state));
         }
     }
+    let opted_out = settings.scope.opt_out().because(host);
+    if let (true, Some(why)) = (found.is_empty(), &opted_out) {
+        return if as_json {
+            print_json(&json!([{"host": host, "opted_out": why}]))
+        } else {
+            print(format!("host          {host}\nopted out     {why}: nothing is sent to it"))
+        };
+    }
     if found.is_empty() {
         return Err(Failure::Work(format!(
             "{host}: never asked anything; `recrawl status` lists the largest hosts"
@@ -147,11 +155,15 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
         "robots_denied": state.robots_denied, "validators": trust::name(state.trust.belief),
         "validators_since": state.trust.since, "changes_shown": state.trust.shown, "changes_hidden": state.trust.hidden, "failures": state.failures, "back_off_until": state.back_off_until,
         "last_request": state.last_request, "robots_fetched": robots.map(|r| r.fetched), "robots": text,
+        "opted_out": settings.scope.opt_out().because(&origin.host),
     })
 }
 
 fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result<(), Failure> {
     print(format!("host          {origin}"))?;
+    if let Some(why) = settings.scope.opt_out().because(&origin.host) {
+        print(format!("opted out     {why}: nothing is sent to it"))?;
+    }
     let Promise { delay, because, left_alone } = promise(settings, state);
     let because = because.map(|why| format!(": {why}")).unwrap_or_default();
     print(format!("promised      {delay:?} between an answer and the next request{because}"))?;

@@ -349,3 +349,17 @@ async fn where_nobody_listens_the_next_address_of_the_name_is_told() {
     assert_eq!(network.address("[::1]").await, Err(NetworkError::Refused));
     assert_eq!(network.address("127.0.0.5").await, Ok("127.0.0.5".parse().unwrap()));
 }
+
+#[tokio::test]
+async fn without_a_contact_no_proxy_is_a_way_out_of_the_loopback() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let proxy = Some(crate::Proxy::new(&format!("http://{closed}"), None, Vec::new()).unwrap());
+    let stranger = FetchConfig { proxy, ..FetchConfig::default() };
+    let known = FetchConfig { contact: Some("me@example.org".into()), ..stranger.clone() };
+    let ask = async |config: &FetchConfig| {
+        let asked = request("http://name.test/");
+        HttpNetwork::new(config).unwrap().get(&asked, &Meter::default()).await.unwrap_err()
+    };
+    assert_eq!(ask(&stranger).await, NetworkError::Refused);
+    assert_ne!(ask(&known).await, NetworkError::Refused);
+}

@@ -53,6 +53,7 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
         schedule,
         done: Arc::new(|_| false),
         scope: Arc::new(|_| true),
+        opted_out: Arc::new(|_| false),
         rules: Arc::default(),
         out,
         stop: CancellationToken::new(),

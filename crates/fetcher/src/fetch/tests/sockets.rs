@@ -73,6 +73,7 @@ async fn a_run_over_real_sockets() {
         schedule: Arc::new(MemorySchedule::new(entries)),
         done: Arc::new(|_| false),
         scope: Arc::new(|_| true),
+        opted_out: Arc::new(|_| false),
         rules: Arc::default(),
         out,
         stop: CancellationToken::new(),

@@ -115,6 +115,7 @@ async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
         schedule: Arc::new(MemorySchedule::new(setup.entries.clone())),
         done: setup.done.clone(),
         scope: setup.scope.clone(),
+        opted_out: Arc::new(|_| false),
         rules: Arc::default(),
         out,
         stop: setup.stop.clone(),

@@ -1,4 +1,4 @@
-//! Dates as sitemaps and feeds write them, in seconds since 1970.
+//! Dates as sitemaps, feeds and robots directives write them, in seconds since 1970.
 //!
 //! Sitemaps and Atom use the profile of ISO 8601 that the W3C's note on date and time formats describes, RSS
 //! the form of RFC 822 (§5, with the years of RFC 1123 §5.2.14). Each is read wherever it stands. A date
@@ -8,7 +8,7 @@
 const END: u32 = 2106;
 
 /// Seconds since 1970; none for what is no date, and for years before 1970 and from 2106 on. Never 0.
-pub(super) fn seconds(text: &str) -> Option<u32> {
+pub(crate) fn seconds(text: &str) -> Option<u32> {
     let text = text.trim();
     if !text.is_ascii() || text.len() > 64 {
         return None;

@@ -1,0 +1,41 @@
+//! Hosts whose owners opted out: nothing leads to a request there.
+
+use super::*;
+use crate::testing::with_header;
+use recrawl_types::Skip;
+
+const OUT: &str = "http://out.test/";
+
+/// A web where the host that opted out answers, so that it would be seen if it were asked.
+fn open_web(r: &Request) -> Script {
+    match (r.url.to_string().as_str(), r.url.path_and_query()) {
+        ("http://robots.test/robots.txt", _) => {
+            with_header(reply(301, ""), "location", "http://out.test/r").into()
+        }
+        (_, "/robots.txt") => reply(404, "").into(),
+        ("http://redirect.test/1", _) => with_header(reply(302, ""), "location", "http://out.test/x").into(),
+        _ => reply(200, "page").into(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_sent_there_whatever_leads_there() {
+    let pages =
+        [OUT, "http://out.test:81/2", "https://out.test/3", "http://redirect.test/1", "http://robots.test/1"];
+    let mut setup = Setup::new(&pages, open_web);
+    setup.opted_out = Arc::new(|host| host == "out.test");
+    setup.network = ScriptedNetwork::with_addresses(open_web, |host| {
+        assert_ne!(host, "out.test", "no resolver is asked about it");
+        Ok("9.9.9.9".parse().unwrap())
+    });
+    setup.config.delay_per_ip = Duration::from_millis(1);
+    let brought = setup.run().await;
+    for page in &pages[..3] {
+        assert_eq!(brought.outcome(page), Outcome::Skipped(Skip::OptedOut), "{page}");
+    }
+    assert_eq!(brought.outcome("http://out.test/x"), Outcome::Skipped(Skip::OptedOut), "a redirect's target");
+    assert_eq!(brought.outcome("http://robots.test/1"), Outcome::RobotsUnreachable);
+    assert_eq!(brought.report.outcomes.skipped_opted_out, 4);
+    assert!(setup.network.urls().iter().all(|url| !url.contains("out.test")), "{:?}", setup.network.urls());
+    assert_eq!(setup.state(OUT), HostState::default(), "nothing was asked of it");
+}

@@ -1,0 +1,61 @@
+//! What a page asks crawlers to do with it, in its header and its head.
+
+use super::{Action, Kind, page};
+
+/// Fields that a wish may be told by, or that decide how it is read.
+const FIELDS: [&str; 4] = ["x-robots-tag", "link", "content-type", "x-content-type-options"];
+
+/// Robots directives, canonical addresses, types.
+pub const WISHES: Kind = Kind {
+    name: "wishes",
+    help: "answers with what a page asks of crawlers; value: parts separated by |, NAME: VALUE for a header field, \
+           <…> for the head of a page of four links (one plain, one each nofollow, ugc, sponsored) that is shown \
+           in place of the right one, x-robots-tag: noindex",
+    parse: |value| {
+        let (mut fields, mut head) = (Vec::new(), String::new());
+        for part in value.unwrap_or("x-robots-tag: noindex").split('|').map(str::trim) {
+            if part.starts_with('<') {
+                head.push_str(part);
+                continue;
+            }
+            let (name, value) = part.split_once(':').ok_or_else(|| format!("{part:?} is no field"))?;
+            let name = FIELDS.into_iter().find(|known| name.trim().eq_ignore_ascii_case(known));
+            let name = name.ok_or_else(|| format!("{part:?} begins with none of {}", FIELDS.join(", ")))?;
+            fields.push((name, value.trim().to_owned()));
+        }
+        if head.is_empty() {
+            return Ok(Box::new(move |_| Action::Relabel(fields.clone())));
+        }
+        if !fields.iter().any(|(name, _)| *name == "content-type") {
+            fields.push(("content-type", "text/html; charset=utf-8".into()));
+        }
+        let links = ["", "nofollow", "ugc", "sponsored"].map(|rel| {
+            let path = if rel.is_empty() { "plain" } else { rel };
+            format!("<p><a rel=\"{rel}\" href=\"/private/open-{path}\">{path}</a></p>")
+        });
+        let body = page("Wishes", &links.concat()).replace("<head>", &format!("<head>{head}"));
+        Ok(Box::new(move |_| Action::Page { fields: fields.clone(), body: body.clone().into_bytes() }))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Action, Rule};
+
+    #[test]
+    fn wishes_are_told_in_header_and_head() {
+        let strike = |rule: &str| rule.parse::<Rule>().unwrap().strike(0, "/x", 0);
+        let both =
+            strike("/x=wishes:X-Robots-Tag: a: b | <meta name=robots content='c=d:e'> | link: <f>; rel=g");
+        let Some(Action::Page { fields, body }) = both else { panic!("{both:?}") };
+        assert_eq!(fields[..2], [("x-robots-tag", "a: b".to_owned()), ("link", "<f>; rel=g".to_owned())]);
+        let body = String::from_utf8(body).unwrap();
+        assert!(body.contains("<head><meta name=robots content='c=d:e'><title>"), "{body}");
+        assert_eq!(body.matches("href=").count(), 4);
+        let fields = vec![("x-robots-tag", "noindex".to_owned())];
+        assert_eq!(strike("/x=wishes"), Some(Action::Relabel(fields)));
+        for wrong in ["/x=wishes:set-cookie: a", "/x=wishes:noindex"] {
+            assert!(wrong.parse::<Rule>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What is done about what a page asks for: the directives that the configuration says to obey.
+//! docs/consent.md has the table.
+
+use crate::config;
+use recrawl_extractor::{Fields, FoundLink};
+use recrawl_fetcher::Response;
+use recrawl_types::{Canonical, CanonicalUrl, Consent, Site};
+use std::borrow::Cow;
+
+/// What the header of an answer says of its body.
+pub fn fields(response: &Response) -> Fields<'_> {
+    let all = |name: &str| -> Vec<Cow<'_, str>> {
+        response.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect()
+    };
+    Fields {
+        content_type: response.content_type.as_deref(),
+        nosniff: all("x-content-type-options")
+            .first()
+            .is_some_and(|v| v.trim().eq_ignore_ascii_case("nosniff")),
+        robots_tags: all("x-robots-tag"),
+        links: all("link"),
+    }
+}
+
+impl config::Consent {
+    /// May the body be archived? `at` is when the page was visited, in milliseconds since 1970.
+    pub fn admits_archive(&self, consent: &Consent, at: u64) -> bool {
+        let kept_out =
+            self.noindex && consent.forbids_index(at / 1000) || self.noarchive && consent.noarchive;
+        !kept_out
+    }
+
+    /// May its links be followed?
+    pub fn follows(&self, consent: &Consent) -> bool {
+        !(self.nofollow && consent.nofollow)
+    }
+
+    /// Of the links of a page that may be followed, those that may be too; and its canonical address.
+    pub fn links(&self, found: Vec<FoundLink>, consent: &Consent) -> Vec<CanonicalUrl> {
+        let canonical = consent.canonical.other().filter(|_| self.canonical).cloned();
+        let follows = |nofollow: bool| !(self.link_nofollow && nofollow);
+        let mut links: Vec<CanonicalUrl> =
+            found.into_iter().filter(|link| follows(link.nofollow)).map(|link| link.url).collect();
+        if let Some(canonical) = canonical.filter(|url| !links.contains(url)) {
+            links.push(canonical);
+        }
+        links
+    }
+}
+
+/// A claim in one word, for reports: of a page of another site nobody knows whether it agrees.
+pub fn claim(canonical: &Canonical, page: &CanonicalUrl) -> Option<&'static str> {
+    match canonical {
+        Canonical::Unclaimed => None,
+        Canonical::Itself => Some("itself"),
+        Canonical::Contradictory => Some("contradictory"),
+        Canonical::Other(url) if Site::of(url) == Site::of(page) => Some("other"),
+        Canonical::Other(_) => Some("other_site"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_extractor::{Extracted, Options, extract};
+    use recrawl_types::UrlRules;
+
+    fn at(url: &str) -> CanonicalUrl {
+        UrlRules::default().canonicalize(url).unwrap()
+    }
+
+    fn links(obeyed: &config::Consent, html: &str) -> Vec<String> {
+        let fields = Fields { content_type: Some("text/html"), ..Fields::default() };
+        let (rules, options) = (UrlRules::default(), Options::default());
+        let extracted = extract(html.as_bytes(), &fields, &at("http://a.example/p"), &rules, &options);
+        let Extracted::Page(page) = extracted else { panic!("HTML is a page") };
+        if !obeyed.follows(&page.consent) {
+            return Vec::new();
+        }
+        obeyed.links(page.links, &page.consent).iter().map(|url| url.path_and_query().to_owned()).collect()
+    }
+
+    #[test]
+    fn links_are_followed_as_far_as_the_owner_and_the_configuration_say() {
+        const PAGE: &str =
+            "<link rel=canonical href=/c><a href=/1>1</a><a rel=ugc href=/2>2</a><a href=/c>c</a>";
+        let obeys = config::Consent::default();
+        assert_eq!(links(&obeys, PAGE), ["/1", "/c"]);
+        assert_eq!(links(&obeys, "<link rel=canonical href=/c><a href=/1>1</a>"), ["/1", "/c"]);
+        let closed = format!("<meta name=robots content=nofollow>{PAGE}");
+        assert_eq!(links(&obeys, &closed), [""; 0]);
+        let deaf = config::Consent { nofollow: false, link_nofollow: false, canonical: false, ..obeys };
+        assert_eq!(links(&deaf, &closed), ["/1", "/2", "/c"]);
+        assert_eq!(links(&deaf, "<link rel=canonical href=/c>"), [""; 0]);
+    }
+
+    #[test]
+    fn a_body_is_archived_unless_its_owner_is_against_it_and_obeyed() {
+        let none = Consent::default();
+        let noindex = Consent { noindex: true, ..none.clone() };
+        let noarchive = Consent { noarchive: true, ..none.clone() };
+        let dated = Consent { unavailable_after: Some(10), ..none.clone() };
+        let obeys = config::Consent::default();
+        assert!(obeys.admits_archive(&none, 0) && obeys.admits_archive(&dated, 9_999));
+        for consent in [&noindex, &noarchive, &dated] {
+            assert!(!obeys.admits_archive(consent, 10_000), "{consent:?}");
+        }
+        let deaf = config::Consent { noindex: false, noarchive: false, ..obeys };
+        assert!([noindex, noarchive, dated].iter().all(|consent| deaf.admits_archive(consent, 10_000)));
+    }
+
+    #[test]
+    fn claims_in_a_word() {
+        let page = at("http://www.a.example/p");
+        let word = |url: &str| claim(&Canonical::Other(at(url)), &page);
+        assert_eq!(word("https://a.example/p"), Some("other"));
+        assert_eq!(word("https://b.example/p"), Some("other_site"));
+        assert_eq!(claim(&Canonical::Unclaimed, &page), None);
+        assert_eq!(claim(&Canonical::Itself, &page), Some("itself"));
+    }
+}

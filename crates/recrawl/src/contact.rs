@@ -1,0 +1,99 @@
+//! Nobody is asked by a stranger: outside the loopback a crawl needs `crawler.contact`.
+//!
+//! This says so before anything is touched, for hosts that are known by then. What is met later, by links,
+//! redirects or names, is refused where the connection is made, by the fetcher's address guard.
+
+use crate::failure::Failure;
+use crate::settings::Settings;
+use recrawl_fetcher::guard::literal;
+use recrawl_repository::OriginRun;
+use recrawl_types::CanonicalUrl;
+
+/// Checks that these pages may be asked for.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the first that may not.
+pub fn check_pages(settings: &Settings, pages: &[CanonicalUrl]) -> Result<(), Failure> {
+    // Where the configuration names no hosts, the seeds' own belong.
+    let has_hosts = !settings.config.scope.hosts.is_empty();
+    let belong = pages.iter().filter(|url| !has_hosts || settings.scope.admits(url));
+    belong.map(|url| url.host()).try_for_each(|host| check(settings, &host))
+}
+
+/// Checks that the hosts of a repository that are in the scope may be asked.
+///
+/// # Errors
+/// As [`check_pages`].
+pub fn check_known(settings: &Settings, origins: &[OriginRun]) -> Result<(), Failure> {
+    for origin in origins {
+        let root = [&origin.key[..], b"/"].concat();
+        let root = CanonicalUrl::from_key(&root).map_err(Failure::work)?;
+        if settings.scope.admits_host(&root.host()) {
+            check(settings, &root.host())?;
+        }
+    }
+    Ok(())
+}
+
+fn check(settings: &Settings, host: &str) -> Result<(), Failure> {
+    if settings.fetch.contact.is_some() || is_loopback(settings, host) {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "crawler.contact is not set: before {host} is crawled, say in [crawler] contact, or by --contact, where its \
+         owner can reach you (an e-mail address or a page); only loopback addresses are crawled without one"
+    )))
+}
+
+/// Does the host lead to this machine, by its address, by `dns.overrides`, or by its name (RFC 6761 §6.3)?
+fn is_loopback(settings: &Settings, host: &str) -> bool {
+    let overrides = &settings.fetch.dns_overrides;
+    let named = overrides.iter().find(|(name, _)| name.trim_end_matches('.').eq_ignore_ascii_case(host));
+    match literal(host).or(named.map(|(_, address)| *address)) {
+        Some(address) => address.to_canonical().is_loopback(),
+        None => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn refused(config: &str, url: &str) -> bool {
+        let settings = Settings::check(toml::from_str::<Config>(config).unwrap()).unwrap();
+        let url = settings.rules.canonicalize(url).unwrap();
+        match check_pages(&settings, &[url]) {
+            Ok(()) => false,
+            Err(failure) => {
+                assert!(failure.exit_code() == 2 && failure.to_string().contains("crawler.contact"));
+                true
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_loopback_is_crawled_without_a_contact() {
+        const NAMES: &str = "[dns.overrides]\n\"In.test.\" = \"127.0.0.9\"\n\"out.test\" = \"9.9.9.9\"\n\"mapped.test\" = \"::ffff:127.0.0.1\"";
+        for (config, url, expected) in [
+            ("", "http://127.0.0.1:8000/", false),
+            ("", "http://[::1]/", false),
+            ("", "http://localhost/", false),
+            ("", "http://a.localhost/", false),
+            ("", "https://example.com/", true),
+            ("", "http://9.9.9.9/", true),
+            ("", "http://10.0.0.1/", true),
+            ("", "http://localhost.example/", true),
+            (NAMES, "http://in.test/", false),
+            (NAMES, "http://mapped.test/", false),
+            (NAMES, "http://out.test/", true),
+            ("[crawler]\ncontact = \"  \"", "https://example.com/", true),
+            ("[crawler]\ncontact = \"me@example.org\"", "https://example.com/", false),
+            // What the scope leaves out is not crawled.
+            ("[scope]\nhosts = [\"a.test\"]", "https://example.com/", false),
+            ("[scope]\nhosts = [\"*\"]", "https://example.com/", true),
+        ] {
+            assert_eq!(refused(config, url), expected, "{config} {url}");
+        }
+    }
+}
