@@ -14,6 +14,7 @@
 
 use super::{CanonicalUrl, MAX_URL_BYTES, Scheme};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use url::Url;
 
@@ -136,13 +137,14 @@ impl UrlRules {
         if port == 0 {
             return Err(UrlError::Port);
         }
-        let mut rest = String::with_capacity(url.path().len() + url.query().map_or(0, |q| q.len() + 1));
-        normalize_percent(&self.path_without_parameters(url.path()), &mut rest);
+        // Names of parameters are compared in their one spelling.
+        let mut rest = self.path_without_parameters(&normalize_percent(url.path())).into_owned();
         if let Some(query) = url.query() {
+            let query = normalize_percent(query);
             let kept: Vec<&str> = query.split('&').filter(|p| !self.drops(p)).collect();
             if kept.iter().any(|p| !p.is_empty()) {
                 rest.push('?');
-                normalize_percent(&kept.join("&"), &mut rest);
+                rest.push_str(&kept.join("&"));
             }
         }
         let length = scheme.as_str().len() + "://:65535".len() + host.len() + rest.len();
@@ -164,8 +166,9 @@ impl UrlRules {
             })
     }
 
-    /// `/a;jsessionid=1/b` → `/a/b`.
-    fn path_without_parameters<'p>(&self, path: &'p str) -> std::borrow::Cow<'p, str> {
+    /// `/a;jsessionid=1/b` → `/a/b`. A segment that would be left as `.` or `..`, and so lead elsewhere, is not
+    /// touched.
+    fn path_without_parameters<'p>(&self, path: &'p str) -> Cow<'p, str> {
         if !path.contains(';') {
             return path.into();
         }
@@ -176,22 +179,33 @@ impl UrlRules {
                 kept.push(';');
                 kept.push_str(p);
             }
-            kept
+            if matches!(kept.as_str(), "." | "..") { s.to_owned() } else { kept }
         };
         path.split('/').map(segment).collect::<Vec<_>>().join("/").into()
     }
 }
 
-/// Upper-case hex digits; unreserved characters (RFC 3986 §2.3) decoded; a stray `%` stays.
-fn normalize_percent(text: &str, out: &mut String) {
+/// Upper-case hex digits; unreserved characters (RFC 3986 §2.3) decoded; a stray `%` stays, and so does what
+/// decoded would make an encoding of it: `%2%65` is not `%2e`.
+fn normalize_percent(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    let mut stray = None;
     while let Some(at) = rest.find('%') {
         out.push_str(&rest[..at]);
         let bytes = rest.as_bytes();
         match (bytes.get(at + 1).and_then(hex), bytes.get(at + 2).and_then(hex)) {
             (Some(high), Some(low)) => {
                 let byte = high * 16 + low;
-                if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                let completes = |stray: usize| {
+                    out.len() - stray <= 2
+                        && out.as_bytes()[stray + 1..].iter().chain([&byte]).all(|b| hex(b).is_some())
+                };
+                if (byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)) && !stray.is_some_and(completes)
+                {
                     out.push(char::from(byte));
                 } else {
                     out.push('%');
@@ -201,12 +215,14 @@ fn normalize_percent(text: &str, out: &mut String) {
                 rest = &rest[at + 3..];
             }
             _ => {
+                stray = Some(out.len());
                 out.push('%');
                 rest = &rest[at + 1..];
             }
         }
     }
     out.push_str(rest);
+    out.into()
 }
 
 fn hex(byte: &u8) -> Option<u8> {
