@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-counters test build tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-counters test fuzz build tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -24,6 +24,9 @@ check-counters: build ## after `make crawl`: n and X of every page beside a repl
 test: ## formats, lints, documentation, all tests
 	@sh scripts/toolchain.sh lint
 	@bash scripts/test.sh
+
+fuzz: ## look for inputs that break a parser, SECONDS=60 for each, RUNS at most; TARGET=… for one (nightly, cargo-fuzz)
+	@bash scripts/fuzz.sh '$(TARGET)' '$(SECONDS)' '$(RUNS)'
 
 tidy: toolchain ## the house rules alone
 	@cargo xtask tidy

@@ -3,6 +3,8 @@
 //! Keys are written as what they share with a key nearby, then the rest: a page's links share most of
 //! their bytes with the page.
 
+pub use crate::tables::{put_host, take_host};
+
 use crate::bytes::{Malformed, Put, Take};
 use crate::version_1;
 use recrawl_types::{

@@ -212,7 +212,8 @@ fn take_origin(key: &[u8]) -> Result<Origin, Malformed> {
     Ok(Origin { scheme, host: host.into(), port: u16::from_be_bytes([rest[1], rest[2]]) })
 }
 
-fn put_host(state: &HostState) -> Vec<u8> {
+/// What is remembered of an origin, as bytes.
+pub fn put_host(state: &HostState) -> Vec<u8> {
     let mut out = Vec::new();
     for number in [
         u64::from(state.failures),
@@ -281,7 +282,11 @@ fn take_trust(bytes: &[u8]) -> Result<ValidatorTrust, Malformed> {
     Ok(trust)
 }
 
-fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
+/// Reads the state of an origin that is all of `bytes`.
+///
+/// # Errors
+/// When the bytes are not what [`put_host`] wrote, in this version or an older one.
+pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
     let mut take = Take(bytes);
     let mut state = HostState {
         failures: take.narrow()?,

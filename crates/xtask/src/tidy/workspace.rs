@@ -6,8 +6,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Folders at the root that hold what was built or crawled, not what was written.
-const NOT_OURS: &[&str] = &[".git", "target", "data"];
+/// Folders that hold what was built, crawled or found by machines, not what was written.
+const NOT_OURS: &[&str] =
+    &[".git", "target", "data", "fuzz/corpus", "fuzz/artifacts", "fuzz/coverage", "fuzz/target"];
 
 /// One text file.
 pub struct File {

@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "verifier",
         ],
     ),
+    ("fuzzing", &["extractor", "fetcher", "formula", "repository", "types"]),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,38 @@
+#!/bin/bash
+# Looks for inputs that break a check of crates/fuzzing: fuzz.sh TARGET DURATION RUNS, each of which may be empty: all
+# targets, 60 seconds each, no bound on inputs. What is found lies in fuzz/artifacts; docs/fuzzing.md tells what to do
+# with it. New inputs that merely reach new code go to target/fuzz, not to the corpus.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+known=$(ls fuzz/corpus)
+targets=${1:-$known}
+duration=${2:-60}
+runs=${3:--1}
+
+for target in $targets; do
+    if ! grep -qx -- "$target" <<<"$known"; then
+        echo "there is no target $target; there are:" $known >&2
+        exit 2
+    fi
+done
+if ! cargo +nightly --version >/dev/null 2>&1; then
+    echo "fuzzing needs a nightly compiler beside the stable one: run 'rustup toolchain install nightly --profile minimal'" >&2
+    exit 1
+fi
+if ! cargo fuzz --version >/dev/null 2>&1; then
+    echo "fuzzing needs cargo-fuzz: run 'cargo install cargo-fuzz --locked'" >&2
+    exit 1
+fi
+
+built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/fuzz
+status=0
+for target in $targets; do
+    mkdir -p "$built/corpus/$target"
+    longest=$(sed -n 's/^    max_bytes: \([0-9_]*\),$/\1/p' "crates/fuzzing/src/$target.rs" | tr -d _)
+    echo "== $target: ${duration} s, inputs of at most $longest bytes"
+    cargo +nightly fuzz run --target-dir "$built" "$target" "$built/corpus/$target" "fuzz/corpus/$target" -- \
+        -max_total_time="$duration" -runs="$runs" -max_len="$longest" -dict="fuzz/dictionaries/$target.txt" -timeout=10 -rss_limit_mb=2048 \
+        -print_final_stats=1 || status=1
+done
+exit $status
