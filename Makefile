@@ -9,13 +9,13 @@ RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
-crawl: $(if $(SEEDS),crawl-web,crawl-recorded) ## crawl the recorded web, CYCLES=20 at SHARE=5% with FORMULA, or the RECORDING in a folder; CLEAN=1 starts over. The real web: SEEDS="URL …"
+crawl: $(if $(SEEDS),crawl-web,crawl-recorded) ## crawl the recorded web, CYCLES=20 at SHARE=5% with FORMULA, or the RECORDING in a folder; CLEAN=1 starts over. The real web: SEEDS="URL …" CONTACT=ADDRESS
 
 crawl-recorded: build
 	@$(BUILT)/xtask crawl --data-dir '$(RECORDED)' $(if $(RECORDING),--recording '$(RECORDING)') $(if $(CYCLES),--cycles $(CYCLES)) $(if $(SHARE),--share '$(SHARE)') $(if $(FORMULA),--formula '$(FORMULA)') $(if $(CLEAN),--clean)
 
 crawl-web: build
-	$(BUILT)/recrawl crawl --data-dir '$(or $(DATA_DIR),data/web)' $(SEEDS:%=--seed '%') $(if $(CYCLES),--cycles $(CYCLES)) $(if $(FORMULA),--formula '$(FORMULA)')
+	$(BUILT)/recrawl crawl --data-dir '$(or $(DATA_DIR),data/web)' $(SEEDS:%=--seed '%') $(if $(CONTACT),--contact '$(CONTACT)') $(if $(CYCLES),--cycles $(CYCLES)) $(if $(FORMULA),--formula '$(FORMULA)')
 
 check-counters: build ## after `make crawl`: n and X of every page beside a replay of what the mock web says it served
 	@$(BUILT)/recrawl export pages --data-dir '$(RECORDED)/crawl' --out '$(RECORDED)/pages.jsonl'
