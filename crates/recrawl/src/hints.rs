@@ -6,8 +6,8 @@
 use crate::config;
 use crate::scope::Scope;
 use recrawl_extractor::{Hints, HintsKind};
-use recrawl_fetcher::FetchedPage;
 use recrawl_fetcher::robots::{self, Rules};
+use recrawl_fetcher::{FetchResult, FetchedPage};
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostTable, Link, Origin, Site, UrlRules};
 use std::collections::HashMap;
@@ -70,7 +70,14 @@ impl HintRules<'_> {
     /// When the table of hosts cannot be read.
     pub fn entries(&self, page: &FetchedPage, hints: Hints) -> io::Result<Vec<Link>> {
         let url = &page.entry.url;
-        let Hints { kind, entries, refused, over_limit, damage } = hints;
+        let Hints { kind, mut entries, refused, over_limit, mut damage } = hints;
+        if matches!(&page.result, FetchResult::Page(response) if response.truncated) && damage.is_none() {
+            damage = Some("it is larger than fetch.max_body".into());
+            if kind == HintsKind::Text {
+                // The cut may go through the last address, and half of one is another's.
+                entries.pop();
+            }
+        }
         let is_index = kind == HintsKind::Index;
         if is_index && page.hops >= self.config.max_nesting {
             tracing::info!(%url, "an index below {} others is not followed", page.hops);
@@ -145,7 +152,7 @@ impl HintRules<'_> {
 mod tests {
     use super::*;
     use recrawl_extractor::HintEntry;
-    use recrawl_fetcher::{Condition, FetchResult};
+    use recrawl_fetcher::{Condition, Response};
     use recrawl_types::host::{MemoryHostTable, RobotsState};
     use recrawl_types::{
         Cycle, HostState, Known, Outcome, PageRecord, ScheduleEntry, Share, Skip, Validators,
@@ -253,6 +260,20 @@ mod tests {
                 assert_eq!(links, [("https://maps.example/1".to_owned(), 0, 0)], "its pages are no sitemaps");
             },
         );
+    }
+
+    #[test]
+    fn a_list_that_was_cut_loses_the_address_that_the_cut_goes_through() {
+        let list = || hints(HintsKind::Text, &[("https://maps.example/1", 0), ("https://maps.example/2", 0)]);
+        for (truncated, left) in [(false, 2), (true, 1)] {
+            let response = Response { truncated, ..Response::default() };
+            let page = FetchedPage {
+                result: FetchResult::Page(Box::new(response)),
+                ..page("https://maps.example/s.txt", 0, None)
+            };
+            let links = with_rules(|_| {}, |rules| rules.entries(&page, list()).unwrap());
+            assert_eq!(links.len(), left);
+        }
     }
 
     #[test]

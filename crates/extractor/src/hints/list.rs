@@ -29,8 +29,12 @@ fn is_address(line: &[u8]) -> bool {
         && !line.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control())
 }
 
-/// Reads all lines.
+/// Reads all lines; of a text that was cut, not the one that the cut goes through: half an address is another's.
 pub(super) fn read(text: &str, found: &mut Found<'_>) {
+    let text = match found.hints.damage {
+        Some(_) => &text[..text.rfind(['\n', '\r']).unwrap_or(0)],
+        None => text,
+    };
     for line in text.split(['\n', '\r']).map(|line| line.trim().trim_start_matches('\u{feff}')) {
         match line {
             "" => {}

@@ -218,6 +218,9 @@ fn inside_gzip_once_and_under_a_limit() {
     let list = "https://example.com/1\nhttps://example.com/2\n";
     let found = extracted(&packed(list.as_bytes()), Some("application/gzip"), &Limits::default());
     assert!(matches!(found, Extracted::Hints(h, _) if h.kind == HintsKind::Text && h.entries.len() == 2));
+    let limits = Limits { max_unpacked: list.len() - 2, ..Limits::default() };
+    let found = extracted(&packed(list.as_bytes()), Some("application/gzip"), &limits);
+    assert!(matches!(found, Extracted::Hints(h, _) if h.entries.len() == 1), "half an address is none");
     // Members one after the other are one document.
     let (one, two) = URLSET.split_at(400);
     let members = [packed(one.as_bytes()), packed(two.as_bytes())].concat();
