@@ -1,9 +1,10 @@
-//! Sitemaps and feeds. Input: a line with the Content-Type, and the body.
+//! Sitemaps and feeds. Input: as of pages.
 
-use crate::{Target, first_line};
+use crate::Target;
+use crate::html::fields;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use recrawl_extractor::{Extracted, Hints, Limits, extract};
+use recrawl_extractor::{Extracted, Fields, Hints, Limits, Options, extract};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::io::Write;
 
@@ -13,35 +14,31 @@ pub const TARGET: Target = Target { name: "hints", check, max_bytes: 4_096 };
 /// Asserts that limits hold and a smaller one gives the first entries, that damage does not shake what stands
 /// before it, and that gzip around a document changes nothing.
 pub fn check(data: &[u8]) {
-    let (content_type, body) = first_line(data);
-    let content_type = std::str::from_utf8(content_type).ok().filter(|header| !header.is_empty());
+    let (fields, body) = fields(data);
     let rules = UrlRules::default();
     let url = rules.canonicalize("https://example.com/sitemap.xml").expect("a sound address");
-    let read = |body: &[u8], content_type, limits: &Limits| match extract(
-        body,
-        content_type,
-        &url,
-        &rules,
-        limits,
-    ) {
-        Extracted::Hints(hints) => Some(hints),
-        _ => None,
+    let read = |body: &[u8], fields: &Fields<'_>, limits: &Limits| {
+        let options = Options { limits: limits.clone(), ..Options::default() };
+        match extract(body, fields, &url, &rules, &options) {
+            Extracted::Hints(hints, _) => Some(hints),
+            _ => None,
+        }
     };
     let all = Limits::default();
-    let Some(hints) = read(body, content_type, &all) else { return };
+    let Some(hints) = read(body, &fields, &all) else { return };
     is_sound(&hints, &url, &all);
     let few = Limits { max_entries: 3, ..all.clone() };
-    let part = read(body, content_type, &few).expect("a limit on entries does not decide what a body is");
+    let part = read(body, &fields, &few).expect("a limit on entries does not decide what a body is");
     is_sound(&part, &url, &few);
     assert_eq!(part.kind, hints.kind);
     assert_eq!(part.entries, hints.entries[..hints.entries.len().min(few.max_entries)], "other entries");
     let bytes: usize = hints.entries.iter().map(|entry| entry.url.key().len() + 8).sum();
     assert_eq!(hints.listing().len(), bytes);
-    if content_type.is_none() && !body.starts_with(&[0x1f, 0x8b]) {
+    if fields.content_type.is_none() && !body.starts_with(&[0x1f, 0x8b]) {
         let packed = packed(body);
-        assert_eq!(read(&packed, None, &all).as_ref(), Some(&hints), "inside gzip");
+        assert_eq!(read(&packed, &fields, &all).as_ref(), Some(&hints), "inside gzip");
         let small = Limits { max_unpacked: body.len() / 2, ..all };
-        if let Some(cut) = read(&packed, None, &small) {
+        if let Some(cut) = read(&packed, &fields, &small) {
             assert!(cut.damage.is_some(), "what was cut is not said to be");
             is_sound(&cut, &url, &small);
         }

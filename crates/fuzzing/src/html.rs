@@ -1,42 +1,65 @@
-//! Pages: media type, encoding, links and text. Input: a line with the Content-Type, and the body.
+//! Pages: media type, encoding, consent, links and text. Input: a line with the Content-Type, lines with other
+//! fields that are read, and the body.
 
 use crate::{Target, first_line};
-use recrawl_extractor::{Extracted, Limits, MAX_FEEDS, MAX_TITLE_BYTES, Page, extract};
-use recrawl_types::{CanonicalUrl, UrlRules};
+use recrawl_extractor::{Extracted, Fields, Limits, MAX_FEEDS, MAX_TITLE_BYTES, Options, Page, extract};
+use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
 
 /// Extraction from pages as a target.
 pub const TARGET: Target = Target { name: "html", check, max_bytes: 4_096 };
 
-/// Asserts that limits hold, that links are different and a smaller limit gives the first of them, and that the
-/// text is clean: reading it once more changes nothing.
+/// Asserts that limits hold, that links are different and a smaller limit gives the first of them, that a page
+/// claims no other canonical address than another's, and that the text is clean: reading it once more changes
+/// nothing.
 pub fn check(data: &[u8]) {
-    let (content_type, body) = first_line(data);
-    let content_type = std::str::from_utf8(content_type).ok().filter(|header| !header.is_empty());
+    let (fields, body) = fields(data);
     let rules = UrlRules::default();
     let url = rules.canonicalize("https://example.com/folder/page?q=1").expect("a sound address");
-    let read = |limits: &Limits| match extract(body, content_type, &url, &rules, limits) {
-        Extracted::Page(page) => Some(page),
-        _ => None,
+    let read = |body: &[u8], fields: &Fields<'_>, limits: &Limits| {
+        let options = Options { limits: limits.clone(), agent: "recrawl".into(), ..Options::default() };
+        extract(body, fields, &url, &rules, &options)
     };
+    let all = Limits::default();
     let small = Limits { max_links: 3, max_text: 40, ..Limits::default() };
-    let (Some(page), Some(part)) = (read(&Limits::default()), read(&small)) else {
-        assert_eq!(read(&Limits::default()), read(&small), "a limit decides what a body is");
-        return;
+    let (page, part) = match (read(body, &fields, &all), read(body, &fields, &small)) {
+        (Extracted::Page(page), Extracted::Page(part)) => (page, part),
+        (all, small) => return assert_eq!(all, small, "a limit decides what a body is"),
     };
-    is_sound(&page, &url, &Limits::default());
+    is_sound(&page, &url, &all);
     is_sound(&part, &url, &small);
     let kept = page.links.iter().zip(&part.links).filter(|(a, b)| a.url == b.url).count();
     assert_eq!(kept, page.links.len().min(small.max_links), "a smaller limit gives other links");
     assert_eq!(
-        (&page.title, page.noindex, page.nofollow, &page.base, &page.feeds),
-        (&part.title, part.noindex, part.nofollow, &part.base, &part.feeds),
+        (&page.title, &page.consent, &page.base, &page.feeds),
+        (&part.title, &part.consent, &part.base, &part.feeds),
         "a limit on links and text decides something else"
     );
-    let again =
-        extract(page.text.as_bytes(), Some("text/plain; charset=utf-8"), &url, &rules, &Limits::default());
+    let plain =
+        Fields { content_type: Some("text/plain; charset=utf-8"), nosniff: true, ..Fields::default() };
+    let again = read(page.text.as_bytes(), &plain, &all);
     if let (Extracted::Page(again), false) = (again, page.text.starts_with('\u{feff}')) {
         assert_eq!(again.text, page.text, "the text of a text is another");
+    }
+}
+
+/// The fields that an input begins with, and the body behind them.
+pub(crate) fn fields(data: &[u8]) -> (Fields<'_>, &[u8]) {
+    let (content_type, mut body) = first_line(data);
+    let content_type = std::str::from_utf8(content_type).ok().filter(|value| !value.is_empty());
+    let mut fields = Fields { content_type, ..Fields::default() };
+    loop {
+        let (line, rest) = first_line(body);
+        if let Some(value) = line.strip_prefix(b"X-Robots-Tag:") {
+            fields.robots_tags.push(String::from_utf8_lossy(value));
+        } else if let Some(value) = line.strip_prefix(b"Link:") {
+            fields.links.push(String::from_utf8_lossy(value));
+        } else if line == b"X-Content-Type-Options: nosniff" {
+            fields.nosniff = true;
+        } else {
+            return (fields, body);
+        }
+        body = rest;
     }
 }
 
@@ -48,6 +71,10 @@ fn is_sound(page: &Page, url: &CanonicalUrl, limits: &Limits) {
     let different: BTreeSet<_> = page.links.iter().map(|link| &link.url).collect();
     assert_eq!(different.len(), page.links.len(), "a link twice");
     assert!(!different.contains(url), "a link to the page itself");
+    assert!(
+        !matches!(&page.consent.canonical, Canonical::Other(other) if other == url),
+        "itself, as another"
+    );
     assert!(page.links_over_limit == 0 || page.links.len() == limits.max_links);
 }
 
