@@ -17,6 +17,8 @@ mod crash;
 mod cycle;
 /// Histories of pages: made up, converted, shown.
 mod dataset;
+/// Names: how long answers are kept, and names that change their mind.
+mod dns;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
 /// Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.

@@ -1,19 +1,27 @@
-//! Names to addresses: overrides first, then the system's resolver, all through the guard.
+//! Names to addresses: overrides first, then DNS, all through the guard.
 //!
 //! The connection itself uses this resolver, so an address that the guard has not seen cannot be
 //! connected to, however often a name changes its mind. Of several addresses a name has one at a time,
-//! the first that the system names (it sorts them by RFC 6724) and keeps it while it is among them: only
+//! the first of the family that this machine has a route for, and keeps it while it is among them: only
 //! so can an address be paced before it is asked. If no connection can be had there, the next is taken.
+//! (RFC 8305 would race two connections; a crawler in no hurry spares servers the second.)
 
 use crate::guard::Guard;
-use crate::limits::{DNS_NEGATIVE_TTL, DNS_TTL, MAX_ADDRESSES, MAX_DNS_NAMES};
+use crate::limits::{DNS_NEGATIVE_TTL, FetchConfig, MAX_ADDRESSES, MAX_DNS_NAMES};
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError, NetError};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// For one answer of one server. Twice this stays below the time limit for a connection.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Why a name has no address that may be connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,18 +54,109 @@ pub struct Resolver {
     /// A name whose addresses are not judged: the proxy's.
     exempt: Option<Arc<str>>,
     cache: Arc<Mutex<HashMap<Box<str>, Known>>>,
+    dns: Arc<Dns>,
+}
+
+/// DNS, and how long its answers are kept.
+struct Dns {
+    servers: Vec<SocketAddr>,
+    /// Made when it is first needed, within the runtime that its tasks run on; none where it cannot be.
+    resolver: OnceLock<Option<TokioResolver>>,
+    prefers_v6: bool,
+    min_ttl: Duration,
+    max_ttl: Duration,
+    max_negative_ttl: Duration,
+}
+
+impl fmt::Debug for Dns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dns").field("servers", &self.servers).finish_non_exhaustive()
+    }
+}
+
+impl Dns {
+    fn new(config: &FetchConfig) -> Dns {
+        Dns {
+            servers: config.dns_servers.clone(),
+            resolver: OnceLock::new(),
+            prefers_v6: has_route_v6(),
+            min_ttl: config.dns_min_ttl,
+            max_ttl: config.dns_max_ttl,
+            max_negative_ttl: config.dns_max_negative_ttl,
+        }
+    }
+
+    fn resolver(&self) -> Option<&TokioResolver> {
+        let made = self.resolver.get_or_init(|| match make(&self.servers) {
+            Ok(resolver) => Some(resolver),
+            Err(error) => {
+                tracing::error!(%error, "no name can be looked up: say in dns.servers which server to ask");
+                None
+            }
+        });
+        made.as_ref()
+    }
+
+    /// The addresses of a name, and how long they are kept.
+    async fn ask(&self, name: &str) -> (Vec<IpAddr>, Duration) {
+        let nothing = (Vec::new(), DNS_NEGATIVE_TTL.min(self.max_negative_ttl));
+        let Some(resolver) = self.resolver() else { return nothing };
+        // With a dot at its end a name is whole: no search domain is tried.
+        match resolver.lookup_ip(format!("{name}.")).await {
+            Ok(found) => {
+                let ttl = found.valid_until().saturating_duration_since(std::time::Instant::now());
+                let mut addresses: Vec<IpAddr> = found.iter().collect();
+                addresses.sort_by_key(|address| address.is_ipv6() != self.prefers_v6);
+                (addresses, ttl.clamp(self.min_ttl, self.max_ttl))
+            }
+            Err(NetError::Dns(DnsError::NoRecordsFound(none))) => {
+                let ttl = none.negative_ttl.map_or(DNS_NEGATIVE_TTL, |ttl| Duration::from_secs(ttl.into()));
+                (Vec::new(), ttl.min(self.max_negative_ttl))
+            }
+            Err(_) => nothing,
+        }
+    }
+}
+
+fn make(servers: &[SocketAddr]) -> Result<TokioResolver, NetError> {
+    let mut builder = if servers.is_empty() {
+        TokioResolver::builder_tokio()?
+    } else {
+        let server = |at: &SocketAddr| {
+            let mut ways = vec![ConnectionConfig::udp(), ConnectionConfig::tcp()];
+            ways.iter_mut().for_each(|way| way.port = at.port());
+            NameServerConfig::new(at.ip(), true, ways)
+        };
+        let config = ResolverConfig::from_parts(None, Vec::new(), servers.iter().map(server).collect());
+        TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
+    };
+    let options = builder.options_mut();
+    options.timeout = PATIENCE;
+    options.attempts = 2;
+    options.ip_strategy = hickory_resolver::config::LookupIpStrategy::Ipv4AndIpv6;
+    // The cache is ours: it knows which of a name's addresses is in use.
+    options.cache_size = 0;
+    builder.build()
+}
+
+/// Does this machine know a way to the IPv6 Internet? Nothing is sent.
+fn has_route_v6() -> bool {
+    let anywhere = SocketAddr::from((Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 1), 53));
+    UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|socket| socket.connect(anywhere)).is_ok()
 }
 
 impl Resolver {
-    /// A resolver with an empty cache. Names in `overrides` are compared without case and without a
+    /// A resolver with an empty cache. Names in `dns_overrides` are compared without case and without a
     /// trailing dot.
-    pub fn new(guard: Guard, overrides: &BTreeMap<String, IpAddr>) -> Resolver {
+    pub fn new(guard: Guard, config: &FetchConfig) -> Resolver {
+        let overrides = &config.dns_overrides;
         let canonical = |name: &String| name.trim_end_matches('.').to_ascii_lowercase();
         Resolver {
             guard,
             overrides: Arc::new(overrides.iter().map(|(name, ip)| (canonical(name), *ip)).collect()),
             exempt: None,
             cache: Arc::default(),
+            dns: Arc::new(Dns::new(config)),
         }
     }
 
@@ -76,7 +175,7 @@ impl Resolver {
             Some(address) => vec![*address],
             None => match self.cached(name) {
                 Some(addresses) => addresses,
-                None => self.ask_system(name).await,
+                None => self.ask(name).await,
             },
         };
         if addresses.is_empty() {
@@ -112,12 +211,9 @@ impl Resolver {
         cache.get(name).filter(|(_, until)| *until > Instant::now()).map(|(addresses, _)| addresses.clone())
     }
 
-    async fn ask_system(&self, name: &str) -> Vec<IpAddr> {
-        // The resolver tells "no such name" and "no answer" by texts that differ by system; for a page
-        // both mean the same.
-        let found = tokio::net::lookup_host((name, 0)).await;
-        let addresses: Vec<IpAddr> = found.map(|all| all.map(|a| a.ip()).collect()).unwrap_or_default();
-        self.keep(name, &addresses, if addresses.is_empty() { DNS_NEGATIVE_TTL } else { DNS_TTL });
+    async fn ask(&self, name: &str) -> Vec<IpAddr> {
+        let (addresses, ttl) = self.dns.ask(name).await;
+        self.keep(name, &addresses, ttl);
         addresses
     }
 
@@ -155,11 +251,14 @@ impl Resolve for Resolver {
 mod tests {
     use super::*;
 
+    const DNS_TTL: Duration = Duration::from_secs(300);
+
     fn resolver(allow: &[&str]) -> Resolver {
         let allow: Vec<_> = allow.iter().map(|block| block.parse().unwrap()).collect();
         let overrides = [("Inner.Test.", "127.0.0.1"), ("outer.test", "9.9.9.9")];
         let overrides = overrides.map(|(name, ip)| (name.to_owned(), ip.parse().unwrap())).into();
-        Resolver::new(Guard::new(&allow), &overrides)
+        let config = FetchConfig { dns_overrides: overrides, ..FetchConfig::default() };
+        Resolver::new(Guard::new(&allow), &config)
     }
 
     #[tokio::test]

@@ -12,7 +12,7 @@ pub use track::{Ask, Errand, Track};
 
 use crate::addresses::Addresses;
 use crate::fetch::Run;
-use crate::limits::{CHUNK, DNS_TTL};
+use crate::limits::{ADDRESS_TTL, CHUNK};
 use crate::outcome::{FetchError, FetchedPage};
 use crate::politeness::{Pace, Sign, Strain};
 use crate::visit::Echo;
@@ -228,7 +228,7 @@ impl Host {
 
     /// The host's name was resolved.
     pub fn resolved(&mut self, address: Option<IpAddr>) {
-        let ttl = if address.is_some() { DNS_TTL } else { NO_ADDRESS_TTL };
+        let ttl = if address.is_some() { ADDRESS_TTL } else { NO_ADDRESS_TTL };
         self.place = Place::Known(address, Instant::now() + ttl);
     }
 

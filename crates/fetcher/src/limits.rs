@@ -8,7 +8,7 @@ use crate::proxy::Proxy;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// Entries of a host that are read from the schedule at a time. Memory is this many entries for each
@@ -46,10 +46,10 @@ pub const MAX_ZSTD_WINDOW_LOG: u32 = 23;
 pub const MAX_ADDRESSES: usize = 8;
 /// Names in the DNS cache.
 pub const MAX_DNS_NAMES: usize = 10_000;
-/// How long a name's addresses are believed; the system's resolver tells no TTL.
-pub const DNS_TTL: Duration = Duration::from_secs(300);
-/// How long a name that did not resolve is not asked for again.
+/// How long a name that did not resolve is not asked for again where no server said how long (RFC 2308 §4).
 pub const DNS_NEGATIVE_TTL: Duration = Duration::from_secs(30);
+/// How long a host is paced by an address before the resolver, which remembers TTLs, is asked again.
+pub const ADDRESS_TTL: Duration = Duration::from_secs(30);
 
 /// What a user may decide about fetching.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,6 +103,14 @@ pub struct FetchConfig {
     pub allow_addresses: Vec<IpNet>,
     /// Addresses of names, asked before DNS. Subject to the guard like any address.
     pub dns_overrides: BTreeMap<String, IpAddr>,
+    /// Name servers; none for those of the system.
+    pub dns_servers: Vec<SocketAddr>,
+    /// A name's addresses are kept at least so long, whatever their TTL.
+    pub dns_min_ttl: Duration,
+    /// And at most so long.
+    pub dns_max_ttl: Duration,
+    /// That there is no such name, or no server that knows, is kept at most so long.
+    pub dns_max_negative_ttl: Duration,
     /// What is sent to single hosts besides.
     #[serde(skip)]
     pub access: Vec<HostAccess>,
@@ -141,6 +149,10 @@ impl Default for FetchConfig {
             max_redirects: 5,
             allow_addresses: Vec::new(),
             dns_overrides: BTreeMap::new(),
+            dns_servers: Vec::new(),
+            dns_min_ttl: Duration::from_secs(60),
+            dns_max_ttl: Duration::from_secs(24 * 3600),
+            dns_max_negative_ttl: Duration::from_secs(300),
             access: Vec::new(),
             proxy: None,
             extra_ca: Vec::new(),
@@ -183,6 +195,9 @@ impl FetchConfig {
         }
         if self.robots_cache > Duration::from_secs(24 * 3600) {
             return Some("robots_cache must not exceed 24 hours (RFC 9309 §2.4)".into());
+        }
+        if self.dns_min_ttl > self.dns_max_ttl {
+            return Some("dns.min_ttl must not exceed dns.max_ttl".into());
         }
         if !(0.0..=100.0).contains(&self.delay_per_latency) {
             return Some("delay_per_latency must be a number from 0 to 100".into());

@@ -6,6 +6,7 @@
 //! shows. Serving recorded HTTP exchanges byte by byte (as a WARC player does) was considered and left: a
 //! web that can be asked at any cycle, with any validators and any fault, must make its responses itself.
 
+pub mod dns;
 pub mod fault;
 pub mod ledger;
 pub mod noise;

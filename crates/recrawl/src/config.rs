@@ -9,7 +9,7 @@ use recrawl_change::ChangeRules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 /// Declares a table of the configuration with its defaults.
@@ -196,6 +196,14 @@ table! {
     Dns {
         /// Name → address, asked before any resolver.
         overrides: BTreeMap<String, IpAddr> = BTreeMap::new(),
+        /// Name servers, with their ports; empty for those of the system.
+        servers: Vec<SocketAddr> = Vec::new(),
+        /// Addresses are kept at least so long.
+        min_ttl: Span = Span::millis(60_000),
+        /// And at most so long.
+        max_ttl: Span = Span::millis(24 * 3_600_000),
+        /// That there are none, at most so long.
+        max_negative_ttl: Span = Span::millis(300_000),
     }
 }
 

@@ -93,7 +93,7 @@ impl HttpNetwork {
         // Whoever is asked must be able to ask back. Here no name, redirect or proxy gets around that.
         let guard = if config.contact.is_none() { guard.only_loopback() } else { guard };
         let proxy = config.proxy.clone();
-        let resolver = Resolver::new(guard.clone(), &config.dns_overrides);
+        let resolver = Resolver::new(guard.clone(), config);
         let resolver = match &proxy {
             Some(proxy) => resolver.exempting(proxy.host()),
             None => resolver,
