@@ -1,7 +1,7 @@
 //! The fetcher's configuration: a limit on everything that a server could make grow.
 //!
-//! Plain values with defaults; the program reads units and unknown keys. docs/fetching.md repeats the
-//! table for users.
+//! Plain values with defaults; the program reads units and unknown keys. docs/limits.md has them
+//! for users.
 
 use crate::access::HostAccess;
 use crate::proxy::Proxy;

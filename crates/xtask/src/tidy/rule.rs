@@ -7,6 +7,7 @@ pub mod file_length;
 mod heading;
 mod import;
 mod leftover;
+mod limit;
 mod machine_path;
 mod module_doc;
 mod name;
@@ -32,6 +33,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "crate_map", check: crate_map::check },
     Rule { name: "import", check: import::check },
     Rule { name: "dependency", check: dependency::check },
+    Rule { name: "limit", check: limit::check },
     Rule { name: "heading", check: heading::check },
     Rule { name: "machine_path", check: machine_path::check },
 ];
