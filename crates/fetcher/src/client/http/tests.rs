@@ -9,6 +9,8 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+mod tls;
+
 const LIMIT: usize = 100_000;
 
 /// What a server does with a connection once it has read a request.

@@ -1,0 +1,123 @@
+//! HTTP/2 by ALPN, authorities of our own, and connections that are used again. The certificates were made
+//! with `openssl req -x509` and `openssl x509 -req -CA`, for h2.test and a hundred years; they guard nothing.
+
+use super::*;
+use crate::client::Meter;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio_rustls::TlsAcceptor;
+
+const AUTHORITY: &[u8] = include_bytes!("../certificates/authority.pem");
+const SERVER: &[u8] = include_bytes!("../certificates/server.pem");
+const KEY: &[u8] = include_bytes!("../certificates/server.key.pem");
+
+/// A server that tells the version that it was asked in. It counts connections, of TLS or not.
+async fn serve(protocols: &[&str]) -> (SocketAddr, Arc<AtomicUsize>) {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from_pem_slice(SERVER).unwrap()],
+            PrivateKeyDer::from_pem_slice(KEY).unwrap(),
+        )
+        .unwrap();
+    config.alpn_protocols = protocols.iter().map(|p| p.as_bytes().to_vec()).collect();
+    let is_http2 = protocols.contains(&"h2");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, count) = (listener.local_addr().unwrap(), Arc::<AtomicUsize>::default());
+    let counted = count.clone();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                // A client that does not trust us goes away in the middle.
+                let Ok(stream) = acceptor.accept(stream).await else { return };
+                let tell = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
+                    Ok::<_, Infallible>(hyper::Response::new(format!("{:?}", request.version())))
+                });
+                let stream = TokioIo::new(stream);
+                if is_http2 {
+                    let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                    server.serve_connection(stream, tell).await.ok();
+                } else {
+                    hyper::server::conn::http1::Builder::new().serve_connection(stream, tell).await.ok();
+                }
+            });
+        }
+    });
+    (address, count)
+}
+
+fn trusting(extra_ca: Vec<Vec<u8>>) -> HttpNetwork {
+    let mut config = FetchConfig { extra_ca, ..config() };
+    for name in ["h2.test", "other.test"] {
+        config.dns_overrides.insert(name.into(), "127.0.0.1".parse().unwrap());
+    }
+    HttpNetwork::new(&config).unwrap()
+}
+
+async fn ask(network: &HttpNetwork, url: &str) -> Result<Reply, NetworkError> {
+    network.get(&request(url), &Meter::default()).await
+}
+
+#[tokio::test]
+async fn the_protocol_is_what_the_server_chooses_and_one_connection_serves_a_host() {
+    for (protocols, version) in
+        [(&["h2", "http/1.1"][..], "HTTP/2.0"), (&["http/1.1"], "HTTP/1.1"), (&[], "HTTP/1.1")]
+    {
+        let (address, connections) = serve(protocols).await;
+        let network = trusting(vec![AUTHORITY.to_vec()]);
+        for i in 0..5 {
+            let reply = ask(&network, &format!("https://h2.test:{}/{i}", address.port())).await.unwrap();
+            assert_eq!((reply.status, &reply.body[..]), (200, version.as_bytes()), "{protocols:?}");
+        }
+        assert_eq!(connections.load(Ordering::SeqCst), 1, "{protocols:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_trusted_by_its_authority_and_by_its_own_name_alone() {
+    let (address, connections) = serve(&["h2"]).await;
+    let url = |host: &str| format!("https://{host}:{}/", address.port());
+    for (authorities, host) in [(vec![], "h2.test"), (vec![AUTHORITY.to_vec()], "other.test")] {
+        let error = ask(&trusting(authorities), &url(host)).await.unwrap_err();
+        assert_eq!(error, NetworkError::Tls, "{host}");
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+    assert!(ask(&trusting(vec![AUTHORITY.to_vec()]), &url("h2.test")).await.is_ok());
+    for wrong in [&b"no certificate"[..], b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        let error = HttpNetwork::new(&FetchConfig { extra_ca: vec![wrong.to_vec()], ..config() }).err();
+        assert!(
+            error.is_some_and(|e| e.to_string().contains("extra_ca") || e.to_string().contains("client"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_without_tls_too_and_closed_behind_the_last_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let count = Arc::<AtomicUsize>::default();
+    let counted = count.clone();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(answer(stream, Act::Echo));
+        }
+    });
+    let network = trusting(Vec::new());
+    for last in [false, false, true, false] {
+        let asked = Request { last, ..request(&format!("http://{address}/")) };
+        network.get(&asked, &Meter::default()).await.unwrap();
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 2, "three on one, and one after the last");
+}
