@@ -16,7 +16,7 @@ fn named(
     let world = World::new(config, "");
     let dns = Dns::open("127.0.0.1:0".parse().unwrap(), ttl, answer).unwrap();
     world.configure(&format!(
-        "[politeness]\ndelay_per_ip = \"1 ms\"\n[dns]\nservers = [\"{}\"]\n{extra}",
+        "[crawler]\ncontact = \"tests@mock.test\"\n[politeness]\ndelay_per_ip = \"1 ms\"\n[dns]\nservers = [\"{}\"]\n{extra}",
         dns.address()
     ));
     (world, dns)
