@@ -5,7 +5,7 @@ use recrawl_formula::{Basis, Expr, Formula, ParseError, Program, Protection, par
 use recrawl_types::{Cycle, History, Known, StateColumns};
 
 /// Parser, printer, simplifier and compiler of formulas as a target.
-pub const TARGET: Target = Target { name: "formula", check, max_bytes: 2_048 };
+pub const TARGET: Target = Target { name: "formula", check };
 
 /// The cycle that is planned.
 const NOW: Cycle = Cycle(40);

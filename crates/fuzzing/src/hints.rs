@@ -9,7 +9,7 @@ use recrawl_types::{CanonicalUrl, UrlRules};
 use std::io::Write;
 
 /// Readers of sitemaps and feeds as a target.
-pub const TARGET: Target = Target { name: "hints", check, max_bytes: 4_096 };
+pub const TARGET: Target = Target { name: "hints", check };
 
 /// Asserts that limits hold and a smaller one gives the first entries, that damage does not shake what stands
 /// before it, and that gzip around a document changes nothing.

@@ -7,7 +7,7 @@ use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
 
 /// Extraction from pages as a target.
-pub const TARGET: Target = Target { name: "html", check, max_bytes: 4_096 };
+pub const TARGET: Target = Target { name: "html", check };
 
 /// Asserts that limits hold, that links are different and a smaller limit gives the first of them, that a page
 /// claims no other canonical address than another's, and that the text is clean: reading it once more changes

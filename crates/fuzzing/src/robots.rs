@@ -5,7 +5,7 @@ use recrawl_fetcher::limits::MAX_ROBOTS;
 use recrawl_fetcher::robots::{Rules, cut};
 
 /// Parser and matcher of robots.txt as a target.
-pub const TARGET: Target = Target { name: "robots", check, max_bytes: 2_048 };
+pub const TARGET: Target = Target { name: "robots", check };
 
 const TOKEN: &str = "recrawl";
 

@@ -6,7 +6,7 @@ use recrawl_types::{CanonicalUrl, Scheme, Site, UrlRules};
 use std::cmp::Ordering;
 
 /// The canonicaliser as a target.
-pub const TARGET: Target = Target { name: "url", check, max_bytes: 512 };
+pub const TARGET: Target = Target { name: "url", check };
 
 /// Asserts that a canonical URL is the canonical form of itself, that key and spelling are one another's
 /// inverse, that keys sort as their parts do, and that limits hold.

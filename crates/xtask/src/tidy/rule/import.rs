@@ -32,7 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "verifier",
         ],
     ),
-    ("fuzzing", &["extractor", "fetcher", "formula", "repository", "types"]),
+    ("fuzzing", &["extractor", "fetcher", "formula", "repository", "simulation", "types"]),
     ("xtask", &[]),
 ];
 
