@@ -20,19 +20,25 @@ pub fn check_pages(settings: &Settings, pages: &[CanonicalUrl]) -> Result<(), Fa
     belong.map(|url| url.host()).try_for_each(|host| check(settings, &host))
 }
 
-/// Checks that the hosts of a repository that are in the scope may be asked.
+/// Checks that the hosts of a repository that are in the scope may be asked. Where some of them are on the loopback, the
+/// crawl is of a web of our own, and what one of its pages linked to must not end it: those hosts are refused one by
+/// one by the address guard.
 ///
 /// # Errors
-/// As [`check_pages`].
+/// As [`check_pages`], where no host may be asked.
 pub fn check_known(settings: &Settings, origins: &[OriginRun]) -> Result<(), Failure> {
+    let mut outside = None;
     for origin in origins {
         let root = [&origin.key[..], b"/"].concat();
         let root = CanonicalUrl::from_key(&root).map_err(Failure::work)?;
         if settings.scope.admits_host(&root.host()) {
-            check(settings, &root.host())?;
+            match check(settings, &root.host()) {
+                Ok(()) => return Ok(()),
+                Err(failure) => outside = outside.or(Some(failure)),
+            }
         }
     }
-    Ok(())
+    outside.map_or(Ok(()), Err)
 }
 
 fn check(settings: &Settings, host: &str) -> Result<(), Failure> {
@@ -95,5 +101,19 @@ mod tests {
         ] {
             assert_eq!(refused(config, url), expected, "{config} {url}");
         }
+    }
+
+    #[test]
+    fn a_known_host_outside_ends_no_crawl_of_the_loopback() {
+        let settings =
+            Settings::check(toml::from_str::<Config>("[scope]\nhosts = [\"*\"]").unwrap()).unwrap();
+        let known = |text: &str| {
+            let url = settings.rules.canonicalize(text).unwrap();
+            OriginRun { key: url.origin_key().to_vec(), first: 0, pages: 1, visited: 0 }
+        };
+        let (ours, theirs) = (known("http://127.0.0.1/"), known("http://169.254.169.254/"));
+        assert!(check_known(&settings, &[]).is_ok());
+        assert!(check_known(&settings, &[theirs.clone(), ours]).is_ok());
+        assert!(check_known(&settings, &[theirs]).unwrap_err().to_string().contains("169.254.169.254"));
     }
 }
