@@ -238,7 +238,8 @@ fn read(
     };
     let mut places: HashMap<CanonicalUrl, usize> = HashMap::with_capacity(found.references.len().min(256));
     for reference in &found.references {
-        if page.links.len() == limits.max_links {
+        // Feeds are counted on their own.
+        if page.links.len() == limits.max_links && !reference.is_feed {
             page.links_over_limit = page.links_over_limit.saturating_add(1);
             continue;
         }

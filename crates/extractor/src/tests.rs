@@ -78,6 +78,10 @@ fn feeds_are_named_by_alternate_links_of_their_types() {
     let many: String =
         (0..100).map(|n| format!("<link rel=alternate type=application/rss+xml href=/{n}>")).collect();
     assert_eq!(page(&many).feeds.len(), MAX_FEEDS);
+    // Behind the last link that is taken, too.
+    let many: String = (0..=Limits::default().max_links).map(|n| format!("<a href=/{n}>")).collect();
+    let found = page(&format!("{many}{html}"));
+    assert_eq!((found.links_over_limit, found.feeds.len()), (1, 2));
 }
 
 #[test]
