@@ -73,7 +73,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
     let job = Job {
         schedule: Arc::new(MemorySchedule::new(entries?)),
         done: Arc::new(|_| false),
-        scope: Arc::new(|_| true),
+        refuses: Arc::new(|_| None),
         opted_out: Arc::new(|_| false),
         rules: Arc::new(rules),
         out,

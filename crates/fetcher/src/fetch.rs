@@ -12,8 +12,8 @@ use crate::report::{FetchReport, StoppedBy};
 use crate::robots::standing::{Standing, judge};
 use crate::visit::{Ended, EndedKind, Visit, deliver};
 use recrawl_types::{
-    CanonicalUrl, Cycle, HostTable, Origin, Outcome, ScheduleSource, Skip, UrlRules, ValidatorTrust,
-    Validators,
+    CanonicalUrl, Cycle, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Skip, UrlRules,
+    ValidatorTrust, Validators,
 };
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
@@ -32,6 +32,9 @@ pub struct Fetcher {
     clock: WallClock,
 }
 
+/// Why an entry is not visited, if it is not: for a reason of ours, which stays ours.
+pub type Refuses = Arc<dyn Fn(&ScheduleEntry) -> Option<Skip> + Send + Sync>;
+
 /// One run of the fetcher.
 pub struct Job {
     /// The cycle that runs.
@@ -41,8 +44,9 @@ pub struct Job {
     /// Which entries an interrupted run of the same cycle has visited already, by index. They are
     /// passed over.
     pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
-    /// Which pages may be visited. Asked about entries and about targets of redirects.
-    pub scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
+    /// Which pages may not be visited, and for what. Asked about entries and about targets of redirects, before
+    /// anything is asked of a server.
+    pub refuses: Refuses,
     /// Which hosts' owners have opted out. Nothing is sent there, not even for robots.txt, whatever the scope
     /// says, and no resolver is asked about them.
     pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
@@ -70,7 +74,7 @@ pub struct Run {
     pub cycle: Cycle,
     pub schedule: Arc<dyn ScheduleSource>,
     pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
-    pub scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
+    pub refuses: Refuses,
     pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub rules: Arc<UrlRules>,
     /// When the run began. It knows of no request before, so it keeps each delay from here on.
@@ -124,7 +128,7 @@ impl Fetcher {
             clock: self.clock.clone(),
             schedule: job.schedule,
             done: job.done,
-            scope: job.scope,
+            refuses: job.refuses,
             opted_out: job.opted_out,
             rules: job.rules,
             began: start,
@@ -309,7 +313,7 @@ impl Loop {
     fn follow(&mut self, waiting: Waiting) -> Result<(), FetchError> {
         let url = &waiting.entry.url;
         let follow = self.followed.len() < MAX_FOLLOWED
-            && (self.run.scope)(url)
+            && (self.run.refuses)(&waiting.entry).is_none()
             && self.followed.insert(url.clone())
             && !self.is_scheduled(url)?;
         if !follow {

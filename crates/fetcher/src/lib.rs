@@ -32,7 +32,7 @@ mod visit;
 
 pub use access::HostAccess;
 pub use client::{HttpNetwork, Meter, Network, NetworkError, Reply, Request};
-pub use fetch::{Fetcher, Job};
+pub use fetch::{Fetcher, Job, Refuses};
 pub use guard::Guard;
 pub use limits::FetchConfig;
 pub use outcome::{Condition, FetchError, FetchResult, FetchedPage, Response};

@@ -71,6 +71,7 @@ pub struct Outcomes {
     pub skipped_crawl_delay: u64,
     pub skipped_opted_out: u64,
     pub skipped_byte_budget: u64,
+    pub skipped_trap: u64,
 }
 
 impl Outcomes {
@@ -105,6 +106,7 @@ impl Outcomes {
                     Skip::CrawlDelay => &mut self.skipped_crawl_delay,
                     Skip::OptedOut => &mut self.skipped_opted_out,
                     Skip::ByteBudget => &mut self.skipped_byte_budget,
+                    Skip::Trap => &mut self.skipped_trap,
                 },
                 Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => {
                     unreachable!("{outcome:?} comes with an answer")
@@ -146,5 +148,6 @@ impl Outcomes {
             + self.skipped_crawl_delay
             + self.skipped_opted_out
             + self.skipped_byte_budget
+            + self.skipped_trap
     }
 }

@@ -11,6 +11,7 @@ mod learn;
 mod repository;
 mod simulate;
 mod status;
+mod traps;
 
 use crate::cli::Command;
 use crate::failure::Failure;

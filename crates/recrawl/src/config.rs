@@ -48,6 +48,8 @@ table! {
         urls: Urls = Urls::default(),
         /// What belongs to the crawl.
         scope: Scope = Scope::default(),
+        /// Addresses without end.
+        traps: Traps = Traps::default(),
         /// Sitemaps and feeds.
         hints: Hints = Hints::default(),
         /// What of a page's wishes is obeyed.
@@ -232,6 +234,30 @@ table! {
         max_depth: u16 = 50,
         /// Known URLs of one host.
         max_pages_per_host: u64 = 1_000_000,
+        /// The length of an address.
+        max_url_bytes: u32 = 2000,
+        /// Segments of a path.
+        max_segments: u32 = 30,
+        /// How often a path may have the same segment.
+        max_repeats: u32 = 4,
+        /// Parameters of a query.
+        max_parameters: u32 = 16,
+    }
+}
+
+table! {
+    /// `[traps]`
+    Traps {
+        /// Are patterns cut off?
+        enabled: bool = true,
+        /// First visits that a verdict needs.
+        min_pages: u32 = 100,
+        /// The share of near-duplicates among them that makes a trap.
+        near_duplicates: Share = Share(0.95),
+        /// Bits in which the SimHashes of near-duplicates differ at most.
+        max_distance: u8 = 3,
+        /// Hosts of which nothing is cut off.
+        allow_hosts: Vec<String> = Vec::new(),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::pipeline;
 use crate::plan;
 use crate::report::CycleReport;
 use crate::site_noise::SiteNoise;
+use crate::traps::TrapLesson;
 use recrawl_fetcher::StoppedBy;
 use recrawl_types::CanonicalUrl;
 use recrawl_verifier::MergeRules;
@@ -50,12 +51,14 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
 
     let mut next = crawl.repository.begin().map_err(Failure::work)?;
     let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
+    let traps = TrapLesson::new(&crawl.settings.traps, &crawl.tables, cycle);
     let rules = MergeRules {
         cycle,
         max_hops: crawl.settings.max_hops(),
         max_pages_per_host: crawl.settings.config.scope.max_pages_per_host,
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
         watch: &|url, newer, changed| dates.observe(url, newer, changed),
+        meet: &|url, content| traps.observe(url, content),
     };
     let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
 
@@ -64,6 +67,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     crawl.tables.apply_cycle(cycle, noise.fold(&crawl.tables)?)?;
     dates.keep(&crawl.tables, cycle)?;
     trust.keep(&crawl.tables, cycle)?;
+    traps.keep()?;
     crawl.tables.flush()?;
     crawl.repository.commit(next, &report.to_json()).map_err(Failure::work)?;
     Ok(Turn::Committed(Box::new(report)))

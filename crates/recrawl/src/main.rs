@@ -13,6 +13,7 @@ mod contact;
 mod crawl;
 mod cycle;
 mod failure;
+mod filters;
 mod formula_file;
 mod gather;
 mod hints;
@@ -31,6 +32,7 @@ mod seeds;
 mod settings;
 mod shutdown;
 mod site_noise;
+mod traps;
 mod trust;
 mod units;
 

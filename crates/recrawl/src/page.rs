@@ -9,13 +9,14 @@ use crate::failure::Failure;
 use crate::hints::HintRules;
 use crate::scope::Scope;
 use crate::site_noise::SiteNoise;
+use crate::traps::Traps;
 use crate::trust;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, Options};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_types::{
-    CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint, History, Link,
-    Outcome, Site, UrlRules, Validators, Visit, Visited,
+    CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint, History, LeftOut,
+    Link, Outcome, Site, UrlRules, Validators, Visit, Visited,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -29,6 +30,8 @@ pub struct PageReader<'c> {
     pub scope: &'c Scope,
     /// What counts as a change.
     pub change: &'c ChangeRules,
+    /// Which patterns of addresses are cut off.
+    pub traps: &'c Traps,
     /// What sites do at every visit.
     pub noise: &'c SiteNoise<'c>,
     /// How pages are read.
@@ -97,6 +100,7 @@ impl PageReader<'_> {
         let is_same = before.is_some() && visit.content.as_ref().map(|c| c.payload) == before;
         visit.sign = trust::sign(page.condition, &page.result, visit.outcome.change(), is_same);
         visit.links.extend(self.hints.named(&page));
+        visit.left_out = self.traps.sift(self.scope.filters(), &mut visit.links)?;
         let holds_body = visit.content.as_ref().is_some_and(|c| c.archive.is_none())
             && !matches!(page.result, FetchResult::NotModified(_));
         Ok(ReadPage { visit, member, holds_body })
@@ -256,6 +260,7 @@ fn blank_visit(page: &FetchedPage) -> Visit {
         content: None,
         difference: None,
         sign: None,
+        left_out: LeftOut::default(),
         links: Vec::new(),
         bytes: 0,
     }

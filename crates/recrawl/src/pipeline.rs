@@ -12,9 +12,10 @@ use crate::page::{PageReader, ReadPage};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::site_noise::SiteNoise;
+use crate::traps::Traps;
 use recrawl_fetcher::{FetchedPage, Job, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
-use recrawl_types::{CanonicalUrl, LogRecord, ScheduleSource};
+use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Skip};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -48,6 +49,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered } = plan;
     let mut archive = crawl.archive()?;
     let noise = SiteNoise::new(&crawl.tables);
+    let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables));
     let hints = HintRules {
         config: &crawl.settings.config.hints,
         scope: &crawl.settings.scope,
@@ -60,6 +62,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
         rules: &crawl.settings.rules,
         scope: &crawl.settings.scope,
         change: &crawl.settings.change,
+        traps: &traps,
         noise: &noise,
         reading: &crawl.settings.reading,
         consent: &crawl.settings.config.consent,
@@ -76,6 +79,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
         d.0.saturating_sub(ran)
     });
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
+    let cut_off = traps.clone();
     let stopped_by = join_stages(crawl, &reader, recorder, &stop, pages, |deadline| {
         let scope = crawl.settings.scope.clone();
         let opt_out = scope.opt_out().clone();
@@ -83,7 +87,11 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
             cycle: facts.cycle,
             schedule: schedule.clone(),
             done: Arc::new(move |index| Done::contains(&done, index)),
-            scope: Arc::new(move |url: &CanonicalUrl| scope.admits(url)),
+            refuses: Arc::new(move |entry: &ScheduleEntry| match () {
+                () if !scope.admits(&entry.url) => Some(Skip::OutOfScope),
+                () if cut_off.refuse(entry) => Some(Skip::Trap),
+                () => None,
+            }),
             opted_out: Arc::new(move |host: &str| opt_out.line(host).is_some()),
             rules: Arc::new(crawl.settings.rules.clone()),
             out: fetched,

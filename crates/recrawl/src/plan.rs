@@ -118,9 +118,7 @@ fn new_seeds(
 ) -> Result<Vec<NewSeed>, Failure> {
     let mut news = Vec::new();
     for url in seeds {
-        if !scope.admits(url) {
-            let why =
-                scope.opt_out().because(&url.host()).unwrap_or_else(|| "it is outside the scope".into());
+        if let Some(why) = scope.refuse(url) {
             tracing::warn!(%url, "a seed is left out: {why}");
             continue;
         }

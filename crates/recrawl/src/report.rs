@@ -48,6 +48,8 @@ pub struct Tally {
     pub skipped: u64,
     /// Of these, on hosts whose owners opted out.
     pub opted_out: u64,
+    /// Of these, never fetched, since their pattern is cut off as a trap.
+    pub trapped: u64,
     /// Pages fetched that are not to be shown by an index.
     pub noindex: u64,
     /// Pages fetched whose links are not to be followed.
@@ -58,6 +60,10 @@ pub struct Tally {
     pub duplicates: u64,
     /// Links found, each time they were.
     pub links_seen: u64,
+    /// Links left out besides for their shape: by `scope.max_segments` and such.
+    pub links_filtered: u64,
+    /// Links left out besides since their pattern is cut off as a trap.
+    pub links_trapped: u64,
     /// Body bytes.
     pub bytes: u64,
 }
@@ -67,6 +73,8 @@ impl Tally {
     pub fn add(&mut self, visit: &Visit) {
         self.bytes += visit.bytes;
         self.links_seen += visit.links.len() as u64;
+        self.links_filtered += u64::from(visit.left_out.filtered);
+        self.links_trapped += u64::from(visit.left_out.trapped);
         match visit.outcome {
             Outcome::Fetched(change) => {
                 self.wishes(visit);
@@ -87,6 +95,7 @@ impl Tally {
             Outcome::Skipped(skip) => {
                 self.skipped += 1;
                 self.opted_out += u64::from(skip == Skip::OptedOut);
+                self.trapped += u64::from(skip == Skip::Trap);
             }
         }
     }
@@ -222,7 +231,7 @@ pub fn ratio(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{Failure, UrlRules};
+    use recrawl_types::{Failure, LeftOut, UrlRules};
 
     fn visit(outcome: Outcome, share: Share) -> Visit {
         Visit {
@@ -234,6 +243,7 @@ mod tests {
             content: None,
             difference: None,
             sign: None,
+            left_out: LeftOut::default(),
             links: Vec::new(),
             bytes: 10,
         }

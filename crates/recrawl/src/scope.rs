@@ -1,8 +1,10 @@
-//! What belongs to the crawl: hosts, prefixes, depth.
+//! What belongs to the crawl: hosts, prefixes, depth, shapes of addresses.
 
+use crate::filters::{Filters, TooMuch};
 use crate::opt_out::OptOut;
 use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 /// The scope, checked and ready to be asked for every link.
@@ -19,6 +21,38 @@ pub struct Scope {
     seed_sites: BTreeSet<String>,
     /// Hosts whose owners opted out, whatever the rest says.
     opt_out: Arc<OptOut>,
+    /// Shapes of addresses.
+    filters: Filters,
+}
+
+/// Why an address does not belong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its host is named nowhere, and no seed is of its site.
+    Host,
+    /// `scope.refuse_hosts` names its host.
+    RefusedHost,
+    /// Its host's owner opted out: where that is said.
+    OptedOut(String),
+    /// It begins with none of `scope.prefixes`.
+    Prefix,
+    /// It begins with one of `scope.refuse_prefixes`.
+    RefusedPrefix,
+    /// It is of a shape that a filter refuses.
+    Shape(TooMuch),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Host => f.write_str("scope.hosts does not name its host, nor is a seed of its site"),
+            Refusal::RefusedHost => f.write_str("scope.refuse_hosts names its host"),
+            Refusal::OptedOut(why) => f.write_str(why),
+            Refusal::Prefix => f.write_str("it begins with none of scope.prefixes"),
+            Refusal::RefusedPrefix => f.write_str("it begins with one of scope.refuse_prefixes"),
+            Refusal::Shape(rule) => rule.fmt(f),
+        }
+    }
 }
 
 /// `*`, `example.com` or `*.example.com`.
@@ -54,7 +88,8 @@ impl HostPattern {
         Ok(if subdomains { HostPattern::WithSubdomains(host) } else { HostPattern::Exact(host) })
     }
 
-    fn matches(&self, host: &str) -> bool {
+    /// Is it this canonical host?
+    pub fn matches(&self, host: &str) -> bool {
         match self {
             HostPattern::Any => true,
             HostPattern::Exact(name) => host == name,
@@ -94,6 +129,7 @@ impl Scope {
             max_depth: config.max_depth,
             seed_sites: BTreeSet::new(),
             opt_out: Arc::new(OptOut::read(&config.opt_out)?),
+            filters: Filters::new(config),
         })
     }
 
@@ -116,33 +152,59 @@ impl Scope {
         &self.opt_out
     }
 
+    /// The filters by shape.
+    pub fn filters(&self) -> &Filters {
+        &self.filters
+    }
+
     /// Does the host belong to the crawl?
     pub fn admits_host(&self, host: &str) -> bool {
+        self.refuse_host(host).is_none()
+    }
+
+    fn refuse_host(&self, host: &str) -> Option<Refusal> {
         let named = |list: &[HostPattern]| list.iter().any(|p| p.matches(host));
         let host_belongs = if self.hosts.is_empty() {
             self.seed_sites.contains(Site::of_host(host).as_str())
         } else {
             named(&self.hosts)
         };
-        host_belongs && !named(&self.refuse_hosts) && self.opt_out.line(host).is_none()
+        match () {
+            () if self.opt_out.line(host).is_some() => self.opt_out.because(host).map(Refusal::OptedOut),
+            () if !host_belongs => Some(Refusal::Host),
+            () if named(&self.refuse_hosts) => Some(Refusal::RefusedHost),
+            () => None,
+        }
+    }
+
+    fn refuse_place(&self, url: &CanonicalUrl) -> Option<Refusal> {
+        let refusal = self.refuse_host(&url.host());
+        if refusal.is_some() || self.prefixes.is_empty() && self.refuse_prefixes.is_empty() {
+            return refusal;
+        }
+        let text = url.to_string();
+        let begins = |list: &[String]| list.iter().any(|p| text.starts_with(p.as_str()));
+        match () {
+            () if !self.prefixes.is_empty() && !begins(&self.prefixes) => Some(Refusal::Prefix),
+            () if begins(&self.refuse_prefixes) => Some(Refusal::RefusedPrefix),
+            () => None,
+        }
+    }
+
+    /// Why the URL does not belong to the crawl, if it does not.
+    pub fn refuse(&self, url: &CanonicalUrl) -> Option<Refusal> {
+        self.refuse_place(url).or_else(|| self.filters.refuse(url).map(Refusal::Shape))
     }
 
     /// Does the URL belong to the crawl?
     pub fn admits(&self, url: &CanonicalUrl) -> bool {
-        if !self.admits_host(&url.host()) {
-            return false;
-        }
-        if self.prefixes.is_empty() && self.refuse_prefixes.is_empty() {
-            return true;
-        }
-        let text = url.to_string();
-        let begins = |list: &[String]| list.iter().any(|p| text.starts_with(p.as_str()));
-        (self.prefixes.is_empty() || begins(&self.prefixes)) && !begins(&self.refuse_prefixes)
+        self.refuse(url).is_none()
     }
 
-    /// Does a link of this depth belong?
+    /// Does a link of this depth lead to a place that belongs? Its shape is judged where links that are left out
+    /// are counted.
     pub fn admits_link(&self, url: &CanonicalUrl, depth: u16) -> bool {
-        depth <= self.max_depth && self.admits(url)
+        depth <= self.max_depth && self.refuse_place(url).is_none()
     }
 }
 

@@ -5,6 +5,7 @@ use crate::config::{Config, ConfigError};
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::scope::Scope;
+use crate::traps::TrapRules;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options, Types};
 use recrawl_fetcher::FetchConfig;
@@ -30,6 +31,8 @@ pub struct Settings {
     pub fetch: FetchConfig,
     /// For links and pages; the seeds' sites are added when the crawl opens.
     pub scope: Scope,
+    /// For addresses without end.
+    pub traps: TrapRules,
     /// For addresses.
     pub rules: UrlRules,
     /// For comparison.
@@ -118,6 +121,7 @@ impl Settings {
             data_dir: config.storage.data_dir.clone(),
             fetch: fetch_config(&config)?,
             scope: Scope::new(&config.scope)?,
+            traps: TrapRules::new(&config.traps)?,
             rules: UrlRules { drop_parameters: config.urls.drop_parameters.clone() },
             change: config.change.clone(),
             reading: reading(&config)?,

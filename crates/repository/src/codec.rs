@@ -9,8 +9,8 @@ use crate::bytes::{Malformed, Put, Take};
 use crate::version_1;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
-    Failure, Fingerprint, History, Known, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Skip,
-    Status, ValidatorSign, Validators, Visit, Visited,
+    Failure, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry,
+    Share, Skip, Status, ValidatorSign, Validators, Visit, Visited,
 };
 
 /// Appends `key` as the bytes it shares with `near`, then the rest.
@@ -359,6 +359,7 @@ fn outcome_parts(outcome: Outcome) -> (u8, u64) {
         Outcome::Skipped(Skip::CrawlDelay) => (9, 3),
         Outcome::Skipped(Skip::OptedOut) => (9, 4),
         Outcome::Skipped(Skip::ByteBudget) => (9, 5),
+        Outcome::Skipped(Skip::Trap) => (9, 6),
     }
 }
 
@@ -394,6 +395,7 @@ fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
         (9, 3) => Outcome::Skipped(Skip::CrawlDelay),
         (9, 4) => Outcome::Skipped(Skip::OptedOut),
         (9, 5) => Outcome::Skipped(Skip::ByteBudget),
+        (9, 6) => Outcome::Skipped(Skip::Trap),
         _ => return Err(unknown),
     })
 }
@@ -447,11 +449,13 @@ fn take_links(take: &mut Take<'_>, page: &[u8]) -> Result<Vec<Link>, Malformed> 
 }
 
 const HAS_CONTENT: u8 = 1;
+/// In the same byte: links were left out, and how many follows.
+const HAS_LEFT_OUT: u8 = 128;
 
 /// In the byte that tells whether there is content, above that bit: what the visit told of validators, from 1;
 /// version 2 knew nothing of it and wrote 0.
 fn take_sign(byte: u8) -> Result<Option<ValidatorSign>, Malformed> {
-    Ok(Some(match byte >> 1 {
+    Ok(Some(match (byte & !HAS_LEFT_OUT) >> 1 {
         0 => return Ok(None),
         1 => ValidatorSign::Confirmed,
         2 => ValidatorSign::Shown,
@@ -475,7 +479,14 @@ pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
         out.put_varint(difference.cycles.into());
     }
     let sign = visit.sign.map_or(0, |sign| 1 + sign as u8);
-    out.put_u8(sign << 1 | if visit.content.is_some() { HAS_CONTENT } else { 0 });
+    let LeftOut { filtered, trapped } = visit.left_out;
+    let has_content = if visit.content.is_some() { HAS_CONTENT } else { 0 };
+    let has_left_out = if visit.left_out == LeftOut::default() { 0 } else { HAS_LEFT_OUT };
+    out.put_u8(sign << 1 | has_content | has_left_out);
+    if has_left_out > 0 {
+        out.put_varint(filtered.into());
+        out.put_varint(trapped.into());
+    }
     if let Some(content) = &visit.content {
         put_content(out, content);
     }
@@ -501,13 +512,17 @@ pub fn take_visit(bytes: &[u8]) -> Result<Visit, Malformed> {
     };
     let flags = take.u8()?;
     let sign = take_sign(flags)?;
+    let left_out = match flags & HAS_LEFT_OUT {
+        0 => LeftOut::default(),
+        _ => LeftOut { filtered: take.narrow()?, trapped: take.narrow()? },
+    };
     let content = match flags & HAS_CONTENT {
         0 => None,
         _ => Some(take_content(&mut take)?),
     };
     let links = take_links(&mut take, &key)?;
     take.end()?;
-    Ok(Visit { url, index, share, at, outcome, content, difference, links, bytes, sign })
+    Ok(Visit { url, index, share, at, outcome, content, difference, links, bytes, sign, left_out })
 }
 
 /// Appends a link.

@@ -24,6 +24,7 @@ pub struct SledTables {
     hosts: sled::Tree,
     sites: sled::Tree,
     lastmods: sled::Tree,
+    traps: sled::Tree,
     settings: sled::Tree,
 }
 
@@ -52,8 +53,9 @@ impl SledTables {
         let (hosts, sites) =
             (database.open_tree("hosts").map_err(named)?, database.open_tree("sites").map_err(named)?);
         let lastmods = database.open_tree("lastmods").map_err(named)?;
+        let traps = database.open_tree("traps").map_err(named)?;
         let settings = database.open_tree("settings").map_err(named)?;
-        Ok(SledTables { database, hosts, sites, lastmods, settings, path })
+        Ok(SledTables { database, hosts, sites, lastmods, traps, settings, path })
     }
 
     /// What is kept of a site.
@@ -101,6 +103,23 @@ impl SledTables {
             Ok((put_origin(&origin), put_lastmods(&self.lastmods(&origin)?.and(counts))))
         };
         self.apply(&self.lastmods, cycle, counted.into_iter().map(sum))
+    }
+
+    /// What is kept of the patterns of an origin's addresses.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn traps(&self, origin: &Origin) -> io::Result<Option<Vec<u8>>> {
+        self.load(&self.traps, &put_origin(origin))
+    }
+
+    /// Keeps what a cycle taught about the patterns of an origin's addresses. The value says by itself which
+    /// cycle was the last, so that one is not counted twice.
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn keep_traps(&self, origin: &Origin, value: &[u8]) -> io::Result<()> {
+        self.store(&self.traps, &put_origin(origin), value)
     }
 
     fn apply(

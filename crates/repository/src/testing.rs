@@ -5,8 +5,8 @@ use proptest::option;
 use proptest::prelude::*;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
-    Failure, Fingerprint, History, Known, Link, Outcome, PageRecord, ScheduleEntry, Share, Skip, Status,
-    UrlRules, ValidatorSign, Validators, Visit, Visited,
+    Failure, Fingerprint, History, Known, LeftOut, Link, Outcome, PageRecord, ScheduleEntry, Share, Skip,
+    Status, UrlRules, ValidatorSign, Validators, Visit, Visited,
 };
 
 /// The canonical form of a URL.
@@ -148,6 +148,7 @@ pub fn outcomes(status: u16) -> Vec<Outcome> {
         Skip::CrawlDelay,
         Skip::OptedOut,
         Skip::ByteBudget,
+        Skip::Trap,
     ];
     let mut all = vec![
         Outcome::NotModified,
@@ -187,10 +188,12 @@ pub fn visit() -> impl Strategy<Value = Visit> {
     let place = (option::of(0..u64::MAX), share(), any::<u64>());
     let signs = [ValidatorSign::Confirmed, ValidatorSign::Shown, ValidatorSign::Vain, ValidatorSign::Hidden];
     let sign = option::of(proptest::sample::select(signs.to_vec()));
-    let found = (option::of(content()), difference, vec(link(), 0..8), any::<u64>(), sign);
+    let left_out = prop_oneof![3 => Just((0u32, 0u32)), 1 => any::<(u32, u32)>()]
+        .prop_map(|(filtered, trapped)| LeftOut { filtered, trapped });
+    let found = (option::of(content()), difference, vec(link(), 0..8), any::<u64>(), sign, left_out);
     (url(), place, outcome, found).prop_map(|(url, (index, share, at), outcome, found)| {
-        let (content, difference, links, bytes, sign) = found;
-        Visit { url, index, share, at, outcome, content, difference, links, bytes, sign }
+        let (content, difference, links, bytes, sign, left_out) = found;
+        Visit { url, index, share, at, outcome, content, difference, links, bytes, sign, left_out }
     })
 }
 

@@ -36,4 +36,4 @@ pub use crate::schedule::{HostRun, ScheduleEntry, ScheduleSource, Share};
 pub use crate::site::Site;
 pub use crate::trust::{Belief, SignTally, ValidatorSign, ValidatorTrust};
 pub use crate::url::{CanonicalUrl, Scheme, UrlError, UrlRules};
-pub use crate::visit::{Change, Difference, Failure, Link, LogRecord, Outcome, Skip, Visit};
+pub use crate::visit::{Change, Difference, Failure, LeftOut, Link, LogRecord, Outcome, Skip, Visit};

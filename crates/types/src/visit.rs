@@ -33,6 +33,17 @@ pub struct Visit {
     pub bytes: u64,
     /// What it told of the host's validators, if anything.
     pub sign: Option<ValidatorSign>,
+    /// Links of the crawl that are not among them.
+    pub left_out: LeftOut,
+}
+
+/// Links that were found and not recorded, though host, prefix and depth belong to the crawl.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// For their shape: too long, too many segments, repetitions or parameters.
+    pub filtered: u32,
+    /// Since their pattern is cut off as a trap.
+    pub trapped: u32,
 }
 
 /// How a fetch ended.
@@ -122,6 +133,8 @@ pub enum Skip {
     OptedOut,
     /// The bytes that its host, or the cycle, may cost are spent.
     ByteBudget,
+    /// It was never fetched, and addresses of its pattern are cut off: a trap.
+    Trap,
 }
 
 /// A link, as it enters the uniqueness check.

@@ -4,7 +4,7 @@
 use recrawl_repository::Repository;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Fingerprint, Link, LogRecord, Outcome, Share, UrlRules, Visit,
+    CanonicalUrl, Change, Content, Fingerprint, LeftOut, Link, LogRecord, Outcome, Share, UrlRules, Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, merge};
 use std::error::Error;
@@ -43,8 +43,14 @@ fn cycle(
     );
     let mut writer = repository.begin()?;
     let judge = |_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint;
-    let rules =
-        MergeRules { cycle, max_hops: 5, max_pages_per_host: 1_000_000, judge: &judge, watch: &|_, _, _| {} };
+    let rules = MergeRules {
+        cycle,
+        max_hops: 5,
+        max_pages_per_host: 1_000_000,
+        judge: &judge,
+        watch: &|_, _, _| {},
+        meet: &|_, _| {},
+    };
     let start = Instant::now();
     let report = merge(&generation, batch, &mut writer, &rules)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -76,6 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             content: Some(Content { fingerprint, ..Content::default() }),
             difference: None,
             sign: None,
+            left_out: LeftOut::default(),
             links,
             bytes: 10_000,
         }))

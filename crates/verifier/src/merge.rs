@@ -4,7 +4,7 @@ use crate::host_cap::HostCap;
 use crate::touch::Touch;
 use crate::{MergeError, MergeReport, SortedBatch, lastmod, update};
 use recrawl_repository::{Generation, GenerationWriter, KeptVisit};
-use recrawl_types::{CanonicalUrl, Change, Content, Cycle, PageRecord, Status};
+use recrawl_types::{CanonicalUrl, Change, Content, Cycle, Outcome, PageRecord, Status};
 use std::fmt;
 
 /// Says whether a page changed between two visits: the page, what the visit before saw, what this one
@@ -14,6 +14,9 @@ pub type Judge<'j> = &'j dyn Fn(&CanonicalUrl, &Content, &Content) -> bool;
 /// Told of each comparison of a page that a sitemap or feed gave a date: the page, whether the date had moved
 /// forward since the visit before, and whether the page had changed.
 pub type Watch<'j> = &'j dyn Fn(&CanonicalUrl, bool, bool);
+
+/// Told of each page's first visit, with what it saw, in the order of URLs.
+pub type Meet<'j> = &'j dyn Fn(&CanonicalUrl, &Content);
 
 /// What a merge goes by.
 #[derive(Clone, Copy)]
@@ -29,6 +32,8 @@ pub struct MergeRules<'j> {
     pub judge: Judge<'j>,
     /// Learns how far dates of modification can be trusted.
     pub watch: Watch<'j>,
+    /// Learns what pages are like that were never seen before.
+    pub meet: Meet<'j>,
 }
 
 impl fmt::Debug for MergeRules<'_> {
@@ -143,6 +148,9 @@ impl Pass<'_> {
             if let (true, Some(change @ (Change::Changed | Change::Unchanged))) = (is_dated, outcome.change())
             {
                 (self.rules.watch)(&url, record.known.is_announced, change == Change::Changed);
+            }
+            if let (Outcome::Fetched(Change::First), Some(visited)) = (outcome, &record.visited) {
+                (self.rules.meet)(&url, &visited.content);
             }
             lastmod::seen(record, outcome);
             self.writer.keep_visit(&KeptVisit { url, at, share, outcome })?;

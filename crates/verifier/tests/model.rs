@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use recrawl_repository::Repository;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Failure, Fingerprint, History, Link, LogRecord, Outcome,
+    CanonicalUrl, Change, Content, Cycle, Failure, Fingerprint, History, LeftOut, Link, LogRecord, Outcome,
     PageRecord, Share, Skip, Status, UrlRules, Visit, Visited,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, merge};
@@ -54,17 +54,32 @@ impl Subject {
         let batch = batch.finish().unwrap();
         let runs = batch.runs_on_disk();
         let mut writer = self.repository.begin().unwrap();
-        let watched = RefCell::new(Vec::new());
+        let (watched, met) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+        let before = self.pages();
         let rules = MergeRules {
             cycle,
             max_hops: MAX_HOPS,
             max_pages_per_host: MAX_PAGES_PER_HOST,
             judge: &changed,
             watch: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),
+            meet: &|url, _| met.borrow_mut().push(url.clone()),
         };
         let report = merge(&generation, batch, &mut writer, &rules).unwrap();
         assert!(!self.storage.list().unwrap().iter().any(|name| name.contains("spill")), "runs are removed");
         self.repository.commit(writer, b"").unwrap();
+        // Pages never seen before are met in the order of URLs, those that the log has first as a redirect not.
+        let mut first = BTreeMap::new();
+        for visit in log.iter().filter_map(|record| match record {
+            LogRecord::Visit(visit) if visit.content.is_some() => Some(visit),
+            _ => None,
+        }) {
+            let is_seen = before.get(&visit.url).is_some_and(|page| page.visited.is_some());
+            if !is_seen && matches!(visit.outcome, Outcome::Fetched(_) | Outcome::Redirected(_)) {
+                first.entry(&visit.url).or_insert(visit.outcome);
+            }
+        }
+        first.retain(|_, outcome| matches!(outcome, Outcome::Fetched(_)));
+        assert!(met.borrow().iter().eq(first.keys().copied()), "{met:?}");
         (report, runs, watched.into_inner())
     }
 
@@ -293,6 +308,7 @@ fn any_visit() -> impl Strategy<Value = Visit> {
         outcome,
         difference: None,
         sign: None,
+        left_out: LeftOut::default(),
         links,
         bytes: 10,
     })
@@ -370,6 +386,7 @@ fn visits_of_one_page_enter_in_the_order_of_the_log() {
             content: Some(content),
             difference: None,
             sign: None,
+            left_out: LeftOut::default(),
             links: Vec::new(),
             bytes: 0,
         }))
@@ -405,6 +422,7 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
             content: None,
             difference: None,
             sign: None,
+            left_out: LeftOut::default(),
             links,
             bytes: 0,
         }))

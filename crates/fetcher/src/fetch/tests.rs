@@ -13,7 +13,7 @@ mod strain;
 mod validators;
 
 use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
-use crate::{FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Request};
+use crate::{FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Refuses, Request};
 use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{
@@ -48,7 +48,7 @@ pub struct Setup {
     hosts: Arc<MemoryHostTable>,
     entries: Vec<ScheduleEntry>,
     done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
-    scope: Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>,
+    refuses: Refuses,
     opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     stop: CancellationToken,
     followed: Vec<CanonicalUrl>,
@@ -82,7 +82,7 @@ impl Setup {
             hosts: Arc::default(),
             entries: pages.iter().map(|p| entry(p)).collect(),
             done: Arc::new(|_| false),
-            scope: Arc::new(|_| true),
+            refuses: Arc::new(|_| None),
             opted_out: Arc::new(|_| false),
             stop: CancellationToken::new(),
             followed: Vec::new(),
@@ -105,7 +105,7 @@ impl Setup {
         let job = Job {
             schedule: Arc::new(MemorySchedule::new(self.entries.clone())),
             done: self.done.clone(),
-            scope: self.scope.clone(),
+            refuses: self.refuses.clone(),
             opted_out: self.opted_out.clone(),
             rules: Arc::new(UrlRules::default()),
             out,

@@ -73,8 +73,8 @@ impl Cursor {
     }
 
     /// The page at the front, if [`Cursor::fill`] saw one.
-    pub fn front(&self) -> Option<&CanonicalUrl> {
-        self.chunk.front().map(|(_, entry)| &entry.url)
+    pub fn front(&self) -> Option<&ScheduleEntry> {
+        self.chunk.front().map(|(_, entry)| entry)
     }
 
     /// Is everything read and taken?

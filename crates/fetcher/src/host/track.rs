@@ -139,12 +139,12 @@ impl Track {
             // Its time is over, or the clock was set back: then nobody knows when it will be.
             self.robots = Robots::Unknown;
         }
-        let url = self.front().expect("fill() saw a page");
-        if let Some(outcome) = self.verdict(url, run, now) {
+        let entry = self.front().expect("fill() saw a page");
+        if let Some(outcome) = self.verdict(entry, run, now) {
             return Ok(Step::Settle(outcome));
         }
         if matches!(self.robots, Robots::Unknown) {
-            let url = robots_url(url);
+            let url = robots_url(&entry.url);
             let validators = self.state.robots.as_ref().map(|r| r.validators.clone()).unwrap_or_default();
             self.errands.push_back(Errand { owner: url.clone(), url, hops: 0, validators });
             self.robots = Robots::Asked;
@@ -154,12 +154,12 @@ impl Track {
 
     /// The outcome of a page that needs no request; none where it does (or where robots.txt must be
     /// asked for first).
-    fn verdict(&self, url: &CanonicalUrl, run: &Run, now: u64) -> Option<Outcome> {
+    fn verdict(&self, entry: &ScheduleEntry, run: &Run, now: u64) -> Option<Outcome> {
         if (run.opted_out)(&self.origin.host) {
             return Some(Outcome::Skipped(Skip::OptedOut));
         }
-        if !(run.scope)(url) {
-            return Some(Outcome::Skipped(Skip::OutOfScope));
+        if let Some(skip) = (run.refuses)(entry) {
+            return Some(Outcome::Skipped(skip));
         }
         if self.state.back_off_until > now {
             return Some(Outcome::Skipped(Skip::HostBackOff));
@@ -171,7 +171,9 @@ impl Track {
         match standing {
             Standing::Unreachable => Some(Outcome::RobotsUnreachable),
             Standing::Refused => Some(Outcome::RefusedAddress),
-            Standing::Rules(rules) if !rules.allows(url.path_and_query()) => Some(Outcome::RobotsDenied),
+            Standing::Rules(rules) if !rules.allows(entry.url.path_and_query()) => {
+                Some(Outcome::RobotsDenied)
+            }
             Standing::Rules(rules) if rules.crawl_delay.is_some_and(|d| d > run.config.max_crawl_delay) => {
                 Some(Outcome::Skipped(Skip::CrawlDelay))
             }
@@ -243,8 +245,8 @@ impl Track {
     }
 
     /// The page at the front, followed targets first.
-    fn front(&self) -> Option<&CanonicalUrl> {
-        self.followed.front().map(|w| &w.entry.url).or_else(|| self.cursor.as_ref()?.front())
+    fn front(&self) -> Option<&ScheduleEntry> {
+        self.followed.front().map(|w| &w.entry).or_else(|| self.cursor.as_ref()?.front())
     }
 
     fn pop(&mut self) -> Waiting {

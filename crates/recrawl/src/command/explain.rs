@@ -3,7 +3,7 @@
 mod canonical;
 
 use super::export::page_json;
-use super::{dates, print, print_json};
+use super::{dates, print, print_json, traps};
 use crate::cli::ExplainArgs;
 use crate::crawl::TABLES;
 use crate::failure::Failure;
@@ -13,6 +13,7 @@ use crate::plan;
 use crate::priors::SitePriors;
 use crate::reading;
 use crate::report::CycleReport;
+use crate::scope::Refusal;
 use crate::settings::Settings;
 use crate::trust;
 use canonical::Standing;
@@ -48,6 +49,10 @@ struct Explanation {
     /// Are the host's validators believed? None where that cannot be looked up, or nothing is known.
     trust: Option<ValidatorTrust>,
     in_scope: Option<bool>,
+    /// Why it is outside the scope, if it is.
+    refusal: Option<Refusal>,
+    /// What is known of the patterns of its address.
+    trap: Option<traps::Standing>,
     /// Where it is said that the host's owner opted out.
     opted_out: Option<String>,
     /// What is known of the page that this one names as canonical.
@@ -75,9 +80,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let repository = reading::repository(&settings)?;
     let generation = repository.current();
     let Some((ordinal, record)) = generation.get(&url).map_err(Failure::work)? else {
-        return Err(Failure::Work(format!(
-            "{url}: not known: no seed names it and no page visited so far links to it"
-        )));
+        return Err(unknown(&mut settings, &url)?);
     };
     let cycle = generation.number().next();
     let warmup = settings.config.cycle.warmup;
@@ -99,7 +102,9 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let last = reading::last_reports(&repository, 1)?;
     // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
     let tables = reading::tables(&settings.data_dir);
-    let in_scope = scope(&mut settings, &tables, &url)?;
+    let standing = scope(&mut settings, &tables, &url)?;
+    let (in_scope, refusal) = (standing.as_ref().map(Option::is_none), standing.flatten());
+    let trap = trap(&settings, &tables, &url)?;
     let opted_out = settings.scope.opt_out().because(&url.host());
     let canonical = Standing::of(&generation, &url, &record)?;
     let robots = robots(&settings, &tables, &url)?;
@@ -123,6 +128,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         left_alone,
         trust,
         in_scope,
+        refusal,
+        trap,
         opted_out,
         canonical,
         lastmod,
@@ -150,17 +157,37 @@ fn rank(
     Ok(counter.rank())
 }
 
-/// Does the page belong to the crawl? None where the sites of the seeds cannot be read.
+/// Why an address is not among the pages: what refuses it, if something does.
+fn unknown(settings: &mut Settings, url: &CanonicalUrl) -> Result<Failure, Failure> {
+    let tables = reading::tables(&settings.data_dir);
+    let refusal = scope(settings, &tables, url)?.flatten().map(|refusal| format!("refused: {refusal}"));
+    let trap = || Ok(trap(settings, &tables, url)?.and_then(|trap| trap.refusal()));
+    let why = refusal.map_or_else(trap, |refusal| Ok::<_, Failure>(Some(refusal)))?;
+    let why = why.unwrap_or_else(|| "no seed names it and no page visited so far links to it".into());
+    Ok(Failure::Work(format!("{url}: not known: {why}")))
+}
+
+/// What is known of the patterns of its address.
+fn trap(
+    settings: &Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+) -> Result<Option<traps::Standing>, Failure> {
+    let Ok(tables) = tables else { return Ok(None) };
+    traps::Standing::of(&settings.traps, tables, url).map_err(Failure::from)
+}
+
+/// Why the page does not belong to the crawl, if it does not. None where the sites of the seeds cannot be read.
 fn scope(
     settings: &mut Settings,
     tables: &Result<SledTables, String>,
     url: &CanonicalUrl,
-) -> Result<Option<bool>, Failure> {
+) -> Result<Option<Option<Refusal>>, Failure> {
     if settings.config.scope.hosts.is_empty() {
         let Ok(tables) = tables else { return Ok(None) };
         settings.scope.admit_sites(crate::crawl::seed_sites(tables, &[])?);
     }
-    Ok(Some(settings.scope.admits(url)))
+    Ok(Some(settings.scope.refuse(url)))
 }
 
 /// Why the page's host is left alone, if it is. What robots.txt says of it stands apart.
@@ -220,8 +247,12 @@ impl Explanation {
         if let Some(why) = &self.opted_out {
             return format!("never: {why}");
         }
-        if self.in_scope == Some(false) {
-            return "no: it is outside the scope".into();
+        if let Some(refusal) = &self.refusal {
+            return format!("no: it is outside the scope: {refusal}");
+        }
+        let trap = self.trap.as_ref().filter(|_| self.record.visited.is_none());
+        if let Some(refusal) = trap.and_then(traps::Standing::refusal) {
+            return format!("no: {refusal}");
         }
         if self.robots.starts_with("forbidden") {
             return "no: robots.txt forbids it".into();
@@ -285,6 +316,8 @@ impl Explanation {
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
             "robots": self.robots, "left_alone": self.left_alone.map(|l| l.name()),
             "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope,
+            "refused_by": self.refusal.as_ref().map(Refusal::to_string),
+            "trap": self.trap.as_ref().map(traps::Standing::json),
             "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(Standing::name),
             "visited_next": self.verdict(),
         })
@@ -348,10 +381,13 @@ impl Explanation {
         if let Some(trust) = &self.trust {
             print(format!("validators  {}", trust::words(trust)))?;
         }
-        let scope = match self.in_scope {
-            Some(true) => "inside",
-            Some(false) => "outside",
-            None => "not looked up: the running crawl keeps the sites of its seeds to itself",
+        if let Some(trap) = &self.trap {
+            print(format!("trap        {}", trap.words()))?;
+        }
+        let scope = match (&self.refusal, self.in_scope) {
+            (Some(refusal), _) => format!("outside: {refusal}"),
+            (None, Some(_)) => "inside".into(),
+            (None, None) => "not looked up: the running crawl keeps the sites of its seeds to itself".into(),
         };
         print(format!("scope       {scope}"))?;
         if let Some(why) = &self.opted_out {

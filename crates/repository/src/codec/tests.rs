@@ -113,7 +113,7 @@ fn every_outcome_has_its_own_bytes() {
     parts.sort_unstable();
     parts.dedup();
     assert_eq!(parts.len(), all.len());
-    for (tag, detail) in [(0, 4), (1, 1), (3, 1 << 16), (5, 7), (9, 6), (10, 0), (255, 0)] {
+    for (tag, detail) in [(0, 4), (1, 1), (3, 1 << 16), (5, 7), (9, 7), (10, 0), (255, 0)] {
         assert!(outcome_of(tag, detail).is_err(), "{tag} {detail}");
     }
 }

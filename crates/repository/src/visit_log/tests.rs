@@ -78,6 +78,7 @@ fn small(index: u64) -> LogRecord {
         content: None,
         difference: None,
         sign: None,
+        left_out: recrawl_types::LeftOut::default(),
         links: Vec::new(),
         bytes: 0,
     }))

@@ -4,7 +4,7 @@
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Fingerprint, Link,
+    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Fingerprint, LeftOut, Link,
     LogRecord, Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit,
     Visited,
 };
@@ -89,6 +89,7 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
         }),
         difference: None,
         sign: None,
+        left_out: LeftOut::default(),
         links: vec![Link { url: child, depth: 1, hops: 0, counted: true, lastmod: 0 }],
         bytes: 7,
     }

@@ -1,7 +1,7 @@
 //! One case for each row of docs/outcomes.md.
 
 use super::*;
-use recrawl_types::{Failure, Fingerprint, History, Share, Skip, UrlRules, Validators};
+use recrawl_types::{Failure, Fingerprint, History, LeftOut, Share, Skip, UrlRules, Validators};
 
 const NOW: Cycle = Cycle(20);
 const DAY: u64 = 24 * 3600 * 1000;
@@ -40,6 +40,7 @@ fn visit(outcome: Outcome, content: Option<Content>) -> Visit {
         content,
         difference: None,
         sign: None,
+        left_out: LeftOut::default(),
         links: Vec::new(),
         bytes: 0,
     }
@@ -195,7 +196,7 @@ fn a_skipped_page_stays_as_it_is() {
         assert_eq!(after(visited_page(), visit(Outcome::Skipped(skip), None)).0, visited_page());
     }
     // What will be skipped again next time backs off, or it would take up the budget for ever.
-    for skip in [Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut] {
+    for skip in [Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut, Skip::Trap] {
         let skipped = after(visited_page(), visit(Outcome::Skipped(skip), None)).0;
         assert_eq!(skipped, after(visited_page(), visit(Outcome::RobotsDenied, None)).0);
     }

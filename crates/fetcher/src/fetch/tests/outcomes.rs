@@ -65,7 +65,8 @@ async fn every_outcome_has_its_cause() {
     let mut setup = Setup::new(&pages, web);
     let content = Content { validators: Validators::new(Some("\"v1\""), None), ..Content::default() };
     setup.entries.push(visited("http://w.test/status/304", content));
-    setup.scope = Arc::new(|url| url.path_and_query() != "/elsewhere");
+    setup.refuses =
+        Arc::new(|entry| (entry.url.path_and_query() == "/elsewhere").then_some(Skip::OutOfScope));
     setup.config.host_failures = 1;
     let brought = setup.run().await;
     for (page, outcome) in table {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::NetworkError;
 use crate::testing::with_header;
-use recrawl_types::{Content, ContentKind, Failure, Fingerprint, Validators};
+use recrawl_types::{Content, ContentKind, Failure, Fingerprint, Skip, Validators};
 
 fn to(location: &str) -> Script {
     with_header(reply(302, ""), "location", location).into()
@@ -139,7 +139,7 @@ async fn scope_robots_and_guard_hold_on_every_hop() {
         ("127.0.0.1" | "169.254.169.254", _) => NetworkError::Refused.into(),
         _ => friendly(r),
     });
-    setup.scope = Arc::new(|url| &*url.host() != "outside.test");
+    setup.refuses = Arc::new(|entry| (&*entry.url.host() == "outside.test").then_some(Skip::OutOfScope));
     let brought = setup.run().await;
     assert!(!setup.network.urls().iter().any(|u| u.contains("outside")));
     assert_eq!(brought.outcome("http://denied.test/"), Outcome::RobotsDenied);

@@ -52,7 +52,7 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
     Job {
         schedule,
         done: Arc::new(|_| false),
-        scope: Arc::new(|_| true),
+        refuses: Arc::new(|_| None),
         opted_out: Arc::new(|_| false),
         rules: Arc::default(),
         out,

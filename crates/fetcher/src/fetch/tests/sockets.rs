@@ -72,7 +72,7 @@ async fn a_run_over_real_sockets() {
     let job = Job {
         schedule: Arc::new(MemorySchedule::new(entries)),
         done: Arc::new(|_| false),
-        scope: Arc::new(|_| true),
+        refuses: Arc::new(|_| None),
         opted_out: Arc::new(|_| false),
         rules: Arc::default(),
         out,

@@ -114,7 +114,7 @@ async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
     let job = Job {
         schedule: Arc::new(MemorySchedule::new(setup.entries.clone())),
         done: setup.done.clone(),
-        scope: setup.scope.clone(),
+        refuses: setup.refuses.clone(),
         opted_out: Arc::new(|_| false),
         rules: Arc::default(),
         out,

@@ -49,6 +49,7 @@ const NO_LIMIT: &[&str] = &[
     "scope.refuse_prefixes",
     "storage.archive",
     "storage.data_dir",
+    "traps",
     "urls",
 ];
 
