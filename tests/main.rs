@@ -35,6 +35,7 @@ mod politeness;
 mod simulate;
 /// Formulas that read the rates of sites.
 mod sites;
+mod traps;
 /// Bad disks, other versions, a directory in use.
 mod trouble;
 /// What is exported of visits, and how long they are kept.

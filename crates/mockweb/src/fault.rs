@@ -16,6 +16,7 @@ mod markup;
 mod redirect;
 mod relabel;
 mod sitemap;
+mod snare;
 mod status;
 mod trickle;
 mod wishes;
@@ -91,7 +92,7 @@ pub struct Request<'a> {
 }
 
 /// Every kind there is.
-pub const KINDS: [Kind; 27] = [
+pub const KINDS: [Kind; 32] = [
     status::STATUS,
     status::BUSY,
     lost::TIMEOUT,
@@ -118,6 +119,11 @@ pub const KINDS: [Kind; 27] = [
     markup::NO_UTF_8,
     charset::CHARSET,
     sitemap::SITEMAP,
+    snare::CALENDAR,
+    snare::SESSION,
+    snare::FACETED,
+    snare::FARM,
+    snare::SPIRAL,
     wishes::WISHES,
 ];
 

@@ -1,0 +1,131 @@
+//! Addresses without end: cut off within a bounded number of visits, and nobody else pays for it.
+
+use crate::harness::{World, count, fails, succeeds, web};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// The traps of the mock web, each at its entry on the first host.
+const TRAPS: [(&str, &str); 6] = [
+    ("/cal", "calendar"),
+    ("/visit", "session"),
+    ("/basket", "session:query"),
+    ("/shop", "facets"),
+    ("/farm", "farm"),
+    ("/deep/", "spiral"),
+];
+/// Verdicts early, and spirals left to them.
+const SETTINGS: &str = "[traps]\nmin_pages = 20\n[scope]\nmax_repeats = 60\nmax_segments = 60\n";
+/// No trap may cost more addresses than this in [`CYCLES`]: up to its verdict, and probes.
+const MOST: usize = 200;
+const CYCLES: u32 = 10;
+
+fn trapped_world(traps: &[(&str, &str)], settings: &str) -> World {
+    let world = World::new(web(80, 2), settings);
+    let rules = traps.iter().map(|(prefix, kind)| format!("1{prefix}={kind}").parse().unwrap());
+    world.server.set_faults(rules.collect());
+    let home = world.server.seeds().remove(0);
+    let entries = traps.iter().map(|(prefix, _)| format!("{home}{}", &prefix[1..]));
+    world.seeds(&[world.server.seeds(), entries.collect()].concat());
+    world
+}
+
+/// Addresses that were asked for below a trap's entry.
+fn asked(world: &World, prefix: &str) -> usize {
+    let log = world.server.log(0).unwrap();
+    let below = log.iter().filter(|access| access.host_id == Some(0) && access.path.starts_with(prefix));
+    below.map(|access| &access.path).collect::<BTreeSet<_>>().len()
+}
+
+/// The same for all traps.
+fn asked_of_all(world: &World) -> usize {
+    TRAPS.iter().map(|(prefix, _)| asked(world, prefix)).sum()
+}
+
+fn explain(world: &World, url: &str) -> Value {
+    serde_json::from_str(&succeeds(world.run(&["explain", url, "--json"]))).expect("explain speaks JSON")
+}
+
+#[test]
+fn traps_are_cut_off_and_every_honest_page_is_fetched() {
+    let world = trapped_world(&TRAPS, SETTINGS);
+    let reports = world.crawl(CYCLES);
+    let sum = |name: &str| reports.iter().filter_map(|report| count(report, name)).sum::<u64>();
+    for (prefix, kind) in TRAPS {
+        let count = asked(&world, prefix);
+        assert!((20..=MOST).contains(&count), "{kind}: {count} addresses");
+    }
+    let given = world.given_out();
+    for page in 0..world.server.info().pages {
+        assert!(given.contains_key(&world.server.url(page)), "{} was not fetched", world.server.url(page));
+    }
+    assert!(sum("links_trapped") > 1000 && sum("trapped") > 100, "{reports:?}");
+    assert_eq!(sum("links_filtered"), 0);
+
+    // The patterns are shown, and the honest ones are not among them.
+    let home = world.server.seeds().remove(0);
+    let status = succeeds(world.run(&["status", "--json", "--host", home.trim_end_matches('/')]));
+    let status: Value = serde_json::from_str(&status).unwrap();
+    let cut: BTreeSet<&str> =
+        status[0]["traps"].as_array().unwrap().iter().map(|trap| trap["pattern"].as_str().unwrap()).collect();
+    let expected =
+        ["/cal/#/#", "/visit/{id}/item", "/basket/item?visit", "/shop/list?*", "/farm/*", "/deep/**"];
+    assert_eq!(cut, expected.into());
+
+    // A known address that was never fetched says why, and so does one that is not known.
+    let pages = world.pages();
+    let skipped = pages.iter().find(|(url, page)| url.contains("/farm/") && page["n"].is_null());
+    let why = explain(&world, skipped.expect("the last level was not fetched").0);
+    let verdict = why["visited_next"].as_str().unwrap();
+    assert!(verdict.contains("a trap: /farm/* is cut off since cycle"), "{verdict}");
+    assert_eq!((&why["trap"]["pattern"], &why["trap"]["probe"]), (&"/farm/*".into(), &false.into()));
+    let unknown: Vec<String> =
+        (1..=3).map(|month| fails(world.run(&["explain", &format!("{home}cal/7777/{month}")]), 1)).collect();
+    assert!(unknown.iter().any(|why| why.contains("a trap: /cal/#/# is cut off")), "{unknown:?}");
+    let text = succeeds(world.run(&["explain", skipped.unwrap().0]));
+    assert!(text.contains("1 in 64 of its addresses is still visited"), "{text}");
+
+    // Other runs of the program know it too.
+    let before = asked_of_all(&world);
+    for _ in 0..3 {
+        world.next_cycle();
+    }
+    let probes = asked_of_all(&world) - before;
+    assert!(probes < 20 * TRAPS.len(), "{before} addresses, and {probes} more");
+    let after = world.pages();
+    assert!(after.len() < pages.len() + 20 * TRAPS.len(), "{} pages became {}", pages.len(), after.len());
+    let violations = world.server.violations(Duration::ZERO);
+    assert_eq!((violations.forbidden, violations.before_robots), (0, 0));
+    world.is_sound();
+}
+
+#[test]
+fn a_host_that_is_allowed_is_not_cut_off() {
+    let settings = "[traps]\nmin_pages = 20\nallow_hosts = [\"127.1.0.1\"]\n";
+    let world = trapped_world(&[("/farm", "farm")], settings);
+    let reports = world.crawl(4);
+    let links_trapped = reports.iter().filter_map(|report| count(report, "links_trapped")).sum::<u64>();
+    assert_eq!(links_trapped, 0);
+    assert_eq!(asked(&world, "/farm"), 1 + 6 + 36 + 216, "six links a page, all followed");
+}
+
+/// The same segments again and again, too many of them, too many parameters: no evidence is needed.
+#[test]
+fn addresses_of_a_shape_that_is_refused_are_not_recorded_and_explained() {
+    let settings = "[traps]\nenabled = false\n[scope]\nmax_repeats = 2\nmax_parameters = 2\n";
+    let world = trapped_world(&[("/deep/", "spiral"), ("/shop", "facets")], settings);
+    let reports = world.crawl(6);
+    let filtered = reports.iter().filter_map(|report| count(report, "links_filtered")).sum::<u64>();
+    // Paths with at most two lefts and two rights.
+    assert_eq!(asked(&world, "/deep/"), 19);
+    assert!(filtered > 20, "{filtered}");
+    assert!(world.pages().keys().all(|url| url.matches('=').count() <= 2));
+    let home = world.server.seeds().remove(0);
+    for (path, rule) in [
+        ("deep/left/left/left/", "scope.max_repeats is 2, the address has 3"),
+        ("shop/list?a=1&b=2&c=3", "scope.max_parameters is 2, the address has 3"),
+    ] {
+        let why = fails(world.run(&["explain", &format!("{home}{path}")]), 1);
+        assert!(why.contains(rule), "{why}");
+    }
+}
