@@ -131,13 +131,15 @@ impl Traps {
     /// Is this entry left alone? Never a page that was fetched before. Where that cannot be looked up, it is
     /// visited: the worst is a visit too many.
     pub fn refuse(&self, entry: &ScheduleEntry) -> bool {
+        if entry.record.visited.is_some() {
+            return false;
+        }
         let url = &entry.url;
         let known = self.of(url).unwrap_or_else(|error| {
             tracing::warn!(%error, %url, "visited without a look at its traps");
             None
         });
-        entry.record.visited.is_none()
-            && known.is_some_and(|known| self.rules.cut(&known, url).is_some() && !is_probe(url))
+        known.is_some_and(|known| self.rules.cut(&known, url).is_some() && !is_probe(url))
     }
 
     /// Takes those links out that are not to be recorded: for their shape, or since their pattern is cut off.

@@ -1,13 +1,12 @@
 //! `recrawl status`: where a crawl stands, or what one host was promised and given.
 
-use super::{dates, print, print_json, thousands, traps as cut_off};
+use super::{dates, print, print_json, thousands, traps};
 use crate::archive::timestamp;
 use crate::cli::StatusArgs;
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::reading;
 use crate::settings::Settings;
-use crate::traps;
 use crate::trust;
 use recrawl_fetcher::promise::Promise;
 use recrawl_fetcher::system_clock;
@@ -124,7 +123,7 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
         let host = |(origin, state): &(Origin, HostState)| {
             let mut host = host_json(settings, origin, state);
             host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
-            host["traps"] = cut_off::list(&traps::known(&tables, origin)?);
+            host["traps"] = traps::list(&traps::of_host(&settings.traps, &tables, origin)?);
             Ok(host)
         };
         return print_json(&found.iter().map(host).collect::<Result<Vec<_>, Failure>>()?);
@@ -132,8 +131,8 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
     found.iter().try_for_each(|(origin, state)| {
         print_host(settings, origin, state)?;
         print(format!("lastmod       {}", dates::text(settings, &tables.lastmods(origin)?)))?;
-        let known = traps::known(&tables, origin)?;
-        cut_off::lines(&known).try_for_each(|line| print(format!("trap          {line}")))
+        let known = traps::of_host(&settings.traps, &tables, origin)?;
+        traps::lines(&known).try_for_each(|line| print(format!("trap          {line}")))
     })
 }
 

@@ -40,6 +40,7 @@ impl Standing {
     pub fn words(&self) -> String {
         let words = words(&self.pattern, &self.evidence);
         match (self.is_cut, self.is_probe) {
+            (false, _) if self.evidence.cut_since.is_some() => format!("{words}; here traps are left alone"),
             (false, _) => words,
             (true, false) => {
                 format!("{words}; 1 in {PROBED} of its addresses is still visited, not this one")
@@ -70,6 +71,14 @@ fn json(pattern: &Pattern, evidence: &Evidence) -> Value {
         "pattern": pattern.text, "since": evidence.cut_since, "first_visits": evidence.first_visits,
         "near_duplicates": evidence.near_duplicates,
     })
+}
+
+/// What is known of a host; nothing where traps are left alone.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn of_host(rules: &TrapRules, tables: &SledTables, origin: &Origin) -> io::Result<OriginTraps> {
+    if rules.hold_for(&origin.host) { traps::known(tables, origin) } else { Ok(OriginTraps::default()) }
 }
 
 /// The lines that a host's status has on what is cut off.
