@@ -1,6 +1,7 @@
 //! Addresses without end: cut off within a bounded number of visits, and nobody else pays for it.
 
 use crate::harness::{World, count, fails, succeeds, web};
+use recrawl_mockweb::{Config, ExternalLinks, ReplayConfig, Source, WebConfig};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -97,6 +98,21 @@ fn traps_are_cut_off_and_every_honest_page_is_fetched() {
     let violations = world.server.violations(Duration::ZERO);
     assert_eq!((violations.forbidden, violations.before_robots), (0, 0));
     world.is_sound();
+}
+
+/// Pages of one making and texts of their own, made up and recorded: nothing of them is cut off, however early
+/// the verdict.
+#[test]
+fn honest_webs_lose_nothing() {
+    let recorded =
+        ReplayConfig { sources: vec![Source::Bundled], hosts: 2, external_links: ExternalLinks::Drop };
+    for web in [web(600, 2), Config::new(WebConfig::Replay(recorded))] {
+        let world = World::new(web, "[traps]\nmin_pages = 10\n");
+        let reports = world.crawl(8);
+        let sum = |name: &str| reports.iter().filter_map(|report| count(report, name)).sum::<u64>();
+        assert!(sum("first_visits") > 300, "{reports:?}");
+        assert_eq!((sum("links_trapped"), sum("trapped"), sum("links_filtered")), (0, 0, 0));
+    }
 }
 
 #[test]
