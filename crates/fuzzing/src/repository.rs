@@ -1,7 +1,7 @@
 //! What the repository reads from disk. Input: a byte that says what the rest is, a byte for version and
 //! packing, and parts with their lengths before them.
 //!
-//! Checksums would turn every mutation away at the door, so they are put right here ([`image`]): what is tested
+//! Checksums would turn every mutation away at the door, so they are put right here (`image.rs`): what is tested
 //! is that bytes with a good checksum which nobody ever wrote are refused, and harm nothing.
 
 mod image;
