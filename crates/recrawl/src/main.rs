@@ -12,6 +12,7 @@ mod consent;
 mod contact;
 mod crawl;
 mod cycle;
+mod cycle_cache;
 mod failure;
 mod filters;
 mod formula_file;

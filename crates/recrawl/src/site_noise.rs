@@ -1,27 +1,23 @@
 //! The noise floors of sites: read while pages are compared, learned from the log when a cycle ends.
 
+use crate::cycle_cache::CycleCache;
 use crate::failure::Failure;
 use recrawl_change::{ChangeRules, NoiseFloor, Tally};
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Content, Difference, Site, Visit};
 use std::collections::HashMap;
 use std::io;
-use std::sync::Mutex;
 
-/// Floors held in memory while a cycle runs; beyond this the cache starts afresh.
-const CACHED_SITES: usize = 10_000;
-
-/// The floors as they were when the cycle began. They change only between cycles, so that a cycle judges
-/// all of its pages by one rule, whatever their order.
+/// The floors as they were when the cycle began.
 pub struct SiteNoise<'t> {
     tables: &'t SledTables,
-    cache: Mutex<HashMap<Site, NoiseFloor>>,
+    cache: CycleCache<Site, NoiseFloor>,
 }
 
 impl<'t> SiteNoise<'t> {
     /// Floors kept in these tables.
     pub fn new(tables: &'t SledTables) -> SiteNoise<'t> {
-        SiteNoise { tables, cache: Mutex::new(HashMap::new()) }
+        SiteNoise { tables, cache: CycleCache::default() }
     }
 
     /// The floor of a site; a fresh one where nothing was learned yet.
@@ -29,16 +25,7 @@ impl<'t> SiteNoise<'t> {
     /// # Errors
     /// When the table cannot be read.
     pub fn of(&self, site: &Site) -> io::Result<NoiseFloor> {
-        let mut cache = self.cache.lock().expect("no panic under the lock");
-        if let Some(floor) = cache.get(site) {
-            return Ok(floor.clone());
-        }
-        let floor = load(self.tables, site)?;
-        if cache.len() >= CACHED_SITES {
-            cache.clear();
-        }
-        cache.insert(site.clone(), floor.clone());
-        Ok(floor)
+        self.cache.get_or_load(site, || load(self.tables, site))
     }
 
     /// Did the page change, by its site's floor? For pages whose record was not at hand when they were

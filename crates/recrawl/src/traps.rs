@@ -14,20 +14,18 @@ pub use lesson::TrapLesson;
 pub use pattern::Pattern;
 
 use crate::config;
+use crate::cycle_cache::CycleCache;
 use crate::filters::Filters;
 use crate::scope::HostPattern;
 use evidence::Rule;
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, LeftOut, Link, Origin, ScheduleEntry};
-use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Of a pattern that is cut off, one address in so many is visited all the same, to see whether it still is what
 /// it was.
 pub const PROBED: u64 = 64;
-/// Origins held in memory while a cycle runs; beyond this the cache starts afresh.
-const CACHED_ORIGINS: usize = 10_000;
 
 /// The `[traps]` table, checked.
 #[derive(Clone, Debug)]
@@ -96,7 +94,7 @@ pub struct Traps {
     rules: TrapRules,
     tables: Arc<SledTables>,
     /// By the key of an origin.
-    cache: Mutex<HashMap<Box<[u8]>, CutOff>>,
+    cache: CycleCache<[u8], CutOff>,
 }
 
 /// What is known of an origin; none where nothing of it is cut off, as of nearly all.
@@ -105,27 +103,23 @@ type CutOff = Option<Arc<OriginTraps>>;
 impl Traps {
     /// By these rules, and what these tables know.
     pub fn new(rules: &TrapRules, tables: &Arc<SledTables>) -> Traps {
-        Traps { rules: rules.clone(), tables: tables.clone(), cache: Mutex::default() }
+        Traps { rules: rules.clone(), tables: tables.clone(), cache: CycleCache::default() }
     }
 
     /// The origin of this address, if something of it is cut off.
     fn of(&self, url: &CanonicalUrl) -> io::Result<CutOff> {
-        let mut cache = self.cache.lock().expect("no panic under the lock");
-        if let Some(known) = cache.get(url.origin_key()) {
-            return Ok(known.clone());
-        }
-        let known = match self.rules.hold_for(&url.host()) {
-            true => {
-                Some(known(&self.tables, &Origin::of(url))?).filter(|k| k.cut_patterns().next().is_some())
+        self.cache.get_or_load(url.origin_key(), || {
+            if !self.rules.hold_for(&url.host()) {
+                return Ok(None);
             }
-            false => None,
-        };
-        let known = known.map(Arc::new);
-        if cache.len() >= CACHED_ORIGINS {
-            cache.clear();
-        }
-        cache.insert(url.origin_key().into(), known.clone());
-        Ok(known)
+            let known = known(&self.tables, &Origin::of(url))?;
+            Ok(Some(known).filter(|known| known.cut_patterns().next().is_some()).map(Arc::new))
+        })
+    }
+
+    /// Is this address cut off, by what is known of its origin, and none of those that are visited all the same?
+    fn cuts_off(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
+        self.rules.cut(known, url).is_some() && !is_probe(url)
     }
 
     /// Is this entry left alone? Never a page that was fetched before. Where that cannot be looked up, it is
@@ -139,7 +133,7 @@ impl Traps {
             tracing::warn!(%error, %url, "visited without a look at its traps");
             None
         });
-        known.is_some_and(|known| self.rules.cut(&known, url).is_some() && !is_probe(url))
+        known.is_some_and(|known| self.cuts_off(&known, url))
     }
 
     /// Takes those links out that are not to be recorded: for their shape, or since their pattern is cut off.
@@ -163,7 +157,7 @@ impl Traps {
                 last = Some((url.clone(), known));
             }
             let known = last.as_ref().and_then(|(_, known)| known.as_deref());
-            let is_cut = known.is_some_and(|known| self.rules.cut(known, url).is_some() && !is_probe(url));
+            let is_cut = known.is_some_and(|known| self.cuts_off(known, url));
             left_out.trapped += u32::from(is_cut);
             !is_cut
         });
