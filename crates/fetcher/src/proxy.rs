@@ -1,5 +1,6 @@
 //! The proxy that requests go through, where the configuration names one. Never one of the environment.
 
+use recrawl_types::host::is_within;
 use reqwest::Url;
 use std::fmt;
 
@@ -51,9 +52,7 @@ impl Proxy {
     /// Does a request to this canonical host go through it?
     pub fn covers(&self, host: &str) -> bool {
         !self.except.iter().any(|name| match name.strip_prefix("*.") {
-            Some(domain) => {
-                host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
-            }
+            Some(domain) => is_within(host, domain),
             None => host == name,
         })
     }

@@ -6,8 +6,9 @@
 use crate::failure::Failure;
 use crate::settings::Settings;
 use recrawl_fetcher::guard::literal;
-use recrawl_repository::OriginRun;
+use recrawl_repository::{Generation, OriginRun};
 use recrawl_types::CanonicalUrl;
+use recrawl_types::host::is_within;
 
 /// Checks that these pages may be asked for.
 ///
@@ -26,13 +27,19 @@ pub fn check_pages(settings: &Settings, pages: &[CanonicalUrl]) -> Result<(), Fa
 ///
 /// # Errors
 /// As [`check_pages`], where no host may be asked.
-pub fn check_known(settings: &Settings, origins: &[OriginRun]) -> Result<(), Failure> {
+pub fn check_known(settings: &Settings, generation: &Generation) -> Result<(), Failure> {
+    if settings.fetch.contact.is_some() {
+        return Ok(());
+    }
+    check_origins(settings, &generation.origins().map_err(Failure::work)?)
+}
+
+fn check_origins(settings: &Settings, origins: &[OriginRun]) -> Result<(), Failure> {
     let mut outside = None;
     for origin in origins {
-        let root = [&origin.key[..], b"/"].concat();
-        let root = CanonicalUrl::from_key(&root).map_err(Failure::work)?;
-        if settings.scope.admits_host(&root.host()) {
-            match check(settings, &root.host()) {
+        let home = origin.home().map_err(Failure::work)?;
+        if settings.scope.admits_host(&home.host()) {
+            match check(settings, &home.host()) {
                 Ok(()) => return Ok(()),
                 Err(failure) => outside = outside.or(Some(failure)),
             }
@@ -57,7 +64,7 @@ fn is_loopback(settings: &Settings, host: &str) -> bool {
     let named = overrides.iter().find(|(name, _)| name.trim_end_matches('.').eq_ignore_ascii_case(host));
     match literal(host).or(named.map(|(_, address)| *address)) {
         Some(address) => address.to_canonical().is_loopback(),
-        None => host == "localhost" || host.ends_with(".localhost"),
+        None => is_within(host, "localhost"),
     }
 }
 
@@ -112,8 +119,8 @@ mod tests {
             OriginRun { key: url.origin_key().to_vec(), first: 0, pages: 1, visited: 0 }
         };
         let (ours, theirs) = (known("http://127.0.0.1/"), known("http://169.254.169.254/"));
-        assert!(check_known(&settings, &[]).is_ok());
-        assert!(check_known(&settings, &[theirs.clone(), ours]).is_ok());
-        assert!(check_known(&settings, &[theirs]).unwrap_err().to_string().contains("169.254.169.254"));
+        assert!(check_origins(&settings, &[]).is_ok());
+        assert!(check_origins(&settings, &[theirs.clone(), ours]).is_ok());
+        assert!(check_origins(&settings, &[theirs]).unwrap_err().to_string().contains("169.254.169.254"));
     }
 }

@@ -75,8 +75,7 @@ impl Crawl {
         if settings.config.scope.hosts.is_empty() {
             settings.scope.admit_sites(seed_sites(&tables, seeds)?);
         }
-        let origins = repository.current().origins().map_err(Failure::work)?;
-        contact::check_known(&settings, &origins)?;
+        contact::check_known(&settings, &repository.current())?;
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
         if let Some(proxy) = &settings.fetch.proxy {
             let what = "the address guard cannot see what this proxy connects to: it must itself refuse what is private";

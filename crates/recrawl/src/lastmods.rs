@@ -64,10 +64,9 @@ impl<'p> TrustedDates<'p> {
         {
             return Ok(is_trusted);
         }
-        let key = self.origins.get(at).map(|o| [&o.key, &b"/"[..]].concat()).unwrap_or_default();
-        let is_trusted = match CanonicalUrl::from_key(&key) {
-            Ok(home) => is_trusted(&self.tables.lastmods(&Origin::of(&home))?, self.min_trust),
-            Err(_) => false,
+        let is_trusted = match self.origins.get(at).and_then(|origin| origin.home().ok()) {
+            Some(home) => is_trusted(&self.tables.lastmods(&Origin::of(&home))?, self.min_trust),
+            None => false,
         };
         self.last = Some((at, is_trusted));
         Ok(is_trusted)

@@ -7,7 +7,7 @@
 use crate::failure::Failure;
 use recrawl_formula::{Evidence, Formula, Priors, SiteRates};
 use recrawl_repository::{Generation, OriginRun};
-use recrawl_types::{CanonicalUrl, Site, StateColumns};
+use recrawl_types::{Site, StateColumns};
 
 /// What the pages of each site of a generation are taken for. Memory: 16 bytes a site.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ fn site_ends(origins: &[OriginRun]) -> Result<Vec<u64>, Failure> {
     let mut ends: Vec<u64> = Vec::new();
     let mut last = None;
     for origin in origins {
-        let home = CanonicalUrl::from_key(&[&origin.key, &b"/"[..]].concat()).map_err(Failure::work)?;
+        let home = origin.home().map_err(Failure::work)?;
         let (site, end) = (Site::of(&home), origin.first + origin.pages);
         match ends.last_mut() {
             Some(before) if last.as_ref() == Some(&site) => *before = end,
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use recrawl_repository::Repository;
     use recrawl_repository::storage::MemoryStorage;
-    use recrawl_types::{Content, Cycle, History, PageRecord, UrlRules, Visited};
+    use recrawl_types::{CanonicalUrl, Content, Cycle, History, PageRecord, UrlRules, Visited};
     use std::collections::BTreeMap;
     use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 
 use crate::filters::{Filters, TooMuch};
 use crate::opt_out::OptOut;
+use recrawl_types::host::is_within;
 use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -93,9 +94,7 @@ impl HostPattern {
         match self {
             HostPattern::Any => true,
             HostPattern::Exact(name) => host == name,
-            HostPattern::WithSubdomains(name) => {
-                host.strip_suffix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-            }
+            HostPattern::WithSubdomains(name) => is_within(host, name),
         }
     }
 }

@@ -7,12 +7,12 @@ use crate::format::{FileKind, generation_file};
 use crate::frames::{FrameReader, FrameWriter, Source};
 use crate::manifest::Summary;
 use crate::storage::Storage;
-use recrawl_types::Cycle;
+use recrawl_types::{CanonicalUrl, Cycle, UrlError};
 
 /// The consecutive pages of one origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginRun {
-    /// [`CanonicalUrl::origin_key`](recrawl_types::CanonicalUrl::origin_key) of its pages.
+    /// [`CanonicalUrl::origin_key`] of its pages.
     pub key: Vec<u8>,
     /// Ordinal of its first page.
     pub first: u64,
@@ -20,6 +20,16 @@ pub struct OriginRun {
     pub pages: u64,
     /// Of these, visited.
     pub visited: u64,
+}
+
+impl OriginRun {
+    /// The origin's own address: the path `/`, whether that page is known or not.
+    ///
+    /// # Errors
+    /// When the key is none, as after damage on disk.
+    pub fn home(&self) -> Result<CanonicalUrl, UrlError> {
+        CanonicalUrl::from_key(&[&self.key[..], b"/"].concat())
+    }
 }
 
 /// A frame is closed when it holds this much.

@@ -39,6 +39,11 @@ impl fmt::Display for Origin {
     }
 }
 
+/// Is the canonical host this domain, or below it?
+pub fn is_within(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
 /// What is remembered of one origin between cycles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostState {
