@@ -54,14 +54,14 @@ impl HintRules<'_> {
         let guessed = (self.config.guess && named.is_empty()).then(guess);
         let depth = page.entry.record.known.depth;
         let in_scope = named.iter().cloned().chain(guessed).filter(|url| self.scope.admits_link(url, depth));
-        in_scope.map(|url| Link { url, depth, hops: 0, counted: false, lastmod: 0 }).collect()
+        in_scope.map(|url| Link::to(url, depth)).collect()
     }
 
     /// Links to the feeds that a page names.
     pub fn feeds(&self, page: &FetchedPage, feeds: Vec<CanonicalUrl>) -> Vec<Link> {
         let depth = page.entry.record.known.depth.saturating_add(1);
         let feeds = feeds.into_iter().filter(|url| self.config.feeds && self.scope.admits_link(url, depth));
-        feeds.map(|url| Link { url, depth, hops: 0, counted: false, lastmod: 0 }).collect()
+        feeds.map(|url| Link::to(url, depth)).collect()
     }
 
     /// Links to what a sitemap or feed lists.
@@ -99,7 +99,7 @@ impl HintRules<'_> {
             }
             let is_dated = standing == Standing::Own && u64::from(entry.lastmod) <= latest;
             let lastmod = if is_dated { entry.lastmod } else { 0 };
-            links.push(Link { url: entry.url, depth, hops, counted: false, lastmod });
+            links.push(Link { hops, lastmod, ..Link::to(entry.url, depth) });
         }
         if let Some(damage) = damage {
             tracing::info!(%url, entries = links.len(), "a sitemap or feed is damaged: {damage}");

@@ -187,7 +187,7 @@ impl PageReader<'_> {
         let counted = change == Change::First;
         let followed = self.consent.links(found, consent).into_iter();
         let in_scope = followed.filter(|url| self.scope.admits_link(url, depth));
-        let links = in_scope.map(|url| Link { url, depth, hops: 0, counted, lastmod: 0 });
+        let links = in_scope.map(|url| Link { counted, ..Link::to(url, depth) });
         Ok(links.chain(self.hints.feeds(page, feeds)).collect())
     }
 
@@ -207,8 +207,7 @@ impl PageReader<'_> {
         let known = &page.entry.record.known;
         if self.scope.admits_link(target, known.depth) {
             let hops = page.hops.saturating_add(1);
-            let (url, depth) = (target.clone(), known.depth);
-            visit.links.push(Link { url, depth, hops, counted: false, lastmod: 0 });
+            visit.links.push(Link { hops, ..Link::to(target.clone(), known.depth) });
         }
         visit.outcome = Outcome::Redirected(change);
         visit.content = Some(content);

@@ -83,9 +83,7 @@ pub fn resume_or_make(
     };
     // Bounded records, so that a reader needs no more memory than for a page with many links.
     for part in news.chunks(SEEDS_A_RECORD) {
-        let seed =
-            |url: &CanonicalUrl| Link { url: url.clone(), depth: 0, hops: 0, counted: false, lastmod: 0 };
-        let links = part.iter().map(|(url, _)| seed(url));
+        let links = part.iter().map(|(url, _)| Link::to(url.clone(), 0));
         log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
     }
     Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered })

@@ -42,10 +42,7 @@ fn main() {
     let seed = arguments.number("seed", 1) as u64;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let data = match arguments.0.get("data") {
-        Some(path) => {
-            let whole = open(path.as_ref(), None).expect("a data set");
-            whole.part(&whole.fixed(), 0..whole.truth.cycles() + 1)
-        }
+        Some(path) => open(path.as_ref(), None).expect("a data set").fixed_part(),
         None => {
             // What a fold of the thesis is trained on: two pages of five.
             let recipe = Recipe { seed, ..Recipe::brdc12() };

@@ -47,6 +47,11 @@ impl Dataset {
         (0..self.pages.len() as u32).filter(|&p| whole(&self.pages[p as usize])).collect()
     }
 
+    /// The [fixed](Dataset::fixed) pages alone.
+    pub fn fixed_part(&self) -> Dataset {
+        self.part(&self.fixed(), 0..self.truth.cycles() + 1)
+    }
+
     /// The first cycle from which on nine in ten of the pages are there that are there at the end: where to begin, so that
     /// most pages are there throughout. 0 where there are none.
     pub fn settled(&self) -> u32 {
@@ -102,6 +107,7 @@ mod tests {
             truth: Truth::from_words(5, vec![0b110, 0b10_0000, 0b1000]),
         };
         assert_eq!(data.fixed(), [0, 2]);
+        assert_eq!(data.fixed_part().pages, [data.pages[0].clone(), data.pages[2].clone()]);
         assert_eq!(data.settled(), 2, "the third of three is needed");
         let many: Vec<Page> = (0..20).map(|n| page("d", 0, if n < 2 { 4 } else { n / 9 }, 5)).collect();
         assert_eq!(Dataset { pages: many, ..data.clone() }.settled(), 2);

@@ -154,6 +154,13 @@ pub struct Link {
     pub lastmod: u32,
 }
 
+impl Link {
+    /// A link that has no redirect behind it, no date, and no vote.
+    pub fn to(url: CanonicalUrl, depth: u16) -> Link {
+        Link { url, depth, hops: 0, counted: false, lastmod: 0 }
+    }
+}
+
 impl Outcome {
     /// Is this a visit, that is, does it touch n, X and the last visit (or make the first)?
     pub fn is_visit(self) -> bool {

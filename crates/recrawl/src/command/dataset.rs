@@ -43,13 +43,13 @@ fn read(path: &Path, format: Option<&str>, cycle: Option<Span>) -> Result<Datase
 fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
     let fixed = match set {
         PageSet::All => return Ok(data),
-        PageSet::Fixed => data.fixed(),
+        PageSet::Fixed => data.fixed_part(),
     };
-    if fixed.is_empty() {
+    if fixed.pages.is_empty() {
         let what = "no page is there from the first cycle to the last";
         return Err(Failure::work(format!("{}: {what}: take --set all", data.name)));
     }
-    Ok(data.part(&fixed, 0..data.truth.cycles() + 1))
+    Ok(fixed)
 }
 
 fn write(data: &Dataset, to: &Path, format: &str) -> Result<(), Failure> {

@@ -63,10 +63,10 @@ fn chosen_pages(data: Dataset, args: &SimulateArgs) -> Result<Dataset, Failure> 
         PageSet::All => return Ok(data),
         PageSet::Fixed => {
             args.replay.warn_of_few(&data);
-            data.fixed()
+            data.fixed_part()
         }
     };
-    if fixed.is_empty() && !data.pages.is_empty() {
+    if fixed.pages.is_empty() && !data.pages.is_empty() {
         let text = format!(
             "{}: none of its {} pages is there from the first cycle to the last: give --set all, a later --first, or \
              an earlier --last",
@@ -75,5 +75,5 @@ fn chosen_pages(data: Dataset, args: &SimulateArgs) -> Result<Dataset, Failure> 
         );
         return Err(Failure::Work(text));
     }
-    Ok(data.part(&fixed, 0..data.truth.cycles() + 1))
+    Ok(fixed)
 }
