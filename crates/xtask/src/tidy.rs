@@ -4,6 +4,7 @@
 //! in a file of its own beside one line in [`rule::RULES`]. A complaint names its place and its remedy.
 
 mod rule;
+mod rust_functions;
 mod rust_text;
 mod workspace;
 

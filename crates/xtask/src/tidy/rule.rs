@@ -9,6 +9,7 @@ mod import;
 mod leftover;
 mod limit;
 mod machine_path;
+mod manner;
 mod module_doc;
 mod name;
 
@@ -34,6 +35,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "import", check: import::check },
     Rule { name: "dependency", check: dependency::check },
     Rule { name: "limit", check: limit::check },
+    Rule { name: "manner", check: manner::check },
     Rule { name: "heading", check: heading::check },
     Rule { name: "machine_path", check: machine_path::check },
 ];

@@ -1,7 +1,8 @@
 //! A test asserts something: itself, or through a function of the crate's test code that does.
 
 use crate::tidy::Complaint;
-use crate::tidy::rust_text::{RustText, is_word, line_of, words};
+use crate::tidy::rust_functions::{Function, functions, tests};
+use crate::tidy::rust_text::{RustText, is_word, line_of};
 use crate::tidy::workspace::{File, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,70 +31,6 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         }
     }
     found
-}
-
-struct Function<'a> {
-    name: &'a str,
-    /// Where its `fn` stands.
-    at: usize,
-    /// What stands between its braces.
-    body: &'a str,
-}
-
-struct Test<'a> {
-    function: Function<'a>,
-    should_panic: bool,
-}
-
-/// Every function with a body.
-fn functions(code: &str) -> impl Iterator<Item = Function<'_>> {
-    words(code, "fn").filter_map(|at| function_at(code, at))
-}
-
-fn function_at(code: &str, at: usize) -> Option<Function<'_>> {
-    let rest = code[at + 2..].trim_start();
-    // `$` for the functions that a macro writes.
-    let length = rest.bytes().take_while(|&b| is_word(b) || b == b'$').count();
-    let name = &rest[..length];
-    let after = code.len() - rest.len() + length;
-    let parameters = after + code[after..].find('(')?;
-    let after = parameters + matching(&code[parameters..], b'(', b')')?;
-    let open = after + code[after..].find(['{', ';'])?;
-    let close = open + matching(&code[open..], b'{', b'}')?;
-    (length > 0).then(|| Function { name, at, body: &code[open + 1..close] })
-}
-
-/// Where the bracket closes that `text` begins with; none when it begins with no such bracket.
-fn matching(text: &str, open: u8, close: u8) -> Option<usize> {
-    let mut depth = 0usize;
-    for (i, b) in text.bytes().enumerate() {
-        if b == open {
-            depth += 1;
-        } else if b == close {
-            depth = depth.checked_sub(1)?;
-        }
-        if depth == 0 {
-            return (b == close).then_some(i);
-        }
-    }
-    None
-}
-
-/// Every function below an attribute that makes it a test: `#[test]`, `#[tokio::test(…)]`.
-fn tests(code: &str) -> impl Iterator<Item = Test<'_>> {
-    code.match_indices("#[").filter_map(move |(at, _)| {
-        let end = at + 1 + matching(&code[at + 1..], b'[', b']')?;
-        let attribute = code[at + 2..end].trim();
-        let path = attribute.split('(').next().unwrap_or_default().trim();
-        if path != "test" && !path.ends_with("::test") {
-            return None;
-        }
-        let function = functions(&code[end..]).next()?;
-        let before = code[..at].rfind(['}', ';', '{']).map_or(0, |i| i + 1);
-        let attributes = &code[before..end + function.at];
-        let function = Function { at: end + function.at, ..function };
-        Some(Test { should_panic: attributes.contains("should_panic"), function })
-    })
 }
 
 /// Does the body call something that can fail the test by its own judgement?

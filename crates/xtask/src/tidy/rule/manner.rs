@@ -1,0 +1,109 @@
+//! docs/manners.md is proof, not promise: every row of its tables names tests that exist, or says `not tested` and
+//! why not.
+
+use crate::tidy::Complaint;
+use crate::tidy::rust_functions::{modules_around, tests};
+use crate::tidy::rust_text::RustText;
+use crate::tidy::workspace::{File, Workspace};
+use std::collections::BTreeSet;
+
+const PAGE: &str = "docs/manners.md";
+const UNTESTED: &str = "not tested: ";
+
+pub fn check(workspace: &Workspace) -> Vec<Complaint> {
+    let page = workspace.text(PAGE).unwrap_or_default();
+    let known: BTreeSet<String> = workspace.rust().flat_map(|file| named_tests(workspace, file)).collect();
+    let mut found = Vec::new();
+    for (line, cell) in rows(page) {
+        let named: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+        if named.is_empty() && !cell.strip_prefix(UNTESTED).is_some_and(|why| !why.trim().is_empty()) {
+            let text = format!("a row ends with `PACKAGE TEST` or with `{UNTESTED}` and the reason");
+            found.push(Complaint::at(PAGE, line, text));
+        }
+        for test in named.into_iter().filter(|test| !known.contains(*test)) {
+            let text = format!("there is no test `{test}`: write it as `cargo test -p` takes it, whole");
+            found.push(Complaint::at(PAGE, line, text));
+        }
+    }
+    found
+}
+
+/// The last cells of the tables' rows, with their lines.
+fn rows(page: &str) -> impl Iterator<Item = (usize, &str)> {
+    page.lines().enumerate().filter_map(|(i, line)| {
+        let row = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+        let is_head = page.lines().nth(i + 1).is_some_and(|next| next.starts_with("|--"));
+        (!is_head && !row.starts_with("--")).then(|| (i + 1, row.rsplit('|').next().unwrap_or(row).trim()))
+    })
+}
+
+/// The tests of a file, as `PACKAGE MODULE::…::NAME`.
+fn named_tests(workspace: &Workspace, file: &File) -> Vec<String> {
+    let Some(folder) = file.crate_folder().filter(|f| workspace.crates().contains(f)) else {
+        return Vec::new();
+    };
+    let code = RustText::of(&file.text).code;
+    let own = modules(&file.path);
+    let named = tests(&code).map(|test| {
+        let around = modules_around(&code, test.function.at);
+        own.iter().copied().chain(around).chain([test.function.name]).collect::<Vec<_>>().join("::")
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() {
+        return named;
+    }
+    let manifest = workspace.manifest(Some(folder));
+    let package = manifest["package"]["name"].as_str().expect("cargo wants a name");
+    named.into_iter().map(|path| format!("{package} {path}")).collect()
+}
+
+/// The modules that a file's path stands for, within its crate or its test program.
+fn modules(path: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
+    if parts[0] == "crates" {
+        // In a crate's `tests`, a file or a folder is a program of its own.
+        let outside = if parts.get(2) == Some(&"tests") { 4 } else { 3 };
+        parts.drain(..outside.min(parts.len()));
+    } else {
+        parts.remove(0);
+    }
+    if matches!(parts.last(), Some(&("lib" | "main" | "mod"))) {
+        parts.pop();
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaints(rows: &str) -> Vec<usize> {
+        let page = format!("| what | how | test |\n|---|---|---|\n{rows}");
+        let test = "#[test] fn one() { assert!(true) }";
+        let files = [
+            ("crates/a/Cargo.toml", "[package]\nname = \"x-a\""),
+            ("crates/recrawl/Cargo.toml", "[package]\nname = \"x\""),
+            (
+                "crates/a/src/lib.rs",
+                "#[cfg(test)] mod tests { #[test] fn one() { assert!(true) } } fn two() {}",
+            ),
+            ("crates/a/src/b/tests.rs", test),
+            ("crates/a/tests/c.rs", test),
+            ("crates/a/tests/d/main.rs", test),
+            ("crates/a/tests/d/e.rs", test),
+            ("tests/f.rs", test),
+            (PAGE, &page),
+        ];
+        check(&Workspace::of(&files)).into_iter().filter_map(|c| c.line).collect()
+    }
+
+    #[test]
+    fn every_test_of_a_row_exists() {
+        let good = "| w | h | `x-a tests::one` |\n| w | `a::MAX` | `x-a b::tests::one`, `x-a one` |\n\
+                    | w | h | `x-a e::one`<br>`x f::one` |\n| w | h | not tested: a terminal is needed |\n";
+        assert_eq!(complaints(good), [0; 0]);
+        let bad = "| w | h | `x-a two` |\n| w | h | `x-a one`, `x one` |\n| w | h | `one` |\n\
+                   | w | h | not tested: |\n| w | h | it works |\n| w | h | |\n";
+        assert_eq!(complaints(bad), [3, 4, 5, 6, 7, 8]);
+    }
+}
