@@ -56,7 +56,8 @@ pub struct ServingArguments {
     /// Compress with gzip when asked
     #[arg(long)]
     gzip: bool,
-    /// A fault, as [HOST]PREFIX=KIND[@SHARE][:VALUE]; may be given several times
+    /// A fault, as [HOST]PREFIX=KIND[@SHARE][:VALUE]; may be given several times. With a share it spares
+    /// /robots.txt unless PREFIX is just that
     #[arg(long = "fault", value_name = "RULE")]
     faults: Vec<Rule>,
     /// File for the access log; one that is there is continued, and what it tells is known again

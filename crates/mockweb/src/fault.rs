@@ -3,7 +3,9 @@
 //! A fault returns what shall happen as data ([`Action`]); the server does it. Each kind is one file in
 //! `fault/` and one line in [`KINDS`]. A rule is written
 //! `[HOST]PREFIX=KIND[@SHARE][:VALUE]`, for example `/news=status:503`, `3/=timeout` (host 3 only),
-//! `/a=reset@0.1` (one request in ten).
+//! `/a=reset@0.1` (one request in ten). A rule with a share strikes single answers of a web that is otherwise
+//! sound, so it spares robots.txt unless its prefix is just that: one bad answer there changes the rules of the
+//! whole host, and what the visitor then does is judged by rules that it was never told.
 
 mod bomb;
 mod broken;
@@ -22,7 +24,7 @@ mod trickle;
 mod wishes;
 
 use crate::raw::Raw;
-use crate::seed::{mix, unit};
+use crate::seed::{mix_text, unit};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -127,6 +129,9 @@ pub const KINDS: [Kind; 32] = [
     wishes::WISHES,
 ];
 
+/// The path that a rule with a share has to name.
+const ROBOTS: &str = "/robots.txt";
+
 /// A rule: below which path which fault strikes.
 pub struct Rule {
     text: String,
@@ -148,7 +153,9 @@ impl Rule {
     /// What happens to the request with this serial number; `None` when the rule leaves it alone.
     pub fn strike(&self, host: u32, target: &str, serial: u64) -> Option<Action> {
         let is_meant = self.host.is_none_or(|h| h == host) && target.starts_with(&self.prefix);
-        if !is_meant || unit(mix(&[0x6661_756c, serial])) >= self.share {
+        let is_spared = self.share < 1.0 && target == ROBOTS && self.prefix != ROBOTS;
+        // By the rule too, so that one rule's share does not hide behind another's.
+        if !is_meant || is_spared || unit(mix_text(serial, &self.text)) >= self.share {
             return None;
         }
         Some((self.fault)(&Request { target, prefix: &self.prefix }))
@@ -244,6 +251,28 @@ mod tests {
         let rule: Rule = "/=reset@0.1".parse().unwrap();
         let struck = (0..10_000).filter(|&serial| rule.strike(0, "/", serial).is_some()).count();
         assert!((900..1_100).contains(&struck), "{struck}");
+    }
+
+    #[test]
+    fn each_rule_has_a_share_of_its_own() {
+        let rules = ["/=reset@0.1", "/=timeout@0.1"].map(|rule| rule.parse::<Rule>().unwrap());
+        let both = (0..10_000).filter(|&serial| rules.iter().all(|r| r.strike(0, "/", serial).is_some()));
+        let both = both.count();
+        assert!((60..140).contains(&both), "{both}");
+    }
+
+    #[test]
+    fn a_share_spares_robots_txt_unless_that_is_what_it_names() {
+        let struck = |rule: &str, target: &str| {
+            let rule: Rule = rule.parse().unwrap();
+            (0..1_000).filter(|&serial| rule.strike(0, target, serial).is_some()).count()
+        };
+        for rule in ["/=reset@0.5", "/robots=reset@0.5"] {
+            assert_eq!(struck(rule, "/robots.txt"), 0, "{rule}");
+            assert!(struck(rule, "/robots.html") > 400, "{rule}");
+        }
+        assert!(struck("/robots.txt=reset@0.5", "/robots.txt") > 400);
+        assert_eq!(struck("/=reset", "/robots.txt"), 1_000, "a host can be down as a whole");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod arguments;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use recrawl_mockweb::recording::cut;
+use recrawl_mockweb::server::Info;
 use recrawl_mockweb::{Config, Server};
 use std::io::{Read, Write};
 use std::process::ExitCode;
@@ -39,13 +40,18 @@ fn print_line(value: &impl serde::Serialize) -> std::io::Result<()> {
 /// Serves until told to stop.
 fn serve(config: Config, with_parent: bool) -> Result<(), String> {
     let server = Server::start(config).map_err(|e| e.to_string())?;
-    print_line(&server.info()).map_err(|e| e.to_string())?;
+    let info = server.info();
     let waiting = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    waiting.and_then(|runtime| runtime.block_on(stop_asked(with_parent))).map_err(|e| e.to_string())
+    waiting.and_then(|runtime| runtime.block_on(stop_asked(with_parent, &info))).map_err(|e| e.to_string())
 }
 
-/// Waits for SIGTERM or SIGINT, or for the end of standard input when that stands for the parent.
-async fn stop_asked(with_parent: bool) -> std::io::Result<()> {
+/// Says what is served, and waits for SIGTERM or SIGINT, or for the end of standard input when that stands for
+/// the parent.
+async fn stop_asked(with_parent: bool, info: &Info) -> std::io::Result<()> {
+    // Whoever has read the line may ask at once.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    print_line(info)?;
     let (gone, parent) = tokio::sync::oneshot::channel();
     // Without a parent to watch the channel stays open and silent.
     let _kept = if with_parent {
@@ -59,8 +65,6 @@ async fn stop_asked(with_parent: bool) -> std::io::Result<()> {
     } else {
         Some(gone)
     };
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}

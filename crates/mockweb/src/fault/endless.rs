@@ -28,16 +28,21 @@ pub const ENDLESS: Kind = Kind {
     },
 };
 
+/// The slowest drip, in bytes a second: one an hour and a half.
+const MIN_RATE: f64 = 0.0002;
+
 /// A head that comes drop by drop.
 pub const DRIP: Kind = Kind {
     name: "drip",
     help: "sends a field of the head byte by byte and never ends; value: bytes a second, 1",
     parse: |value| {
-        let rate: u32 = number(value, 1)?;
-        if rate == 0 {
-            return Err("0 bytes a second are silence: use timeout".into());
+        let rate: f64 = number(value, 1.0)?;
+        if !(MIN_RATE..=1e9).contains(&rate) {
+            return Err(format!(
+                "{rate} bytes a second is not from {MIN_RATE} to 1000000000: silence is timeout"
+            ));
         }
-        let pause = Duration::from_secs(1) / rate;
+        let pause = Duration::from_secs_f64(1.0 / rate);
         let first = b"HTTP/1.1 200 OK\r\nx-more: ".to_vec();
         Ok(Box::new(move |_| {
             Action::Raw(Raw { first: first.clone(), again: b"a".to_vec(), pause, end: End::Close })

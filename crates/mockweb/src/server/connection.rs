@@ -5,6 +5,9 @@
 //! the body (or the head, where there is no body) has been handed over to the HTTP layer to its end, and
 //! then the layer's buffer has been flushed into the socket. An exchange that is not complete when the
 //! next one begins, or when the connection goes, never was.
+//!
+//! A client that closes its side, be it only for writing, has given up: the HTTP layer sees that while an
+//! answer is waited for or sent, `Wire::wait` behind it, and both end connection and exchange at once.
 
 use super::{Core, control, respond};
 use crate::ledger::Access;
@@ -25,7 +28,7 @@ use tokio::net::TcpStream;
 /// The longest request head, in bytes.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 
-/// How long a connection is kept open in silence.
+/// How long a connection is kept open behind an answer that never ends it.
 const KEPT: Duration = Duration::from_secs(3_600);
 
 /// Which of the two servers a connection belongs to.
@@ -163,7 +166,7 @@ impl Wire {
     async fn send(&mut self, raw: Raw) -> io::Result<()> {
         self.write_all(&raw.first).await?;
         while !raw.again.is_empty() {
-            tokio::time::sleep(raw.pause).await;
+            self.wait(raw.pause).await?;
             self.write_all(&raw.again).await?;
         }
         match raw.end {
@@ -174,15 +177,20 @@ impl Wire {
                 self.line.reset();
                 Ok(())
             }
-            End::Keep => {
-                let mut heard = [0; 1024];
-                while tokio::time::timeout(KEPT, self.io.inner_mut().read(&mut heard))
-                    .await
-                    .is_ok_and(|n| n.is_ok_and(|n| n > 0))
-                {}
-                Ok(())
-            }
+            End::Keep => self.wait(KEPT).await,
         }
+    }
+
+    /// Waits, whatever the client says meanwhile. Fails as soon as the client has gone away: its request is
+    /// over then, and what it asks next is to be judged by that, not by when a write would have failed.
+    async fn wait(&mut self, time: Duration) -> io::Result<()> {
+        let socket = self.io.inner_mut();
+        let gone = async {
+            let mut heard = [0; 1024];
+            while socket.read(&mut heard).await? > 0 {}
+            Err(io::ErrorKind::UnexpectedEof.into())
+        };
+        tokio::time::timeout(time, gone).await.unwrap_or(Ok(()))
     }
 
     async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {

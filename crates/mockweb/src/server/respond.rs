@@ -107,6 +107,7 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
     };
     line.note(|exchange| exchange.fault = Some(fault.to_string()));
     let mut relabelled = Vec::new();
+    let must_reset = matches!(action, Action::Reset { .. });
     let manner = match action {
         Action::Page { fields, body } => {
             let mut answer = Answer { status: 200, fields: Vec::new(), body };
@@ -137,10 +138,7 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
             line.reset();
             return Err(io::Error::other("a reset was asked for"));
         }
-        Action::Reset { after } => {
-            line.reset();
-            Manner::Until(after)
-        }
+        Action::Reset { after } => Manner::Until(after),
         Action::Truncate { after: Some(after) } => Manner::Until(after),
         Action::Truncate { after: None } => Manner::Until(usize::MAX),
         Action::Trickle { piece, pause } => Manner::Pieces(piece, pause),
@@ -148,11 +146,16 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
     let mut answer = answer(&line, &visit, &request);
     answer.replace(relabelled);
     let manner = match manner {
+        // A 304 has no body that could break off: it is whole with its head.
+        Manner::Until(_) if answer.body.is_empty() => Manner::Whole,
         // There is always a byte missing.
         Manner::Until(usize::MAX) => Manner::Until(answer.body.len() / 2),
         Manner::Until(after) => Manner::Until(after.min(answer.body.len().saturating_sub(1))),
         other => other,
     };
+    if must_reset && matches!(manner, Manner::Until(_)) {
+        line.reset();
+    }
     Ok(send(&line, answer, &request, manner))
 }
 

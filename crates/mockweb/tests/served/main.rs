@@ -1,5 +1,7 @@
 //! The server over real sockets, asked by a client that shares nothing with it.
 
+/// A request that its client gives up.
+mod abandoned;
 /// A client of a few lines, and the links of a page as a browser reads them.
 mod client;
 /// Conditional requests, noise, gzip, and what a response looks like.
