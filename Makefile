@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-counters test fuzz build tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-counters hazards test fuzz build tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -20,6 +20,9 @@ crawl-web: build
 check-counters: build ## after `make crawl`: n and X of every page beside a replay of what the mock web says it served
 	@$(BUILT)/recrawl export pages --data-dir '$(RECORDED)/crawl' --out '$(RECORDED)/pages.jsonl'
 	@$(BUILT)/xtask replay-check --truth '$(RECORDED)/truth.jsonl' --log '$(RECORDED)/log.jsonl' --pages '$(RECORDED)/pages.jsonl'
+
+hazards: build ## crawl a web on which everything goes wrong, 15 minutes, and judge the crawl by that web's own log
+	@$(BUILT)/xtask hazards --data-dir '$(or $(DATA_DIR),data/hazards)'
 
 test: ## formats, lints, documentation, all tests
 	@sh scripts/toolchain.sh lint

@@ -1,13 +1,13 @@
 //! The main job: crawl the recorded web within the budget, cycle by cycle, and judge each cycle by
 //! what the mock web knows. Run again, it goes on from the cycle where the repository stands.
 
-mod error;
-mod http;
-mod mockweb;
+pub mod error;
+pub mod http;
+pub mod mockweb;
 mod oracle;
 mod plan;
 mod program;
-mod report;
+pub mod report;
 mod settings;
 mod state;
 mod summary;
@@ -88,8 +88,8 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
     };
     state.write(&files.state)?;
 
-    let web =
-        MockWeb::start(&sibling("recrawl-mockweb")?, state.recording.as_deref(), state.port, &files.log)?;
+    let replay: Vec<String> = ["replay".to_owned()].into_iter().chain(state.recording.clone()).collect();
+    let web = MockWeb::start(&sibling("recrawl-mockweb")?, &replay, state.port, &files.log)?;
     let program = Program {
         executable: sibling("recrawl")?,
         data_dir: files.crawl.clone(),
@@ -152,7 +152,10 @@ fn judge<'a>(oracle: &mut Option<Oracle<'a>>, pages: &'a [Page], turn: &Turn) ->
 }
 
 /// A program that was built with this one.
-fn sibling(name: &str) -> Result<PathBuf, CrawlError> {
+///
+/// # Errors
+/// It is not there; how to build it.
+pub fn sibling(name: &str) -> Result<PathBuf, CrawlError> {
     let this = std::env::current_exe().map_err(|e| CrawlError::file(Path::new("xtask"), e))?;
     let file = this.with_file_name(name).with_extension(std::env::consts::EXE_EXTENSION);
     if file.is_file() {
@@ -164,6 +167,10 @@ fn sibling(name: &str) -> Result<PathBuf, CrawlError> {
     ))
 }
 
-fn write(file: &Path, text: &str) -> Result<(), CrawlError> {
+/// Writes a whole file.
+///
+/// # Errors
+/// The file, and what the system said.
+pub fn write(file: &Path, text: &str) -> Result<(), CrawlError> {
     fs::write(file, text).map_err(|e| CrawlError::file(file, e))
 }

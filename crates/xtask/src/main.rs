@@ -1,7 +1,8 @@
-//! What a line of the Makefile should not hold: the house rules, the main job, and the check of the
-//! crawler's counters. `cargo xtask --help` lists the tasks.
+//! What a line of the Makefile should not hold: the house rules, the main job, the crawl through all hazards,
+//! and the check of the crawler's counters. `cargo xtask --help` lists the tasks.
 
 mod crawl;
+mod hazards;
 mod replay_check;
 mod tidy;
 mod truth;
@@ -26,6 +27,8 @@ enum Task {
     },
     /// Crawl the recorded web and judge every cycle by its truth
     Crawl(crawl::Options),
+    /// Crawl a web on which everything goes wrong, and judge the crawl by the web's own log
+    Hazards(hazards::Options),
     /// Compare the crawler's counters with a replay of the mock web's log
     ReplayCheck(replay_check::Options),
 }
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         Task::Tidy { fix } => tidy::run(&tidy::repository_root(), fix)
             .map_err(|e| format!("the repository cannot be read: {e}")),
         Task::Crawl(options) => crawl::run(&options).map(|()| true).map_err(|e| e.to_string()),
+        Task::Hazards(options) => hazards::run(&options).map_err(|e| e.to_string()),
         Task::ReplayCheck(options) => replay_check::run(&options).map_err(|e| e.to_string()),
     };
     match outcome {

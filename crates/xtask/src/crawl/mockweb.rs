@@ -1,4 +1,4 @@
-//! The recorded web as a child process, and its control port.
+//! A web of our own as a child process, and its control port.
 
 use super::error::CrawlError;
 use super::http::{self, HttpError};
@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 /// The first port that is tried for the web.
 const FIRST_PORT: u16 = 8418;
 /// The address of the web's first host.
-const FIRST_HOST: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 1);
+pub const FIRST_HOST: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 1);
 
 /// A running mock web; it ends with this value.
 pub struct MockWeb {
@@ -24,7 +24,7 @@ pub struct MockWeb {
     unvisited: bool,
     /// Where a crawl of it starts.
     pub seeds: Vec<String>,
-    /// The recording's last clock.
+    /// The recording's last clock; a web that goes on for ever has the largest number.
     pub last_clock: u32,
 }
 
@@ -33,7 +33,7 @@ pub struct MockWeb {
 struct Ready {
     control_port: u16,
     seeds: Vec<String>,
-    last_cycle: u32,
+    last_cycle: Option<u32>,
 }
 
 /// How many of the pages that exist now the crawler holds as they are now.
@@ -104,18 +104,15 @@ impl Violations {
 }
 
 impl MockWeb {
-    /// Starts the replay of `recording` (none: the bundled one) on `port` and waits until it is ready.
-    /// The access log in `log` is continued, so that the web knows what its visitor holds.
-    pub fn start(
-        executable: &Path,
-        recording: Option<&str>,
-        port: u16,
-        log: &Path,
-    ) -> Result<MockWeb, CrawlError> {
+    /// Starts the web that the words `web` mean on `port` and waits until it is ready. The access log in
+    /// `log` is continued, so that the web knows what its visitor holds.
+    ///
+    /// # Errors
+    /// It does not start; its own words are on standard error.
+    pub fn start(executable: &Path, web: &[String], port: u16, log: &Path) -> Result<MockWeb, CrawlError> {
         let unvisited = fs::metadata(log).map_or(true, |m| m.len() == 0);
         let mut command = Command::new(executable);
-        command.args(["replay", "--with-parent", "--port", &port.to_string(), "--log"]).arg(log);
-        command.args(recording);
+        command.args(web).args(["--with-parent", "--port", &port.to_string(), "--log"]).arg(log);
         // Its input stays open as long as this process lives, however that ends.
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|e| CrawlError::file(executable, e))?;
@@ -130,7 +127,8 @@ impl MockWeb {
         match ready {
             Ok(Ready { control_port, seeds, last_cycle }) => {
                 let control = SocketAddr::from((Ipv4Addr::LOCALHOST, control_port));
-                Ok(MockWeb { child, control, unvisited, seeds, last_clock: last_cycle })
+                let last_clock = last_cycle.unwrap_or(u32::MAX);
+                Ok(MockWeb { child, control, unvisited, seeds, last_clock })
             }
             Err(why) => {
                 end(&mut child);
@@ -161,11 +159,13 @@ impl MockWeb {
         Ok(manners.violations(self.unvisited))
     }
 
-    fn text(&self, path: &str) -> Result<String, CrawlError> {
+    /// The answer to any other question of docs/mockweb.md, as it comes.
+    pub fn text(&self, path: &str) -> Result<String, CrawlError> {
         http::get(self.control, path).map_err(|e| refused(path, &e))
     }
 
-    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CrawlError> {
+    /// The same, read as a document of JSON.
+    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CrawlError> {
         parse(&self.text(path)?).map_err(|why| CrawlError::MockWeb(format!("{path}: {why}")))
     }
 }

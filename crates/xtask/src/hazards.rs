@@ -1,0 +1,124 @@
+//! The crawl through all hazards: a procedural web on which every fault that the mock web knows strikes, some
+//! cycles to discover it, three that are judged, and a verdict by the web's own log.
+//!
+//! Hazards that are no answer of a server (a thousand hosts on one address, names that lead inside, `kill -9`)
+//! have tests of their own.
+
+mod cycle;
+mod faults;
+mod refused;
+mod verdict;
+
+use crate::crawl::error::CrawlError;
+use crate::crawl::mockweb::{self, MockWeb};
+use crate::crawl::{sibling, write};
+use clap::Args;
+use refused::Refused;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use verdict::{Judged, Verdict};
+
+/// Pages of the web, its index pages not counted.
+const PAGES: u32 = 10_000;
+/// The delay that hosts and addresses are promised, in milliseconds.
+const DELAY_MS: u64 = 200;
+/// Cycles of first visits: the index pages; what these and the sitemaps name; and two more levels of links on the
+/// hosts without a sound sitemap.
+const DISCOVERY: u32 = 4;
+/// Cycles that visit every page and are judged.
+const JUDGED: u32 = 3;
+
+/// `xtask hazards`
+#[derive(Args)]
+pub struct Options {
+    /// Where the crawl and the web's log are kept until the next run
+    #[arg(long, default_value = "data/hazards")]
+    data_dir: PathBuf,
+}
+
+/// Runs the crawl and prints the verdict; was every demand met?
+pub fn run(options: &Options) -> Result<bool, CrawlError> {
+    let file = |name: &str| options.data_dir.join(name);
+    let (crawl, log, said) = (file("crawl"), file("log.jsonl"), file("recrawl.log"));
+    let (configuration, seeds) = (file("recrawl.toml"), file("seeds.txt"));
+    fs::create_dir_all(&options.data_dir).map_err(|e| CrawlError::file(&options.data_dir, e))?;
+    forget(&crawl, fs::remove_dir_all(&crawl))?;
+    for old in [&log, &said] {
+        forget(old, fs::remove_file(old))?;
+    }
+
+    let traps = |e| CrawlError::MockWeb(format!("no listener for refused addresses: {e}"));
+    let refused = Refused::open().map_err(traps)?;
+    let port = mockweb::free_port()?;
+    let mut words: Vec<String> =
+        format!("procedural --pages {PAGES} --hosts {} --skew 0 --seed 7 --sitemaps", faults::HOSTS)
+            .split(' ')
+            .map(str::to_owned)
+            .collect();
+    words.extend(faults::rules(refused.port()).into_iter().flat_map(|rule| ["--fault".to_owned(), rule]));
+    let web = MockWeb::start(&sibling("recrawl-mockweb")?, &words, port, &log)?;
+    write(&seeds, &[web.seeds.clone(), faults::entries(port)].concat().join("\n"))?;
+
+    let rules = (words.len() - words.iter().position(|w| w == "--fault").unwrap_or(0)) / 2;
+    println!(
+        "{PAGES} pages on {} hosts, port {port}; {rules} faults of {} kinds; delay {DELAY_MS} ms; refused: {}",
+        faults::HOSTS,
+        faults::kinds().len(),
+        refused.addresses().map_err(traps)?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    );
+    println!("{}", verdict::header());
+    let mut judged = Vec::new();
+    for turn in 1..=DISCOVERY + JUDGED {
+        let is_judged = turn > DISCOVERY;
+        if is_judged {
+            web.set_clock(turn - DISCOVERY)?;
+        }
+        write(&configuration, &settings(is_judged))?;
+        let cycle = cycle::run(&sibling("recrawl")?, &crawl, &configuration, &seeds, &said)?;
+        let phase = if is_judged { "judged" } else { "discovery" };
+        println!("{}", verdict::row(phase, &cycle, verdict::held(&web)?));
+        if is_judged {
+            judged.push(Judged { peak_kib: cycle.peak_kib, wall: cycle.wall });
+        }
+    }
+    let connections = refused.connections().map_err(traps)?;
+    let verdict = Verdict::read(&web, DELAY_MS, judged, connections)?;
+    println!("{verdict}");
+    Ok(verdict.is_clean())
+}
+
+/// What is not there need not be removed.
+fn forget(path: &Path, removed: std::io::Result<()>) -> Result<(), CrawlError> {
+    match removed {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(CrawlError::file(path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// The crawler's configuration: the delays promised, patience of seconds, and the one limit that bounds a host that
+/// is a trap from its root on.
+fn settings(is_judged: bool) -> String {
+    let budget = if is_judged { "pages = \"100%\"" } else { "pages = 0\npages_min = 0" };
+    format!(
+        "# Written by `make hazards`; a change here is lost.\n\
+         [cycle]\n{budget}\nwarmup = 0\ndiscovery_min = 1000000\n\
+         [politeness]\ndelay_per_host = \"{DELAY_MS} ms\"\ndelay_per_ip = \"{DELAY_MS} ms\"\n\
+         [fetch]\nallow_addresses = [\"127.1.0.0/16\"]\ntimeout = \"3 s\"\nconnect_timeout = \"2 s\"\n\
+         [scope]\nhosts = [\"*\"]\nmax_pages_per_host = 500\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_are_toml_and_promise_the_delay() {
+        for is_judged in [false, true] {
+            let table: toml::Table = settings(is_judged).parse().expect("TOML");
+            assert_eq!(table["politeness"]["delay_per_ip"].as_str(), Some("200 ms"));
+            assert_eq!(table["cycle"]["pages"].as_str(), is_judged.then_some("100%"));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! One cycle of the crawler as a child process, its memory watched and its time bounded.
+
+use crate::crawl::error::CrawlError;
+use crate::crawl::report::Report;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A cycle that takes longer is ended: no host has more pages than `settings` lets in, each with its delay.
+pub const MAX_CYCLE: Duration = Duration::from_secs(600);
+/// Between two looks at the child's memory. The mark that is read is the highest so far, so little is missed.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a cycle came to.
+pub struct Cycle {
+    /// The crawler's report.
+    pub report: Report,
+    /// The most memory that it had at any moment, in KiB.
+    pub peak_kib: u64,
+    /// How long the process ran.
+    pub wall: Duration,
+}
+
+/// Runs one cycle; what the crawler says on the way is appended to `log`.
+pub fn run(
+    executable: &Path,
+    data_dir: &Path,
+    configuration: &Path,
+    seeds: &Path,
+    log: &Path,
+) -> Result<Cycle, CrawlError> {
+    let words = File::options().create(true).append(true).open(log).map_err(|e| CrawlError::file(log, e))?;
+    let mut command = Command::new(executable);
+    command.args(["crawl", "--cycles", "1", "--json", "--data-dir"]).arg(data_dir);
+    command.arg("--config").arg(configuration).arg("--seeds").arg(seeds);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(words);
+    let started = Instant::now();
+    let failed = |e| CrawlError::file(executable, e);
+    let mut child = command.spawn().map_err(failed)?;
+    let mut peak_kib = 0;
+    while child.try_wait().map_err(failed)?.is_none() {
+        if started.elapsed() > MAX_CYCLE {
+            child.kill().and_then(|()| child.wait()).map_err(failed)?;
+            return Err(CrawlError::Program {
+                status: format!("ended after {MAX_CYCLE:?}"),
+                log: log.into(),
+            });
+        }
+        peak_kib = peak_kib.max(peak_memory(child.id()));
+        std::thread::sleep(LOOK);
+    }
+    let wall = started.elapsed();
+    // Its one line fits into the pipe, so nothing was waited for with the pipe full.
+    let output = child.wait_with_output().map_err(failed)?;
+    if !output.status.success() {
+        return Err(CrawlError::Program { status: output.status.to_string(), log: log.into() });
+    }
+    let text = String::from_utf8(output.stdout).map_err(|e| CrawlError::Report(e.to_string()))?;
+    let report = Report::from_output(&text).map_err(CrawlError::Report)?;
+    Ok(Cycle { report, peak_kib, wall })
+}
+
+/// The most memory that a process has had so far, in KiB; 0 when it is gone.
+fn peak_memory(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_had_memory_and_one_that_is_gone_has_none() {
+        assert!(peak_memory(std::process::id()) > 0);
+        assert_eq!(peak_memory(u32::MAX), 0);
+    }
+}

@@ -1,0 +1,163 @@
+//! Every kind of fault that the mock web knows (docs/mockweb.md), and where it strikes.
+
+use crate::crawl::mockweb::FIRST_HOST;
+
+/// Hosts of the web.
+pub const HOSTS: usize = 64;
+/// The share of a host's answers that a fault takes.
+const SHARE: f64 = 0.02;
+
+/// Faults of answers: on one host each, in place of a share of its pages. `P` is the port of the refused addresses.
+const ANSWERS: &[&str] = &[
+    "status:500",
+    "status:503",
+    "status:404",
+    "busy:1",
+    "busy:2",
+    "timeout",
+    "reset",
+    "reset:100",
+    "truncated",
+    "slow:1",
+    "drip",
+    "redirect:",
+    "redirect:javascript:alert(1)",
+    "redirect:http://127.0.0.66:P/literal",
+    "redirect:http://0x7f000042:P/number",
+    "redirect:http://[::1]:P/six",
+    "redirect:http://[::ffff:127.0.0.66]:P/mapped",
+    "redirect:http://169.254.169.254/latest/meta-data/",
+    "loop:1",
+    "loop:2",
+    "loop:0",
+    "chain:3",
+    "far:100000",
+    "endless:body",
+    "endless:status",
+    "endless:head",
+    "endless:field",
+    "endless:interim",
+    "endless:extension",
+    "endless:trailers",
+    "length:short",
+    "length:none",
+    "length:long",
+    "length:vast",
+    "length:negative",
+    "length:overflow",
+    "length:two",
+    "length:both",
+    "broken:head",
+    "broken:blank",
+    "broken:noise",
+    "broken:version",
+    "broken:status",
+    "broken:switch",
+    "broken:field",
+    "broken:fold",
+    "broken:chunk",
+    "broken:overflow",
+    "bomb:gzip",
+    "bomb:deflate",
+    "bomb:zstd",
+    "bomb:wide",
+    "bomb:window",
+    "coding:gzip",
+    "coding:cut",
+    "media:image/png",
+    "links:300",
+    "long-links:3000",
+    "schemes",
+    "nested",
+    "nul",
+    "no-utf-8",
+    "charset:shift_jis/not",
+    "charset:windows-1252/header",
+    "sitemap:wide",
+    "sitemap:huge",
+    "wishes:x-robots-tag: noindex",
+    "wishes:x-robots-tag: nofollow",
+];
+
+/// Webs without end: each in a folder of its own, to which a seed leads.
+const FOLDERS: &[&str] =
+    &["calendar", "session:path", "session:query", "facets", "farm", "spiral", "everything"];
+
+/// What a host's sitemap can be instead of one. Its pages have to be found by links.
+const SITEMAPS: &[&str] =
+    &["sitemap:loop", "sitemap:deep", "sitemap:laughs", "sitemap:cut", "sitemap:elsewhere"];
+
+/// The faults as the mock web's `--fault` takes them, dealt to the hosts in turn.
+pub fn rules(refused_port: u16) -> Vec<String> {
+    let with_share = |fault: &str| match fault.split_once(':') {
+        Some((kind, value)) => format!("{kind}@{SHARE}:{value}"),
+        None => format!("{fault}@{SHARE}"),
+    };
+    let answers = ANSWERS.iter().map(|fault| format!("/={}", with_share(fault)));
+    let folders = FOLDERS.iter().map(|fault| format!("{}={fault}", folder(fault)));
+    let sitemaps = SITEMAPS.iter().map(|fault| format!("/sitemap.xml={fault}"));
+    let all = answers.chain(folders).chain(sitemaps).enumerate();
+    all.map(|(i, rule)| format!("{}{}", 1 + i % HOSTS, rule.replace(":P/", &format!(":{refused_port}/"))))
+        .collect()
+}
+
+/// Where the folders are entered, for a web on `port`.
+pub fn entries(port: u16) -> Vec<String> {
+    let host = |i: usize| {
+        let [a, b, c, d] = FIRST_HOST.octets();
+        format!("{a}.{b}.{c}.{}", usize::from(d) + (ANSWERS.len() + i) % HOSTS)
+    };
+    FOLDERS
+        .iter()
+        .enumerate()
+        .map(|(i, fault)| format!("http://{}:{port}{}/", host(i), folder(fault)))
+        .collect()
+}
+
+/// The folder of a fault; no page of the web lies in one.
+fn folder(fault: &str) -> String {
+    format!("/without-end-{}", fault.replace(':', "-"))
+}
+
+/// The kinds in use, in order, each once.
+pub fn kinds() -> Vec<&'static str> {
+    let all = ANSWERS.iter().chain(FOLDERS).chain(SITEMAPS);
+    let mut kinds: Vec<&str> = all.map(|fault| fault.split(':').next().unwrap_or(fault)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn every_kind_that_the_mock_web_knows_is_in_use() {
+        let folder = crate::tidy::repository_root().join("crates/mockweb/src/fault");
+        let mut known = Vec::new();
+        for entry in fs::read_dir(folder).expect("the faults have a folder") {
+            let text = fs::read_to_string(entry.expect("an entry").path()).expect("a file of Rust");
+            let names =
+                text.lines().filter_map(|line| line.strip_prefix("    name: \"")?.strip_suffix("\","));
+            known.extend(names.map(str::to_owned));
+        }
+        known.sort_unstable();
+        assert!(known.len() > 30, "{known:?}");
+        assert_eq!(kinds(), known, "put the new kind into {}", file!());
+    }
+
+    #[test]
+    fn a_rule_names_its_host_and_an_entry_leads_to_its_fault() {
+        let rules = rules(9);
+        assert_eq!(rules[0], "1/=status@0.02:500");
+        assert!(rules.contains(&"14/=redirect@0.02:http://127.0.0.66:9/literal".to_owned()), "{rules:?}");
+        for (entry, fault) in entries(80).iter().zip(FOLDERS) {
+            let (host, path) =
+                entry.strip_prefix("http://127.1.0.").and_then(|e| e.split_once(":80")).expect(entry);
+            let rule = format!("{host}{}={fault}", path.trim_end_matches('/'));
+            assert!(rules.contains(&rule), "{rule}");
+        }
+    }
+}

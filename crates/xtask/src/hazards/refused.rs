@@ -1,0 +1,70 @@
+//! Addresses that nobody may connect to, and who does.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener};
+
+/// Listeners at a loopback address outside of what the crawl may reach, IPv4 and, where the machine has it, IPv6.
+pub struct Refused {
+    listeners: Vec<TcpListener>,
+    port: u16,
+}
+
+impl Refused {
+    /// Listens at both on one port.
+    pub fn open() -> io::Result<Refused> {
+        let first = TcpListener::bind("127.0.0.66:0")?;
+        let port = first.local_addr()?.port();
+        let mut listeners = vec![first];
+        match TcpListener::bind((Ipv6Addr::LOCALHOST, port)) {
+            Ok(second) => listeners.push(second),
+            Err(e) if e.kind() == ErrorKind::AddrNotAvailable => {}
+            Err(e) => return Err(e),
+        }
+        for listener in &listeners {
+            listener.set_nonblocking(true)?;
+        }
+        Ok(Refused { listeners, port })
+    }
+
+    /// The port of all of them.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Where they are.
+    pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        self.listeners.iter().map(TcpListener::local_addr).collect()
+    }
+
+    /// Connections since the last time of asking. The system keeps them until then, 128 at most: enough to tell
+    /// some from none.
+    pub fn connections(&self) -> io::Result<u64> {
+        let mut count = 0;
+        for listener in &self.listeners {
+            loop {
+                match listener.accept() {
+                    Ok(_) => count += 1,
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                    Err(e) => return Err(e),
+                }
+            }
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpStream;
+
+    #[test]
+    fn whoever_comes_is_counted() {
+        let refused = Refused::open().expect("the loopback has these addresses");
+        assert_eq!(refused.connections().expect("a count"), 0);
+        let addresses = refused.addresses().expect("they are bound");
+        let visits: Vec<TcpStream> =
+            addresses.iter().map(|a| TcpStream::connect(a).expect("it listens")).collect();
+        assert_eq!(refused.connections().expect("a count"), visits.len() as u64);
+    }
+}

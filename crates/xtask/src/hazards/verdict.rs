@@ -1,0 +1,294 @@
+//! The rows of the cycles, and the table of what was found beside what must be.
+
+use super::cycle::{Cycle, MAX_CYCLE};
+use super::faults;
+use crate::crawl::error::CrawlError;
+use crate::crawl::mockweb::MockWeb;
+use crate::truth::json_lines;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+/// The most memory that the crawler may have in a judged cycle, in MiB: with 100 and more faulty answers under way
+/// at a time and bodies of 2 MiB it has no reason for more.
+const MAX_MEMORY_MIB: u64 = 192;
+/// Memory is flat when no judged cycle has this many percent of what another one has.
+const FLAT_PERCENT: u64 = 150;
+
+/// A judged cycle.
+pub struct Judged {
+    /// The most memory at any moment, in KiB.
+    pub peak_kib: u64,
+    /// How long it ran.
+    pub wall: Duration,
+}
+
+/// The answer of `/violations`, as far as it is judged.
+#[derive(Deserialize)]
+struct Manners {
+    forbidden: u64,
+    before_robots: u64,
+    host_gaps_under: u64,
+    address_gaps_under: u64,
+    max_requests_per_host: u64,
+    hosts: Vec<HostManners>,
+}
+
+#[derive(Deserialize)]
+struct HostManners {
+    requests: u64,
+}
+
+/// A line of `/log`.
+#[derive(Deserialize)]
+struct Access {
+    host: String,
+    path: String,
+    fault: Option<String>,
+}
+
+/// A line of `/truth`.
+#[derive(Deserialize)]
+struct Page {
+    url: String,
+    page_id: u32,
+}
+
+/// A line of `/held/pages`.
+#[derive(Deserialize)]
+struct Held {
+    page_id: u32,
+    held: Option<u32>,
+}
+
+/// What the crawl came to.
+pub struct Verdict {
+    delay_ms: u64,
+    manners: Manners,
+    pages: u64,
+    held: u64,
+    /// Pages that nobody holds because every answer to them was a fault.
+    always_struck: u64,
+    /// Kinds of faults that never struck.
+    idle: Vec<&'static str>,
+    connections: u64,
+    judged: Vec<Judged>,
+    /// Pages neither held nor always struck: how often each was asked for.
+    missed: BTreeMap<String, usize>,
+}
+
+impl Verdict {
+    /// Asks the web what it saw.
+    pub fn read(
+        web: &MockWeb,
+        delay_ms: u64,
+        judged: Vec<Judged>,
+        connections: u64,
+    ) -> Result<Verdict, CrawlError> {
+        fn lines<T: for<'a> Deserialize<'a>>(web: &MockWeb, path: &str) -> Result<Vec<T>, CrawlError> {
+            json_lines(&web.text(path)?).map_err(|why| CrawlError::MockWeb(format!("{path}: {why}")))
+        }
+        let pages: Vec<Page> = lines(web, "/truth?from=0&to=0")?;
+        let held: Vec<Held> = lines(web, "/held/pages")?;
+        let log: Vec<Access> = lines(web, "/log")?;
+        let struck: BTreeSet<&str> = log.iter().filter_map(|a| a.fault.as_deref()).collect();
+        let held: BTreeSet<u32> = held.iter().filter(|h| h.held.is_some()).map(|h| h.page_id).collect();
+        let (always_struck, missed) = not_held(&pages, &held, &log);
+        Ok(Verdict {
+            delay_ms,
+            manners: web.get(&format!("/violations?delay_ms={delay_ms}"))?,
+            pages: pages.len() as u64,
+            held: held.len() as u64,
+            always_struck,
+            idle: faults::kinds().into_iter().filter(|kind| !struck.contains(kind)).collect(),
+            connections,
+            judged,
+            missed,
+        })
+    }
+
+    /// Is every demand met?
+    pub fn is_clean(&self) -> bool {
+        self.lines().iter().all(|line| line.is_met)
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let peaks = || self.judged.iter().map(|c| c.peak_kib);
+        let (lowest, highest) = (peaks().min().unwrap_or(0), peaks().max().unwrap_or(u64::MAX));
+        let longest = self.judged.iter().map(|c| c.wall).max().unwrap_or(Duration::MAX);
+        let m = &self.manners;
+        let delay = self.delay_ms;
+        vec![
+            Line::new("requests, robots.txt among them", m.hosts.iter().map(|h| h.requests).sum(), None),
+            Line::new("pages that robots.txt allows and links reach", self.pages, None),
+            Line::new("of them held", self.held, None),
+            Line::new("not held: each answer was a fault", self.always_struck, None),
+            Line::new("not held, for another reason", self.missed.len() as u64, Some(0)),
+            Line::new("requests that robots.txt forbids", m.forbidden, Some(0)),
+            Line::new("requests before robots.txt was read", m.before_robots, Some(0)),
+            Line::new(&format!("gaps under {delay} ms on a host"), m.host_gaps_under, Some(0)),
+            Line::new(&format!("gaps under {delay} ms on an address"), m.address_gaps_under, Some(0)),
+            Line::new("requests at once on a host, at most", m.max_requests_per_host, Some(1)),
+            Line::new("connections to refused addresses", self.connections, Some(0)),
+            Line::new("kinds of faults that never struck", self.idle.len() as u64, Some(0)),
+            Line::new("peak memory of a judged cycle, MiB", highest / 1024, Some(MAX_MEMORY_MIB)),
+            Line::new(
+                "the highest in percent of the lowest",
+                highest.saturating_mul(100) / lowest.max(1),
+                Some(FLAT_PERCENT),
+            ),
+            Line::new("longest judged cycle, seconds", longest.as_secs(), Some(MAX_CYCLE.as_secs())),
+        ]
+    }
+}
+
+/// Of the pages that are not held, those whose every answer was a fault are counted, and the others named with
+/// how often each was asked for.
+fn not_held(pages: &[Page], held: &BTreeSet<u32>, log: &[Access]) -> (u64, BTreeMap<String, usize>) {
+    let lacking = pages.iter().filter(|page| !held.contains(&page.page_id));
+    let mut answers: BTreeMap<&str, Vec<bool>> =
+        lacking.map(|page| (page.url.as_str(), Vec::new())).collect();
+    for access in log {
+        if let Some(faults) = answers.get_mut(format!("http://{}{}", access.host, access.path).as_str()) {
+            faults.push(access.fault.is_some());
+        }
+    }
+    let (struck, missed): (Vec<_>, Vec<_>) =
+        answers.into_iter().partition(|(_, faults)| !faults.is_empty() && faults.iter().all(|fault| *fault));
+    (struck.len() as u64, missed.into_iter().map(|(url, faults)| (url.to_owned(), faults.len())).collect())
+}
+
+struct Line {
+    title: String,
+    found: u64,
+    at_most: Option<u64>,
+    is_met: bool,
+}
+
+impl Line {
+    fn new(title: &str, found: u64, at_most: Option<u64>) -> Line {
+        Line { title: title.to_owned(), found, at_most, is_met: at_most.is_none_or(|most| found <= most) }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<46}{:>9}{:>9}", "", "found", "at most")?;
+        for line in self.lines() {
+            let at_most = line.at_most.map_or(String::new(), |most| most.to_string());
+            let mark = if line.is_met { "" } else { "  not met" };
+            write!(f, "\n{:<46}{:>9}{at_most:>9}{mark}", line.title, line.found)?;
+        }
+        for (url, asked) in &self.missed {
+            write!(f, "\nnot held: {url}, asked for {asked} times")?;
+        }
+        for kind in &self.idle {
+            write!(f, "\nnever struck: {kind}")?;
+        }
+        Ok(())
+    }
+}
+
+/// How many pages the crawler holds by the web's account, in whatever version.
+pub fn held(web: &MockWeb) -> Result<u64, CrawlError> {
+    #[derive(Deserialize)]
+    struct All {
+        held: u64,
+    }
+    #[derive(Deserialize)]
+    struct Answer {
+        all: All,
+    }
+    web.get::<Answer>("/held").map(|answer| answer.all.held)
+}
+
+/// The line above the rows.
+pub fn header() -> String {
+    format!(
+        "{:<10}{:>5}{:>10}{:>9}{:>8}{:>8}{:>9}{:>9}",
+        "phase", "cycle", "scheduled", "fetched", "failed", "held", "peak MiB", "seconds"
+    )
+}
+
+/// The row of one cycle. `held`: pages that the crawler holds after it, by the web's own account.
+pub fn row(phase: &str, cycle: &Cycle, held: u64) -> String {
+    let r = &cycle.report;
+    format!(
+        "{phase:<10}{:>5}{:>10}{:>9}{:>8}{held:>8}{:>9}{:>9.1}",
+        r.cycle,
+        r.scheduled,
+        r.fetched,
+        r.failed,
+        cycle.peak_kib / 1024,
+        cycle.wall.as_secs_f64()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clean() -> Verdict {
+        let manners = r#"{"forbidden":0,"before_robots":0,"host_gaps_under":0,"address_gaps_under":0,
+            "max_requests_per_host":1,"hosts":[{"requests":3},{"requests":4}]}"#;
+        let cycle = |mib: u64| Judged { peak_kib: mib << 10, wall: Duration::from_secs(60) };
+        Verdict {
+            delay_ms: 200,
+            manners: serde_json::from_str(manners).expect("an account"),
+            pages: 9,
+            held: 9,
+            always_struck: 0,
+            idle: Vec::new(),
+            connections: 0,
+            judged: vec![cycle(60), cycle(80)],
+            missed: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn each_demand_alone_decides() {
+        assert!(clean().is_clean(), "{}", clean());
+        let breaches: [fn(&mut Verdict); 12] = [
+            |v| v.manners.forbidden = 1,
+            |v| v.manners.before_robots = 1,
+            |v| v.manners.host_gaps_under = 1,
+            |v| v.manners.address_gaps_under = 1,
+            |v| v.manners.max_requests_per_host = 2,
+            |v| v.connections = 1,
+            |v| v.idle.push("drip"),
+            |v| v.missed.extend([("http://127.1.0.1:1/".to_owned(), 0)]),
+            |v| v.judged[0].peak_kib = 30 << 10,
+            |v| v.judged.iter_mut().for_each(|c| c.peak_kib = 300 << 10),
+            |v| v.judged[1].wall = Duration::from_secs(6_000),
+            |v| v.judged.clear(),
+        ];
+        for breach in breaches {
+            let mut verdict = clean();
+            breach(&mut verdict);
+            let text = verdict.to_string();
+            assert!(!verdict.is_clean() && text.contains("not met"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_excused_when_each_answer_was_a_fault_and_there_was_one() {
+        let page = |page_id: u32| Page { url: format!("http://h:1/{page_id}"), page_id };
+        let access = |page: u32, fault: Option<&str>| Access {
+            host: "h:1".into(),
+            path: format!("/{page}"),
+            fault: fault.map(str::to_owned),
+        };
+        let log = [
+            access(0, None),
+            access(1, Some("drip")),
+            access(1, Some("reset")),
+            access(2, Some("drip")),
+            access(2, None),
+        ];
+        let pages: Vec<Page> = (0..4).map(page).collect();
+        let (struck, missed) = not_held(&pages, &BTreeSet::from([0]), &log);
+        assert_eq!(struck, 1, "page 1");
+        assert_eq!(missed, BTreeMap::from([("http://h:1/2".to_owned(), 2), ("http://h:1/3".to_owned(), 0)]));
+    }
+}
