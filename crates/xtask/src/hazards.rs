@@ -32,17 +32,20 @@ const JUDGED: u32 = 3;
 /// `xtask hazards`
 #[derive(Args)]
 pub struct Options {
-    /// Where the crawl and the web's log are kept until the next run
+    /// Where the crawl and the web's log are kept, in a folder named by the web's port, until the next run on it
     #[arg(long, default_value = "data/hazards")]
     data_dir: PathBuf,
 }
 
 /// Runs the crawl and prints the verdict; was every demand met?
 pub fn run(options: &Options) -> Result<bool, CrawlError> {
-    let file = |name: &str| options.data_dir.join(name);
+    let port = mockweb::free_port()?;
+    // Two runs at once would be two crawlers of one web, whose requests no delay keeps apart.
+    let dir = options.data_dir.join(port.to_string());
+    let file = |name: &str| dir.join(name);
     let (crawl, log, said) = (file("crawl"), file("log.jsonl"), file("recrawl.log"));
     let (configuration, seeds) = (file("recrawl.toml"), file("seeds.txt"));
-    fs::create_dir_all(&options.data_dir).map_err(|e| CrawlError::file(&options.data_dir, e))?;
+    fs::create_dir_all(&dir).map_err(|e| CrawlError::file(&dir, e))?;
     forget(&crawl, fs::remove_dir_all(&crawl))?;
     for old in [&log, &said] {
         forget(old, fs::remove_file(old))?;
@@ -50,20 +53,19 @@ pub fn run(options: &Options) -> Result<bool, CrawlError> {
 
     let traps = |e| CrawlError::MockWeb(format!("no listener for refused addresses: {e}"));
     let refused = Refused::open().map_err(traps)?;
-    let port = mockweb::free_port()?;
     let mut words: Vec<String> =
         format!("procedural --pages {PAGES} --hosts {} --skew 0 --seed 7 --sitemaps", faults::HOSTS)
             .split(' ')
             .map(str::to_owned)
             .collect();
-    words.extend(faults::rules(refused.port()).into_iter().flat_map(|rule| ["--fault".to_owned(), rule]));
+    let rules = faults::rules(refused.port());
+    words.extend(rules.iter().flat_map(|rule| ["--fault".to_owned(), rule.clone()]));
     let web = MockWeb::start(&sibling("recrawl-mockweb")?, &words, port, &log)?;
     write(&seeds, &[web.seeds.clone(), faults::entries(port)].concat().join("\n"))?;
-
-    let rules = (words.len() - words.iter().position(|w| w == "--fault").unwrap_or(0)) / 2;
     println!(
-        "{PAGES} pages on {} hosts, port {port}; {rules} faults of {} kinds; delay {DELAY_MS} ms; refused: {}",
+        "{PAGES} pages on {} hosts, port {port}; {} faults of {} kinds; delay {DELAY_MS} ms; refused: {}",
         faults::HOSTS,
+        rules.len(),
         faults::kinds().len(),
         refused.addresses().map_err(traps)?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     );

@@ -8,18 +8,9 @@ pub const HOSTS: usize = 64;
 const SHARE: f64 = 0.02;
 
 /// Faults of answers: on one host each, in place of a share of its pages. `P` is the port of the refused addresses.
+/// Those that cost a host little time come first, since the first hosts have a second fault, which can be a web without
+/// end: many pages on a host that seems slow, and is spared for it, would decide how long all takes.
 const ANSWERS: &[&str] = &[
-    "status:500",
-    "status:503",
-    "status:404",
-    "busy:1",
-    "busy:2",
-    "timeout",
-    "reset",
-    "reset:100",
-    "truncated",
-    "slow:1",
-    "drip",
     "redirect:",
     "redirect:javascript:alert(1)",
     "redirect:http://127.0.0.66:P/literal",
@@ -32,6 +23,21 @@ const ANSWERS: &[&str] = &[
     "loop:0",
     "chain:3",
     "far:100000",
+    "media:image/png",
+    "schemes",
+    "nested",
+    "nul",
+    "status:500",
+    "status:503",
+    "status:404",
+    "busy:1",
+    "busy:2",
+    "timeout",
+    "reset",
+    "reset:100",
+    "truncated",
+    "slow:1",
+    "drip",
     "endless:body",
     "endless:status",
     "endless:head",
@@ -64,12 +70,8 @@ const ANSWERS: &[&str] = &[
     "bomb:window",
     "coding:gzip",
     "coding:cut",
-    "media:image/png",
     "links:300",
     "long-links:3000",
-    "schemes",
-    "nested",
-    "nul",
     "no-utf-8",
     "charset:shift_jis/not",
     "charset:windows-1252/header",
@@ -151,8 +153,8 @@ mod tests {
     #[test]
     fn a_rule_names_its_host_and_an_entry_leads_to_its_fault() {
         let rules = rules(9);
-        assert_eq!(rules[0], "1/=status@0.02:500");
-        assert!(rules.contains(&"14/=redirect@0.02:http://127.0.0.66:9/literal".to_owned()), "{rules:?}");
+        assert_eq!(rules[0], "1/=redirect@0.02:");
+        assert!(rules.contains(&"3/=redirect@0.02:http://127.0.0.66:9/literal".to_owned()), "{rules:?}");
         for (entry, fault) in entries(80).iter().zip(FOLDERS) {
             let (host, path) =
                 entry.strip_prefix("http://127.1.0.").and_then(|e| e.split_once(":80")).expect(entry);
