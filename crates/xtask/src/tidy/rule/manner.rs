@@ -16,7 +16,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let mut found = Vec::new();
     for (line, cell) in rows(page) {
         let named: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
-        if named.is_empty() && !cell.strip_prefix(UNTESTED).is_some_and(|why| !why.trim().is_empty()) {
+        if named.is_empty() && cell.strip_prefix(UNTESTED).is_none_or(|why| why.trim().is_empty()) {
             let text = format!("a row ends with `PACKAGE TEST` or with `{UNTESTED}` and the reason");
             found.push(Complaint::at(PAGE, line, text));
         }
