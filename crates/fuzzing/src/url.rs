@@ -33,6 +33,7 @@ pub fn check(data: &[u8]) {
     if let Ok(url) = CanonicalUrl::from_key(data) {
         assert_eq!(url.key(), data, "a key that was taken is another");
         assert!(url.path_and_query().starts_with('/') && !url.host().is_empty());
+        assert_eq!(url.to_url().host_str(), Some(&*url.host()), "a key whose URL is another host's");
     }
 }
 

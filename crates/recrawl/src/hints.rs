@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::io;
 
 /// Where sitemaps are guessed, if at all.
-const GUESS: &[u8] = b"/sitemap.xml";
+const GUESS: &str = "/sitemap.xml";
 /// Other sites in one sitemap whose robots.txt is looked up; entries of further ones are not taken.
 const MAX_FOREIGN: usize = 1_000;
 /// A date so much later than now, in seconds, is none: beyond all time zones.
@@ -47,10 +47,7 @@ impl HintRules<'_> {
     /// Links to the sitemaps that robots.txt names, told with this page; or to where one may be.
     pub fn named(&self, page: &FetchedPage) -> Vec<Link> {
         let Some(named) = page.sitemaps.as_ref().filter(|_| self.config.sitemaps) else { return Vec::new() };
-        let guess = || {
-            let key = [page.entry.url.origin_key(), GUESS].concat();
-            CanonicalUrl::from_key(&key).expect("an origin and a short path make a URL")
-        };
+        let guess = || page.entry.url.at_origin(GUESS);
         let guessed = (self.config.guess && named.is_empty()).then(guess);
         let depth = page.entry.record.known.depth;
         let in_scope = named.iter().cloned().chain(guessed).filter(|url| self.scope.admits_link(url, depth));

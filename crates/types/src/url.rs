@@ -10,6 +10,7 @@
 //! query, which keeps a site's pages together (VEUNI, Henrique et al. 2011). No canonical URL contains
 //! a byte below `0x21`, so the separators cannot be met inside a part.
 
+mod host;
 mod normalize;
 
 pub use normalize::{UrlError, UrlRules};
@@ -21,6 +22,10 @@ use std::fmt;
 /// The longest canonical URL, in bytes of its usual spelling. Longer ones are refused
 /// ([`UrlError::TooLong`]): 2,000 is what servers, sitemaps and browsers agree on.
 pub const MAX_URL_BYTES: usize = 2_000;
+
+/// The longest host, in bytes: what DNS can carry (RFC 1035 §2.3.4, without the final dot). A longer one can only be
+/// a stranger's mistake or trick ([`UrlError::HostTooLong`]).
+pub const MAX_HOST_BYTES: usize = 253;
 
 const LABEL: u8 = 1;
 const HOST_END: u8 = 0;
@@ -77,15 +82,23 @@ impl CanonicalUrl {
     /// [`UrlError::BadKey`] when the bytes do not have a key's form, as after damage on disk.
     pub fn from_key(key: &[u8]) -> Result<CanonicalUrl, UrlError> {
         let host_end = key.iter().position(|&b| b == HOST_END).ok_or(UrlError::BadKey)?;
-        let host = &key[..host_end];
         let rest = &key[host_end + 1..];
-        let host_is_sound = !host.is_empty() && host.iter().all(|&b| b == LABEL || (0x21..0x7f).contains(&b));
         let rest_is_sound = rest.len() > AFTER_HOST
+            && rest[..2] != [0, 0]
             && rest[2] <= 1
             && rest[AFTER_HOST] == b'/'
             && rest[AFTER_HOST..].iter().all(|b| (0x21..0x7f).contains(b))
             && key.len() <= MAX_URL_BYTES;
-        if host_is_sound && rest_is_sound { Ok(CanonicalUrl(key.into())) } else { Err(UrlError::BadKey) }
+        if rest_is_sound && host::is_sound(&key[..host_end]) {
+            Ok(CanonicalUrl(key.into()))
+        } else {
+            Err(UrlError::BadKey)
+        }
+    }
+
+    /// The URL of this path at the same origin. The path is canonical, and short: nobody limits the whole.
+    pub fn at_origin(&self, path: &'static str) -> CanonicalUrl {
+        CanonicalUrl([self.origin_key(), path.as_bytes()].concat().into())
     }
 
     /// Builds the key of a URL whose parts are canonical already.

@@ -144,7 +144,7 @@ impl Track {
             return Ok(Step::Settle(outcome));
         }
         if matches!(self.robots, Robots::Unknown) {
-            let url = robots_url(&entry.url);
+            let url = entry.url.at_origin("/robots.txt");
             let validators = self.state.robots.as_ref().map(|r| r.validators.clone()).unwrap_or_default();
             self.errands.push_back(Errand { owner: url.clone(), url, hops: 0, validators });
             self.robots = Robots::Asked;
@@ -296,10 +296,4 @@ impl Track {
     pub fn back_off(&mut self, wait: Duration, now: u64) {
         self.state.back_off_until = self.state.back_off_until.max(now + wait.as_millis() as u64);
     }
-}
-
-/// Where the robots.txt of a page's origin lies.
-fn robots_url(page: &CanonicalUrl) -> CanonicalUrl {
-    let key = [page.origin_key(), b"/robots.txt"].concat();
-    CanonicalUrl::from_key(&key).expect("a page's origin and a short path make a URL")
 }

@@ -12,7 +12,7 @@
 //! Not touched, since servers may tell these apart: case of the path, trailing slashes, `index.html`,
 //! order of parameters, `www.`, http against https.
 
-use super::{CanonicalUrl, MAX_URL_BYTES, Scheme};
+use super::{CanonicalUrl, MAX_HOST_BYTES, MAX_URL_BYTES, Scheme};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -28,6 +28,8 @@ pub enum UrlError {
     Scheme(String),
     /// No host, or one that is only dots.
     Host,
+    /// A host longer than [`MAX_HOST_BYTES`], which no server can have.
+    HostTooLong(usize),
     /// Port 0, which cannot be connected to.
     Port,
     /// Longer than [`MAX_URL_BYTES`].
@@ -42,6 +44,9 @@ impl fmt::Display for UrlError {
             UrlError::Parse(why) => write!(f, "not a URL: {why}"),
             UrlError::Scheme(s) => write!(f, "scheme {s:?} is not crawled, only http and https"),
             UrlError::Host => f.write_str("the URL has no host"),
+            UrlError::HostTooLong(n) => {
+                write!(f, "its host is {n} bytes long, a name has at most {MAX_HOST_BYTES}")
+            }
             UrlError::Port => f.write_str("port 0 cannot be connected to"),
             UrlError::TooLong(n) => write!(f, "{n} bytes long, the limit is {MAX_URL_BYTES}"),
             UrlError::BadKey => f.write_str("the bytes are not a URL key"),
@@ -132,6 +137,9 @@ impl UrlRules {
         let host = host.strip_suffix('.').unwrap_or(host);
         if host.is_empty() || host.split('.').any(str::is_empty) && !host.starts_with('[') {
             return Err(UrlError::Host);
+        }
+        if host.len() > MAX_HOST_BYTES {
+            return Err(UrlError::HostTooLong(host.len()));
         }
         let port = url.port().unwrap_or(scheme.default_port());
         if port == 0 {

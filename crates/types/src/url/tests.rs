@@ -62,6 +62,7 @@ fn what_cannot_be_crawled_is_refused_with_a_reason() {
     let rules = UrlRules::default();
     let long = format!("http://example.com/{}", "a".repeat(MAX_URL_BYTES));
     let huge = format!("http://example.com/{}", "a".repeat(1 << 20));
+    let long_host = format!("http://{}.com/", "a".repeat(250));
     for (text, want) in [
         ("ftp://example.com/", "scheme"),
         ("mailto:a@example.com", "scheme"),
@@ -70,6 +71,7 @@ fn what_cannot_be_crawled_is_refused_with_a_reason() {
         ("http://", "not a URL"),
         ("http://./", "host"),
         ("http://a..b/", "host"),
+        (long_host.as_str(), "host"),
         ("http://example.com:0/", "port 0"),
         (long.as_str(), "limit"),
         (huge.as_str(), "limit"),
@@ -120,8 +122,72 @@ fn a_damaged_key_is_refused() {
     for cut in 0..good.key().len() - 2 {
         assert!(CanonicalUrl::from_key(&good.key()[..cut]).is_err(), "cut at {cut}");
     }
-    assert!(CanonicalUrl::from_key(b"com\x00\x00\x50\x07/").is_err());
-    assert!(CanonicalUrl::from_key(b"\x00\x00\x50\x00/").is_err());
+    for rest in
+        [&b"\x00\x50\x07/"[..], b"\x00\x50\x00a", b"\x00\x00\x00/", b"\x00\x50\x00/ ", b"\x00\x50\x00"]
+    {
+        assert!(CanonicalUrl::from_key(&[b"com\0", rest].concat()).is_err(), "{rest:?}");
+    }
+}
+
+/// Bytes that look like a key, with a host that no URL has: the URL of such a key would not parse.
+#[test]
+fn a_key_with_a_host_that_no_parser_makes_is_refused() {
+    let taken = |host: &str| CanonicalUrl::from_key(&[host.as_bytes(), b"\0\x00\x50\x00/"].concat());
+    for host in [
+        "",
+        "\x01",
+        "com\x01",
+        "com\x01\x01a",
+        "com.a",
+        "COM",
+        "a%",
+        "a:b",
+        "a@b",
+        "a^b",
+        "a|b",
+        "a b",
+        "a#",
+        "a?",
+        "a/",
+        "a\\b",
+        "a<",
+        "[",
+        "[]",
+        "[::1",
+        "[::1]x",
+        "[x]",
+        "[::1.2.3.4]",
+        "1",
+        "1\x01a",
+        "0x\x01a",
+        "0x1f",
+        "1.2.3",
+        "1.2.3.256",
+        "01.2.3.4",
+        "1.2.3.4\x01a",
+        "xn--",
+        "xn--a",
+        "com\x01xn--0",
+        "xn--ls8h=",
+        "com\x01xn--A",
+    ] {
+        assert!(taken(host).is_err(), "{host:?}");
+    }
+    for host in
+        ["a", "com\x01a", "1a", "com\x011", "0xg", "1.2.3.4", "[::1]", "com\x01a_b", "de\x01xn--bcher-kva"]
+    {
+        let url = taken(host).unwrap_or_else(|e| panic!("{host:?}: {e}"));
+        assert_eq!(UrlRules::default().canonicalize(url.to_url().as_str()), Ok(url), "{host:?}");
+    }
+}
+
+#[test]
+fn another_path_of_an_origin_is_made_however_long_the_host_is() {
+    // Nothing is made with such a host any more; one that was recorded before must harm nobody.
+    let host = "a".repeat(MAX_URL_BYTES - 5);
+    let page = CanonicalUrl::from_key(&[host.as_bytes(), b"\0\x00\x50\x00/"].concat()).unwrap();
+    let robots = page.at_origin("/robots.txt");
+    assert_eq!((robots.path_and_query(), robots.origin_key()), ("/robots.txt", page.origin_key()));
 }
 
 fn any_url() -> impl Strategy<Value = String> {
@@ -143,6 +209,17 @@ proptest! {
             prop_assert_eq!(&again, &url, "{} -> {} -> {}", text, url, again);
             prop_assert_eq!(CanonicalUrl::from_key(url.key()).unwrap(), url.clone());
             prop_assert_eq!(String::from(url.to_url()), url.to_string());
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_no_key_or_those_of_a_url_that_parses(
+        host in "([a-c1-3A.:\\[\\]%_x-]|\\x01|xn--){1,8}", port in 0u16..3, path in "[ -~]{0,4}",
+    ) {
+        let key = [host.as_bytes(), &[0], &port.to_be_bytes(), &[0], path.as_bytes()].concat();
+        if let Ok(url) = CanonicalUrl::from_key(&key) {
+            let parsed = url.to_url();
+            prop_assert_eq!(parsed.host_str(), Some(&*url.host()));
         }
     }
 

@@ -1,0 +1,40 @@
+//! The host within a key, as it comes back from disk.
+
+use super::LABEL;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Is this the host's part of a key that some URL has? Then the URL of the key parses. Written by hand since every
+/// page that is read asks; only names in Punycode, whose rules are long, go to the parser.
+pub fn is_sound(host: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(host) else { return false };
+    if let Some(address) = text.strip_prefix('[') {
+        return address.strip_suffix(']').is_some_and(|a| !a.contains('.') && a.parse::<Ipv6Addr>().is_ok());
+    }
+    let mut labels = host.split(|&b| b == LABEL);
+    let last = labels.next().unwrap_or_default();
+    // A name whose last label is a number would be read as an address.
+    if last.first().is_some_and(u8::is_ascii_digit) && (last.contains(&b'.') || is_number(last)) {
+        return text.parse::<Ipv4Addr>().is_ok();
+    }
+    let is_label = |label: &[u8]| !label.is_empty() && label.iter().all(|&b| may_be_in_a_name(b));
+    let punycode = |label: &[u8]| label.starts_with(b"xn--");
+    std::iter::once(last).chain(labels).all(is_label)
+        && (!host.split(|&b| b == LABEL).any(punycode) || names_the_same(text))
+}
+
+/// Printable, in lower case, no separator, and no forbidden domain code point (URL Standard §3.1).
+fn may_be_in_a_name(byte: u8) -> bool {
+    (0x21..0x7f).contains(&byte) && !byte.is_ascii_uppercase() && !b"#%./:<>?@[\\]^|".contains(&byte)
+}
+
+/// "Ends in a number" of the URL Standard (§3.5): decimal digits, or 0x and hexadecimal ones.
+fn is_number(label: &[u8]) -> bool {
+    let hexadecimal = label.strip_prefix(b"0x").is_some_and(|rest| rest.iter().all(u8::is_ascii_hexdigit));
+    hexadecimal || label.iter().all(u8::is_ascii_digit)
+}
+
+/// Does the parser take the name for what it is?
+fn names_the_same(key: &str) -> bool {
+    let name = key.rsplit(char::from(LABEL)).collect::<Vec<_>>().join(".");
+    matches!(url::Host::parse(&name), Ok(url::Host::Domain(parsed)) if parsed == name)
+}
