@@ -13,6 +13,22 @@ use recrawl_types::{
     Share, Skip, Status, ValidatorSign, Validators, Visit, Visited,
 };
 
+/// Appends a number in as few bytes as it needs (LEB128).
+pub fn put_number(out: &mut Vec<u8>, value: u64) {
+    out.put_varint(value);
+}
+
+/// Takes a number that [`put_number`] wrote from the front of `bytes`.
+///
+/// # Errors
+/// When none stands there, or it does not fit the type asked for.
+pub fn take_number<T: TryFrom<u64>>(bytes: &mut &[u8]) -> Result<T, Malformed> {
+    let mut take = Take(bytes);
+    let value = take.narrow()?;
+    *bytes = take.0;
+    Ok(value)
+}
+
 /// Appends `key` as the bytes it shares with `near`, then the rest.
 pub(crate) fn put_key(out: &mut Vec<u8>, near: &[u8], key: &[u8]) {
     let shared = near.iter().zip(key).take_while(|(a, b)| a == b).count();

@@ -81,19 +81,25 @@ impl CanonicalUrl {
     /// # Errors
     /// [`UrlError::BadKey`] when the bytes do not have a key's form, as after damage on disk.
     pub fn from_key(key: &[u8]) -> Result<CanonicalUrl, UrlError> {
-        let host_end = key.iter().position(|&b| b == HOST_END).ok_or(UrlError::BadKey)?;
+        if CanonicalUrl::is_key(key) { Ok(CanonicalUrl(key.into())) } else { Err(UrlError::BadKey) }
+    }
+
+    /// Do these bytes have a key's form?
+    pub fn is_key(key: &[u8]) -> bool {
+        let Some(host_end) = key.iter().position(|&b| b == HOST_END) else { return false };
         let rest = &key[host_end + 1..];
         let rest_is_sound = rest.len() > AFTER_HOST
             && rest[..2] != [0, 0]
             && rest[2] <= 1
             && rest[AFTER_HOST] == b'/'
-            && rest[AFTER_HOST..].iter().all(|b| (0x21..0x7f).contains(b))
+            && CanonicalUrl::is_path(&rest[AFTER_HOST..])
             && key.len() <= MAX_URL_BYTES;
-        if rest_is_sound && host::is_sound(&key[..host_end]) {
-            Ok(CanonicalUrl(key.into()))
-        } else {
-            Err(UrlError::BadKey)
-        }
+        rest_is_sound && host::is_sound(&key[..host_end])
+    }
+
+    /// May these bytes stand in a key behind its origin and first slash?
+    pub fn is_path(bytes: &[u8]) -> bool {
+        bytes.iter().all(|b| (0x21..0x7f).contains(b))
     }
 
     /// The URL of this path at the same origin. The path is canonical, and short: nobody limits the whole.
@@ -127,7 +133,17 @@ impl CanonicalUrl {
 
     /// The part of the key that all URLs of one origin share, and no other has: host, port, scheme.
     pub fn origin_key(&self) -> &[u8] {
-        &self.0[..self.host_end() + 1 + AFTER_HOST]
+        CanonicalUrl::origin_of(&self.0)
+    }
+
+    /// [`CanonicalUrl::origin_key`] of a key. No origin's key begins another's, since the host's end is met in
+    /// no host: the order of keys is that of origins, then that of what follows.
+    ///
+    /// # Panics
+    /// When the bytes are no key.
+    pub fn origin_of(key: &[u8]) -> &[u8] {
+        let host_end = key.iter().position(|&b| b == HOST_END).expect("a key has a host");
+        &key[..host_end + 1 + AFTER_HOST]
     }
 
     /// Same scheme, host and port?

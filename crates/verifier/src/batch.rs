@@ -1,23 +1,26 @@
 //! Gathering a batch: sorted in memory, and spilled to disk in sorted runs when it outgrows that.
 
 use crate::BatchError;
-use crate::runs::{Runs, SortedBatch};
-use crate::touch::{Links, Touch};
+use crate::gathered::Gathered;
+use crate::runs::Runs;
+use crate::sorted::SortedBatch;
+use crate::touch::Links;
 use recrawl_repository::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, LogRecord, Visit};
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::thread;
 
 /// How large a batch may become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Memory for what is not yet on disk, in bytes, by an estimate that errs upwards. Beyond it the
-    /// batch is written out as a sorted run. 0 writes out after every URL.
+    /// batch is written out as a sorted run. 0 writes out after every link.
     pub memory_bytes: usize,
 }
 
 impl Default for BatchLimits {
-    /// 256 MiB: about a million distinct URLs.
+    /// 256 MiB: about two and a half million links.
     fn default() -> BatchLimits {
         BatchLimits { memory_bytes: 256 << 20 }
     }
@@ -27,22 +30,35 @@ impl Default for BatchLimits {
 #[derive(Debug)]
 pub struct Batch {
     limits: BatchLimits,
-    touches: BTreeMap<CanonicalUrl, Touch>,
-    bytes: usize,
+    cycle: Cycle,
+    gathered: Gathered,
+    /// Origins of which a page is visited or a seed: one small entry each, also of what is on disk.
+    main: HashSet<Box<[u8]>>,
     runs: Runs,
+    threads: usize,
 }
-
-/// A URL's entry in the tree, a third of the tree's room being empty, and the allocator's overhead.
-const ENTRY_BYTES: usize = 2 * (size_of::<CanonicalUrl>() + size_of::<Touch>()) + 32;
 
 impl Batch {
     /// An empty batch of `cycle`; `storage` takes its runs.
     pub fn new(storage: Arc<dyn Storage>, cycle: Cycle, limits: BatchLimits) -> Batch {
-        Batch { limits, touches: BTreeMap::new(), bytes: 0, runs: Runs::new(storage, cycle) }
+        let threads = thread::available_parallelism().map_or(1, |n| n.get());
+        Batch {
+            limits,
+            cycle,
+            gathered: Gathered::default(),
+            main: HashSet::new(),
+            runs: Runs::new(storage, cycle),
+            threads,
+        }
     }
 
-    /// Adds one record of the log. Links to one URL are combined at once, so a batch holds each URL
-    /// once however many pages link to it.
+    /// Sorts on so many threads; the result does not depend on it.
+    #[cfg(test)]
+    pub(crate) fn on_threads(self, threads: usize) -> Batch {
+        Batch { threads, ..self }
+    }
+
+    /// Adds one record of the log.
     ///
     /// # Errors
     /// Writing a run failed. The batch is then of no use; the log still has everything.
@@ -50,32 +66,41 @@ impl Batch {
         match record {
             LogRecord::Seeds(links) => {
                 for link in links {
-                    let seed = Links::of(&link, true);
-                    self.touch(link.url, |touch| touch.add_links(seed))?;
+                    let seed = Links::of(&link, true, self.cycle);
+                    self.note_main(&link.url);
+                    self.gathered.add_links(link.url.key(), &seed);
+                    self.spill_if_full()?;
                 }
             }
             LogRecord::Visit(mut visit) => {
                 for link in std::mem::take(&mut visit.links) {
-                    let found = Links::of(&link, false);
-                    self.touch(link.url, |touch| touch.add_links(found))?;
+                    let found = Links::of(&link, false, self.cycle);
+                    self.gathered.add_links(link.url.key(), &found);
+                    self.spill_if_full()?;
                 }
-                self.bytes += visit_bytes(&visit);
-                self.touch(visit.url.clone(), |touch| touch.add_visit(*visit))?;
+                self.add_visit(visit)?;
             }
         }
         Ok(())
     }
 
-    fn touch(&mut self, url: CanonicalUrl, change: impl FnOnce(&mut Touch)) -> Result<(), BatchError> {
-        let key_bytes = url.key().len();
-        let touch = self.touches.entry(url).or_insert_with(|| {
-            self.bytes += ENTRY_BYTES + key_bytes;
-            Touch::default()
-        });
-        change(touch);
-        if self.bytes > self.limits.memory_bytes {
-            self.bytes = 0;
-            self.runs.spill(std::mem::take(&mut self.touches))?;
+    fn add_visit(&mut self, visit: Box<Visit>) -> Result<(), BatchError> {
+        self.note_main(&visit.url);
+        self.gathered.add_visit(visit);
+        self.spill_if_full()
+    }
+
+    fn note_main(&mut self, url: &CanonicalUrl) {
+        if !self.main.contains(url.origin_key()) {
+            self.main.insert(url.origin_key().into());
+        }
+    }
+
+    fn spill_if_full(&mut self) -> Result<(), BatchError> {
+        if self.gathered.bytes() > self.limits.memory_bytes || !self.gathered.has_room() {
+            self.gathered.sort(self.threads);
+            self.runs.spill(&mut self.gathered)?;
+            self.gathered.clear();
         }
         Ok(())
     }
@@ -84,16 +109,11 @@ impl Batch {
     ///
     /// # Errors
     /// A run that was written could not be opened.
-    pub fn finish(self) -> Result<SortedBatch, BatchError> {
-        self.runs.read(self.touches)
+    pub fn finish(mut self) -> Result<SortedBatch, BatchError> {
+        self.gathered.sort(self.threads);
+        SortedBatch::open(self.runs, self.gathered, self.main)
     }
 }
 
-/// What a visit takes beside its URL's entry.
-fn visit_bytes(visit: &Visit) -> usize {
-    let validators = visit.content.as_ref().map_or(0, |content| {
-        let length = |v: &Option<Box<str>>| v.as_ref().map_or(0, |v| v.len() + 16);
-        length(&content.validators.etag) + length(&content.validators.last_modified)
-    });
-    size_of::<Visit>() + visit.url.key().len() + validators + 32
-}
+#[cfg(test)]
+mod tests;

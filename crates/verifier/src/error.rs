@@ -21,6 +21,11 @@ pub enum BatchError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// Of the links that wait for a later merge, a record has no record's form, although its checksum is right.
+    MalformedWaiting {
+        /// What is wrong with it.
+        what: &'static str,
+    },
 }
 
 impl fmt::Display for BatchError {
@@ -32,6 +37,12 @@ impl fmt::Display for BatchError {
                 f,
                 "sorted run {part} of cycle {cycle} is malformed ({what}); start again, it is made anew from the log"
             ),
+            BatchError::MalformedWaiting { what } => {
+                write!(
+                    f,
+                    "a link that waits for a later merge is malformed ({what}); run `recrawl repository verify`"
+                )
+            }
         }
     }
 }
@@ -41,7 +52,7 @@ impl std::error::Error for BatchError {
         match self {
             BatchError::Write(e) => Some(e),
             BatchError::Read(e) => Some(e),
-            BatchError::Malformed { .. } => None,
+            BatchError::Malformed { .. } | BatchError::MalformedWaiting { .. } => None,
         }
     }
 }

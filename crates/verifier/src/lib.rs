@@ -10,17 +10,22 @@
 //! what a visit means for a record is `update`, the code behind the table in docs/outcomes.md.
 
 mod batch;
+mod entry;
 mod error;
+mod gathered;
 mod host_cap;
 mod lastmod;
 mod merge;
 mod report;
 mod runs;
+mod sort;
+mod sorted;
 mod touch;
+mod touched;
 mod update;
 
 pub use crate::batch::{Batch, BatchLimits};
 pub use crate::error::{BatchError, MergeError};
 pub use crate::merge::{Judge, MergeRules, Watch, merge};
 pub use crate::report::MergeReport;
-pub use crate::runs::SortedBatch;
+pub use crate::sorted::SortedBatch;

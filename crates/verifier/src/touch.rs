@@ -1,8 +1,8 @@
 //! All that a batch says of one URL: its links combined, its visits in the order of the log.
 
 use recrawl_repository::Malformed;
-use recrawl_repository::codec::{put_link, put_visit, take_link, take_visit};
-use recrawl_types::{CanonicalUrl, Link, Visit};
+use recrawl_repository::codec::{put_number, put_visit, take_number, take_visit};
+use recrawl_types::{CanonicalUrl, Cycle, Link, Visit};
 
 /// All that a batch says of one URL.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,15 +27,17 @@ pub(crate) struct Links {
     pub seed: bool,
     /// The newest date of modification that one of them carries.
     pub lastmod: u32,
+    /// The cycle in which the first of them was found.
+    pub since: Cycle,
 }
 
 impl Links {
-    pub fn of(link: &Link, seed: bool) -> Links {
+    pub fn of(link: &Link, seed: bool, cycle: Cycle) -> Links {
         let Link { depth, hops, lastmod, .. } = *link;
-        Links { seen: 1, counted: u32::from(link.counted), depth, hops, seed, lastmod }
+        Links { seen: 1, counted: u32::from(link.counted), depth, hops, seed, lastmod, since: cycle }
     }
 
-    fn and(self, other: Links) -> Links {
+    pub fn and(self, other: Links) -> Links {
         Links {
             seen: self.seen + other.seen,
             counted: self.counted.saturating_add(other.counted),
@@ -43,6 +45,7 @@ impl Links {
             hops: self.hops.min(other.hops),
             seed: self.seed || other.seed,
             lastmod: self.lastmod.max(other.lastmod),
+            since: self.since.min(other.since),
         }
     }
 }
@@ -67,19 +70,20 @@ impl Touch {
     }
 }
 
+/// Begins a record of links, or of links with a seed among them, or of a visit.
 const LINKS: u8 = 0;
-const VISIT: u8 = 1;
-/// Tag, `seen`, `counted`, `seed`; the link follows.
-const LINKS_HEAD: usize = 1 + 8 + 4 + 1;
+const SEED: u8 = 1;
+const VISIT: u8 = 2;
 
-/// The form of links in a sorted run.
-pub(crate) fn put_links(out: &mut Vec<u8>, url: CanonicalUrl, links: &Links) {
-    out.push(LINKS);
-    out.extend_from_slice(&links.seen.to_le_bytes());
-    out.extend_from_slice(&links.counted.to_le_bytes());
-    out.push(u8::from(links.seed));
-    let Links { depth, hops, lastmod, .. } = *links;
-    put_link(out, &Link { url, depth, hops, counted: false, lastmod });
+/// The form of links in a sorted run, and of links that wait for a later merge.
+pub(crate) fn put_waiting(out: &mut Vec<u8>, key: &[u8], links: &Links) {
+    let Links { seen, counted, depth, hops, seed, lastmod, since } = *links;
+    out.push(if seed { SEED } else { LINKS });
+    for number in [seen, counted.into(), depth.into(), hops.into(), lastmod.into(), since.0.into()] {
+        put_number(out, number);
+    }
+    put_number(out, key.len() as u64);
+    out.extend_from_slice(key);
 }
 
 /// The form of a visit in a sorted run.
@@ -88,25 +92,33 @@ pub(crate) fn put_one_visit(out: &mut Vec<u8>, visit: &Visit) {
     put_visit(out, visit);
 }
 
-/// Takes back one record of a sorted run.
-pub(crate) fn take(record: &[u8]) -> Result<(CanonicalUrl, Touch), Malformed> {
-    match record.first() {
-        Some(&LINKS) => {
-            let (head, link) = record.split_at_checked(LINKS_HEAD).ok_or(Malformed("it ends too early"))?;
-            let link = take_link(link)?;
+/// Takes back one record: its key is left in `key`, whatever was there before.
+pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed> {
+    let (&kind, mut rest) = record.split_first().ok_or(Malformed("it is empty"))?;
+    key.clear();
+    match kind {
+        LINKS | SEED => {
+            let rest = &mut rest;
             let links = Links {
-                seen: u64::from_le_bytes(head[1..9].try_into().expect("eight bytes")),
-                counted: u32::from_le_bytes(head[9..13].try_into().expect("four bytes")),
-                depth: link.depth,
-                hops: link.hops,
-                seed: head[13] != 0,
-                lastmod: link.lastmod,
+                seen: take_number(rest)?,
+                counted: take_number(rest)?,
+                depth: take_number(rest)?,
+                hops: take_number(rest)?,
+                lastmod: take_number(rest)?,
+                since: take_number(rest).map(Cycle)?,
+                seed: kind == SEED,
             };
-            Ok((link.url, Touch { links: Some(links), visits: Vec::new() }))
+            let length: usize = take_number(rest)?;
+            if length != rest.len() || !CanonicalUrl::is_key(rest) {
+                return Err(Malformed("a key is no URL's"));
+            }
+            key.extend_from_slice(rest);
+            Ok(Touch { links: Some(links), visits: Vec::new() })
         }
-        Some(&VISIT) => {
-            let visit = take_visit(&record[1..])?;
-            Ok((visit.url.clone(), Touch { links: None, visits: vec![visit] }))
+        VISIT => {
+            let visit = take_visit(rest)?;
+            key.extend_from_slice(visit.url.key());
+            Ok(Touch { links: None, visits: vec![visit] })
         }
         _ => Err(Malformed("neither links nor a visit")),
     }
@@ -116,25 +128,27 @@ pub(crate) fn take(record: &[u8]) -> Result<(CanonicalUrl, Touch), Malformed> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use recrawl_types::UrlRules;
 
     proptest! {
         #[test]
         fn links_come_back_and_a_cut_record_is_refused(
-            seen in 1u64.., counted: u32, depth: u16, hops: u8, seed: bool, lastmod: u32, cut in 0usize..1000
+            seen in 1u64.., counted: u32, depth: u16, hops: u8, seed: bool, lastmod: u32, since: u32,
+            cut in 0usize..1000
         ) {
-            let url = UrlRules::keep_all().canonicalize("http://a.example/p?q=1").unwrap();
-            let links = Links { seen, counted, depth, hops, seed, lastmod };
-            let mut bytes = Vec::new();
-            put_links(&mut bytes, url.clone(), &links);
-            prop_assert_eq!(take(&bytes), Ok((url, Touch { links: Some(links), visits: Vec::new() })));
-            prop_assert!(take(&bytes[..cut % bytes.len()]).is_err());
+            let url = b"example\x01a\0\0\x50\0/p?q=1".to_vec();
+            let links = Links { seen, counted, depth, hops, seed, lastmod, since: Cycle(since) };
+            let (mut bytes, mut key) = (Vec::new(), b"before".to_vec());
+            put_waiting(&mut bytes, &url, &links);
+            prop_assert_eq!(take(&bytes, &mut key), Ok(Touch { links: Some(links), visits: Vec::new() }));
+            prop_assert_eq!(&key, &url);
+            prop_assert!(take(&bytes[..cut % bytes.len()], &mut key).is_err());
         }
 
         #[test]
         fn bytes_of_any_kind_are_a_record_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
-            if let Ok((url, touch)) = take(&bytes) {
-                prop_assert!(CanonicalUrl::from_key(url.key()).is_ok());
+            let mut key = Vec::new();
+            if let Ok(touch) = take(&bytes, &mut key) {
+                prop_assert!(CanonicalUrl::is_key(&key));
                 prop_assert_eq!(touch.links.is_some(), touch.visits.is_empty());
             }
         }

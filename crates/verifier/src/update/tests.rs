@@ -253,7 +253,7 @@ fn links_lower_depth_and_hops_and_only_a_seed_revives() {
         not_found_at: 5,
         ..Known::default()
     };
-    let link = Links { seen: 9, counted: 3, depth: 6, hops: 0, seed: false, lastmod: 0 };
+    let link = Links { seen: 9, counted: 3, depth: 6, hops: 0, seed: false, lastmod: 0, since: Cycle(1) };
     let mut report = MergeReport::default();
     let mut known = gone;
     apply_links(&mut known, &link, &mut report);

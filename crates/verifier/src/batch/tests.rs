@@ -1,0 +1,171 @@
+//! Any log, however it is cut, spilled and sorted, gives what a plain map gives.
+
+use super::*;
+use crate::touch::{Touch, put_waiting};
+use crate::touched::Touched;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use recrawl_repository::spill::{SpillReader, SpillWriter};
+use recrawl_repository::storage::MemoryStorage;
+use recrawl_types::{LeftOut, Link, Outcome, Share, Skip, UrlRules};
+use std::collections::BTreeMap;
+
+type Model = BTreeMap<Vec<u8>, Touch>;
+
+const CYCLE: Cycle = Cycle(7);
+
+const ORIGINS: &[&str] =
+    &["http://a.example", "https://a.example", "http://a.example:8080", "http://b.a.example", "http://[::1]"];
+
+/// Paths that share looks of eight bytes, end within or at the end of one, and begin each other; origins that begin
+/// alike.
+fn url() -> impl Strategy<Value = CanonicalUrl> {
+    let paths = "[ab]{0,3}(section/){0,3}[ab]{0,2}(/page-00000000[0-9])?";
+    (proptest::sample::select(ORIGINS), paths)
+        .prop_map(|(origin, path)| UrlRules::keep_all().canonicalize(&format!("{origin}/{path}")).unwrap())
+}
+
+fn link() -> impl Strategy<Value = Link> {
+    (url(), 0u16..5, 0u8..3, any::<bool>(), 0u32..4).prop_map(|(url, depth, hops, counted, lastmod)| Link {
+        url,
+        depth,
+        hops,
+        counted,
+        lastmod,
+    })
+}
+
+fn visit(url: CanonicalUrl, at: u64, links: Vec<Link>) -> LogRecord {
+    LogRecord::Visit(Box::new(Visit {
+        url,
+        index: None,
+        share: Share::Score,
+        at,
+        outcome: Outcome::Skipped(Skip::Deadline),
+        content: None,
+        difference: None,
+        links,
+        bytes: 0,
+        sign: None,
+        left_out: LeftOut::default(),
+    }))
+}
+
+fn log() -> impl Strategy<Value = Vec<LogRecord>> {
+    let record = prop_oneof![
+        4 => (url(), 0u64..9, vec(link(), 0..8)).prop_map(|(url, at, links)| visit(url, at, links)),
+        1 => vec(link(), 0..4).prop_map(LogRecord::Seeds),
+    ];
+    vec(record, 0..40)
+}
+
+fn model(log: &[LogRecord]) -> Model {
+    let mut model = Model::new();
+    let mut add = |link: &Link, seed| {
+        let links = Links::of(link, seed, CYCLE);
+        model.entry(link.url.key().to_vec()).or_default().add_links(links);
+    };
+    for record in log {
+        match record {
+            LogRecord::Seeds(links) => links.iter().for_each(|link| add(link, true)),
+            LogRecord::Visit(visit) => visit.links.iter().for_each(|link| add(link, false)),
+        }
+    }
+    for record in log {
+        if let LogRecord::Visit(visit) = record {
+            let visit = Visit { links: Vec::new(), ..(**visit).clone() };
+            model.entry(visit.url.key().to_vec()).or_default().add_visit(visit);
+        }
+    }
+    model
+}
+
+fn batch(log: &[LogRecord], memory_bytes: usize, threads: usize) -> SortedBatch {
+    let storage = Arc::new(MemoryStorage::default());
+    let mut batch = Batch::new(storage, CYCLE, BatchLimits { memory_bytes }).on_threads(threads);
+    for record in log {
+        batch.add(record.clone()).unwrap();
+        assert!(batch.gathered.bytes() <= memory_bytes, "what is above the limit is on disk");
+    }
+    batch.finish().unwrap()
+}
+
+/// All URLs in the order in which they come.
+fn read(mut batch: SortedBatch) -> Vec<(Vec<u8>, Touch)> {
+    let (mut out, mut touched) = (Vec::new(), Touched::default());
+    while let Some(key) = batch.peek().map(<[u8]>::to_vec) {
+        assert!(batch.next_into(&mut touched).unwrap());
+        assert_eq!(touched.key(touched.len() - 1), key);
+        if touched.len() == 3 {
+            out.extend((0..3).map(|at| (touched.key(at).to_vec(), touched.take(at))));
+            touched.clear();
+        }
+    }
+    assert!(!batch.next_into(&mut touched).unwrap());
+    out.extend((0..touched.len()).map(|at| (touched.key(at).to_vec(), touched.touch(at).clone())));
+    batch.remove().unwrap();
+    out
+}
+
+proptest! {
+    #[test]
+    fn a_batch_equals_the_model_however_it_is_spilled(log in log(), memory in 0usize..20_000) {
+        let expected: Vec<_> = model(&log).into_iter().collect();
+        for memory_bytes in [0, memory, 1 << 30] {
+            prop_assert_eq!(&read(batch(&log, memory_bytes, 1)), &expected);
+        }
+    }
+
+    #[test]
+    fn an_origin_is_main_exactly_when_a_page_of_it_is_visited_or_a_seed(log in log(), memory in 0usize..9000) {
+        let batch = batch(&log, memory, 1);
+        let main: HashSet<&[u8]> = log.iter().flat_map(|record| match record {
+            LogRecord::Visit(visit) => vec![visit.url.origin_key()],
+            LogRecord::Seeds(links) => links.iter().map(|link| link.url.origin_key()).collect(),
+        }).collect();
+        for key in model(&log).keys() {
+            let origin = CanonicalUrl::origin_of(key);
+            prop_assert_eq!(batch.is_main(origin), main.contains(origin));
+        }
+    }
+
+    #[test]
+    fn links_that_waited_are_combined_with_the_batch(
+        log in log(),
+        waiting in proptest::collection::btree_map(url(), (link(), 1u64..9, 1u32..7), 0..20),
+        memory in 0usize..9000,
+    ) {
+        let storage = MemoryStorage::default();
+        let mut writer = SpillWriter::create(&storage, Cycle(1), 0).unwrap();
+        let mut expected = model(&log);
+        for (url, (link, seen, since)) in &waiting {
+            let links = Links { seen: *seen, ..Links::of(link, false, Cycle(*since)) };
+            let mut record = Vec::new();
+            put_waiting(&mut record, url.key(), &links);
+            writer.push(&record).unwrap();
+            expected.entry(url.key().to_vec()).or_default().add_links(links);
+        }
+        writer.finish().unwrap();
+        let waiting = SpillReader::open(&storage, Cycle(1), 0).unwrap();
+        let batch = batch(&log, memory, 1).with_waiting(waiting).unwrap();
+        prop_assert_eq!(read(batch), expected.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_visit_does_not_wait() {
+    let storage = MemoryStorage::default();
+    let mut writer = SpillWriter::create(&storage, Cycle(1), 0).unwrap();
+    let mut record = Vec::new();
+    let LogRecord::Visit(page) =
+        visit(UrlRules::keep_all().canonicalize("http://a.example/").unwrap(), 1, vec![])
+    else {
+        unreachable!("a visit is made above")
+    };
+    crate::touch::put_one_visit(&mut record, &page);
+    writer.push(&record).unwrap();
+    writer.finish().unwrap();
+    let waiting = SpillReader::open(&storage, Cycle(1), 0).unwrap();
+    let refused = batch(&[], 1000, 1).with_waiting(waiting).unwrap_err();
+    assert!(refused.to_string().contains("it holds a visit"), "{refused}");
+}

@@ -1,0 +1,162 @@
+//! What a batch holds in memory: paths in one buffer, origins numbered, an entry for each link and visit.
+
+use crate::entry::Entry;
+use crate::sort::sort;
+use crate::touch::{Links, Touch};
+use recrawl_types::{CanonicalUrl, Cycle, Visit};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// An origin's entry in the table and its place in the list; a third of the table is empty.
+const ORIGIN_BYTES: usize = 128;
+
+/// Links and visits that are not yet on disk. First filled, then sorted, then read.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    /// Paths one behind the other.
+    paths: Vec<u8>,
+    entries: Vec<Entry>,
+    /// In the order of the log; none once read.
+    visits: Vec<Option<Box<Visit>>>,
+    visit_bytes: usize,
+    origins: Origins,
+    /// The entries before this one were read.
+    read: usize,
+}
+
+impl Gathered {
+    /// Adds links to the URL with this key.
+    pub fn add_links(&mut self, key: &[u8], links: &Links) {
+        let (origin, length) = self.put(key);
+        self.entries.push(Entry::link(&self.paths, length, origin, links));
+    }
+
+    /// Adds a visit, whose links were taken out.
+    pub fn add_visit(&mut self, visit: Box<Visit>) {
+        let (origin, length) = self.put(visit.url.key());
+        self.entries.push(Entry::visit(&self.paths, length, origin, self.visits.len() as u32));
+        self.visit_bytes += visit_bytes(&visit);
+        self.visits.push(Some(visit));
+    }
+
+    fn put(&mut self, key: &[u8]) -> (u32, usize) {
+        let (origin, path) = key.split_at(CanonicalUrl::origin_of(key).len());
+        let origin = self.origins.number(origin);
+        reserve(&mut self.paths, path.len());
+        reserve(&mut self.entries, 1);
+        self.paths.extend_from_slice(path);
+        (origin, path.len())
+    }
+
+    /// The memory that it takes, by an estimate that errs upwards: buffers grow by a quarter.
+    pub fn bytes(&self) -> usize {
+        let buffers = self.paths.len() + size_of_val(&*self.entries);
+        buffers + buffers / 4 + self.visit_bytes + self.origins.bytes
+    }
+
+    /// Is there room for another entry? Places in the buffer of paths are numbers of 32 bits, lengths of 16; visits
+    /// take more room than that long before there are so many.
+    pub fn has_room(&self) -> bool {
+        self.paths.len() <= (u32::MAX - u32::from(u16::MAX)) as usize
+    }
+
+    /// Brings it in the order of keys, to be read from the first on.
+    pub fn sort(&mut self, threads: usize) {
+        let rank = self.origins.sort();
+        for entry in &mut self.entries {
+            entry.origin = rank[entry.origin as usize];
+        }
+        sort(&mut self.entries, &self.paths, threads);
+    }
+
+    /// The next URL, its key left in `key`, and all that is said of it; the links were found in `cycle`.
+    pub fn next(&mut self, cycle: Cycle, key: &mut Vec<u8>) -> Option<Touch> {
+        let rest = &self.entries[self.read..];
+        let first = rest.first()?;
+        key.clear();
+        key.extend_from_slice(&self.origins.keys[first.origin as usize]);
+        key.extend_from_slice(first.path(&self.paths));
+        let (mut touch, mut visits) = (Touch::default(), Vec::new());
+        for entry in rest.iter().take_while(|entry| entry.is_of_same_url(first, &self.paths)) {
+            match entry.as_visit() {
+                Some(visit) => visits.push(visit),
+                None => entry.as_links(cycle).into_iter().for_each(|links| touch.add_links(links)),
+            }
+            self.read += 1;
+        }
+        visits.sort_unstable();
+        for visit in visits {
+            touch.add_visit(*self.visits[visit as usize].take().expect("a visit is read once"));
+        }
+        Some(touch)
+    }
+
+    /// Empties it and keeps its buffers.
+    pub fn clear(&mut self) {
+        self.paths.clear();
+        self.entries.clear();
+        self.visits.clear();
+        self.visit_bytes = 0;
+        self.origins = Origins::default();
+        self.read = 0;
+    }
+}
+
+/// What a visit takes beside its URL's entry.
+fn visit_bytes(visit: &Visit) -> usize {
+    let validators = visit.content.as_ref().map_or(0, |content| {
+        let length = |v: &Option<Box<str>>| v.as_ref().map_or(0, |v| v.len() + 16);
+        length(&content.validators.etag) + length(&content.validators.last_modified)
+    });
+    size_of::<Visit>() + 3 * size_of::<usize>() + visit.url.key().len() + validators + 32
+}
+
+/// Makes room for `more`. Doubling would leave half of the largest buffers empty.
+fn reserve<T>(buffer: &mut Vec<T>, more: usize) {
+    if buffer.capacity() - buffer.len() < more {
+        buffer.reserve_exact(more.max(buffer.len() / 4).max(1 << 10));
+    }
+}
+
+/// The origins of a batch, numbered as they come.
+#[derive(Debug, Default)]
+struct Origins {
+    numbers: HashMap<Arc<[u8]>, u32>,
+    /// By number; once sorted, by rank.
+    keys: Vec<Arc<[u8]>>,
+    /// The number that was asked for last: links to one origin often follow each other.
+    last: u32,
+    bytes: usize,
+}
+
+impl Origins {
+    fn number(&mut self, key: &[u8]) -> u32 {
+        if self.keys.get(self.last as usize).is_some_and(|last| **last == *key) {
+            return self.last;
+        }
+        self.last = match self.numbers.get(key) {
+            Some(&number) => number,
+            None => {
+                let (number, key) = (self.keys.len() as u32, Arc::<[u8]>::from(key));
+                self.bytes += ORIGIN_BYTES + key.len();
+                self.numbers.insert(key.clone(), number);
+                self.keys.push(key);
+                number
+            }
+        };
+        self.last
+    }
+
+    /// Sorts them; gives each number's rank. No number is given after this.
+    fn sort(&mut self) -> Vec<u32> {
+        let mut numbers: Vec<u32> = (0..self.keys.len() as u32).collect();
+        numbers.sort_unstable_by(|&a, &b| self.keys[a as usize].cmp(&self.keys[b as usize]));
+        let mut rank = vec![0; numbers.len()];
+        for (place, &number) in (0..).zip(&numbers) {
+            rank[number as usize] = place;
+        }
+        self.keys.sort_unstable();
+        self.numbers = HashMap::new();
+        rank
+    }
+}

@@ -1,0 +1,83 @@
+//! Sorting URLs that lie in one buffer, without comparing them from their beginning each time.
+//!
+//! A caching multikey quicksort (Ng and Kakehi 2007): an entry carries eight bytes of its path. Entries are sorted by
+//! these alone; where they are equal, the next eight are loaded and the equal ones sorted by them. So each part of a
+//! path is fetched from memory once, and not at every comparison.
+
+use crate::entry::{Entry, FIRST_LOOK, LOOK};
+use std::thread;
+
+/// Fewer than this are not worth a thread.
+const MIN_A_THREAD: usize = 1 << 15;
+/// Fewer than this are compared to their end.
+const MIN_BY_LOOKS: usize = 12;
+
+/// Sorts `entries`, all of them at their first look, in the order of keys. Of equal ones any may come first.
+pub(crate) fn sort(entries: &mut [Entry], paths: &[u8], threads: usize) {
+    sort_in_parts(entries, paths, threads, MIN_A_THREAD);
+}
+
+fn sort_in_parts(entries: &mut [Entry], paths: &[u8], threads: usize, min_a_thread: usize) {
+    if threads > 1 && entries.len() >= 2 * min_a_thread {
+        let (one, other) = (threads / 2, threads - threads / 2);
+        let middle = entries.len() / threads * one;
+        entries.select_nth_unstable_by(middle, |a, b| a.compare(b, paths));
+        let (low, high) = entries.split_at_mut(middle);
+        thread::scope(|scope| {
+            scope.spawn(|| sort_in_parts(low, paths, one, min_a_thread));
+            sort_in_parts(high, paths, other, min_a_thread);
+        });
+        return;
+    }
+    entries.sort_unstable_by_key(Entry::seen_so_far);
+    for same in entries.chunk_by_mut(|a, b| a.seen_so_far() == b.seen_so_far()) {
+        look_on(same, paths, FIRST_LOOK + LOOK);
+    }
+}
+
+/// Sorts what looked the same up to `depth`.
+fn look_on(same: &mut [Entry], paths: &[u8], depth: usize) {
+    if same.len() < 2 || same[0].is_all_seen() {
+        return;
+    }
+    if same.len() < MIN_BY_LOOKS {
+        same.sort_unstable_by(|a, b| a.path(paths).cmp(b.path(paths)));
+        return;
+    }
+    for entry in &mut *same {
+        entry.look_at(paths, depth);
+    }
+    same.sort_unstable_by_key(Entry::seen_so_far);
+    for same in same.chunk_by_mut(|a, b| a.seen_so_far() == b.seen_so_far()) {
+        look_on(same, paths, depth + LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::touch::Links;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use recrawl_types::Cycle;
+
+    proptest! {
+        #[test]
+        fn entries_are_sorted_on_any_number_of_threads(
+            urls in vec((0u32..4, "/(section/){0,4}[ab!]{0,9}(/page-000[0-2]{0,9})?"), 0..300),
+            threads in 1usize..6,
+        ) {
+            let links = Links { seen: 1, counted: 0, depth: 0, hops: 0, seed: false, lastmod: 0, since: Cycle(1) };
+            let (mut paths, mut entries) = (Vec::new(), Vec::new());
+            for (origin, path) in &urls {
+                paths.extend_from_slice(path.as_bytes());
+                entries.push(Entry::link(&paths, path.len(), *origin, &links));
+            }
+            sort_in_parts(&mut entries, &paths, threads, 4);
+            let sorted: Vec<_> = entries.iter().map(|e| (e.origin, e.path(&paths).to_vec())).collect();
+            let mut expected: Vec<_> = urls.into_iter().map(|(origin, path)| (origin, path.into_bytes())).collect();
+            expected.sort();
+            prop_assert_eq!(sorted, expected);
+        }
+    }
+}

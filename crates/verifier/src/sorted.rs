@@ -1,0 +1,191 @@
+//! A batch in the order of its URLs: what is in memory, its runs, and links that waited, read together.
+
+use crate::BatchError;
+use crate::gathered::Gathered;
+use crate::runs::Runs;
+use crate::touch::{self, Touch};
+use crate::touched::Touched;
+use recrawl_repository::ReadError;
+use recrawl_repository::spill::SpillReader;
+use recrawl_types::{CanonicalUrl, Cycle};
+use std::collections::HashSet;
+use std::fmt;
+
+/// A batch in the order of its URLs, to be read once.
+pub struct SortedBatch {
+    runs: Runs,
+    main: HashSet<Box<[u8]>>,
+    sources: Vec<Source>,
+    /// The sources that have a next record, the one with the least key last. Of equal keys the one that comes
+    /// first in the log comes last here, which keeps visits in the order of the log.
+    order: Vec<usize>,
+    key: Vec<u8>,
+}
+
+impl SortedBatch {
+    /// Opens all runs, with `rest`, sorted, as the last of them.
+    pub(crate) fn open(
+        runs: Runs,
+        rest: Gathered,
+        main: HashSet<Box<[u8]>>,
+    ) -> Result<SortedBatch, BatchError> {
+        let records = runs.open()?.into_iter().map(|(part, reader)| Records::Spilled(part, reader));
+        let sources: Vec<Source> =
+            records.chain([Records::Memory(Box::new(rest))]).map(Source::new).collect();
+        let mut batch = SortedBatch { runs, main, sources, order: Vec::new(), key: Vec::new() };
+        batch.begin(0)?;
+        Ok(batch)
+    }
+
+    /// Adds links left waiting by earlier cycles, sorted. How links of one URL are combined does not depend on
+    /// their order, so it does not matter that these are the older ones.
+    ///
+    /// # Errors
+    /// When their first record cannot be read.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the merge by blocks reads it"))]
+    pub(crate) fn with_waiting(mut self, waiting: impl Waiting + 'static) -> Result<SortedBatch, BatchError> {
+        self.sources.push(Source::new(Records::Waiting(Box::new(waiting))));
+        self.begin(self.sources.len() - 1)?;
+        Ok(self)
+    }
+
+    /// Reads the first records of the sources from number `from` on.
+    fn begin(&mut self, from: usize) -> Result<(), BatchError> {
+        (from..self.sources.len()).try_for_each(|source| self.advance(source))
+    }
+
+    /// The number of sorted runs that the batch has on disk; 0 when memory was enough.
+    pub fn runs_on_disk(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Does the batch visit or seed a page of this origin
+    /// ([`CanonicalUrl::origin_key`](recrawl_types::CanonicalUrl::origin_key))? Links to such an origin never wait.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the merge by blocks reads it"))]
+    pub(crate) fn is_main(&self, origin: &[u8]) -> bool {
+        self.main.contains(origin)
+    }
+
+    /// The key of the next URL; none at the end.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the merge by blocks reads it"))]
+    pub(crate) fn peek(&self) -> Option<&[u8]> {
+        self.order.last().map(|&source| &*self.sources[source].key)
+    }
+
+    /// Moves the next URL, with all that is said of it, to the end of `out`; false at the end.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the merge by blocks reads it"))]
+    pub(crate) fn next_into(&mut self, out: &mut Touched) -> Result<bool, BatchError> {
+        let mut key = std::mem::take(&mut self.key);
+        let touch = self.next_touch(&mut key)?;
+        let is_found = touch.is_some();
+        if let Some(touch) = touch {
+            out.push(&key, touch);
+        }
+        self.key = key;
+        Ok(is_found)
+    }
+
+    /// The next URL, its key left in `key`, with all that is said of it.
+    pub(crate) fn next_touch(&mut self, key: &mut Vec<u8>) -> Result<Option<Touch>, BatchError> {
+        let Some(first) = self.order.pop() else { return Ok(None) };
+        std::mem::swap(&mut self.sources[first].key, key);
+        let mut touch = std::mem::take(&mut self.sources[first].touch);
+        self.advance(first)?;
+        while let Some(source) = self.order.pop_if(|&mut source| self.sources[source].key == *key) {
+            touch.absorb(std::mem::take(&mut self.sources[source].touch));
+            self.advance(source)?;
+        }
+        Ok(Some(touch))
+    }
+
+    /// The next URL, with all that is said of it.
+    pub(crate) fn next(&mut self) -> Result<Option<(CanonicalUrl, Touch)>, BatchError> {
+        let mut key = std::mem::take(&mut self.key);
+        let touch = self.next_touch(&mut key)?;
+        let url = |touch| (CanonicalUrl::from_key(&key).expect("a batch is made of keys"), touch);
+        let next = touch.map(url);
+        self.key = key;
+        Ok(next)
+    }
+
+    /// Reads the next record of a source and puts the source in its place.
+    fn advance(&mut self, source: usize) -> Result<(), BatchError> {
+        if self.sources[source].read(self.runs.cycle())? {
+            let sources = &self.sources;
+            let of = |source: usize| (&sources[source].key, source);
+            let place = self.order.partition_point(|&other| of(other) > of(source));
+            self.order.insert(place, source);
+        }
+        Ok(())
+    }
+
+    /// Removes the runs.
+    pub(crate) fn remove(self) -> Result<(), BatchError> {
+        drop(self.sources);
+        self.runs.remove()
+    }
+}
+
+impl fmt::Debug for SortedBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SortedBatch").field("runs", &self.runs).finish_non_exhaustive()
+    }
+}
+
+/// Links left waiting by earlier cycles: records as [`touch::put_waiting`] writes them, in the order of keys.
+pub(crate) trait Waiting: Send {
+    /// The next record; none at the end.
+    fn next_record(&mut self) -> Result<Option<&[u8]>, ReadError>;
+}
+
+impl Waiting for SpillReader {
+    fn next_record(&mut self) -> Result<Option<&[u8]>, ReadError> {
+        SpillReader::next_record(self)
+    }
+}
+
+enum Records {
+    /// A run and its number.
+    Spilled(u32, SpillReader),
+    Memory(Box<Gathered>),
+    Waiting(Box<dyn Waiting>),
+}
+
+struct Source {
+    records: Records,
+    /// The next URL, and what this source says of it.
+    key: Vec<u8>,
+    touch: Touch,
+}
+
+impl Source {
+    fn new(records: Records) -> Source {
+        Source { records, key: Vec::new(), touch: Touch::default() }
+    }
+
+    /// Reads the next URL; false at the end.
+    fn read(&mut self, cycle: Cycle) -> Result<bool, BatchError> {
+        let key = &mut self.key;
+        let touch = match &mut self.records {
+            Records::Memory(gathered) => gathered.next(cycle, key),
+            Records::Spilled(part, reader) => {
+                let malformed = |what| BatchError::Malformed { cycle, part: *part, what };
+                let record = reader.next_record()?;
+                record.map(|record| touch::take(record, key)).transpose().map_err(|e| malformed(e.0))?
+            }
+            Records::Waiting(reader) => {
+                let record = reader.next_record()?;
+                let touch = record.map(|record| touch::take(record, key)).transpose();
+                match touch.map_err(|e| BatchError::MalformedWaiting { what: e.0 })? {
+                    Some(touch) if touch.links.is_none() => {
+                        return Err(BatchError::MalformedWaiting { what: "it holds a visit" });
+                    }
+                    touch => touch,
+                }
+            }
+        };
+        let is_found = touch.is_some();
+        self.touch = touch.unwrap_or_default();
+        Ok(is_found)
+    }
+}
