@@ -1,30 +1,26 @@
 //! `recrawl explain`: what is known of a URL, how its score comes about, and whether it is visited next.
 
 mod canonical;
+mod lookup;
 
 use super::export::page_json;
-use super::{dates, print, print_json, traps};
+use super::{print, print_json, traps};
 use crate::cli::ExplainArgs;
-use crate::crawl::TABLES;
 use crate::failure::Failure;
 use crate::formula_file;
-use crate::lastmods::is_trusted;
 use crate::plan;
 use crate::priors::SitePriors;
 use crate::reading;
 use crate::report::CycleReport;
 use crate::scope::Refusal;
-use crate::settings::Settings;
 use crate::trust;
 use canonical::Standing;
-use recrawl_fetcher::promise::{LeftAlone, Promise};
-use recrawl_fetcher::robots::Rules;
-use recrawl_fetcher::system_clock;
+use lookup::Lastmod;
+use recrawl_fetcher::promise::LeftAlone;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
-use recrawl_repository::{Generation, SledTables};
+use recrawl_repository::Generation;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Gate, PlanRequest, Policy, RankCounter};
-use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord, ValidatorTrust};
 use serde_json::{Value, json};
 
@@ -60,15 +56,6 @@ struct Explanation {
     lastmod: Lastmod,
 }
 
-/// What a sitemap or feed says of the page, and whether it is acted upon.
-#[derive(Default)]
-struct Lastmod {
-    /// How far its origin's dates are trusted, in words; none where the page has no date.
-    trust: Option<String>,
-    /// Does a trusted date say that the page changed since its last visit?
-    is_news: bool,
-}
-
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
     let url =
@@ -80,7 +67,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let repository = reading::repository(&settings)?;
     let generation = repository.current();
     let Some((ordinal, record)) = generation.get(&url).map_err(Failure::work)? else {
-        return Err(unknown(&mut settings, &url)?);
+        return Err(lookup::unknown(&mut settings, &url)?);
     };
     let cycle = generation.number().next();
     let warmup = settings.config.cycle.warmup;
@@ -102,16 +89,16 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let last = reading::last_reports(&repository, 1)?;
     // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
     let tables = reading::tables(&settings.data_dir);
-    let standing = scope(&mut settings, &tables, &url)?;
+    let standing = lookup::scope(&mut settings, &tables, &url)?;
     let (in_scope, refusal) = (standing.as_ref().map(Option::is_none), standing.flatten());
-    let trap = trap(&settings, &tables, &url)?;
+    let trap = lookup::trap(&settings, &tables, &url)?;
     let opted_out = settings.scope.opt_out().because(&url.host());
     let canonical = Standing::of(&generation, &url, &record)?;
-    let robots = robots(&settings, &tables, &url)?;
-    let left_alone = left_alone(&settings, &tables, &url)?;
+    let robots = lookup::robots(&settings, &tables, &url)?;
+    let left_alone = lookup::left_alone(&settings, &tables, &url)?;
     let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
     let trust = state.map(|state| state.trust);
-    let lastmod = lastmod(&settings, &tables, &url, &record)?;
+    let lastmod = lookup::lastmod(&settings, &tables, &url, &record)?;
     // The cut-off of another formula says nothing of this one's scores.
     let cutoff = last.first().filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
     let explanation = Explanation {
@@ -155,90 +142,6 @@ fn rank(
         counter.scan(&policy, columns);
     }
     Ok(counter.rank())
-}
-
-/// Why an address is not among the pages: what refuses it, if something does.
-fn unknown(settings: &mut Settings, url: &CanonicalUrl) -> Result<Failure, Failure> {
-    let tables = reading::tables(&settings.data_dir);
-    let refusal = scope(settings, &tables, url)?.flatten().map(|refusal| format!("refused: {refusal}"));
-    let trap = || Ok(trap(settings, &tables, url)?.and_then(|trap| trap.refusal()));
-    let why = refusal.map_or_else(trap, |refusal| Ok::<_, Failure>(Some(refusal)))?;
-    let why = why.unwrap_or_else(|| "no seed names it and no page visited so far links to it".into());
-    Ok(Failure::Work(format!("{url}: not known: {why}")))
-}
-
-/// What is known of the patterns of its address.
-fn trap(
-    settings: &Settings,
-    tables: &Result<SledTables, String>,
-    url: &CanonicalUrl,
-) -> Result<Option<traps::Standing>, Failure> {
-    let Ok(tables) = tables else { return Ok(None) };
-    traps::Standing::of(&settings.traps, tables, url).map_err(Failure::from)
-}
-
-/// Why the page does not belong to the crawl, if it does not. None where the sites of the seeds cannot be read.
-fn scope(
-    settings: &mut Settings,
-    tables: &Result<SledTables, String>,
-    url: &CanonicalUrl,
-) -> Result<Option<Option<Refusal>>, Failure> {
-    if settings.config.scope.hosts.is_empty() {
-        let Ok(tables) = tables else { return Ok(None) };
-        settings.scope.admit_sites(crate::crawl::seed_sites(tables, &[])?);
-    }
-    Ok(Some(settings.scope.refuse(url)))
-}
-
-/// Why the page's host is left alone, if it is. What robots.txt says of it stands apart.
-fn left_alone(
-    settings: &Settings,
-    tables: &Result<SledTables, String>,
-    url: &CanonicalUrl,
-) -> Result<Option<LeftAlone>, Failure> {
-    let Ok(tables) = tables else { return Ok(None) };
-    let state = tables.load(&Origin::of(url))?;
-    Ok(state.and_then(|state| Promise::of(&state, &settings.fetch, system_clock()()).left_alone))
-}
-
-/// What a date of the page's is worth.
-fn lastmod(
-    settings: &Settings,
-    tables: &Result<SledTables, String>,
-    url: &CanonicalUrl,
-    record: &PageRecord,
-) -> Result<Lastmod, Failure> {
-    let Ok(tables) = tables else { return Ok(Lastmod::default()) };
-    if record.known.lastmod == 0 {
-        return Ok(Lastmod::default());
-    }
-    let counts = tables.lastmods(&Origin::of(url))?;
-    let is_news = record.known.is_announced && is_trusted(&counts, settings.config.hints.min_trust.0);
-    Ok(Lastmod { trust: Some(dates::text(settings, &counts)), is_news })
-}
-
-/// What robots.txt says of the page.
-fn robots(
-    settings: &Settings,
-    tables: &Result<SledTables, String>,
-    url: &CanonicalUrl,
-) -> Result<String, Failure> {
-    let tables = match tables {
-        Ok(tables) => tables,
-        Err(why) => return Ok(format!("not looked up: {TABLES}: {why}")),
-    };
-    let Some(state) = tables.load(&Origin::of(url))? else { return Ok("not fetched yet".into()) };
-    let Some(robots) = state.robots else { return Ok("not fetched yet".into()) };
-    let when = crate::archive::timestamp(robots.fetched);
-    Ok(match robots.body {
-        RobotsBody::AllowAll => format!("allowed: there was none at {when}"),
-        RobotsBody::DisallowAll => format!("forbidden for now: it could not be had at {when}"),
-        RobotsBody::Rules(body) => {
-            let rules = Rules::parse(&body, settings.fetch.product_token());
-            let word = if rules.allows(url.path_and_query()) { "allowed" } else { "forbidden" };
-            format!("{word} by the file of {when}")
-        }
-    })
 }
 
 impl Explanation {

@@ -1,0 +1,109 @@
+//! What the tables beside the pages say of an address: its host, its scope, its dates. A crawl that runs keeps the
+//! tables to itself; then what they say is left open.
+
+use crate::command::{dates, traps};
+use crate::crawl::TABLES;
+use crate::failure::Failure;
+use crate::lastmods::is_trusted;
+use crate::reading;
+use crate::scope::Refusal;
+use crate::settings::Settings;
+use recrawl_fetcher::promise::{LeftAlone, Promise};
+use recrawl_fetcher::robots::Rules;
+use recrawl_fetcher::system_clock;
+use recrawl_repository::SledTables;
+use recrawl_types::host::RobotsBody;
+use recrawl_types::{CanonicalUrl, HostTable, Origin, PageRecord};
+
+/// What a sitemap or feed says of the page, and whether it is acted upon.
+#[derive(Default)]
+pub struct Lastmod {
+    /// How far its origin's dates are trusted, in words; none where the page has no date.
+    pub trust: Option<String>,
+    /// Does a trusted date say that the page changed since its last visit?
+    pub is_news: bool,
+}
+
+/// Why an address is not among the pages: what refuses it, if something does.
+pub fn unknown(settings: &mut Settings, url: &CanonicalUrl) -> Result<Failure, Failure> {
+    let tables = reading::tables(&settings.data_dir);
+    let refusal = scope(settings, &tables, url)?.flatten().map(|refusal| format!("refused: {refusal}"));
+    let trap = || Ok(trap(settings, &tables, url)?.and_then(|trap| trap.refusal()));
+    let why = refusal.map_or_else(trap, |refusal| Ok::<_, Failure>(Some(refusal)))?;
+    let why = why.unwrap_or_else(|| "no seed names it and no page visited so far links to it".into());
+    Ok(Failure::Work(format!("{url}: not known: {why}")))
+}
+
+/// What is known of the patterns of its address.
+pub fn trap(
+    settings: &Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+) -> Result<Option<traps::Standing>, Failure> {
+    let Ok(tables) = tables else { return Ok(None) };
+    traps::Standing::of(&settings.traps, tables, url).map_err(Failure::from)
+}
+
+/// Why the page does not belong to the crawl, if it does not. None where the sites of the seeds cannot be read.
+pub fn scope(
+    settings: &mut Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+) -> Result<Option<Option<Refusal>>, Failure> {
+    if settings.config.scope.hosts.is_empty() {
+        let Ok(tables) = tables else { return Ok(None) };
+        settings.scope.admit_sites(crate::crawl::seed_sites(tables, &[])?);
+    }
+    Ok(Some(settings.scope.refuse(url)))
+}
+
+/// Why the page's host is left alone, if it is. What robots.txt says of it stands apart.
+pub fn left_alone(
+    settings: &Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+) -> Result<Option<LeftAlone>, Failure> {
+    let Ok(tables) = tables else { return Ok(None) };
+    let state = tables.load(&Origin::of(url))?;
+    Ok(state.and_then(|state| Promise::of(&state, &settings.fetch, system_clock()()).left_alone))
+}
+
+/// What a date of the page's is worth.
+pub fn lastmod(
+    settings: &Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+    record: &PageRecord,
+) -> Result<Lastmod, Failure> {
+    let Ok(tables) = tables else { return Ok(Lastmod::default()) };
+    if record.known.lastmod == 0 {
+        return Ok(Lastmod::default());
+    }
+    let counts = tables.lastmods(&Origin::of(url))?;
+    let is_news = record.known.is_announced && is_trusted(&counts, settings.config.hints.min_trust.0);
+    Ok(Lastmod { trust: Some(dates::text(settings, &counts)), is_news })
+}
+
+/// What robots.txt says of the page.
+pub fn robots(
+    settings: &Settings,
+    tables: &Result<SledTables, String>,
+    url: &CanonicalUrl,
+) -> Result<String, Failure> {
+    let tables = match tables {
+        Ok(tables) => tables,
+        Err(why) => return Ok(format!("not looked up: {TABLES}: {why}")),
+    };
+    let Some(state) = tables.load(&Origin::of(url))? else { return Ok("not fetched yet".into()) };
+    let Some(robots) = state.robots else { return Ok("not fetched yet".into()) };
+    let when = crate::archive::timestamp(robots.fetched);
+    Ok(match robots.body {
+        RobotsBody::AllowAll => format!("allowed: there was none at {when}"),
+        RobotsBody::DisallowAll => format!("forbidden for now: it could not be had at {when}"),
+        RobotsBody::Rules(body) => {
+            let rules = Rules::parse(&body, settings.fetch.product_token());
+            let word = if rules.allows(url.path_and_query()) { "allowed" } else { "forbidden" };
+            format!("{word} by the file of {when}")
+        }
+    })
+}
