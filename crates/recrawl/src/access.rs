@@ -1,6 +1,7 @@
 //! `[[hosts]]` and `[proxy]` checked: what is sent to single hosts, and what requests go through.
 
 use crate::config::{HostTable, ProxyTable};
+use crate::scope::HostPattern;
 use data_encoding::BASE64;
 use recrawl_fetcher::{HostAccess, Proxy};
 use recrawl_types::UrlRules;
@@ -75,6 +76,40 @@ pub fn of_proxy(table: &ProxyTable) -> Result<Option<Proxy>, String> {
         false => Some(table.password.referred().map_err(|e| format!("proxy.password: {e}"))?),
     };
     let credentials = password.as_deref().map(|password| (table.user.as_str(), password));
-    let except = table.except.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let host = |text: &String| match HostPattern::parse(text).map_err(|e| format!("proxy.except: {e}"))? {
+        HostPattern::Any => Err("proxy.except: `*` is every host: leave proxy.url empty instead".into()),
+        pattern => Ok(pattern.to_string()),
+    };
+    let except = table.except.iter().map(host).collect::<Result<Vec<_>, String>>()?;
     Proxy::new(&table.url, credentials, except).map(Some).map_err(|e| format!("proxy.url: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exceptions_of_the_proxy_are_hosts_in_their_canonical_spelling() {
+        let with = |except: &str| {
+            let table = ProxyTable {
+                url: "http://proxy.test:3128".into(),
+                except: vec![except.into()],
+                ..ProxyTable::default()
+            };
+            of_proxy(&table).map(|proxy| proxy.expect("one is named"))
+        };
+        for (except, host) in [
+            ("Example.COM.", "example.com"),
+            ("bücher.example", "xn--bcher-kva.example"),
+            ("*.Bücher.example", "www.xn--bcher-kva.example"),
+            ("0x7f.1", "127.0.0.1"),
+            ("[0:0::1]", "[::1]"),
+        ] {
+            assert!(!with(except).unwrap().covers(host), "{except}");
+            assert!(with(except).unwrap().covers("other.test"), "{except}");
+        }
+        for wrong in ["*", "example.com:8080", "http://example.com/", "10.0.0.0/8", ""] {
+            assert!(with(wrong).unwrap_err().starts_with("proxy.except"), "{wrong}");
+        }
+    }
 }

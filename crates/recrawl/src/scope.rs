@@ -67,6 +67,16 @@ pub enum HostPattern {
     WithSubdomains(String),
 }
 
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostPattern::Any => f.write_str("*"),
+            HostPattern::Exact(name) => f.write_str(name),
+            HostPattern::WithSubdomains(name) => write!(f, "*.{name}"),
+        }
+    }
+}
+
 impl HostPattern {
     /// Reads a pattern; the host in it becomes canonical.
     ///
