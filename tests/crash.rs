@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::process::Child;
 use std::time::Duration;
 
@@ -195,5 +195,36 @@ fn sigterm_finishes_what_is_in_flight_and_the_next_start_goes_on() {
     for (url, visits) in &given {
         assert_eq!(count(&pages[url], "n").map(|n| n + 1), Some(visits.len() as u64), "{url}");
     }
+    the_archive_is_whole(&world);
+}
+
+/// Whoever cannot wait for a page that takes long says so again.
+#[test]
+fn a_second_signal_ends_it_at_once_and_loses_only_what_was_in_flight() {
+    let world = World::new(web(60, 2), "[fetch]\ntimeout = \"10 min\"");
+    world.seeds(&(0..60).map(|page| world.server.url(page)).collect::<Vec<_>>());
+    // The second host takes the request for its robots.txt and says nothing.
+    world.server.set_faults(vec!["2/=timeout".parse().unwrap()]);
+    let mut child = world.spawn_crawl(1);
+    Moment::Requests(5).wait(&world, &mut child);
+    let id = child.id().to_string();
+    let send = |signal: &str| {
+        let sent = std::process::Command::new("kill").args([signal, &id]).status().unwrap();
+        assert!(sent.success(), "{signal}");
+    };
+    send("-INT");
+    let mut said = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+    let notice = said.next().expect("it says that it heard").unwrap();
+    assert!(notice.contains("a second signal ends it"), "{notice}");
+    assert!(child.try_wait().unwrap().is_none(), "it waits for the page in flight");
+    send("-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+
+    world.server.set_faults(Vec::new());
+    let before = world.given_out().len();
+    let report = world.crawl(1).remove(0);
+    assert_eq!(count(&report, "cycle"), Some(1), "the cycle that was begun goes on: {report}");
+    assert!(before > 0 && count(&report, "fetched") == Some(60), "{report}");
+    world.is_sound();
     the_archive_is_whole(&world);
 }

@@ -84,8 +84,10 @@ impl Crawl {
         let clock = recrawl_fetcher::system_clock();
         let hosts: Arc<dyn HostTable> = tables.clone();
         let fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, clock.clone());
-        let shutdown =
-            Shutdown::new("stopping; the pages in flight are finished first").map_err(Failure::work)?;
+        let shutdown = Shutdown::new(
+            "stopping; the pages in flight are finished first (a second signal ends it at once)",
+        )
+        .map_err(Failure::work)?;
         Ok(Crawl { settings, storage, repository, tables, fetcher, shutdown, clock, random_seed })
     }
 

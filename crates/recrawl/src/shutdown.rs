@@ -1,8 +1,12 @@
-//! SIGINT and SIGTERM: finish what is under way, record it, exit 0.
+//! SIGINT and SIGTERM: finish what is under way, record it, exit 0. At the second one: end at once. Nothing is lost
+//! by that but what is under way, as with `kill -9`: what is recorded is in the visit log.
 
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
+
+/// What a shell calls the end of a program by SIGINT: 128 and the signal's number.
+const INTERRUPTED: i32 = 130;
 
 /// The one runtime of the program, and the token that a signal cancels.
 pub struct Shutdown {
@@ -11,8 +15,9 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// Starts the runtime and listens for the signals, of which the first is answered with `notice`. One thread: the
-    /// fetcher waits more than it works.
+    /// Starts the runtime and listens for the signals, of which the first is answered with `notice`, and the second
+    /// with the end. One thread for the runtime: the fetcher waits more than it works. Signals have one of their own, so
+    /// that the second is heard whatever the program is busy with.
     ///
     /// # Errors
     /// When the system gives no event queue or no signal handler.
@@ -20,18 +25,26 @@ impl Shutdown {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let token = CancellationToken::new();
         let cancel = token.clone();
-        let (mut interrupt, mut terminate) = runtime.block_on(async {
+        let listener = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (mut interrupt, mut terminate) = listener.block_on(async {
             use tokio::signal::unix::{SignalKind, signal};
             Ok::<_, std::io::Error>((signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
         })?;
-        runtime.spawn(async move {
+        let listen = async move {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
             eprintln!("recrawl: {notice}");
             cancel.cancel();
-        });
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            eprintln!("recrawl: stopped at once");
+            end_at_once();
+        };
+        std::thread::Builder::new().name("signals".into()).spawn(move || listener.block_on(listen))?;
         Ok(Shutdown { runtime, token })
     }
 
@@ -45,10 +58,8 @@ impl Shutdown {
         &self.token
     }
 
-    /// Has a signal come? Lets the runtime look first: signals that came during a merge are noticed here.
+    /// Has a signal come?
     pub fn requested(&self) -> bool {
-        self.runtime.block_on(tokio::task::yield_now());
-        self.runtime.block_on(tokio::task::yield_now());
         self.token.is_cancelled()
     }
 
@@ -61,4 +72,13 @@ impl Shutdown {
             }
         })
     }
+}
+
+#[expect(
+    clippy::exit,
+    clippy::disallowed_methods,
+    reason = "to leave the pages in flight is what the second signal asks for"
+)]
+fn end_at_once() -> ! {
+    std::process::exit(INTERRUPTED)
 }

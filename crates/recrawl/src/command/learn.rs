@@ -25,7 +25,8 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let options = order.for_data(&data, files.name());
     let runs =
         if args.resume { files.resume(&data, &options)?.runs } else { files.vacant().map(|()| vec![])? };
-    let shutdown = Shutdown::new("stopping; the generation is finished first")?;
+    let shutdown =
+        Shutdown::new("stopping; the generation is finished first (a second signal ends it at once)")?;
     let threads = args.threads.map_or(0, |n| n as usize);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)?;
     tracing::info!(pages = data.pages.len(), cycles = data.truth.cycles(), "learning begins");
