@@ -227,6 +227,7 @@ impl Loop {
             match host.next(&self.run, &mut self.addresses, called.is_some())? {
                 Next::Visit { settled, ask, last } => {
                     host.in_flight += 1;
+                    let may_go_elsewhere = host.may_go_elsewhere();
                     let address = host.address().filter(|_| matches!(ask, Some((Some(_), _))));
                     if host.in_flight < config.connections_per_host {
                         self.frontier.push(id, now);
@@ -234,7 +235,7 @@ impl Loop {
                     if let Some(address) = address {
                         self.addresses.begin(address);
                     }
-                    let visit = Visit { host: id, settled, ask, address, last };
+                    let visit = Visit { host: id, settled, ask, address, last, may_go_elsewhere };
                     self.visits.spawn(visit.run(self.run.clone(), self.out.clone()));
                 }
                 Next::Wait(at) => self.frontier.push(id, at),

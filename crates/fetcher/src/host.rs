@@ -12,7 +12,7 @@ pub use track::{Ask, Errand, Track};
 
 use crate::addresses::Addresses;
 use crate::fetch::Run;
-use crate::limits::{ADDRESS_TTL, CHUNK};
+use crate::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
 use crate::outcome::{FetchError, FetchedPage};
 use crate::politeness::{Pace, Sign, Strain};
 use crate::visit::Echo;
@@ -76,6 +76,8 @@ pub struct Host {
     /// The address whose line it was called from.
     pub called: Option<IpAddr>,
     place: Place,
+    /// Requests in a row that found no connection and went to the name's next address.
+    passed_over: usize,
     /// Has it nothing to do but to keep its delay?
     pub lingering: bool,
     /// Its runs in the schedule that were not begun.
@@ -94,6 +96,7 @@ impl Host {
             queued: false,
             called: None,
             place: Place::Unknown,
+            passed_over: 0,
             lingering: false,
             runs,
             tracks: Vec::new(),
@@ -232,8 +235,15 @@ impl Host {
         self.place = Place::Known(address, Instant::now() + ttl);
     }
 
+    /// May a request that finds no connection go to the name's next address? Not for ever: while one after another is
+    /// tried, the name may be resolved anew, and then all are there again.
+    pub fn may_go_elsewhere(&self) -> bool {
+        self.passed_over < MAX_ADDRESSES
+    }
+
     /// A request that could not be made at the host's address, to be made at its next one.
     pub fn again(&mut self, track: u32, ask: Ask) {
+        self.passed_over += 1;
         self.place = Place::Unknown;
         self.track(track).again(ask);
     }
@@ -280,6 +290,7 @@ impl Host {
         let now = run.now();
         self.track(id).ended(echo.is_some(), now);
         let Some(echo) = echo else { return Ok(()) };
+        self.passed_over = 0;
         self.strain.answered(echo.sign, echo.elapsed, self.asked_delay(run), &run.config);
         self.keep_delay(run);
         if let (Place::Known(Some(_), until), Some(peer)) = (self.place, echo.peer) {

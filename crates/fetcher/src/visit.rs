@@ -27,6 +27,8 @@ pub struct Visit {
     pub address: Option<IpAddr>,
     /// Is nothing else in sight at this host?
     pub last: bool,
+    /// Where no connection can be had, may it be asked for at the name's next address?
+    pub may_go_elsewhere: bool,
 }
 
 /// What was done, as far as the frontier must know it.
@@ -110,14 +112,16 @@ impl Visit {
         }
         match self.ask {
             Some((_, Ask::Page(waiting))) => {
-                if let Some(page) = visit_page(*waiting, self.last, &run, &mut ended).await {
+                if let Some(page) =
+                    visit_page(*waiting, self.last, self.may_go_elsewhere, &run, &mut ended).await
+                {
                     ended.output_closed |= deliver(page, &run, &out).await.is_err();
                 }
             }
             Some((_, Ask::Robots(errand))) => {
                 let (url, validators) = (errand.url.clone(), errand.validators.clone());
                 let request = Request { url, validators, max_body: MAX_ROBOTS, last: false };
-                let answer = ask(&request, &run, &mut ended).await;
+                let answer = ask(&request, self.may_go_elsewhere, &run, &mut ended).await;
                 run.report().robots_requests += u64::from(ended.echo.is_some());
                 ended.kind = match answer {
                     Err(NetworkError::Elsewhere) => EndedKind::Elsewhere(Ask::Robots(errand)),
@@ -146,7 +150,12 @@ pub async fn deliver(page: FetchedPage, run: &Run, out: &Sender<FetchedPage>) ->
 #[derive(Debug)]
 pub struct OutputClosed;
 
-async fn ask(request: &Request, run: &Run, ended: &mut Ended) -> Result<Reply, NetworkError> {
+async fn ask(
+    request: &Request,
+    may_go_elsewhere: bool,
+    run: &Run,
+    ended: &mut Ended,
+) -> Result<Reply, NetworkError> {
     // Whatever brought a request here, this is the one door to the network.
     if (run.opted_out)(&request.url.host()) {
         return Err(NetworkError::Refused);
@@ -155,7 +164,10 @@ async fn ask(request: &Request, run: &Run, ended: &mut Ended) -> Result<Reply, N
     let received = Meter::default();
     let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;
     ended.received = received.total();
-    let answer = answer.unwrap_or(Err(NetworkError::Timeout));
+    let answer = match answer.unwrap_or(Err(NetworkError::Timeout)) {
+        Err(NetworkError::Elsewhere) if !may_go_elsewhere => Err(NetworkError::Connect),
+        answer => answer,
+    };
     ended.echo = Echo::of(&answer, start.elapsed(), run.now());
     let mut report = run.report();
     report.requests += u64::from(ended.echo.is_some());
@@ -166,11 +178,17 @@ async fn ask(request: &Request, run: &Run, ended: &mut Ended) -> Result<Reply, N
 }
 
 /// Asks for a page; none where it has to be asked for again.
-async fn visit_page(waiting: Waiting, last: bool, run: &Run, ended: &mut Ended) -> Option<FetchedPage> {
+async fn visit_page(
+    waiting: Waiting,
+    last: bool,
+    may_go_elsewhere: bool,
+    run: &Run,
+    ended: &mut Ended,
+) -> Option<FetchedPage> {
     let conditional = waiting.condition == Condition::Conditional;
     let validators = if conditional { validators_to_send(&waiting.entry) } else { Validators::default() };
     let request = Request { url: waiting.entry.url.clone(), validators, max_body: run.config.max_body, last };
-    let answer = ask(&request, run, ended).await;
+    let answer = ask(&request, may_go_elsewhere, run, ended).await;
     if matches!(answer, Err(NetworkError::Elsewhere)) {
         ended.kind = EndedKind::Elsewhere(Ask::Page(Box::new(waiting)));
         return None;

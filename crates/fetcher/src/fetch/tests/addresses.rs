@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::NetworkError;
+use crate::limits::MAX_ADDRESSES;
 use crate::testing::with_header;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -128,6 +129,25 @@ async fn where_no_connection_can_be_had_the_next_address_is_asked_at_its_own_pac
     let rest: Vec<Asked> =
         log.iter().enumerate().filter(|(i, _)| *i != failed).map(|(_, a)| a.clone()).collect();
     assert_eq!(shortest(&rest), SECOND);
+}
+
+/// A name with many addresses, at none of which anybody listens, and which are all there again whenever it is
+/// resolved anew: its pages fail, and the run ends.
+#[tokio::test(start_paused = true)]
+async fn a_name_whose_addresses_come_back_again_and_again_fails() {
+    let answer = |r: &Request| match &*r.url.host() {
+        "h1.test" => Script::from(NetworkError::Elsewhere).after(SECOND * 10),
+        _ => friendly(r),
+    };
+    let pages = ["http://h1.test/1", "http://h1.test/2", "http://h2.test/1"];
+    let brought = Setup::new(&pages, friendly).at(SECOND, answer, dealt(8)).run().await;
+    let outcomes = &brought.report.outcomes;
+    assert_eq!((outcomes.page, outcomes.robots_unreachable), (1, 2), "{outcomes:?}");
+    assert!(
+        brought.report.elapsed < SECOND * 11 * (MAX_ADDRESSES as u32 + 2),
+        "{:?}",
+        brought.report.elapsed
+    );
 }
 
 #[tokio::test(start_paused = true)]
