@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::{reply, with_header};
+use proptest::prelude::*;
 use recrawl_types::{PageRecord, Share};
 
 const NOW: u64 = 784_111_777_000; // Sun, 06 Nov 1994 08:49:37 GMT
@@ -87,4 +88,22 @@ fn a_304_counts_only_when_it_was_asked_for() {
     let of = |conditional| result_of(Ok(reply(304, "")), &entry, conditional, &UrlRules::default());
     assert!(matches!(of(true), FetchResult::NotModified(_)));
     assert!(matches!(of(false), FetchResult::Nothing(Outcome::Failed(Failure::Status(304)))));
+}
+
+proptest! {
+    /// Whatever stands there: a wait of a day at most, or none; and what is written is what is read.
+    #[test]
+    fn any_retry_after_is_a_bounded_wait_or_none(
+        value in "[ -~]{0,40}|[0-9]{1,40}|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT",
+        now in 0..4_000_000_000_000_u64,
+        ahead in 0..200_000_u64,
+    ) {
+        let after = |value: &str| retry_after(&Ok(with_header(reply(503, ""), "retry-after", value)), now);
+        prop_assert!(after(&value).is_none_or(|wait| wait <= MAX_HOST_BACK_OFF));
+        let date = SystemTime::UNIX_EPOCH + Duration::from_secs(now / 1000 + ahead);
+        let wait = after(&httpdate::fmt_http_date(date)).expect("a date");
+        let expected = Duration::from_secs(ahead).saturating_sub(Duration::from_millis(now % 1000));
+        prop_assert_eq!(wait, expected.min(MAX_HOST_BACK_OFF));
+        prop_assert_eq!(after(&ahead.to_string()), Some(Duration::from_secs(ahead).min(MAX_HOST_BACK_OFF)));
+    }
 }
