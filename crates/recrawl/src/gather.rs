@@ -6,7 +6,7 @@ use crate::report::Tally;
 use crate::site_noise::NoiseLesson;
 use crate::trust::TrustLesson;
 use recrawl_repository::VisitLog;
-use recrawl_types::{Cycle, LogRecord};
+use recrawl_types::{Cycle, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
 
 /// All that a cycle's log says.
@@ -30,15 +30,13 @@ pub fn read_log(crawl: &Crawl, cycle: Cycle) -> Result<Gathered, Failure> {
     let mut batch = Batch::new(crawl.storage.clone(), cycle, limits);
     let (mut tally, mut noise, mut trust) =
         (Tally::default(), NoiseLesson::default(), TrustLesson::default());
-    let mut log = VisitLog::read(&*crawl.storage, cycle).map_err(Failure::work)?;
-    while let Some(record) = log.next_record().map_err(Failure::work)? {
-        if let LogRecord::Visit(visit) = &record {
-            tally.add(visit);
-            noise.observe(visit);
-            trust.observe(visit);
-        }
-        batch.add(record).map_err(Failure::work)?;
-    }
+    let log = VisitLog::read(&*crawl.storage, cycle).map_err(Failure::work)?;
+    let observe = |visit: &Visit, links: usize| {
+        tally.add(visit, links);
+        noise.observe(visit);
+        trust.observe(visit);
+    };
+    batch.add_log(log, observe).map_err(Failure::work)?;
     let batch = batch.finish().map_err(Failure::work)?;
     Ok(Gathered { batch, tally, noise, trust })
 }

@@ -69,10 +69,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one visit. [`Change::Undecided`] is counted by [`Tally::decide`] once the verifier knows.
-    pub fn add(&mut self, visit: &Visit) {
+    /// Counts one visit, which found so many links. [`Change::Undecided`] is counted by [`Tally::decide`] once the verifier knows.
+    pub fn add(&mut self, visit: &Visit, links: usize) {
         self.bytes += visit.bytes;
-        self.links_seen += visit.links.len() as u64;
+        self.links_seen += links as u64;
         self.links_filtered += u64::from(visit.left_out.filtered);
         self.links_trapped += u64::from(visit.left_out.trapped);
         match visit.outcome {
@@ -265,7 +265,7 @@ mod tests {
             (Outcome::RobotsDenied, Share::Score),
             (Outcome::Skipped(Skip::Deadline), Share::Score),
         ] {
-            tally.add(&visit(outcome, share));
+            tally.add(&visit(outcome, share), 0);
         }
         tally.decide(1, 0, 0);
         assert_eq!((tally.score_visits, tally.score_changed), (3, 2));

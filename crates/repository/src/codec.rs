@@ -3,7 +3,10 @@
 //! Keys are written as what they share with a key nearby, then the rest: a page's links share most of
 //! their bytes with the page.
 
+mod packed_links;
+
 pub use crate::tables::{put_host, take_host};
+pub use packed_links::{LinkRef, PackedLinks};
 
 use crate::bytes::{Malformed, Put, Take};
 use crate::version_1;
@@ -515,12 +518,19 @@ pub fn put_visit(out: &mut Vec<u8>, visit: &Visit) {
 /// When the bytes are not what [`put_visit`] wrote.
 pub fn take_visit(bytes: &[u8]) -> Result<Visit, Malformed> {
     let mut take = Take(bytes);
-    let mut key = Vec::new();
-    let url = take_url(&mut take, &mut key)?;
+    let mut visit = take_visit_alone(&mut take)?;
+    visit.links = take_links(&mut take, visit.url.key())?;
+    take.end()?;
+    Ok(visit)
+}
+
+/// Takes a visit up to its links.
+fn take_visit_alone(take: &mut Take<'_>) -> Result<Visit, Malformed> {
+    let url = take_url(take, &mut Vec::new())?;
     let index = take.varint()?.checked_sub(1);
-    let share = take_share(&mut take)?;
+    let share = take_share(take)?;
     let at = take.varint()?;
-    let outcome = take_outcome(&mut take)?;
+    let outcome = take_outcome(take)?;
     let bytes = take.varint()?;
     let difference = match take.u8()? {
         0 => None,
@@ -534,10 +544,9 @@ pub fn take_visit(bytes: &[u8]) -> Result<Visit, Malformed> {
     };
     let content = match flags & HAS_CONTENT {
         0 => None,
-        _ => Some(take_content(&mut take)?),
+        _ => Some(take_content(take)?),
     };
-    let links = take_links(&mut take, &key)?;
-    take.end()?;
+    let links = Vec::new();
     Ok(Visit { url, index, share, at, outcome, content, difference, links, bytes, sign, left_out })
 }
 
@@ -586,6 +595,25 @@ pub(crate) fn take_log_record(bytes: &[u8]) -> Result<LogRecord, Malformed> {
         }
         _ => Err(Malformed("a record of unknown kind")),
     }
+}
+
+/// [`take_log_record`], with the links put to `links` and not into the record.
+pub(crate) fn take_log_record_apart(bytes: &[u8], links: &mut PackedLinks) -> Result<LogRecord, Malformed> {
+    let mut take = Take(bytes);
+    let record = match take.u8()? {
+        VISIT => {
+            let visit = take_visit_alone(&mut take)?;
+            links.take(&mut take, visit.url.key())?;
+            LogRecord::Visit(Box::new(visit))
+        }
+        SEEDS => {
+            links.take(&mut take, &[])?;
+            LogRecord::Seeds(Vec::new())
+        }
+        _ => return Err(Malformed("a record of unknown kind")),
+    };
+    take.end()?;
+    Ok(record)
 }
 
 #[cfg(test)]

@@ -46,5 +46,5 @@ pub use origins::OriginRun;
 pub use repository::{Reports, Repository};
 pub use schedule_file::{ScheduleFile, ScheduleWriter};
 pub use tables::SledTables;
-pub use visit_log::{Done, LogError, Recovered, VisitLog, VisitReader};
+pub use visit_log::{Done, LogChunk, LogError, Recovered, VisitLog, VisitReader};
 pub use writer::GenerationWriter;

@@ -1,12 +1,13 @@
 //! Random values for this crate's tests.
 
+use crate::codec::LinkRef;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
-    Failure, Fingerprint, History, Known, LeftOut, Link, Outcome, PageRecord, ScheduleEntry, Share, Skip,
-    Status, UrlRules, ValidatorSign, Validators, Visit, Visited,
+    Failure, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry,
+    Share, Skip, Status, UrlRules, ValidatorSign, Validators, Visit, Visited,
 };
 
 /// The canonical form of a URL.
@@ -200,4 +201,16 @@ pub fn visit() -> impl Strategy<Value = Visit> {
 /// Any entry of a schedule.
 pub fn entry() -> impl Strategy<Value = ScheduleEntry> {
     (url(), share(), record()).prop_map(|(url, share, record)| ScheduleEntry { url, share, record })
+}
+
+/// Puts links that were taken apart from a record back into it.
+pub fn put_back<'a>(record: &mut LogRecord, apart: impl Iterator<Item = LinkRef<'a>>) {
+    let links = match record {
+        LogRecord::Visit(visit) => &mut visit.links,
+        LogRecord::Seeds(links) => links,
+    };
+    links.extend(apart.map(|LinkRef { key, depth, hops, counted, lastmod }| {
+        let url = CanonicalUrl::from_key(key).expect("a link leads to a URL");
+        Link { url, depth, hops, counted, lastmod }
+    }));
 }

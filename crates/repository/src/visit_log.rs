@@ -1,5 +1,9 @@
 //! The visit log: what a cycle has done so far. It only grows, a frame a record, written at once.
 
+mod chunk;
+
+pub use chunk::LogChunk;
+
 use crate::bytes::Malformed;
 use crate::codec::{put_log_record, take_log_record};
 use crate::error::{ReadError, WriteError};
@@ -244,6 +248,22 @@ impl VisitReader {
         let Some(payload) = frames.next_frame()? else { return Ok(None) };
         let record = take_log_record(payload);
         record.map(Some).map_err(|Malformed(what)| frames.damaged(offset, what))
+    }
+
+    /// Reads the next records in place of those in `chunk`; false at the end. For reading all of a log fast: links
+    /// come without an allocation for each.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn next_chunk(&mut self, chunk: &mut LogChunk) -> Result<bool, ReadError> {
+        chunk.clear();
+        let Some(frames) = &mut self.0 else { return Ok(false) };
+        while !chunk.is_full() {
+            let offset = frames.offset();
+            let Some(payload) = frames.next_frame()? else { break };
+            chunk.take(payload).map_err(|Malformed(what)| frames.damaged(offset, what))?;
+        }
+        Ok(!chunk.is_empty())
     }
 }
 

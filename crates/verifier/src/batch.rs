@@ -1,10 +1,13 @@
 //! Gathering a batch: sorted in memory, and spilled to disk in sorted runs when it outgrows that.
 
 use crate::BatchError;
+use crate::ahead::read_ahead;
 use crate::gathered::Gathered;
 use crate::runs::Runs;
 use crate::sorted::SortedBatch;
 use crate::touch::Links;
+use recrawl_repository::VisitReader;
+use recrawl_repository::codec::LinkRef;
 use recrawl_repository::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, LogRecord, Visit};
 use std::collections::HashSet;
@@ -58,41 +61,64 @@ impl Batch {
         Batch { threads, ..self }
     }
 
+    /// Adds all of the cycle's log, which is read on a thread of its own. `observe` is told of each visit and how
+    /// many links it found, in the order of the log.
+    ///
+    /// # Errors
+    /// Reading the log or writing a run failed. The batch is then of no use.
+    pub fn add_log(
+        &mut self,
+        log: VisitReader,
+        mut observe: impl FnMut(&Visit, usize),
+    ) -> Result<(), BatchError> {
+        read_ahead(log, |chunk| {
+            for (record, links) in chunk.drain() {
+                if let LogRecord::Visit(visit) = &record {
+                    observe(visit, links.len());
+                }
+                self.add_apart(record, links)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Adds one record of the log.
     ///
     /// # Errors
     /// Writing a run failed. The batch is then of no use; the log still has everything.
-    pub fn add(&mut self, record: LogRecord) -> Result<(), BatchError> {
-        match record {
-            LogRecord::Seeds(links) => {
-                for link in links {
-                    let seed = Links::of(&link, true, self.cycle);
-                    self.note_main(&link.url);
-                    self.gathered.add_links(link.url.key(), &seed);
-                    self.spill_if_full()?;
-                }
+    pub fn add(&mut self, mut record: LogRecord) -> Result<(), BatchError> {
+        let links = match &mut record {
+            LogRecord::Visit(visit) => std::mem::take(&mut visit.links),
+            LogRecord::Seeds(links) => std::mem::take(links),
+        };
+        self.add_apart(record, links.iter().map(LinkRef::from))
+    }
+
+    /// Adds a record whose links stand beside it.
+    fn add_apart<'l>(
+        &mut self,
+        record: LogRecord,
+        links: impl Iterator<Item = LinkRef<'l>>,
+    ) -> Result<(), BatchError> {
+        let is_seed = matches!(record, LogRecord::Seeds(_));
+        for link in links {
+            if is_seed {
+                self.note_main(CanonicalUrl::origin_of(link.key));
             }
-            LogRecord::Visit(mut visit) => {
-                for link in std::mem::take(&mut visit.links) {
-                    let found = Links::of(&link, false, self.cycle);
-                    self.gathered.add_links(link.url.key(), &found);
-                    self.spill_if_full()?;
-                }
-                self.add_visit(visit)?;
-            }
+            self.gathered.add_links(link.key, &Links::of(&link, is_seed, self.cycle));
+            self.spill_if_full()?;
+        }
+        if let LogRecord::Visit(visit) = record {
+            self.note_main(visit.url.origin_key());
+            self.gathered.add_visit(visit);
+            self.spill_if_full()?;
         }
         Ok(())
     }
 
-    fn add_visit(&mut self, visit: Box<Visit>) -> Result<(), BatchError> {
-        self.note_main(&visit.url);
-        self.gathered.add_visit(visit);
-        self.spill_if_full()
-    }
-
-    fn note_main(&mut self, url: &CanonicalUrl) {
-        if !self.main.contains(url.origin_key()) {
-            self.main.insert(url.origin_key().into());
+    fn note_main(&mut self, origin: &[u8]) {
+        if !self.main.contains(origin) {
+            self.main.insert(origin.into());
         }
     }
 

@@ -10,7 +10,7 @@ use std::fmt;
 pub enum BatchError {
     /// A sorted run could not be written.
     Write(WriteError),
-    /// A sorted run could not be read.
+    /// The log or a sorted run could not be read.
     Read(ReadError),
     /// A sorted run holds a record without a record's form, although its checksum is right.
     Malformed {

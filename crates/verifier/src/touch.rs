@@ -1,8 +1,8 @@
 //! All that a batch says of one URL: its links combined, its visits in the order of the log.
 
 use recrawl_repository::Malformed;
-use recrawl_repository::codec::{put_number, put_visit, take_number, take_visit};
-use recrawl_types::{CanonicalUrl, Cycle, Link, Visit};
+use recrawl_repository::codec::{LinkRef, put_number, put_visit, take_number, take_visit};
+use recrawl_types::{CanonicalUrl, Cycle, Visit};
 
 /// All that a batch says of one URL.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,8 +32,9 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    pub fn of(link: &Link, seed: bool, cycle: Cycle) -> Links {
-        let Link { depth, hops, lastmod, .. } = *link;
+    /// One link, found in `cycle`.
+    pub fn of(link: &LinkRef<'_>, seed: bool, cycle: Cycle) -> Links {
+        let LinkRef { depth, hops, lastmod, .. } = *link;
         Links { seen: 1, counted: u32::from(link.counted), depth, hops, seed, lastmod, since: cycle }
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::format::FORMAT_VERSION;
-use crate::testing::{entry, link, outcomes, record, visit};
+use crate::testing::{entry, link, outcomes, put_back, record, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -18,6 +18,14 @@ fn bytes_of(record: &LogRecord) -> Vec<u8> {
     let mut bytes = Vec::new();
     put_log_record(&mut bytes, record);
     bytes
+}
+
+/// What is taken with its links apart, put together again.
+fn taken_apart(bytes: &[u8]) -> Result<LogRecord, Malformed> {
+    let mut links = PackedLinks::default();
+    let mut record = take_log_record_apart(bytes, &mut links)?;
+    put_back(&mut record, links.get(0..links.len()));
+    Ok(record)
 }
 
 /// A record taken from some bytes cannot have come from nothing: at most a URL for every five bytes.
@@ -74,6 +82,7 @@ proptest! {
     fn any_bytes_are_taken_or_refused(bytes in vec(any::<u8>(), 0..200), tag in 0u8..2) {
         let mut tagged = vec![tag];
         tagged.extend_from_slice(&bytes);
+        prop_assert_eq!(taken_apart(&tagged), take_log_record(&tagged));
         if let Ok(record) = take_log_record(&tagged) {
             prop_assert!(is_bounded(&record, &tagged));
         }
@@ -94,6 +103,7 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
+        prop_assert_eq!(taken_apart(&bytes), take_log_record(&bytes));
         if let Ok(record) = take_log_record(&bytes) {
             prop_assert!(is_bounded(&record, &bytes));
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
-use crate::testing::{link, visit};
+use crate::testing::{link, put_back, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use recrawl_types::Visit;
@@ -38,8 +38,31 @@ fn check(recovered: &Recovered, records: &[LogRecord]) {
     assert_eq!(recovered.followed, followed);
 }
 
+/// What is read by chunks, its links put back where they belong.
+fn read_by_chunks(storage: &dyn Storage) -> Vec<LogRecord> {
+    let mut reader = VisitLog::read(storage, CYCLE).unwrap();
+    let (mut chunk, mut records) = (LogChunk::default(), Vec::new());
+    while reader.next_chunk(&mut chunk).unwrap() {
+        for (mut record, found) in chunk.drain() {
+            put_back(&mut record, found);
+            records.push(record);
+        }
+    }
+    records
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn chunks_hold_what_records_do(records in records(), times in 1usize..2000) {
+        let storage = MemoryStorage::new();
+        let (mut log, _) = VisitLog::open(&storage, CYCLE).unwrap();
+        for _ in 0..times {
+            records.iter().for_each(|r| log.append(r).unwrap());
+        }
+        prop_assert_eq!(read_by_chunks(&storage), read(&storage));
+    }
+
     #[test]
     fn a_torn_last_record_is_cut_off_at_every_byte(records in records(), more in visit()) {
         let storage = MemoryStorage::new();

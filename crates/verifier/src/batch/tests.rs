@@ -5,6 +5,7 @@ use crate::touch::{Touch, put_waiting};
 use crate::touched::Touched;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use recrawl_repository::VisitLog;
 use recrawl_repository::spill::{SpillReader, SpillWriter};
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::{LeftOut, Link, Outcome, Share, Skip, UrlRules};
@@ -62,7 +63,7 @@ fn log() -> impl Strategy<Value = Vec<LogRecord>> {
 fn model(log: &[LogRecord]) -> Model {
     let mut model = Model::new();
     let mut add = |link: &Link, seed| {
-        let links = Links::of(link, seed, CYCLE);
+        let links = Links::of(&link.into(), seed, CYCLE);
         model.entry(link.url.key().to_vec()).or_default().add_links(links);
     };
     for record in log {
@@ -112,8 +113,25 @@ proptest! {
     fn a_batch_equals_the_model_however_it_is_spilled(log in log(), memory in 0usize..20_000) {
         let expected: Vec<_> = model(&log).into_iter().collect();
         for memory_bytes in [0, memory, 1 << 30] {
-            prop_assert_eq!(&read(batch(&log, memory_bytes, 1)), &expected);
+            prop_assert_eq!(&read(batch(&log, memory_bytes, 3)), &expected);
         }
+    }
+
+    #[test]
+    fn a_log_read_ahead_gives_the_same(log in log(), memory in 0usize..20_000) {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+        let (mut file, _) = VisitLog::open(&*storage, CYCLE).unwrap();
+        log.iter().for_each(|record| file.append(record).unwrap());
+        let mut batch = Batch::new(storage.clone(), CYCLE, BatchLimits { memory_bytes: memory });
+        let mut observed = Vec::new();
+        let observe = |visit: &Visit, links: usize| observed.push((visit.url.clone(), visit.at, links));
+        batch.add_log(VisitLog::read(&*storage, CYCLE).unwrap(), observe).unwrap();
+        prop_assert_eq!(read(batch.finish().unwrap()), model(&log).into_iter().collect::<Vec<_>>());
+        let visits = log.iter().filter_map(|record| match record {
+            LogRecord::Visit(visit) => Some((visit.url.clone(), visit.at, visit.links.len())),
+            LogRecord::Seeds(_) => None,
+        });
+        prop_assert_eq!(observed, visits.collect::<Vec<_>>());
     }
 
     #[test]
@@ -139,7 +157,7 @@ proptest! {
         let mut writer = SpillWriter::create(&storage, Cycle(1), 0).unwrap();
         let mut expected = model(&log);
         for (url, (link, seen, since)) in &waiting {
-            let links = Links { seen: *seen, ..Links::of(link, false, Cycle(*since)) };
+            let links = Links { seen: *seen, ..Links::of(&link.into(), false, Cycle(*since)) };
             let mut record = Vec::new();
             put_waiting(&mut record, url.key(), &links);
             writer.push(&record).unwrap();

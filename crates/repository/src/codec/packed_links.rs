@@ -1,0 +1,112 @@
+//! Links as a log gives them, without an allocation for each.
+
+use super::HAS_LASTMOD;
+use crate::bytes::{Malformed, Take};
+use recrawl_types::url::MAX_URL_BYTES;
+use recrawl_types::{CanonicalUrl, Link};
+
+/// Links one behind the other, their keys in one buffer.
+#[derive(Debug, Default)]
+pub struct PackedLinks {
+    keys: Vec<u8>,
+    links: Vec<Packed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    start: usize,
+    length: u16,
+    depth: u16,
+    hops: u8,
+    counted: bool,
+    lastmod: u32,
+}
+
+/// A [`Link`] that lies in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkRef<'a> {
+    /// The key of where it leads.
+    pub key: &'a [u8],
+    /// [`Link::depth`].
+    pub depth: u16,
+    /// [`Link::hops`].
+    pub hops: u8,
+    /// [`Link::counted`].
+    pub counted: bool,
+    /// [`Link::lastmod`].
+    pub lastmod: u32,
+}
+
+impl<'a> From<&'a Link> for LinkRef<'a> {
+    fn from(link: &'a Link) -> LinkRef<'a> {
+        let Link { depth, hops, counted, lastmod, .. } = *link;
+        LinkRef { key: link.url.key(), depth, hops, counted, lastmod }
+    }
+}
+
+impl PackedLinks {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// The bytes of their keys.
+    pub fn key_bytes(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The links number `range`, in order.
+    pub fn get(&self, range: std::ops::Range<usize>) -> impl ExactSizeIterator<Item = LinkRef<'_>> {
+        self.links[range].iter().map(|link| {
+            let Packed { start, length, depth, hops, counted, lastmod } = *link;
+            LinkRef { key: &self.keys[start..start + usize::from(length)], depth, hops, counted, lastmod }
+        })
+    }
+
+    /// Forgets all links and keeps the memory.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.links.clear();
+    }
+
+    /// Takes the links of a page (or of none) and adds them.
+    pub(crate) fn take(&mut self, take: &mut Take<'_>, page: &[u8]) -> Result<(), Malformed> {
+        let count: usize = take.narrow()?;
+        // A key is written against the one before it, the first against the page.
+        let mut near = self.keys.len()..self.keys.len() + page.len();
+        self.keys.extend_from_slice(page);
+        // So much of the key before is known to be an origin and a slash.
+        let mut origin = if page.is_empty() { usize::MAX } else { CanonicalUrl::origin_of(page).len() + 1 };
+        for _ in 0..count {
+            let shared: usize = take.narrow()?;
+            let rest = take.bytes()?;
+            if shared > near.len() {
+                return Err(Malformed("a key shares more than there is"));
+            }
+            let start = self.keys.len();
+            self.keys.extend_from_within(near.start..near.start + shared);
+            self.keys.extend_from_slice(rest);
+            let key = &self.keys[start..];
+            // Behind the origin of a key, which was looked at, only the rest can be wrong.
+            if shared < origin {
+                if !CanonicalUrl::is_key(key) {
+                    return Err(Malformed("a key is no URL's"));
+                }
+                origin = CanonicalUrl::origin_of(key).len() + 1;
+            } else if key.len() > MAX_URL_BYTES || !CanonicalUrl::is_path(rest) {
+                return Err(Malformed("a key is no URL's"));
+            }
+            near = start..self.keys.len();
+            let (depth, hops, flags) = (take.narrow()?, take.u8()?, take.u8()?);
+            let lastmod = if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? };
+            let length = near.len() as u16;
+            self.links.push(Packed { start, length, depth, hops, counted: flags & 1 == 1, lastmod });
+        }
+        Ok(())
+    }
+}
