@@ -57,7 +57,8 @@ fn generation(parts: &mut Parts<'_>, how: image::How) {
         let places = image.frames(&image::generation(part), kind, how, &[payload]);
         index.extend([varint(places[0].0), varint(places[0].1)].concat());
     }
-    image.frames(&image::generation("index"), 2, image::How::default(), &[&index]);
+    // That of version 3 leaves to the reader what is counted in the parts.
+    image.frames(&image::generation("index"), 2, image::How { older: 1, packed: false }, &[&index]);
     image.frames(&image::generation("origins"), 4, how, &[parts.rest()]);
     image.manifest([pages, visited, 0, u64::from(origins)]);
     open(image);
@@ -104,7 +105,8 @@ fn open(image: Image) {
     let pages = all(&generation);
     let storage: Arc<MemoryStorage> = Arc::default();
     let mut copy = Repository::open(storage).expect("memory can be written");
-    let mut writer = copy.begin().expect("memory can be written");
+    let empty = Generation::default();
+    let mut writer = copy.begin(&empty).expect("memory can be written");
     for (key, record) in &pages {
         writer.push(key, record).expect("memory can be written");
     }

@@ -334,6 +334,10 @@ table! {
         keep_visits: u32 = 100,
         /// Memory of the batch before it spills to disk.
         batch_memory: Size = Size(64 << 20),
+        /// A link to a block of pages that nothing else touches waits at most so many cycles; 0: none waits.
+        link_wait: u32 = 3,
+        /// So many URLs linked to in one block wait no longer.
+        link_batch: usize = 32,
     }
 }
 

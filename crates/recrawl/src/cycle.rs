@@ -18,8 +18,12 @@ use crate::report::CycleReport;
 use crate::site_noise::SiteNoise;
 use crate::traps::TrapLesson;
 use recrawl_fetcher::StoppedBy;
+use recrawl_repository::BLOCK_PAGES;
 use recrawl_types::CanonicalUrl;
 use recrawl_verifier::MergeRules;
+
+/// More threads than these would wait for the one that merges.
+const MERGE_THREADS: usize = 4;
 
 /// How a turn of the cycle ended.
 pub enum Turn {
@@ -49,13 +53,16 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
 
     let Gathered { batch, tally, noise, trust } = gather::read_log(crawl, cycle)?;
 
-    let mut next = crawl.repository.begin().map_err(Failure::work)?;
+    let mut next = crawl.repository.begin(&generation).map_err(Failure::work)?;
     let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
     let traps = TrapLesson::new(&crawl.settings.traps, &crawl.tables, cycle);
     let rules = MergeRules {
         cycle,
         max_hops: crawl.settings.max_hops(),
         max_pages_per_host: crawl.settings.config.scope.max_pages_per_host,
+        waiting: crawl.settings.waiting(),
+        block_pages: BLOCK_PAGES,
+        threads: std::thread::available_parallelism().map_or(1, usize::from).min(MERGE_THREADS),
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
         watch: &|url, newer, changed| dates.observe(url, newer, changed),
         meet: &|url, content| traps.observe(url, content),

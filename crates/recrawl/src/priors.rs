@@ -121,7 +121,8 @@ mod tests {
             pages.insert(url, record);
         }
         let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
-        let mut writer = repository.begin().unwrap();
+        let empty = recrawl_repository::Generation::default();
+        let mut writer = repository.begin(&empty).unwrap();
         pages.iter().for_each(|(url, record)| writer.push(url.key(), record).unwrap());
         repository.commit(writer, b"").unwrap();
         (repository, pages)

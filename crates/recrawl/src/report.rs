@@ -159,14 +159,15 @@ pub struct CycleReport {
     pub gone: u64,
     /// Links to URLs not known before.
     pub links_new: u64,
-    /// Links that wait for a later merge. Every cycle merges all of its links, so none does.
+    /// URLs that were linked to and wait for the merge of a later cycle (`storage.link_wait`).
     pub links_pending: u64,
     /// URLs known after the cycle.
     pub pages_known: u64,
     /// Of these, fetched at least once.
     pub pages_visited: u64,
-    /// Live URLs that were never fetched and may be in the next cycle.
-    pub never_fetched: u64,
+    /// Live URLs that no fetch was ever tried of; in reports before format 4, those due in the next cycle.
+    #[serde(alias = "never_fetched")]
+    pub never_tried: u64,
     /// score_changed / score_visits; none where the score chose nothing.
     pub change_rate: Option<f64>,
     /// The same over the uniform sample.
@@ -198,10 +199,10 @@ impl CycleReport {
             scheduled: facts.scheduled,
             gone: merged.newly_gone,
             links_new: merged.links_new,
-            links_pending: 0,
+            links_pending: merged.links_waiting,
             pages_known: merged.pages,
             pages_visited: merged.visited,
-            never_fetched: merged.never_fetched,
+            never_tried: merged.never_tried,
             change_rate: ratio(tally.score_changed, tally.score_visits),
             audit_change_rate: ratio(tally.audit_changed, tally.audit_visits),
             cutoff: facts.cutoff.filter(|c| c.is_finite()),

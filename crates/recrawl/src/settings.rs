@@ -12,6 +12,7 @@ use recrawl_fetcher::FetchConfig;
 use recrawl_formula::Formula;
 use recrawl_scheduler::Ties;
 use recrawl_types::UrlRules;
+use recrawl_verifier::Waiting;
 use std::path::{Path, PathBuf};
 
 /// More links of the greatest length than this do not fit in a record of the visit log.
@@ -70,6 +71,12 @@ impl Settings {
     /// How far a URL may be from what a page links to: by redirects, or by indexes of sitemaps.
     pub fn max_hops(&self) -> u8 {
         self.fetch.max_redirects.max(self.config.hints.max_nesting)
+    }
+
+    /// Which links may wait for the merge of a later cycle.
+    pub fn waiting(&self) -> Waiting {
+        let storage = &self.config.storage;
+        Waiting { max_cycles: storage.link_wait, enough: storage.link_batch }
     }
 
     /// Checks values and their relations.

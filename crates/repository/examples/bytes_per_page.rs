@@ -88,7 +88,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let characters: usize = pages.keys().map(|url| url.as_text().len()).sum();
     let storage = Arc::new(MemoryStorage::new());
     let mut repository = Repository::open(storage.clone())?.keeping_visits(1);
-    let mut writer = repository.begin()?;
+    let empty = recrawl_repository::Generation::default();
+    let mut writer = repository.begin(&empty)?;
     // One visit of each visited page, in a cycle of a day.
     for (i, (url, record)) in (0..).zip(&pages) {
         writer.push(url.key(), record)?;
@@ -104,7 +105,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (known, visited) = (generation.pages() as f64, generation.visited() as f64);
     println!("{known} known URLs of {:.1} characters, {visited} of them visited", characters as f64 / known);
     let (mut of_known, mut of_visited) = (0.0, 0.0);
-    for (name, bytes) in generation.files()? {
+    for (name, bytes) in generation.files() {
         let only_visited = name.ends_with(".history") || name.ends_with(".content");
         let (pages, unit) = if only_visited { (visited, "visited page") } else { (known, "known URL") };
         let each = bytes as f64 / pages;

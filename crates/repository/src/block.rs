@@ -1,7 +1,7 @@
-//! A block: up to [`BLOCK_PAGES`] consecutive pages, as one frame in each file of a generation.
+//! A block: up to [`MAX_BLOCK_PAGES`] consecutive pages, as four frames: keys, known, history, content.
 
 use crate::bytes::{Malformed, Take};
-use crate::codec::{content_kind, put_extras, put_key, status, take_extras, take_key};
+use crate::codec::{content_kind, put_extras, put_key, status, take_extras};
 use crate::column::{put_column, put_flags, take_column, take_flags, take_into};
 use crate::version_1;
 use recrawl_types::decay::HALF_LIVES;
@@ -9,33 +9,15 @@ use recrawl_types::{
     ArchivePosition, Content, ContentKind, Cycle, Fingerprint, History, Known, StateColumns, Status,
 };
 
-/// Pages in a block. Its keys are some 20 kB packed: large enough that an index entry for each block of
-/// a hundred million pages fits in memory, small enough that one look-up is cheap.
+/// Pages in a block when it is new. Its keys are some 20 kB packed: large enough that an index entry for each
+/// block of a hundred million pages fits in memory, small enough that one look-up is cheap.
 pub const BLOCK_PAGES: usize = 1024;
+/// A block that grows beyond this many pages is cut into blocks of [`BLOCK_PAGES`] or nearly so.
+pub const MAX_BLOCK_PAGES: usize = 2 * BLOCK_PAGES;
 
 /// Appends a key to a block's keys; `last` is the key before it in the block, empty for the first.
 pub(crate) fn put_block_key(out: &mut Vec<u8>, last: &[u8], key: &[u8]) {
     put_key(out, last, key);
-}
-
-/// Walks the keys of a block.
-#[derive(Clone, Copy)]
-pub(crate) struct KeyWalk<'a>(Take<'a>);
-
-impl<'a> KeyWalk<'a> {
-    pub fn new(payload: &'a [u8]) -> KeyWalk<'a> {
-        KeyWalk(Take(payload))
-    }
-
-    /// Replaces `key`, the key before, with the next one.
-    pub fn step(&mut self, key: &mut Vec<u8>) -> Result<(), Malformed> {
-        take_key(&mut self.0, key)
-    }
-
-    /// Bytes not walked yet.
-    pub fn left(&self) -> usize {
-        self.0.0.len()
-    }
 }
 
 /// The known part of a block: flags of visited pages, then the columns of [`Known`].
@@ -94,7 +76,7 @@ pub(crate) fn take_block_known(
 }
 
 /// The histories of a block's visited pages, as columns.
-pub(crate) fn put_block_history(out: &mut Vec<u8>, histories: &[History]) {
+pub(crate) fn put_block_history(out: &mut Vec<u8>, histories: &[&History]) {
     put_column(out, histories.iter().map(|h| h.visits));
     put_column(out, histories.iter().map(|h| h.changes));
     put_column(out, histories.iter().map(|h| h.first));
@@ -161,8 +143,22 @@ pub(crate) fn take_block_history(
     take.end()
 }
 
+/// Takes the histories of `rows` visited pages; `columns` and `places` are buffers.
+pub(crate) fn take_histories(
+    payload: &[u8],
+    version: u32,
+    rows: usize,
+    places: &mut Vec<usize>,
+    columns: &mut StateColumns,
+) -> Result<Vec<History>, Malformed> {
+    columns.clear();
+    columns.visited.resize(rows, true);
+    take_block_history(payload, version, 0, places, columns)?;
+    Ok((0..rows).filter_map(|row| columns.history(row)).collect())
+}
+
 /// The contents of a block's visited pages: fixed-width columns, then validators and consent.
-pub(crate) fn put_block_content(out: &mut Vec<u8>, contents: &[Content]) {
+pub(crate) fn put_block_content(out: &mut Vec<u8>, contents: &[&Content]) {
     let position = |c: &Content| c.archive.unwrap_or(ArchivePosition { file: 0, offset: 0 });
     put_column(out, contents.iter().map(|c| c.kind as u8));
     put_column(out, contents.iter().map(|c| c.fingerprint.simhash));

@@ -195,7 +195,6 @@ impl From<WriteError> for OpenError {
 
 /// Making a new generation failed. The committed one stays.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum CommitError {
     /// Writing it failed.
     Write(WriteError),

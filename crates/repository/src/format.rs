@@ -5,7 +5,7 @@ use crate::bytes::{Malformed, Put, Take};
 use recrawl_types::Cycle;
 
 /// The version of everything that this crate writes. A change of any byte's meaning is a new version.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 /// The oldest version that is read: what it lacks is worked out (`version_1.rs`), and the
 /// next commit writes everything anew.
 pub const OLDEST_VERSION: u32 = 1;
@@ -40,6 +40,8 @@ pub enum FileKind {
     Table = 12,
     /// The visits of a committed cycle.
     Kept = 13,
+    /// Links that wait to be merged.
+    Waiting = 14,
 }
 
 /// The committed state.

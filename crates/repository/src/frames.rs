@@ -48,6 +48,13 @@ impl FrameWriter {
         self.pushed(before)
     }
 
+    /// Appends a frame that is packed already; gives its offset and its length in the file.
+    pub(crate) fn push_packed(&mut self, frame: &[u8]) -> Result<(u64, u32), WriteError> {
+        let before = self.buffer.len();
+        self.buffer.extend_from_slice(frame);
+        self.pushed(before)
+    }
+
     fn pushed(&mut self, before: usize) -> Result<(u64, u32), WriteError> {
         let (offset, length) = (self.length, self.buffer.len() - before);
         self.length += length as u64;

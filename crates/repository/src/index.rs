@@ -1,8 +1,9 @@
-//! A generation's index: where each block lies, and the key that it begins with.
+//! A generation's index: where each part of each block lies, and the key that the block begins with.
 //!
-//! It is held in memory: some 120 bytes a block, 12 MB for a hundred million pages.
+//! A part may lie in the file of an older generation: what a merge did not touch is carried by reference. The
+//! index is held in memory: some 150 bytes a block, 15 MB for a hundred million pages.
 
-use crate::block::BLOCK_PAGES;
+use crate::block::MAX_BLOCK_PAGES;
 use crate::bytes::{Malformed, Put, Take};
 use crate::codec::{put_key, take_key};
 use crate::error::{ReadError, WriteError};
@@ -12,7 +13,7 @@ use crate::storage::Storage;
 use recrawl_types::Cycle;
 
 /// The files of a generation that have a frame for each block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     Keys,
     Known,
@@ -47,6 +48,8 @@ impl Part {
 /// Where a frame lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
+    /// The generation that wrote it.
+    pub file: Cycle,
     pub offset: u64,
     pub length: u32,
 }
@@ -58,6 +61,9 @@ pub(crate) struct Block {
     pub first: u64,
     pub pages: u32,
     pub visited: u32,
+    pub gone: u32,
+    /// Pages that no fetch was ever tried of.
+    pub untried: u32,
     /// The key of its first page.
     pub key: Vec<u8>,
     /// By [`Part`].
@@ -87,8 +93,11 @@ pub(crate) fn write(storage: &dyn Storage, number: Cycle, blocks: &[Block]) -> R
         for block in part {
             payload.put_varint(block.pages.into());
             payload.put_varint(block.visited.into());
+            payload.put_varint(block.gone.into());
+            payload.put_varint(block.untried.into());
             put_key(&mut payload, last, &block.key);
             for place in block.places {
+                payload.put_varint(number.since(place.file).into());
                 payload.put_varint(place.offset);
                 payload.put_varint(place.length.into());
             }
@@ -99,40 +108,49 @@ pub(crate) fn write(storage: &dyn Storage, number: Cycle, blocks: &[Block]) -> R
     frames.sync()
 }
 
-/// Reads the index.
-pub(crate) fn read(source: Source) -> Result<Vec<Block>, ReadError> {
-    let end = source.length();
+/// Reads the index of generation `number`. Up to version 3 it tells neither how many pages are gone nor how many
+/// are untried, and all parts lie in the generation's own files.
+pub(crate) fn read(source: Source, number: Cycle) -> Result<Vec<Block>, ReadError> {
+    let (end, is_old) = (source.length(), source.version() < 4);
     let mut frames = FrameReader::over(source, FileKind::Index, end);
     let mut blocks = Vec::new();
-    let mut first = 0;
     loop {
         let offset = frames.offset();
         let Some(payload) = frames.next_frame()? else { return Ok(blocks) };
-        if let Err(Malformed(what)) = take_blocks(payload, &mut first, &mut blocks) {
+        if let Err(Malformed(what)) = take_blocks(payload, number, is_old, &mut blocks) {
             return Err(frames.damaged(offset, what));
         }
     }
 }
 
-fn take_blocks(payload: &[u8], first: &mut u64, blocks: &mut Vec<Block>) -> Result<(), Malformed> {
+fn take_blocks(
+    payload: &[u8],
+    number: Cycle,
+    is_old: bool,
+    blocks: &mut Vec<Block>,
+) -> Result<(), Malformed> {
     let mut take = Take(payload);
     let mut key = Vec::new();
     while !take.0.is_empty() {
         let (pages, visited): (u32, u32) = (take.narrow()?, take.narrow()?);
+        let (gone, untried) = if is_old { (0, 0) } else { (take.narrow()?, take.narrow()?) };
         take_key(&mut take, &mut key)?;
         let mut places = [Place::default(); 4];
         for place in &mut places {
-            *place = Place { offset: take.varint()?, length: take.narrow()? };
+            let age: u32 = if is_old { 0 } else { take.narrow()? };
+            let file = number.0.checked_sub(age).filter(|&file| file > 0);
+            let file = Cycle(file.ok_or(Malformed("a part lies in a generation before the first"))?);
+            *place = Place { file, offset: take.varint()?, length: take.narrow()? };
         }
+        let first = blocks.last().map_or(0, |b: &Block| b.first + u64::from(b.pages));
         if pages == 0
-            || pages as usize > BLOCK_PAGES
-            || visited > pages
+            || pages as usize > MAX_BLOCK_PAGES
+            || visited.max(gone).max(untried) > pages
             || blocks.last().is_some_and(|b: &Block| b.key >= key)
         {
             return Err(Malformed("the index is not in order"));
         }
-        blocks.push(Block { first: *first, pages, visited, key: key.clone(), places });
-        *first += u64::from(pages);
+        blocks.push(Block { first, pages, visited, gone, untried, key: key.clone(), places });
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use crate::bytes::{Malformed, Put, Take};
 use crate::error::{OpenError, WriteError};
 use crate::format::{
-    FORMAT_VERSION, FRAME_HEADER_BYTES, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT,
-    check_header, header, open_frame, put_frame,
+    FORMAT_VERSION, FileKind, HEADER_BYTES, HeaderError, MANIFEST, MANIFEST_NEXT, check_header, header,
+    open_frame, put_frame,
 };
 use crate::frames::Source;
 use crate::storage::Storage;
@@ -21,9 +21,13 @@ pub struct Summary {
     pub visited: u64,
     /// Of these, confirmed gone.
     pub gone: u64,
+    /// Of these, that no fetch was ever tried of; 0 in a manifest of an older version.
+    pub untried: u64,
+    /// URLs that links were found to and that wait to be merged.
+    pub waiting: u64,
     /// Origins.
     pub origins: u64,
-    /// Bytes of all its files.
+    /// Bytes of all its files, and of all files of older generations that hold a part of it.
     pub bytes: u64,
 }
 
@@ -49,27 +53,24 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
     };
     // The number is in the header and is checked against itself: a manifest says which it is.
     let number = Cycle(Take(&head[16..]).u32().map_err(|Malformed(what)| damaged(what))?);
-    match check_header(head, FileKind::Manifest, number) {
-        Ok(_) => {}
+    let version = match check_header(head, FileKind::Manifest, number) {
+        Ok(version) => version,
         Err(HeaderError::Version(found)) => {
             let file = source.path().to_owned();
             return Err(OpenError::Version { file, found, supported: FORMAT_VERSION });
         }
         Err(HeaderError::Malformed(Malformed(what))) => return Err(damaged(what)),
-    }
+    };
     let mut scratch = Vec::new();
     let manifest = open_frame(frame, FileKind::Manifest, &mut scratch).and_then(|payload| {
         let mut take = Take(payload);
         let mut next = || take.u64();
-        let summary = Summary {
-            number,
-            pages: next()?,
-            visited: next()?,
-            gone: next()?,
-            origins: next()?,
-            bytes: next()?,
-        };
-        let manifest = Manifest { summary, reports: next()? };
+        let [pages, visited, gone, origins, bytes, reports] =
+            [next()?, next()?, next()?, next()?, next()?, next()?];
+        // Up to version 3 nothing waited.
+        let [untried, waiting] = if version < 4 { [0, 0] } else { [next()?, next()?] };
+        let summary = Summary { number, pages, visited, gone, untried, waiting, origins, bytes };
+        let manifest = Manifest { summary, reports };
         take.end()?;
         Ok(manifest)
     });
@@ -80,15 +81,13 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
 /// Commits: after this returns, `manifest` is what a restart finds, whatever happens.
 pub(crate) fn write(storage: &dyn Storage, manifest: &Manifest) -> Result<(), WriteError> {
     let summary = &manifest.summary;
-    let mut payload = Vec::with_capacity(48);
-    for number in
-        [summary.pages, summary.visited, summary.gone, summary.origins, summary.bytes, manifest.reports]
-    {
+    let mut payload = Vec::with_capacity(64);
+    let counts = [summary.pages, summary.visited, summary.gone, summary.origins, summary.bytes];
+    for number in counts.into_iter().chain([manifest.reports, summary.untried, summary.waiting]) {
         payload.put_u64(number);
     }
     let mut bytes = header(FileKind::Manifest, summary.number).to_vec();
     put_frame(&mut bytes, FileKind::Manifest, &payload);
-    debug_assert_eq!(bytes.len(), HEADER_BYTES + FRAME_HEADER_BYTES + payload.len());
     let path = storage.locate(MANIFEST_NEXT);
     let mut file = storage.create(MANIFEST_NEXT).map_err(WriteError::of(&path, "create"))?;
     file.write(&bytes).map_err(WriteError::of(&path, "write"))?;

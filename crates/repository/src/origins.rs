@@ -2,7 +2,7 @@
 
 use crate::bytes::{Malformed, Put, Take};
 use crate::codec::{put_key, take_key};
-use crate::error::{ReadError, WriteError};
+use crate::error::{CommitError, ReadError, WriteError};
 use crate::format::{FileKind, generation_file};
 use crate::frames::{FrameReader, FrameWriter, Source};
 use crate::manifest::Summary;
@@ -39,41 +39,58 @@ pub(crate) fn file(number: Cycle) -> String {
     generation_file(number, "origins")
 }
 
-/// Gathers the runs while pages are written, and writes each when the next begins.
+/// Writes the runs of a generation, from those of the one before and what came to them.
 pub(crate) struct OriginWriter {
     frames: FrameWriter,
     payload: Vec<u8>,
     last: Vec<u8>,
+    before: OriginRuns,
+    /// The next run of the generation before.
+    ahead: Option<OriginRun>,
     run: Option<OriginRun>,
     pub origins: u64,
 }
 
-/// The part of a key that all pages of an origin share: up to port and scheme behind the first zero.
-fn origin_of(key: &[u8]) -> &[u8] {
-    let host = key.iter().position(|&b| b == 0).unwrap_or(key.len());
-    &key[..(host + 4).min(key.len())]
-}
-
 impl OriginWriter {
-    pub fn create(storage: &dyn Storage, number: Cycle) -> Result<OriginWriter, WriteError> {
+    pub fn create(
+        storage: &dyn Storage,
+        number: Cycle,
+        before: OriginRuns,
+    ) -> Result<OriginWriter, CommitError> {
         let frames = FrameWriter::create(storage, &file(number), FileKind::Origins, number)?;
-        Ok(OriginWriter { frames, payload: Vec::new(), last: Vec::new(), run: None, origins: 0 })
+        let (payload, last) = (Vec::new(), Vec::new());
+        let mut writer = OriginWriter { frames, payload, last, before, ahead: None, run: None, origins: 0 };
+        writer.ahead = writer.before.next_run()?;
+        Ok(writer)
     }
 
-    pub fn push(&mut self, ordinal: u64, key: &[u8], visited: bool) -> Result<(), WriteError> {
-        let same = self.run.as_ref().is_some_and(|run| key.starts_with(&run.key));
-        if !same {
+    /// Adds pages to an origin, or visited ones to those it has. Origins come in order.
+    pub fn add(&mut self, origin: &[u8], pages: u64, visited: u64) -> Result<(), CommitError> {
+        if self.run.as_ref().is_none_or(|run| run.key != origin) {
             self.close()?;
-            self.run = Some(OriginRun { key: origin_of(key).to_vec(), first: ordinal, pages: 0, visited: 0 });
+            while let Some(run) = self.ahead.take_if(|run| run.key.as_slice() < origin) {
+                self.put(run)?;
+                self.ahead = self.before.next_run()?;
+            }
+            let known = self.ahead.take_if(|run| run.key == origin);
+            if known.is_some() {
+                self.ahead = self.before.next_run()?;
+            }
+            let new = || OriginRun { key: origin.to_vec(), first: 0, pages: 0, visited: 0 };
+            self.run = Some(known.unwrap_or_else(new));
         }
         let run = self.run.as_mut().expect("just made");
-        run.pages += 1;
-        run.visited += u64::from(visited);
+        run.pages += pages;
+        run.visited += visited;
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), WriteError> {
-        let Some(run) = self.run.take() else { return Ok(()) };
+        self.run.take().map_or(Ok(()), |run| self.put(run))
+    }
+
+    fn put(&mut self, run: OriginRun) -> Result<(), WriteError> {
+        assert!(self.last.is_empty() || self.last < run.key, "origins must come in order");
         put_key(&mut self.payload, &self.last, &run.key);
         self.payload.put_varint(run.pages);
         self.payload.put_varint(run.visited);
@@ -90,51 +107,85 @@ impl OriginWriter {
     }
 
     /// Durable but for its name.
-    pub fn finish(&mut self) -> Result<u64, WriteError> {
+    pub fn finish(&mut self) -> Result<u64, CommitError> {
         self.close()?;
+        while let Some(run) = self.ahead.take() {
+            self.put(run)?;
+            self.ahead = self.before.next_run()?;
+        }
         if !self.payload.is_empty() {
             self.push_frame()?;
         }
-        self.frames.sync()
+        Ok(self.frames.sync()?)
     }
 }
 
-/// Reads all runs, in order.
-pub(crate) fn read(source: Source, summary: &Summary) -> Result<Vec<OriginRun>, ReadError> {
-    let end = source.length();
-    let mut frames = FrameReader::over(source, FileKind::Origins, end);
-    let mut runs: Vec<OriginRun> = Vec::new();
-    loop {
-        let offset = frames.offset();
-        let Some(payload) = frames.next_frame()? else {
-            let pages = runs.last().map_or(0, |run| run.first + run.pages);
-            // A file cut between two frames has no other sign of it.
-            if (runs.len() as u64, pages) != (summary.origins, summary.pages) {
-                return Err(frames.damaged(offset, "it does not end where the manifest says"));
+/// The runs of a generation, in order.
+pub struct OriginRuns {
+    /// None for the empty generation.
+    frames: Option<FrameReader>,
+    payload: Vec<u8>,
+    at: usize,
+    /// The run given last.
+    run: OriginRun,
+    /// Runs given so far, and how many there are of runs and of pages.
+    given: u64,
+    origins: u64,
+    pages: u64,
+}
+
+impl OriginRuns {
+    pub(crate) fn new(source: Option<Source>, summary: &Summary) -> OriginRuns {
+        let frames = source.map(|source| {
+            let end = source.length();
+            FrameReader::over(source, FileKind::Origins, end)
+        });
+        let run = OriginRun { key: Vec::new(), first: 0, pages: 0, visited: 0 };
+        let Summary { origins, pages, .. } = *summary;
+        OriginRuns { frames, payload: Vec::new(), at: 0, run, given: 0, origins, pages }
+    }
+
+    /// The next run; none at the end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn next_run(&mut self) -> Result<Option<OriginRun>, ReadError> {
+        let Some(frames) = &mut self.frames else { return Ok(None) };
+        if self.at == self.payload.len() {
+            let offset = frames.offset();
+            let Some(payload) = frames.next_frame()? else {
+                // A file cut between two frames has no other sign of it.
+                if (self.given, self.run.first + self.run.pages) != (self.origins, self.pages) {
+                    return Err(frames.damaged(offset, "it does not end where the manifest says"));
+                }
+                return Ok(None);
+            };
+            self.payload.clear();
+            self.payload.extend_from_slice(payload);
+            self.at = 0;
+        }
+        let mut take = Take(&self.payload[self.at..]);
+        let is_first = self.at == 0;
+        let next = take_run(&mut take, &self.run, is_first);
+        self.at = self.payload.len() - take.0.len();
+        match next {
+            Ok(run) => {
+                self.run = run;
+                self.given += 1;
+                Ok(Some(self.run.clone()))
             }
-            return Ok(runs);
-        };
-        if let Err(Malformed(what)) = take_runs(payload, &mut runs) {
-            return Err(frames.damaged(offset, what));
+            Err(Malformed(what)) => Err(frames.damaged(frames.offset(), what)),
         }
     }
 }
 
-fn take_runs(payload: &[u8], runs: &mut Vec<OriginRun>) -> Result<(), Malformed> {
-    let mut take = Take(payload);
-    let mut key = Vec::new();
-    while !take.0.is_empty() {
-        take_key(&mut take, &mut key)?;
-        let (pages, visited) = (take.varint()?, take.varint()?);
-        let first = runs.last().map_or(0, |run: &OriginRun| run.first + run.pages);
-        if first.checked_add(pages).is_none()
-            || pages == 0
-            || visited > pages
-            || runs.last().is_some_and(|run| run.key >= key)
-        {
-            return Err(Malformed("the origins are not in order"));
-        }
-        runs.push(OriginRun { key: key.clone(), first, pages, visited });
+fn take_run(take: &mut Take<'_>, before: &OriginRun, is_first: bool) -> Result<OriginRun, Malformed> {
+    let mut key = if is_first { Vec::new() } else { before.key.clone() };
+    take_key(take, &mut key)?;
+    let (pages, visited) = (take.varint()?, take.varint()?);
+    let first = before.first + before.pages;
+    if first.checked_add(pages).is_none() || pages == 0 || visited > pages || before.key >= key {
+        return Err(Malformed("the origins are not in order"));
     }
-    Ok(())
+    Ok(OriginRun { key, first, pages, visited })
 }

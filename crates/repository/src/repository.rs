@@ -13,6 +13,7 @@ use crate::storage::Storage;
 use crate::writer::GenerationWriter;
 use recrawl_types::Cycle;
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -134,28 +135,33 @@ impl Repository {
         KeptVisits::open(&*self.storage, cycle)
     }
 
-    /// Begins the next generation.
+    /// Begins the next generation from `base`, the current one, whose blocks can be carried, or from an empty one.
     ///
     /// # Errors
     /// When its files cannot be made.
-    pub fn begin(&self) -> Result<GenerationWriter, WriteError> {
+    ///
+    /// # Panics
+    /// When `base` is another generation.
+    pub fn begin<'g>(&self, base: &'g Generation) -> Result<GenerationWriter<'g>, CommitError> {
+        let is_current = [Cycle(0), self.current.number()].contains(&base.number());
+        assert!(is_current, "a generation is made from the one before");
         // The manifest on disk may name the generation whose files are now written anew: not while they are.
         if self.unsettled.load(Ordering::Relaxed) {
             manifest::write(&*self.storage, &self.manifest)?;
             self.unsettled.store(false, Ordering::Relaxed);
         }
         let number = self.current.number().next();
-        GenerationWriter::create(self.storage.clone(), number, self.keep_visits > 0)
+        GenerationWriter::create(self.storage.clone(), base, number, self.keep_visits > 0)
     }
 
-    /// Makes a generation the current one, durable with its report, and removes the one before and the
-    /// files of the cycle. Whatever interrupts this, a restart finds the one or the other, whole.
+    /// Makes a generation the current one, durable with its report, and removes the files of the cycle, and those
+    /// of older generations that hold no part of it. Whatever interrupts this, a restart finds the one or the other, whole.
     ///
     /// # Errors
     /// [`CommitError`]; the generation before is then still the current one here, and another
     /// [`Repository::begin`] and commit may be tried. A restart may find the new one, whole, when it was
     /// the very last step that failed.
-    pub fn commit(&mut self, writer: GenerationWriter, report: &[u8]) -> Result<(), CommitError> {
+    pub fn commit(&mut self, writer: GenerationWriter<'_>, report: &[u8]) -> Result<(), CommitError> {
         assert_eq!(writer.number(), self.current.number().next(), "generations follow each other");
         let summary = writer.finish()?;
         let reports = self.append_report(report)?;
@@ -203,12 +209,13 @@ impl Repository {
         Ok(())
     }
 
-    /// Removes every file that belongs neither to the current generation nor to the cycle after it.
+    /// Removes every file that holds no part of the current generation and is not of the cycle after it.
     fn remove_leftovers(&self) -> Result<(), WriteError> {
         let folder = self.storage.locate("");
         let number = self.current.number();
+        let current: BTreeSet<String> = self.current.files().into_iter().map(|(name, _)| name).collect();
         for name in self.storage.list().map_err(WriteError::of(&folder, "list"))? {
-            let of_another_generation = number_in(&name, "generation").is_some_and(|n| n != number);
+            let of_another_generation = number_in(&name, "generation").is_some() && !current.contains(&name);
             let of_another_cycle = number_in(&name, "cycle").is_some_and(|n| n != number.next());
             let of_no_commit = kept_visits::cycle_in(&name).is_some_and(|n| n > number);
             let unfinished = name == MANIFEST_NEXT || name.ends_with(UNFINISHED) || name.contains(".spill-");

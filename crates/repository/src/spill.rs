@@ -26,8 +26,12 @@ impl SpillWriter {
     /// # Errors
     /// When the file cannot be made.
     pub fn create(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<SpillWriter, WriteError> {
-        let frames = FrameWriter::create(storage, &name(cycle, part), FileKind::Spill, cycle)?;
-        Ok(SpillWriter { frames, payload: Vec::with_capacity(2 * FRAME) })
+        Ok(SpillWriter::over(FrameWriter::create(storage, &name(cycle, part), FileKind::Spill, cycle)?))
+    }
+
+    /// Writes records to a file that was just made.
+    pub(crate) fn over(frames: FrameWriter) -> SpillWriter {
+        SpillWriter { frames, payload: Vec::with_capacity(2 * FRAME) }
     }
 
     /// Appends a record.
@@ -48,10 +52,21 @@ impl SpillWriter {
     /// # Errors
     /// When the disk takes no more.
     pub fn finish(mut self) -> Result<(), WriteError> {
+        self.push_rest()?;
+        self.frames.flush()
+    }
+
+    /// Writes what is left; durable but for the file's name. Gives the file's length.
+    pub(crate) fn finish_synced(mut self) -> Result<u64, WriteError> {
+        self.push_rest()?;
+        self.frames.sync()
+    }
+
+    fn push_rest(&mut self) -> Result<(), WriteError> {
         if !self.payload.is_empty() {
             self.frames.push(&self.payload)?;
         }
-        self.frames.flush()
+        Ok(())
     }
 }
 
@@ -68,8 +83,17 @@ impl SpillReader {
     /// # Errors
     /// When it cannot be read.
     pub fn open(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<SpillReader, ReadError> {
-        let frames = FrameReader::open(storage, &name(cycle, part), FileKind::Spill, cycle)?;
-        Ok(SpillReader { frames, payload: Vec::new(), at: 0 })
+        Ok(SpillReader::over(FrameReader::open(storage, &name(cycle, part), FileKind::Spill, cycle)?))
+    }
+
+    /// Reads the records of an open file.
+    pub(crate) fn over(frames: FrameReader) -> SpillReader {
+        SpillReader { frames, payload: Vec::new(), at: 0 }
+    }
+
+    /// Says that the file is damaged where it was read last.
+    pub(crate) fn damaged(&self, what: &str) -> ReadError {
+        self.frames.damaged(self.frames.offset(), what)
     }
 
     /// The next record; none at the end.
@@ -86,7 +110,7 @@ impl SpillReader {
         let mut take = Take(&self.payload[self.at..]);
         let length = match take.bytes() {
             Ok(record) => record.len(),
-            Err(_) => return Err(self.frames.damaged(self.frames.offset(), "a record is cut short")),
+            Err(_) => return Err(self.damaged("a record is cut short")),
         };
         let end = self.payload.len() - take.0.len();
         self.at = end;

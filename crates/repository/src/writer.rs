@@ -1,63 +1,64 @@
-//! Writes a generation: pages in ascending order, blocks as they fill.
+//! Writes a generation: blocks in order, each carried from the one before, or packed anew.
 
-use crate::block::{
-    BLOCK_PAGES, is_gone, put_block_content, put_block_history, put_block_key, put_block_known,
-};
-use crate::error::WriteError;
+use crate::block::BLOCK_PAGES;
+use crate::error::{CommitError, WriteError};
+use crate::format::{FileKind, check_frame};
 use crate::frames::FrameWriter;
+use crate::garbage::{Usage, to_empty};
+use crate::generation::{FileName, Generation, waiting_file};
 use crate::index::{self, Block, Part, Place};
 use crate::kept_visits::{KeptVisit, KeptWriter};
 use crate::manifest::Summary;
 use crate::origins::OriginWriter;
+use crate::page_block::{Changed, PackedPages, PageBlock};
+use crate::spill::SpillWriter;
 use crate::storage::Storage;
-use recrawl_types::{Content, Cycle, History, Known, PageRecord};
+use crate::walk::BlockReader;
+use recrawl_types::{CanonicalUrl, Cycle, PageRecord};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A generation in the making. Nothing of it counts before [`Repository::commit`](crate::Repository::commit).
-pub struct GenerationWriter {
+pub struct GenerationWriter<'g> {
     storage: Arc<dyn Storage>,
-    files: [FrameWriter; 4],
+    /// The generation that blocks are carried from.
+    base: &'g Generation,
+    /// Files of it whose frames are copied, so that they can go.
+    emptied: BTreeSet<FileName>,
+    reader: BlockReader<'g>,
+    /// By [`Part`]; made when there is something to put in.
+    files: [Option<FrameWriter>; 4],
     origins: OriginWriter,
+    waiting: Option<SpillWriter>,
     /// None when the visits of the cycle are not kept.
     kept: Option<KeptWriter>,
     blocks: Vec<Block>,
     summary: Summary,
-    open: OpenBlock,
-    last: Vec<u8>,
-    payload: Vec<u8>,
+    /// Pages pushed one by one.
+    open: PageBlock,
 }
 
-/// The block that is filling.
-#[derive(Default)]
-struct OpenBlock {
-    first_key: Vec<u8>,
-    keys: Vec<u8>,
-    visited: Vec<bool>,
-    known: Vec<Known>,
-    histories: Vec<History>,
-    contents: Vec<Content>,
-}
-
-impl GenerationWriter {
+impl<'g> GenerationWriter<'g> {
     pub(crate) fn create(
         storage: Arc<dyn Storage>,
+        base: &'g Generation,
         number: Cycle,
         keep_visits: bool,
-    ) -> Result<GenerationWriter, WriteError> {
-        let file = |part: Part| FrameWriter::create(&*storage, &part.file(number), part.kind(), number);
-        let files = [file(Part::Keys)?, file(Part::Known)?, file(Part::History)?, file(Part::Content)?];
-        let origins = OriginWriter::create(&*storage, number)?;
+    ) -> Result<GenerationWriter<'g>, CommitError> {
+        let origins = OriginWriter::create(&*storage, number, base.origin_runs())?;
         let kept = keep_visits.then(|| KeptWriter::create(&*storage, number)).transpose()?;
         Ok(GenerationWriter {
             storage,
-            files,
+            base,
+            emptied: emptied(base),
+            reader: BlockReader::sequential(base),
+            files: [const { None }; 4],
             origins,
+            waiting: None,
             kept,
-            blocks: Vec::new(),
+            blocks: Vec::with_capacity(base.blocks.len()),
             summary: Summary { number, ..Summary::default() },
-            open: OpenBlock::default(),
-            last: Vec::new(),
-            payload: Vec::new(),
+            open: PageBlock::default(),
         })
     }
 
@@ -66,41 +67,147 @@ impl GenerationWriter {
         self.summary.number
     }
 
-    /// Appends a page.
+    /// Takes block `at` of the generation before as it is, by reference.
+    ///
+    /// # Errors
+    /// When the block lies in a file that is emptied, and cannot be copied.
+    ///
+    /// # Panics
+    /// When it does not come behind the block before.
+    pub fn carry(&mut self, at: usize) -> Result<(), CommitError> {
+        let mut block = self.base.blocks[at].clone();
+        for part in Part::ALL {
+            block.places[part as usize] = self.keep(part, block.place(part))?;
+        }
+        self.add(block);
+        Ok(())
+    }
+
+    /// Writes what block `at` of the generation before has become.
+    ///
+    /// # Errors
+    /// When the disk takes no more, or what is as it was cannot be copied.
+    ///
+    /// # Panics
+    /// When it does not come behind the block before.
+    pub fn replace(&mut self, at: usize, pages: PackedPages) -> Result<(), CommitError> {
+        self.put(Some(at), pages)
+    }
+
+    /// Writes blocks of new pages.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    ///
+    /// # Panics
+    /// When they do not come behind the block before, or were not packed whole.
+    pub fn append(&mut self, pages: PackedPages) -> Result<(), CommitError> {
+        self.put(None, pages)
+    }
+
+    fn put(&mut self, at: Option<usize>, pages: PackedPages) -> Result<(), CommitError> {
+        for piece in pages.0 {
+            let mut places = [Place::default(); 4];
+            for (part, frame) in Part::ALL.into_iter().zip(piece.frames) {
+                places[part as usize] = match frame {
+                    Some(frame) => self.write(part, &frame)?,
+                    None => {
+                        let at = at.expect("what was there is carried from a block");
+                        self.keep(part, self.base.blocks[at].place(part))?
+                    }
+                };
+            }
+            self.add(Block {
+                first: self.summary.pages,
+                pages: piece.pages,
+                visited: piece.visited,
+                gone: piece.gone,
+                untried: piece.untried,
+                key: piece.key,
+                places,
+            });
+        }
+        Ok(())
+    }
+
+    /// The place of a frame that stays as it is.
+    fn keep(&mut self, part: Part, place: Place) -> Result<Place, CommitError> {
+        if !self.emptied.contains(&(part, place.file)) {
+            return Ok(place);
+        }
+        let (source, frame) = self.reader.frame(part, place)?;
+        // Damage must not be copied into a file that looks new.
+        check_frame(frame, part.kind()).map_err(|what| source.damaged(place.offset, what.0))?;
+        let (offset, length) =
+            part_file(&mut self.files, &*self.storage, part, self.summary.number)?.push_packed(frame)?;
+        Ok(Place { file: self.summary.number, offset, length })
+    }
+
+    fn write(&mut self, part: Part, frame: &[u8]) -> Result<Place, CommitError> {
+        let file = self.summary.number;
+        let (offset, length) = part_file(&mut self.files, &*self.storage, part, file)?.push_packed(frame)?;
+        Ok(Place { file, offset, length })
+    }
+
+    fn add(&mut self, mut block: Block) {
+        assert!(
+            self.blocks.last().is_none_or(|last| last.key < block.key),
+            "pages must be written in ascending order"
+        );
+        let summary = &mut self.summary;
+        block.first = summary.pages;
+        summary.pages += u64::from(block.pages);
+        summary.visited += u64::from(block.visited);
+        summary.gone += u64::from(block.gone);
+        summary.untried += u64::from(block.untried);
+        self.blocks.push(block);
+    }
+
+    /// Says that blocks written have more pages of an origin, or more visited ones, than the generation before.
+    /// Origins come in order.
+    ///
+    /// # Errors
+    /// When the disk takes no more, or the origins of the generation before cannot be read.
+    pub fn add_to_origin(&mut self, origin: &[u8], pages: u64, visited: u64) -> Result<(), CommitError> {
+        self.origins.add(origin, pages, visited)
+    }
+
+    /// Appends a new page to a generation that nothing is carried to: it packs the blocks and counts the origins.
     ///
     /// # Errors
     /// When the disk takes no more.
     ///
     /// # Panics
     /// When the key does not come behind the one before.
-    pub fn push(&mut self, key: &[u8], record: &PageRecord) -> Result<(), WriteError> {
-        assert!(
-            self.summary.pages == 0 || self.last.as_slice() < key,
-            "pages must be written in ascending order"
-        );
-        if self.open.known.len() == BLOCK_PAGES {
+    pub fn push(&mut self, key: &[u8], record: &PageRecord) -> Result<(), CommitError> {
+        let pages = self.open.len();
+        assert!(pages == 0 || self.open.key(pages - 1) < key, "pages must be written in ascending order");
+        self.add_to_origin(CanonicalUrl::origin_of(key), 1, u64::from(record.visited.is_some()))?;
+        if pages == BLOCK_PAGES {
             self.close_block()?;
         }
-        let open = &mut self.open;
-        if open.known.is_empty() {
-            open.first_key.extend_from_slice(key);
-            put_block_key(&mut open.keys, &[], key);
-        } else {
-            put_block_key(&mut open.keys, &self.last, key);
-        }
-        open.visited.push(record.visited.is_some());
-        open.known.push(record.known);
-        if let Some(visited) = &record.visited {
-            open.histories.push(visited.history);
-            open.contents.push(visited.content.clone());
-        }
-        self.origins.push(self.summary.pages, key, record.visited.is_some())?;
-        self.last.clear();
-        self.last.extend_from_slice(key);
-        self.summary.pages += 1;
-        self.summary.visited += u64::from(record.visited.is_some());
-        self.summary.gone += u64::from(is_gone(&record.known));
+        self.open.push(key, record.clone());
         Ok(())
+    }
+
+    fn close_block(&mut self) -> Result<(), CommitError> {
+        let pages = std::mem::take(&mut self.open).pack(Changed::ALL, BLOCK_PAGES);
+        self.append(pages)
+    }
+
+    /// Keeps a link for a later merge, in whatever form. Links come in order.
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn wait(&mut self, link: &[u8]) -> Result<(), WriteError> {
+        if self.waiting.is_none() {
+            let number = self.summary.number;
+            let frames =
+                FrameWriter::create(&*self.storage, &waiting_file(number), FileKind::Waiting, number)?;
+            self.waiting = Some(SpillWriter::over(frames));
+        }
+        self.summary.waiting += 1;
+        self.waiting.as_mut().expect("just made").push(link)
     }
 
     /// Keeps a visit of the cycle that makes this generation, where visits are kept.
@@ -114,50 +221,65 @@ impl GenerationWriter {
         self.kept.as_mut().map_or(Ok(()), |kept| kept.push(visit))
     }
 
-    fn close_block(&mut self) -> Result<(), WriteError> {
-        let open = &mut self.open;
-        let pages = open.known.len() as u32;
-        let mut block = Block {
-            first: self.summary.pages - u64::from(pages),
-            pages,
-            visited: open.histories.len() as u32,
-            key: std::mem::take(&mut open.first_key),
-            places: [Place::default(); 4],
-        };
-        for part in Part::ALL {
-            self.payload.clear();
-            match part {
-                Part::Keys => self.payload.append(&mut open.keys),
-                Part::Known => put_block_known(&mut self.payload, &open.visited, &open.known),
-                Part::History => put_block_history(&mut self.payload, &open.histories),
-                Part::Content => put_block_content(&mut self.payload, &open.contents),
-            }
-            let (offset, length) = self.files[part as usize].push(&self.payload)?;
-            block.places[part as usize] = Place { offset, length };
-        }
-        open.visited.clear();
-        open.known.clear();
-        open.histories.clear();
-        open.contents.clear();
-        self.blocks.push(block);
-        Ok(())
+    /// Counts of what was written so far.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
     }
 
     /// Makes everything durable but the names.
-    pub(crate) fn finish(mut self) -> Result<Summary, WriteError> {
-        if !self.open.known.is_empty() {
+    pub(crate) fn finish(mut self) -> Result<Summary, CommitError> {
+        if !self.open.is_empty() {
             self.close_block()?;
         }
         let mut bytes = index::write(&*self.storage, self.summary.number, &self.blocks)?;
         bytes += self.origins.finish()?;
-        for file in &mut self.files {
+        if let Some(waiting) = self.waiting {
+            bytes += waiting.finish_synced()?;
+        }
+        for file in self.files.iter_mut().flatten() {
             bytes += file.sync()?;
         }
         if let Some(kept) = &mut self.kept {
             kept.finish()?;
         }
+        bytes += carried_bytes(self.base, &self.blocks);
         self.summary.origins = self.origins.origins;
         self.summary.bytes = bytes;
         Ok(self.summary)
     }
+}
+
+/// The file of a part, made when it is asked for first.
+fn part_file<'a>(
+    files: &'a mut [Option<FrameWriter>; 4],
+    storage: &dyn Storage,
+    part: Part,
+    number: Cycle,
+) -> Result<&'a mut FrameWriter, WriteError> {
+    let file = &mut files[part as usize];
+    if file.is_none() {
+        *file = Some(FrameWriter::create(storage, &part.file(number), part.kind(), number)?);
+    }
+    Ok(file.as_mut().expect("just made"))
+}
+
+/// Bytes of the files of older generations that these blocks have parts in.
+fn carried_bytes(base: &Generation, blocks: &[Block]) -> u64 {
+    let names: BTreeSet<FileName> =
+        blocks.iter().flat_map(|block| Part::ALL.map(|part| (part, block.place(part).file))).collect();
+    names.iter().filter_map(|name| base.files.get(name)).map(|file| file.source.length()).sum()
+}
+
+/// The files of `base` whose frames the next generation copies.
+fn emptied(base: &Generation) -> BTreeSet<FileName> {
+    let of = |part: Part| {
+        let files = base.files.iter().filter(|(name, _)| name.0 == part);
+        let usage = |((_, file), open): (&FileName, &crate::generation::File)| Usage {
+            file: *file,
+            bytes: open.source.length(),
+            live: open.live,
+        };
+        to_empty(files.map(usage).collect()).into_iter().map(move |file| (part, file))
+    };
+    Part::ALL.into_iter().flat_map(of).collect()
 }

@@ -137,13 +137,11 @@ impl CanonicalUrl {
     }
 
     /// [`CanonicalUrl::origin_key`] of a key. No origin's key begins another's, since the host's end is met in
-    /// no host: the order of keys is that of origins, then that of what follows.
-    ///
-    /// # Panics
-    /// When the bytes are no key.
+    /// no host: the order of keys is that of origins, then that of what follows. Of bytes that are no key it is some
+    /// beginning.
     pub fn origin_of(key: &[u8]) -> &[u8] {
-        let host_end = key.iter().position(|&b| b == HOST_END).expect("a key has a host");
-        &key[..host_end + 1 + AFTER_HOST]
+        let host_end = key.iter().position(|&b| b == HOST_END).unwrap_or(key.len());
+        &key[..(host_end + 1 + AFTER_HOST).min(key.len())]
     }
 
     /// Same scheme, host and port?

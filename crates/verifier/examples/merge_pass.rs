@@ -6,7 +6,7 @@ use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_types::{
     CanonicalUrl, Change, Content, Fingerprint, LeftOut, Link, LogRecord, Outcome, Share, UrlRules, Visit,
 };
-use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, merge};
+use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,12 +41,15 @@ fn cycle(
         gathering.elapsed().as_secs_f64(),
         batch.runs_on_disk()
     );
-    let mut writer = repository.begin()?;
+    let mut writer = repository.begin(&generation)?;
     let judge = |_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint;
     let rules = MergeRules {
         cycle,
         max_hops: 5,
         max_pages_per_host: 1_000_000,
+        waiting: Waiting { max_cycles: 0, enough: 0 },
+        block_pages: recrawl_repository::BLOCK_PAGES,
+        threads: 2,
         judge: &judge,
         watch: &|_, _, _| {},
         meet: &|_, _| {},

@@ -1,6 +1,6 @@
 //! What can go wrong with a batch and with a merge. Nothing committed is ever touched by either.
 
-use recrawl_repository::{ReadError, WriteError};
+use recrawl_repository::{CommitError, ReadError, WriteError};
 use recrawl_types::Cycle;
 use std::fmt;
 
@@ -110,6 +110,15 @@ impl From<ReadError> for MergeError {
 impl From<WriteError> for MergeError {
     fn from(e: WriteError) -> MergeError {
         MergeError::Write(e)
+    }
+}
+
+impl From<CommitError> for MergeError {
+    fn from(e: CommitError) -> MergeError {
+        match e {
+            CommitError::Read(e) => MergeError::Read(e),
+            CommitError::Write(e) => MergeError::Write(e),
+        }
     }
 }
 

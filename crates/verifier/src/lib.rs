@@ -11,12 +11,15 @@
 
 mod ahead;
 mod batch;
+mod edit;
 mod entry;
 mod error;
 mod gathered;
 mod host_cap;
 mod lastmod;
+mod matched;
 mod merge;
+mod pass;
 mod report;
 mod runs;
 mod sort;
@@ -24,9 +27,10 @@ mod sorted;
 mod touch;
 mod touched;
 mod update;
+mod workers;
 
 pub use crate::batch::{Batch, BatchLimits};
 pub use crate::error::{BatchError, MergeError};
-pub use crate::merge::{Judge, MergeRules, Watch, merge};
+pub use crate::merge::{Judge, Meet, MergeRules, Waiting, Watch, merge};
 pub use crate::report::MergeReport;
 pub use crate::sorted::SortedBatch;

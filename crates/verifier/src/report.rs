@@ -4,7 +4,7 @@
 /// is a hundred links and one URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeReport {
-    /// Links (and seeds) in the batch.
+    /// Links (and seeds) that were merged, those that had waited among them.
     pub links_seen: u64,
     /// URLs among them that were known already.
     pub links_known: u64,
@@ -15,6 +15,8 @@ pub struct MergeReport {
     pub links_over_hops: u64,
     /// New URLs dropped because their origin has as many pages as allowed.
     pub links_over_host_cap: u64,
+    /// URLs that were linked to and wait for a later merge.
+    pub links_waiting: u64,
     /// Visited URLs that were not known: new seeds and targets of redirects followed at once.
     pub visits_of_unknown: u64,
     /// Pages known before whose record changed.
@@ -23,8 +25,8 @@ pub struct MergeReport {
     pub pages: u64,
     /// Pages fetched at least once, after the merge.
     pub visited: u64,
-    /// Pages never fetched that the next cycle may try: live, and not backed off.
-    pub never_fetched: u64,
+    /// Live pages that no fetch was ever tried of, after the merge.
+    pub never_tried: u64,
     /// Gone pages, after the merge.
     pub gone_total: u64,
     /// Pages that the batch made gone.

@@ -7,7 +7,7 @@ use crate::touch::{self, Touch};
 use crate::touched::Touched;
 use recrawl_repository::ReadError;
 use recrawl_repository::spill::SpillReader;
-use recrawl_types::{CanonicalUrl, Cycle};
+use recrawl_types::Cycle;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -42,7 +42,6 @@ impl SortedBatch {
     ///
     /// # Errors
     /// When their first record cannot be read.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the merge by blocks reads it"))]
     pub(crate) fn with_waiting(mut self, waiting: impl Waiting + 'static) -> Result<SortedBatch, BatchError> {
         self.sources.push(Source::new(Records::Waiting(Box::new(waiting))));
         self.begin(self.sources.len() - 1)?;
@@ -61,19 +60,16 @@ impl SortedBatch {
 
     /// Does the batch visit or seed a page of this origin
     /// ([`CanonicalUrl::origin_key`](recrawl_types::CanonicalUrl::origin_key))? Links to such an origin never wait.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the merge by blocks reads it"))]
     pub(crate) fn is_main(&self, origin: &[u8]) -> bool {
         self.main.contains(origin)
     }
 
     /// The key of the next URL; none at the end.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the merge by blocks reads it"))]
     pub(crate) fn peek(&self) -> Option<&[u8]> {
         self.order.last().map(|&source| &*self.sources[source].key)
     }
 
     /// Moves the next URL, with all that is said of it, to the end of `out`; false at the end.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the merge by blocks reads it"))]
     pub(crate) fn next_into(&mut self, out: &mut Touched) -> Result<bool, BatchError> {
         let mut key = std::mem::take(&mut self.key);
         let touch = self.next_touch(&mut key)?;
@@ -96,16 +92,6 @@ impl SortedBatch {
             self.advance(source)?;
         }
         Ok(Some(touch))
-    }
-
-    /// The next URL, with all that is said of it.
-    pub(crate) fn next(&mut self) -> Result<Option<(CanonicalUrl, Touch)>, BatchError> {
-        let mut key = std::mem::take(&mut self.key);
-        let touch = self.next_touch(&mut key)?;
-        let url = |touch| (CanonicalUrl::from_key(&key).expect("a batch is made of keys"), touch);
-        let next = touch.map(url);
-        self.key = key;
-        Ok(next)
     }
 
     /// Reads the next record of a source and puts the source in its place.

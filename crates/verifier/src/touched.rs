@@ -10,7 +10,6 @@ pub(crate) struct Touched {
     touches: Vec<(usize, Touch)>,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the merge by blocks reads it"))]
 impl Touched {
     /// How many URLs there are.
     pub fn len(&self) -> usize {
@@ -19,6 +18,11 @@ impl Touched {
 
     pub fn is_empty(&self) -> bool {
         self.touches.is_empty()
+    }
+
+    /// Is there a visit among what is said?
+    pub fn has_visits(&self) -> bool {
+        self.touches.iter().any(|(_, touch)| !touch.visits.is_empty())
     }
 
     /// The key of URL number `at`.
@@ -42,11 +46,5 @@ impl Touched {
         debug_assert!(self.is_empty() || self.key(self.len() - 1) < key, "URLs come in ascending order");
         self.keys.extend_from_slice(key);
         self.touches.push((self.keys.len(), touch));
-    }
-
-    /// Forgets all URLs and keeps the memory.
-    pub fn clear(&mut self) {
-        self.keys.clear();
-        self.touches.clear();
     }
 }

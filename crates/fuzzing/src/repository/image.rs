@@ -21,9 +21,9 @@ pub fn cycle(part: &str) -> String {
 #[derive(Clone, Copy, Default)]
 pub struct How {
     /// What is taken off the newest format version.
-    older: u32,
+    pub older: u32,
     /// Are the payloads said to be compressed? Their first two bytes then say how long they are unpacked.
-    packed: bool,
+    pub packed: bool,
 }
 
 impl How {
@@ -106,11 +106,11 @@ impl Image {
         self.files.get_mut(name).expect("a file that was made").extend_from_slice(bytes);
     }
 
-    /// The manifest with these numbers of pages, visited, gone and origins, and no reports.
+    /// The manifest with these numbers of pages, visited, gone and origins; no reports, and nothing untried or waiting.
     pub fn manifest(&mut self, counts: [u64; 4]) {
         self.frames("reports", 8, How::default(), &[]);
         let reports = self.files["reports"].len() as u64;
-        let numbers = counts.into_iter().chain([0, reports]);
+        let numbers = counts.into_iter().chain([0, reports, 0, 0]);
         let payload: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
         self.frames("MANIFEST", 1, How::default(), &[&payload]);
     }

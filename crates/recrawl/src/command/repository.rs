@@ -24,7 +24,7 @@ fn stats(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         0 => 0,
         hosts => pages[((hosts - 1) as f64 * q).round() as usize],
     };
-    let files = generation.files().map_err(Failure::work)?;
+    let files = generation.files();
     if as_json {
         let files: serde_json::Map<_, _> =
             files.into_iter().map(|(name, bytes)| (name, bytes.into())).collect();

@@ -7,7 +7,7 @@ use crate::storage::{MemoryStorage, Storage};
 use crate::testing::{canonical, record, url};
 use proptest::collection::{btree_map, btree_set};
 use proptest::prelude::*;
-use recrawl_types::{History, Known, Status, Validators};
+use recrawl_types::{Content, History, Known, StateColumns, Status, Validators, Visited};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ type Pages = BTreeMap<CanonicalUrl, PageRecord>;
 fn committed(pages: &Pages) -> (Arc<MemoryStorage>, Arc<Generation>) {
     let storage = Arc::new(MemoryStorage::new());
     let mut repository = Repository::open(storage.clone()).unwrap();
-    let mut writer = repository.begin().unwrap();
+    let empty = Generation::default();
+    let mut writer = repository.begin(&empty).unwrap();
     for (url, record) in pages {
         writer.push(url.key(), record).unwrap();
     }
@@ -56,7 +57,7 @@ fn check(generation: &Generation, pages: &Pages, chosen: &[u64], unknown: &[Cano
     assert_eq!(generation.visited(), count(|r| r.visited.is_some()));
     assert_eq!(generation.gone(), count(|r| r.known.status == Status::Gone));
     assert_eq!(generation.blocks.len(), pages.len().div_ceil(BLOCK_PAGES));
-    assert_eq!(generation.summary().bytes, generation.files().unwrap().iter().map(|f| f.1).sum::<u64>());
+    assert_eq!(generation.summary().bytes, generation.files().iter().map(|f| f.1).sum::<u64>());
 
     let mut records = generation.records();
     for (ordinal, (url, record)) in (0..).zip(pages) {

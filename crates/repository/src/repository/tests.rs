@@ -9,7 +9,8 @@ use std::io;
 /// Commits the next generation, of as many pages as its number.
 fn commit(repository: &mut Repository) -> Result<(), CommitError> {
     let number = repository.current().number().next();
-    let mut writer = repository.begin()?;
+    let empty = Generation::default();
+    let mut writer = repository.begin(&empty)?;
     for i in 0..number.0 {
         let url = canonical(&format!("http://a.example/{i:04}"));
         writer.push(url.key(), &PageRecord::discovered(number, 0))?;

@@ -2,7 +2,7 @@
 //! that was interrupted and taken up again must end in the same pages as one that was not.
 
 use recrawl_repository::storage::{MemoryStorage, Storage};
-use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
+use recrawl_repository::{Generation, KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{
     ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Fingerprint, LeftOut, Link,
     LogRecord, Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit,
@@ -131,7 +131,8 @@ pub fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(),
     log.sync()?;
     synced.extend(unsynced.drain(..));
     let (next, visits) = merge(&repository, cycle)?;
-    let mut writer = repository.begin()?;
+    let empty = Generation::default();
+    let mut writer = repository.begin(&empty)?;
     for visit in &visits {
         writer.keep_visit(visit)?;
     }

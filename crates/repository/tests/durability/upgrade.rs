@@ -1,6 +1,6 @@
 //! Folders that older format versions left, in the middle of a cycle.
 //!
-//! `version-1/` and `version-2/` were written by the last program of each: the cycle of this suite, eight
+//! `version-1/` and so on were written by the last program of each: the cycle of this suite, eight
 //! times, and a power cut in the ninth, behind a complete schedule and some visits.
 
 use crate::cycle::{self, Pages};

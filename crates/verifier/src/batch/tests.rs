@@ -99,7 +99,7 @@ fn read(mut batch: SortedBatch) -> Vec<(Vec<u8>, Touch)> {
         assert_eq!(touched.key(touched.len() - 1), key);
         if touched.len() == 3 {
             out.extend((0..3).map(|at| (touched.key(at).to_vec(), touched.take(at))));
-            touched.clear();
+            touched = Touched::default();
         }
     }
     assert!(!batch.next_into(&mut touched).unwrap());

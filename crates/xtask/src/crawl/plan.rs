@@ -40,7 +40,7 @@ pub fn next(done: &[Turn]) -> (Phase, u32) {
     let Some(last) = done.last() else { return (Phase::Discovery, 0) };
     let count = |phase| done.iter().filter(|t| t.phase == phase).count();
     match last.phase {
-        Phase::Discovery if last.report.never_fetched > 0 && count(Phase::Discovery) < DISCOVERY_CYCLES => {
+        Phase::Discovery if last.report.never_tried > 0 && count(Phase::Discovery) < DISCOVERY_CYCLES => {
             (Phase::Discovery, last.clock)
         }
         Phase::Discovery => (Phase::Warmup, last.clock + 1),
@@ -60,7 +60,7 @@ mod tests {
         for i in 0..count {
             let (phase, clock) = next(&done);
             let mut turn = turn(phase, clock);
-            turn.report.never_fetched = n.saturating_sub(i as u64);
+            turn.report.never_tried = n.saturating_sub(i as u64);
             done.push(turn);
         }
         done.iter().map(|t| (t.phase, t.clock)).collect()

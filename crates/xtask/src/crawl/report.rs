@@ -18,7 +18,7 @@ pub struct Report {
     /// Fetches that brought nothing.
     pub failed: u64,
     /// Known URLs that may be visited and never were.
-    pub never_fetched: u64,
+    pub never_tried: u64,
     /// Visits that the score chose and that could be compared.
     pub score_visits: u64,
     /// Those of them that met a change.
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_report_is_the_last_line() {
-        let line = r#"{"cycle":4,"scheduled":30,"fetched":29,"first_visits":1,"changed":7,"failed":1,"never_fetched":0,
+        let line = r#"{"cycle":4,"scheduled":30,"fetched":29,"first_visits":1,"changed":7,"failed":1,"never_tried":0,
             "score_visits":25,"score_changed":5,"change_rate":0.2,"seconds":0.5,"bytes":7}"#;
         let report =
             Report::from_output(&format!("{{}}\n{}\n\n", line.replace('\n', " "))).expect("a report");

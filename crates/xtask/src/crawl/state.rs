@@ -70,7 +70,7 @@ pub mod tests {
             first_visits: 0,
             changed: 0,
             failed: 0,
-            never_fetched: 0,
+            never_tried: 0,
             score_visits: 0,
             score_changed: 0,
             change_rate: None,

@@ -1,0 +1,383 @@
+//! A block in memory: as its four frames, or unpacked into pages. Packing and unpacking touch no file, so any
+//! thread may do them.
+
+use crate::block::{
+    BLOCK_PAGES, is_gone, put_block_content, put_block_history, put_block_key, put_block_known,
+    take_block_content, take_block_known, take_histories,
+};
+use crate::bytes::{Malformed, Take};
+use crate::error::ReadError;
+use crate::format::{open_frame, put_frame};
+use crate::frames::Source;
+use crate::index::Part;
+use recrawl_types::{CanonicalUrl, Cycle, Known, PageRecord, StateColumns, Visited};
+
+/// How much of a block is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Keys, and what every known page has.
+    Known,
+    /// Also what visited pages have.
+    All,
+}
+
+impl Extent {
+    pub(crate) fn parts(self) -> &'static [Part] {
+        match self {
+            Extent::Known => &[Part::Keys, Part::Known],
+            Extent::All => &Part::ALL,
+        }
+    }
+}
+
+/// A frame as it lies on disk, not yet checked.
+pub(crate) struct PackedFrame {
+    pub source: Source,
+    pub offset: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// A block as it lies on disk, not yet checked.
+pub struct PackedBlock {
+    pub(crate) pages: usize,
+    pub(crate) visited: usize,
+    pub(crate) key: Vec<u8>,
+    /// By [`Part`]; those of the [`Extent`] that was read.
+    pub(crate) frames: [Option<PackedFrame>; 4],
+}
+
+/// Buffers for unpacking, to be used again and again.
+#[derive(Default)]
+pub struct Scratch {
+    payload: Vec<u8>,
+    places: Vec<usize>,
+    columns: StateColumns,
+}
+
+impl PackedBlock {
+    /// Checks and unpacks what was read.
+    ///
+    /// # Errors
+    /// When it is damaged.
+    pub fn unpack(&self, scratch: &mut Scratch) -> Result<PageBlock, ReadError> {
+        let mut block = PageBlock::default();
+        self.part(Part::Keys, &mut scratch.payload, |payload| block.take_keys(payload, self.pages))?;
+        if block.key(0) != self.key {
+            return Err(self.damaged(Part::Keys, "its first key is not that of the index"));
+        }
+        let columns = &mut scratch.columns;
+        columns.clear();
+        self.part(Part::Known, &mut scratch.payload, |payload| {
+            take_block_known(payload, self.pages, columns)
+        })?;
+        if columns.visited.iter().filter(|&&v| v).count() != self.visited {
+            return Err(self.damaged(Part::Known, "the index tells another number of visited pages"));
+        }
+        block.known = std::mem::take(&mut columns.known);
+        block.visited = std::mem::take(&mut columns.visited);
+        let Some(history) = &self.frames[Part::History as usize] else { return Ok(block) };
+        let version = history.source.version();
+        let (places, rows) = (&mut scratch.places, self.visited);
+        let histories = self.part(Part::History, &mut scratch.payload, |payload| {
+            take_histories(payload, version, rows, places, columns)
+        })?;
+        let contents =
+            self.part(Part::Content, &mut scratch.payload, |payload| take_block_content(payload, rows))?;
+        let mut past = histories
+            .into_iter()
+            .zip(contents)
+            .map(|(history, content)| Box::new(Visited { history, content }));
+        block.past = block.visited.iter().map(|&v| if v { past.next() } else { None }).collect();
+        Ok(block)
+    }
+
+    fn part<T>(
+        &self,
+        part: Part,
+        scratch: &mut Vec<u8>,
+        take: impl FnOnce(&[u8]) -> Result<T, Malformed>,
+    ) -> Result<T, ReadError> {
+        let frame = self.frames[part as usize].as_ref().expect("the part was read");
+        open_frame(&frame.bytes, part.kind(), scratch)
+            .and_then(take)
+            .map_err(|Malformed(what)| frame.source.damaged(frame.offset, what))
+    }
+
+    fn damaged(&self, part: Part, what: &str) -> ReadError {
+        let frame = self.frames[part as usize].as_ref().expect("the part was read");
+        frame.source.damaged(frame.offset, what)
+    }
+}
+
+/// Consecutive pages, unpacked: as many as there is memory for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PageBlock {
+    keys: Vec<u8>,
+    /// Where each key ends in `keys`.
+    ends: Vec<u32>,
+    visited: Vec<bool>,
+    known: Vec<Known>,
+    /// By row; empty when only [`Extent::Known`] was read.
+    past: Vec<Option<Box<Visited>>>,
+}
+
+impl PageBlock {
+    /// Pages.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Is there no page?
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The key of the page in `row`.
+    pub fn key(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.keys[start as usize..self.ends[row] as usize]
+    }
+
+    /// Was the page in `row` ever visited?
+    pub fn is_visited(&self, row: usize) -> bool {
+        self.visited[row]
+    }
+
+    /// What every known page has, of the page in `row`.
+    pub fn known(&self, row: usize) -> &Known {
+        &self.known[row]
+    }
+
+    /// The same, to be changed.
+    pub fn known_mut(&mut self, row: usize) -> &mut Known {
+        &mut self.known[row]
+    }
+
+    /// Moves the record of the page in `row` out, which has to be put back by [`PageBlock::put_record`].
+    ///
+    /// # Panics
+    /// When only [`Extent::Known`] was read.
+    pub fn take_record(&mut self, row: usize) -> PageRecord {
+        PageRecord { known: self.known[row], visited: self.past[row].take().map(|visited| *visited) }
+    }
+
+    /// Puts a record in the place of the one in `row`.
+    ///
+    /// # Panics
+    /// When only [`Extent::Known`] was read.
+    pub fn put_record(&mut self, row: usize, record: PageRecord) {
+        self.known[row] = record.known;
+        self.visited[row] = record.visited.is_some();
+        self.past[row] = record.visited.map(Box::new);
+    }
+
+    /// Appends a page, whose key comes behind those before it.
+    pub fn push(&mut self, key: &[u8], record: PageRecord) {
+        self.push_key(key);
+        self.known.push(record.known);
+        self.visited.push(record.visited.is_some());
+        self.past.push(record.visited.map(Box::new));
+    }
+
+    /// Moves the pages from `row` on into a block of their own.
+    #[must_use]
+    pub fn split_off(&mut self, row: usize) -> PageBlock {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        let mut ends = self.ends.split_off(row);
+        ends.iter_mut().for_each(|end| *end -= start);
+        PageBlock {
+            keys: self.keys.split_off(start as usize),
+            ends,
+            visited: self.visited.split_off(row),
+            known: self.known.split_off(row),
+            past: if self.past.is_empty() { Vec::new() } else { self.past.split_off(row) },
+        }
+    }
+
+    /// Puts new pages among those that are there. `at[i]` is the row before which page *i* of `new` comes, in
+    /// ascending order.
+    ///
+    /// # Panics
+    /// When a new page was visited and only [`Extent::Known`] was read.
+    pub fn insert(&mut self, new: PageBlock, at: &[usize]) {
+        assert_eq!(new.len(), at.len(), "a place for each new page");
+        if new.is_empty() {
+            return;
+        }
+        let mut whole = PageBlock::default();
+        whole.keys.reserve(self.keys.len() + new.keys.len());
+        let keeps_past = !self.past.is_empty() || self.is_empty();
+        assert!(keeps_past || !new.visited.contains(&true), "the pasts of visited pages are needed");
+        let mut old_past = std::mem::take(&mut self.past).into_iter();
+        let mut new_past = new.past.iter().cloned();
+        let mut row = 0;
+        for (i, &before) in at.iter().enumerate() {
+            whole.append(self, row..before, &mut old_past);
+            row = before;
+            whole.append(&new, i..i + 1, &mut new_past);
+        }
+        whole.append(self, row..self.len(), &mut old_past);
+        if !keeps_past {
+            whole.past.clear();
+        }
+        *self = whole;
+    }
+
+    fn append(
+        &mut self,
+        from: &PageBlock,
+        rows: std::ops::Range<usize>,
+        past: &mut impl Iterator<Item = Option<Box<Visited>>>,
+    ) {
+        if rows.is_empty() {
+            return;
+        }
+        let start = if rows.start == 0 { 0 } else { from.ends[rows.start - 1] };
+        let end = from.ends[rows.end - 1];
+        let moved = self.keys.len() as u32;
+        self.keys.extend_from_slice(&from.keys[start as usize..end as usize]);
+        self.ends.extend(from.ends[rows.clone()].iter().map(|end| end - start + moved));
+        self.visited.extend_from_slice(&from.visited[rows.clone()]);
+        self.known.extend_from_slice(&from.known[rows.clone()]);
+        self.past.extend(past.take(rows.len()));
+    }
+
+    fn push_key(&mut self, key: &[u8]) {
+        self.keys.extend_from_slice(key);
+        self.ends.push(u32::try_from(self.keys.len()).expect("a block has less than 4 GiB of keys"));
+    }
+
+    fn take_keys(&mut self, payload: &[u8], rows: usize) -> Result<(), Malformed> {
+        let mut take = Take(payload);
+        let mut last = 0;
+        self.ends.reserve(rows);
+        self.keys.reserve(rows * 64);
+        for _ in 0..rows {
+            let shared: usize = take.narrow()?;
+            let rest = take.bytes()?;
+            let start = self.keys.len();
+            if shared > start - last {
+                return Err(Malformed("a key shares more than there is"));
+            }
+            self.keys.extend_from_within(last..last + shared);
+            self.keys.extend_from_slice(rest);
+            // Greater than the key before, with which it shares `shared` bytes and no more.
+            let is_behind = rest.first() > self.keys[last..start].get(shared);
+            if !is_behind && !self.ends.is_empty() {
+                return Err(Malformed("its keys are not in order"));
+            }
+            last = start;
+            self.ends.push(self.keys.len() as u32);
+        }
+        take.end()
+    }
+
+    /// Gone pages, and those that no fetch was ever tried of.
+    pub(crate) fn gone_and_untried(&self) -> (u32, u32) {
+        let count = |is: fn(&Known) -> bool| self.known.iter().filter(|known| is(known)).count() as u32;
+        (count(is_gone), count(is_untried))
+    }
+
+    /// Are all keys those of URLs, and behind `last`?
+    pub(crate) fn has_sound_keys(&self, last: &[u8]) -> bool {
+        (self.is_empty() || self.key(0) > last)
+            && (0..self.len()).all(|row| CanonicalUrl::from_key(self.key(row)).is_ok())
+    }
+
+    /// Packs the block. What `changed` says is as it was on disk is not packed again. A block of more than twice
+    /// `block_pages` is cut into blocks of so many or nearly so.
+    ///
+    /// # Panics
+    /// When it has more pages, or other visited ones, than `changed` allows, or no page at all, or when
+    /// `block_pages` is 0 or more than [`BLOCK_PAGES`](crate::BLOCK_PAGES).
+    pub fn pack(&self, changed: Changed, block_pages: usize) -> PackedPages {
+        assert!(!self.is_empty(), "a block has pages");
+        assert!((1..=BLOCK_PAGES).contains(&block_pages), "blocks of {block_pages} pages");
+        if self.len() <= 2 * block_pages {
+            return PackedPages(vec![self.pack_rows(0..self.len(), changed)]);
+        }
+        assert_eq!(changed, Changed::ALL, "what is cut must be packed anew");
+        let pieces = self.len().div_ceil(block_pages);
+        let cut = |piece: usize| piece * self.len() / pieces;
+        PackedPages((0..pieces).map(|i| self.pack_rows(cut(i)..cut(i + 1), changed)).collect())
+    }
+
+    fn pack_rows(&self, rows: std::ops::Range<usize>, changed: Changed) -> PackedPiece {
+        let (mut payload, mut frames) = (Vec::new(), [const { None }; 4]);
+        let mut pack = |part: Part, payload: &mut Vec<u8>| {
+            let mut frame = Vec::new();
+            put_frame(&mut frame, part.kind(), payload);
+            frames[part as usize] = Some(frame);
+            payload.clear();
+        };
+        let known = &self.known[rows.clone()];
+        let visited = &self.visited[rows.clone()];
+        if changed.keys {
+            let mut last: &[u8] = &[];
+            for row in rows.clone() {
+                put_block_key(&mut payload, last, self.key(row));
+                last = self.key(row);
+            }
+            pack(Part::Keys, &mut payload);
+        }
+        if changed.keys || changed.known || changed.past {
+            put_block_known(&mut payload, visited, known);
+            pack(Part::Known, &mut payload);
+        }
+        if changed.past {
+            assert_eq!(self.past.len(), self.len(), "the pasts were read");
+            let past = || self.past[rows.clone()].iter().flatten();
+            put_block_history(&mut payload, &past().map(|v| &v.history).collect::<Vec<_>>());
+            pack(Part::History, &mut payload);
+            put_block_content(&mut payload, &past().map(|v| &v.content).collect::<Vec<_>>());
+            pack(Part::Content, &mut payload);
+        }
+        let count = |is: fn(&Known) -> bool| known.iter().filter(|k| is(k)).count() as u32;
+        PackedPiece {
+            key: self.key(rows.start).to_vec(),
+            pages: rows.len() as u32,
+            visited: visited.iter().filter(|&&v| v).count() as u32,
+            gone: count(is_gone),
+            untried: count(is_untried),
+            frames,
+        }
+    }
+}
+
+/// Was no fetch ever tried of the page?
+pub(crate) fn is_untried(known: &Known) -> bool {
+    known.last_attempt == Cycle(0) && !is_gone(known)
+}
+
+/// Which parts of a block are no longer as on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// There are new pages, or fewer.
+    pub keys: bool,
+    /// What every known page has.
+    pub known: bool,
+    /// What visited pages have.
+    pub past: bool,
+}
+
+impl Changed {
+    /// All parts.
+    pub const ALL: Changed = Changed { keys: true, known: true, past: true };
+}
+
+/// Blocks to be written.
+pub struct PackedPages(pub(crate) Vec<PackedPiece>);
+
+/// One block to be written.
+pub(crate) struct PackedPiece {
+    pub key: Vec<u8>,
+    pub pages: u32,
+    pub visited: u32,
+    pub gone: u32,
+    pub untried: u32,
+    /// By [`Part`]; none for what is as it was.
+    pub frames: [Option<Vec<u8>>; 4],
+}
+
+#[cfg(test)]
+mod tests;

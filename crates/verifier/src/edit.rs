@@ -1,0 +1,175 @@
+//! What the batch says, put into the pages of a block: known pages are updated, new ones taken up.
+
+use crate::host_cap::HostCap;
+use crate::matched::{Matched, Place};
+use crate::touch::Touch;
+use crate::{MergeError, MergeReport, MergeRules, lastmod, update};
+use recrawl_repository::{Changed, Generation, GenerationWriter, KeptVisit, PackedPages, PageBlock};
+use recrawl_types::{CanonicalUrl, Change, Outcome, PageRecord};
+
+/// Edits blocks in the order of URLs.
+pub(crate) struct Editor<'a> {
+    rules: &'a MergeRules<'a>,
+    cap: HostCap,
+    pub report: MergeReport,
+}
+
+/// A block, what is new in it, and what is no longer as it was.
+pub(crate) struct Edited {
+    block: PageBlock,
+    new: PageBlock,
+    /// The rows of `block` before which the new pages come.
+    at: Vec<usize>,
+    pub changed: Changed,
+}
+
+impl Edited {
+    /// Is there no page at all?
+    pub fn is_empty(&self) -> bool {
+        self.block.is_empty() && self.new.is_empty()
+    }
+
+    /// The same, to be packed in all parts.
+    pub fn whole(self) -> Edited {
+        Edited { changed: Changed::ALL, ..self }
+    }
+
+    pub fn pack(mut self, block_pages: usize) -> PackedPages {
+        self.block.insert(self.new, &self.at);
+        self.block.pack(self.changed, block_pages)
+    }
+}
+
+impl<'a> Editor<'a> {
+    pub fn new(generation: &Generation, rules: &'a MergeRules<'a>) -> Result<Editor<'a>, MergeError> {
+        let cap = HostCap::new(generation.origin_runs(), rules.max_pages_per_host)?;
+        Ok(Editor { rules, cap, report: MergeReport::default() })
+    }
+
+    /// Edits a block. Origins and kept visits go to `writer` at once, the block itself does not.
+    pub fn edit(
+        &mut self,
+        matched: Matched,
+        writer: &mut GenerationWriter<'_>,
+    ) -> Result<Edited, MergeError> {
+        let Matched { block, mut touched, places } = matched;
+        let (new, at) = (PageBlock::default(), Vec::new());
+        let mut edited = Edited { block, new, at, changed: Changed::default() };
+        for (i, place) in places.into_iter().enumerate() {
+            let touch = touched.take(i);
+            match place {
+                Place::Known(row) => self.known(&mut edited, row, touch, writer)?,
+                Place::New(row) => {
+                    if let Some(record) = self.unknown(touched.key(i), touch, writer)? {
+                        edited.changed.keys = true;
+                        edited.changed.past |= record.visited.is_some();
+                        edited.new.push(touched.key(i), record);
+                        edited.at.push(row);
+                    }
+                }
+            }
+        }
+        if edited.block.len() + edited.new.len() > 2 * self.rules.block_pages {
+            edited.changed = Changed::ALL;
+        }
+        Ok(edited)
+    }
+
+    fn known(
+        &mut self,
+        edited: &mut Edited,
+        row: usize,
+        touch: Touch,
+        writer: &mut GenerationWriter<'_>,
+    ) -> Result<(), MergeError> {
+        let block = &mut edited.block;
+        let before = *block.known(row);
+        if let Some(links) = &touch.links {
+            self.report.links_seen += links.seen;
+            if links.hops > self.rules.max_hops {
+                self.report.links_over_hops += 1;
+            } else {
+                self.report.links_known += 1;
+                update::apply_links(block.known_mut(row), links, &mut self.report);
+            }
+        }
+        if touch.visits.is_empty() {
+            let (lastmod, is_visited) = (touch.links.map_or(0, |links| links.lastmod), block.is_visited(row));
+            lastmod::claim(block.known_mut(row), is_visited, lastmod);
+        } else {
+            let was_visited = block.is_visited(row);
+            let mut record = block.take_record(row);
+            self.visit(&mut record, touch, writer)?;
+            if record.visited.is_some() && !was_visited {
+                writer.add_to_origin(CanonicalUrl::origin_of(block.key(row)), 0, 1)?;
+            }
+            block.put_record(row, record);
+            edited.changed.past = true;
+        }
+        // Every visit but a skipped one moves the last attempt to this cycle.
+        let is_updated = *block.known(row) != before;
+        edited.changed.known |= is_updated;
+        self.report.pages_updated += u64::from(is_updated);
+        Ok(())
+    }
+
+    /// What was visited is taken up whatever the limits say: they keep us from pages, not from what
+    /// we have seen.
+    fn unknown(
+        &mut self,
+        key: &[u8],
+        touch: Touch,
+        writer: &mut GenerationWriter<'_>,
+    ) -> Result<Option<PageRecord>, MergeError> {
+        let is_visited = !touch.visits.is_empty();
+        if let Some(links) = &touch.links {
+            self.report.links_seen += links.seen;
+            if links.hops > self.rules.max_hops && !is_visited {
+                self.report.links_over_hops += 1;
+                return Ok(None);
+            }
+        }
+        let is_seed = touch.links.is_some_and(|links| links.seed);
+        let origin = CanonicalUrl::origin_of(key);
+        if !self.cap.admits(origin, is_visited || is_seed)? {
+            self.report.links_over_host_cap += 1;
+            return Ok(None);
+        }
+        self.report.links_new += 1;
+        self.report.visits_of_unknown += u64::from(is_visited);
+        // A link that waited was discovered when it was found.
+        let cycle = touch.links.map_or(self.rules.cycle, |links| links.since);
+        let mut record = update::discover(cycle, touch.links.as_ref());
+        self.visit(&mut record, touch, writer)?;
+        writer.add_to_origin(origin, 1, u64::from(record.visited.is_some()))?;
+        Ok(Some(record))
+    }
+
+    /// Visits come in the order of URLs here, and what their comparison said is decided here.
+    fn visit(
+        &mut self,
+        record: &mut PageRecord,
+        touch: Touch,
+        writer: &mut GenerationWriter<'_>,
+    ) -> Result<(), MergeError> {
+        let rules = self.rules;
+        let claimed = touch.links.map_or(0, |links| links.lastmod);
+        for visit in touch.visits {
+            let (url, at, share) = (visit.url.clone(), visit.at / 1000, visit.share);
+            let is_dated = record.known.lastmod > 0;
+            lastmod::claim_before(&mut record.known, record.visited.is_some(), claimed, visit.at);
+            let outcome = update::apply_visit(record, visit, rules.cycle, rules.judge, &mut self.report);
+            if let (true, Some(change @ (Change::Changed | Change::Unchanged))) = (is_dated, outcome.change())
+            {
+                (rules.watch)(&url, record.known.is_announced, change == Change::Changed);
+            }
+            if let (Outcome::Fetched(Change::First), Some(visited)) = (outcome, &record.visited) {
+                (rules.meet)(&url, &visited.content);
+            }
+            lastmod::seen(&mut record.known, outcome);
+            writer.keep_visit(&KeptVisit { url, at, share, outcome })?;
+        }
+        lastmod::claim(&mut record.known, record.visited.is_some(), claimed);
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! One pass over the blocks of a generation: those that the batch names are opened, the others carried.
+//!
+//! Reading, deciding and writing happen in the order of URLs on one thread; unpacking, matching and packing, which
+//! are most of the work, on the workers. A block on its way is in one of two queues, each of bounded length.
+
+use crate::edit::Editor;
+use crate::matched::Matched;
+use crate::touch::put_waiting;
+use crate::touched::Touched;
+use crate::workers::{Promise, Workers};
+use crate::{MergeError, MergeReport, MergeRules, SortedBatch};
+use recrawl_repository::{
+    Changed, Extent, Generation, GenerationWriter, PackedBlocks, PackedPages, PageBlock, ReadError, Scratch,
+};
+use recrawl_types::CanonicalUrl;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// URLs of the batch that are held beside one block, for each page that a new block has. A block that gets more is
+/// taken in parts.
+const TOUCHED_A_PAGE: usize = 16;
+/// Blocks in each of the two queues, for each thread.
+const BLOCKS_A_THREAD: usize = 4;
+
+pub(crate) struct Pass<'p, 's, 'g> {
+    generation: &'p Generation,
+    packed: PackedBlocks<'p>,
+    batch: SortedBatch,
+    writer: &'p mut GenerationWriter<'g>,
+    rules: &'p MergeRules<'p>,
+    workers: Workers<'s>,
+    editor: Editor<'p>,
+    /// Blocks of the generation before, in order.
+    opening: VecDeque<Opening>,
+    /// What they have become.
+    packing: VecDeque<Packing>,
+    room: usize,
+    max_touched: usize,
+}
+
+enum Opening {
+    Carried(Range<usize>),
+    Opened(usize, Promise<Result<Matched, ReadError>>),
+}
+
+enum Packing {
+    Carried(Range<usize>),
+    Replaced(usize, Promise<PackedPages>),
+    New(Promise<PackedPages>),
+}
+
+impl<'p, 's, 'g> Pass<'p, 's, 'g> {
+    pub fn new(
+        generation: &'p Generation,
+        batch: SortedBatch,
+        writer: &'p mut GenerationWriter<'g>,
+        rules: &'p MergeRules<'p>,
+        workers: Workers<'s>,
+    ) -> Result<Pass<'p, 's, 'g>, MergeError> {
+        Ok(Pass {
+            generation,
+            packed: generation.packed_blocks(),
+            batch,
+            writer,
+            rules,
+            workers,
+            editor: Editor::new(generation, rules)?,
+            opening: VecDeque::new(),
+            packing: VecDeque::new(),
+            max_touched: TOUCHED_A_PAGE * rules.block_pages,
+            room: BLOCKS_A_THREAD * rules.threads.max(1),
+        })
+    }
+
+    pub fn run(mut self) -> Result<MergeReport, MergeError> {
+        if self.generation.blocks() == 0 {
+            let touched = self.take_touched(None)?;
+            self.in_parts(PageBlock::default(), touched, None)?;
+        }
+        for at in 0..self.generation.blocks() {
+            self.block(at)?;
+            self.edit_until(self.room)?;
+        }
+        self.edit_until(0)?;
+        self.write_until(0)?;
+        self.batch.remove()?;
+        let written = self.writer.summary();
+        Ok(MergeReport {
+            pages: written.pages,
+            visited: written.visited,
+            never_tried: written.untried,
+            gone_total: written.gone,
+            links_waiting: written.waiting,
+            ..self.editor.report
+        })
+    }
+
+    /// Sends block `at` on its way, with what the batch says of it.
+    fn block(&mut self, at: usize) -> Result<(), MergeError> {
+        let generation = self.generation;
+        let end = (at + 1 < generation.blocks()).then(|| generation.first_key(at + 1));
+        let touched = self.take_touched(end)?;
+        if touched.is_empty() {
+            self.carry(at);
+            return Ok(());
+        }
+        if touched.len() == self.max_touched {
+            // All before it is edited first: edits are in the order of URLs.
+            self.edit_until(0)?;
+            let packed = self.packed.read(at, Extent::All)?;
+            return self.in_parts(packed.unpack(&mut Scratch::default())?, touched, end);
+        }
+        if self.may_wait(&touched) {
+            self.carry(at);
+            return self.wait(&touched);
+        }
+        let outgrows = generation.block_pages(at) + touched.len() > 2 * self.rules.block_pages;
+        let extent = if outgrows || touched.has_visits() { Extent::All } else { Extent::Known };
+        let packed = self.packed.read(at, extent)?;
+        let opened = self
+            .workers
+            .submit(move |scratch| packed.unpack(scratch).map(|block| Matched::new(block, touched)));
+        self.opening.push_back(Opening::Opened(at, opened));
+        Ok(())
+    }
+
+    /// What the batch says of URLs before `end`, `max_touched` of them at most.
+    fn take_touched(&mut self, end: Option<&[u8]>) -> Result<Touched, MergeError> {
+        let mut touched = Touched::default();
+        while touched.len() < self.max_touched
+            && self.batch.peek().is_some_and(|key| end.is_none_or(|end| key < end))
+        {
+            self.batch.next_into(&mut touched)?;
+        }
+        Ok(touched)
+    }
+
+    /// May all of this wait, that leads to one block?
+    fn may_wait(&self, touched: &Touched) -> bool {
+        let waiting = self.rules.waiting;
+        if touched.len() >= waiting.enough {
+            return false;
+        }
+        (0..touched.len()).all(|i| {
+            let touch = touched.touch(i);
+            touch.visits.is_empty()
+                && touch.links.is_some_and(|links| {
+                    !links.seed && self.rules.cycle.since(links.since) < waiting.max_cycles
+                })
+                && !self.batch.is_main(CanonicalUrl::origin_of(touched.key(i)))
+        })
+    }
+
+    fn wait(&mut self, touched: &Touched) -> Result<(), MergeError> {
+        let mut record = Vec::new();
+        for i in 0..touched.len() {
+            record.clear();
+            let links = touched.touch(i).links.as_ref().expect("only links wait");
+            put_waiting(&mut record, touched.key(i), links);
+            self.writer.wait(&record)?;
+        }
+        Ok(())
+    }
+
+    fn carry(&mut self, at: usize) {
+        match self.opening.back_mut() {
+            Some(Opening::Carried(range)) if range.end == at => range.end += 1,
+            _ => self.opening.push_back(Opening::Carried(at..at + 1)),
+        }
+    }
+
+    /// Edits the blocks that were sent first, until no more than `room` are left to edit.
+    fn edit_until(&mut self, room: usize) -> Result<(), MergeError> {
+        let block_pages = self.rules.block_pages;
+        while self.opening.len() > room {
+            match self.opening.pop_front().expect("there is one") {
+                Opening::Carried(range) => self.packing.push_back(Packing::Carried(range)),
+                Opening::Opened(at, opened) => {
+                    let edited = self.editor.edit(opened.wait()?, self.writer)?;
+                    if edited.changed == Changed::default() {
+                        self.packing.push_back(Packing::Carried(at..at + 1));
+                    } else {
+                        let packed = self.workers.submit(move |_| edited.pack(block_pages));
+                        self.packing.push_back(Packing::Replaced(at, packed));
+                    }
+                }
+            }
+            self.write_until(self.room)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a block in parts: what is touched beyond `max_touched` URLs is not read before the rest is done.
+    fn in_parts(
+        &mut self,
+        mut block: PageBlock,
+        mut touched: Touched,
+        end: Option<&[u8]>,
+    ) -> Result<(), MergeError> {
+        let block_pages = self.rules.block_pages;
+        loop {
+            let next = self.batch.peek().filter(|key| end.is_none_or(|end| *key < end));
+            let rest = match next {
+                Some(next) => {
+                    let row = (0..block.len()).find(|&row| block.key(row) >= next);
+                    block.split_off(row.unwrap_or(block.len()))
+                }
+                None => PageBlock::default(),
+            };
+            let is_last = next.is_none();
+            let edited = self.editor.edit(Matched::new(block, touched), self.writer)?;
+            if !edited.is_empty() {
+                let packed = self.workers.submit(move |_| edited.whole().pack(block_pages));
+                self.packing.push_back(Packing::New(packed));
+                self.write_until(self.room)?;
+            }
+            if is_last {
+                return Ok(());
+            }
+            block = rest;
+            touched = self.take_touched(end)?;
+        }
+    }
+
+    /// Writes the blocks that were edited first, until no more than `room` are left to write.
+    fn write_until(&mut self, room: usize) -> Result<(), MergeError> {
+        while self.packing.len() > room {
+            match self.packing.pop_front().expect("there is one") {
+                Packing::Carried(range) => range.into_iter().try_for_each(|at| self.writer.carry(at))?,
+                Packing::Replaced(at, packed) => self.writer.replace(at, packed.wait())?,
+                Packing::New(packed) => self.writer.append(packed.wait())?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+//! Threads that do what needs no order: unpacking, matching and packing blocks.
+
+use recrawl_repository::Scratch;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Scope;
+
+type Job<'s> = Box<dyn FnOnce(&mut Scratch) + Send + 's>;
+
+/// A few threads with one queue.
+pub(crate) struct Workers<'s> {
+    /// None when all is done by the thread that asks.
+    jobs: Option<SyncSender<Job<'s>>>,
+}
+
+/// What a job will bring.
+pub(crate) struct Promise<T>(Receiver<T>);
+
+impl<'s> Workers<'s> {
+    /// Starts `threads` threads, which end with `self`; none when there is to be one only: the caller's.
+    pub fn start<'e>(scope: &'s Scope<'s, 'e>, threads: usize) -> Workers<'s> {
+        if threads < 2 {
+            return Workers { jobs: None };
+        }
+        let (jobs, queue) = sync_channel::<Job<'s>>(2 * threads);
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..threads {
+            let queue = queue.clone();
+            scope.spawn(move || {
+                let mut scratch = Scratch::default();
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let Ok(job) = next else { return };
+                    job(&mut scratch);
+                }
+            });
+        }
+        Workers { jobs: Some(jobs) }
+    }
+
+    /// Has a job done.
+    pub fn submit<T: Send + 's>(&self, job: impl FnOnce(&mut Scratch) -> T + Send + 's) -> Promise<T> {
+        let (answer, promise) = sync_channel(1);
+        let job = move |scratch: &mut Scratch| {
+            // Nobody waits any more when the merge has failed.
+            let _ = answer.send(job(scratch));
+        };
+        match &self.jobs {
+            Some(jobs) => jobs.send(Box::new(job)).expect("the workers live as long as the queue"),
+            None => job(&mut Scratch::default()),
+        }
+        Promise(promise)
+    }
+}
+
+impl<T> Promise<T> {
+    /// Waits for it.
+    ///
+    /// # Panics
+    /// When the job panicked.
+    pub fn wait(self) -> T {
+        self.0.recv().expect("a job ends with an answer")
+    }
+}

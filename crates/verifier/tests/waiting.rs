@@ -1,0 +1,148 @@
+//! Links that wait: for how long, what ends it, and that nothing is lost or counted twice by it.
+
+use proptest::prelude::*;
+use recrawl_repository::Repository;
+use recrawl_repository::storage::{MemoryStorage, Storage};
+use recrawl_types::{
+    CanonicalUrl, Cycle, LeftOut, Link, LogRecord, Outcome, PageRecord, Share, Skip, UrlRules, Visit,
+};
+use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const HOSTS: u8 = 8;
+
+fn url(host: u8, page: u8) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(&format!("https://host{host}.example/{page:03}")).unwrap()
+}
+
+/// A page that is looked at in vain, and the links of another time: what links do is all that this is about.
+fn visit(host: u8, links: &[(u8, u8)]) -> LogRecord {
+    let link = |&(host, page): &(u8, u8)| Link {
+        url: url(host, page),
+        depth: 2,
+        hops: 0,
+        counted: true,
+        lastmod: 0,
+    };
+    LogRecord::Visit(Box::new(Visit {
+        url: url(host, 0),
+        index: None,
+        share: Share::Score,
+        at: 0,
+        outcome: Outcome::Skipped(Skip::Deadline),
+        content: None,
+        difference: None,
+        sign: None,
+        left_out: LeftOut::default(),
+        links: links.iter().map(link).collect(),
+        bytes: 0,
+    }))
+}
+
+struct Subject {
+    storage: Arc<dyn Storage>,
+    repository: Repository,
+    waiting: Waiting,
+}
+
+impl Subject {
+    /// A repository with a page of each host, each in a block of its own.
+    fn new(waiting: Waiting) -> Subject {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let repository = Repository::open(storage.clone()).unwrap();
+        let mut subject = Subject { storage, repository, waiting };
+        let seeds =
+            (0..HOSTS).map(|host| Link { url: url(host, 0), depth: 0, hops: 0, counted: false, lastmod: 0 });
+        subject.cycle(&[LogRecord::Seeds(seeds.collect())]);
+        subject
+    }
+
+    fn cycle(&mut self, log: &[LogRecord]) -> MergeReport {
+        let generation = self.repository.current();
+        let cycle = generation.number().next();
+        let mut batch = Batch::new(self.storage.clone(), cycle, BatchLimits::default());
+        log.iter().for_each(|record| batch.add(record.clone()).unwrap());
+        let mut writer = self.repository.begin(&generation).unwrap();
+        let rules = MergeRules {
+            cycle,
+            max_hops: 3,
+            max_pages_per_host: 1000,
+            waiting: self.waiting,
+            block_pages: 1,
+            threads: 1,
+            judge: &|_, _, _| true,
+            watch: &|_, _, _| {},
+            meet: &|_, _| {},
+        };
+        let report = merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();
+        self.repository.commit(writer, b"").unwrap();
+        assert_eq!(self.repository.verify(), []);
+        report
+    }
+
+    fn pages(&self) -> BTreeMap<CanonicalUrl, PageRecord> {
+        let generation = self.repository.current();
+        let mut records = generation.records();
+        let mut pages = BTreeMap::new();
+        while let Some((_, key, record)) = records.next_record().unwrap() {
+            pages.insert(CanonicalUrl::from_key(key).unwrap(), record);
+        }
+        pages
+    }
+}
+
+#[test]
+fn a_link_to_another_site_waits_as_long_as_it_may() {
+    let mut subject = Subject::new(Waiting { max_cycles: 2, enough: 10 });
+    let report = subject.cycle(&[visit(1, &[(1, 7), (5, 9)])]);
+    assert_eq!((report.links_new, report.links_waiting, report.links_seen), (1, 1, 1));
+    assert!(subject.pages().contains_key(&url(1, 7)), "a link within the site never waits");
+    let report = subject.cycle(&[]);
+    assert_eq!((report.links_new, report.links_waiting), (0, 1));
+    let report = subject.cycle(&[]);
+    assert_eq!((report.links_new, report.links_waiting, report.links_seen), (1, 0, 1));
+    let found = subject.pages()[&url(5, 9)].known;
+    assert_eq!((found.discovered, found.depth, found.in_links), (Cycle(2), 2, 1));
+}
+
+#[test]
+fn it_waits_no_longer_when_its_block_is_touched_or_enough_wait_there() {
+    let mut subject = Subject::new(Waiting { max_cycles: 100, enough: 3 });
+    subject.cycle(&[visit(1, &[(5, 9), (3, 1)])]);
+    let report = subject.cycle(&[visit(5, &[])]);
+    assert_eq!((report.links_new, report.links_waiting), (1, 1), "host 5 was visited");
+    let report = subject.cycle(&[visit(1, &[(3, 2), (3, 1)])]);
+    assert_eq!((report.links_new, report.links_waiting), (0, 2), "the same URL counts once");
+    let report = subject.cycle(&[visit(1, &[(3, 3)])]);
+    assert_eq!((report.links_new, report.links_waiting, report.links_seen), (3, 0, 4));
+    assert_eq!(subject.pages()[&url(3, 1)].known.in_links, 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn in_the_end_it_is_as_if_nothing_had_waited(
+        cycles in proptest::collection::vec(
+            proptest::collection::vec((0..HOSTS, proptest::collection::vec((0..HOSTS, 0u8..20), 0..6)), 0..3), 1..10,
+        ),
+        max_cycles in 0u32..5,
+        enough in 0usize..5,
+    ) {
+        let mut patient = Subject::new(Waiting { max_cycles, enough });
+        let mut eager = Subject::new(Waiting { max_cycles: 0, enough: 0 });
+        let (mut patiently, mut eagerly) = ((0, 0), (0, 0));
+        let quiet = (0..max_cycles).map(|_| Vec::new());
+        for visits in cycles.into_iter().chain(quiet) {
+            let log: Vec<LogRecord> = visits.iter().map(|(host, links)| visit(*host, links)).collect();
+            let (late, now) = (patient.cycle(&log), eager.cycle(&log));
+            for (sum, report) in [(&mut patiently, &late), (&mut eagerly, &now)] {
+                *sum = (sum.0 + report.links_new, sum.1 + report.links_seen);
+            }
+            prop_assert_eq!(now.links_waiting, 0);
+            prop_assert!(late.links_waiting <= eagerly.1 - patiently.1, "what waits is not yet merged");
+        }
+        prop_assert_eq!(patiently, eagerly);
+        prop_assert_eq!(patient.pages(), eager.pages());
+    }
+}
