@@ -86,6 +86,11 @@ impl Entry {
         })
     }
 
+    /// How long the path is.
+    pub fn length(&self) -> usize {
+        self.length.into()
+    }
+
     /// The path, with its slash.
     pub fn path<'p>(&self, paths: &'p [u8]) -> &'p [u8] {
         &paths[self.at as usize..][..usize::from(self.length)]
@@ -118,10 +123,5 @@ impl Entry {
     /// The order of keys.
     pub fn compare(&self, other: &Entry, paths: &[u8]) -> Ordering {
         self.seen_so_far().cmp(&other.seen_so_far()).then_with(|| self.path(paths).cmp(other.path(paths)))
-    }
-
-    /// Are both of one URL?
-    pub fn is_of_same_url(&self, other: &Entry, paths: &[u8]) -> bool {
-        self.origin == other.origin && self.path(paths) == other.path(paths)
     }
 }

@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// An origin's entry in the table and its place in the list; a third of the table is empty.
 const ORIGIN_BYTES: usize = 128;
 
+/// So many paths are fetched at a time.
+const BLOCK: usize = 256;
+
 /// Links and visits that are not yet on disk. First filled, then sorted, then read.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
@@ -22,6 +25,10 @@ pub(crate) struct Gathered {
     origins: Origins,
     /// The entries before this one were read.
     read: usize,
+    /// The paths of the entries up to number `fetched`, one behind the other; that of the next one is at `ahead_at`.
+    ahead: Vec<u8>,
+    ahead_at: usize,
+    fetched: usize,
 }
 
 impl Gathered {
@@ -71,24 +78,47 @@ impl Gathered {
 
     /// The next URL, its key left in `key`, and all that is said of it; the links were found in `cycle`.
     pub fn next(&mut self, cycle: Cycle, key: &mut Vec<u8>) -> Option<Touch> {
-        let rest = &self.entries[self.read..];
-        let first = rest.first()?;
+        let first = self.peek()?;
+        let origin = &self.origins.keys[first.origin as usize];
         key.clear();
-        key.extend_from_slice(&self.origins.keys[first.origin as usize]);
-        key.extend_from_slice(first.path(&self.paths));
+        key.extend_from_slice(origin);
+        let path = origin.len();
+        key.extend_from_slice(self.path_ahead(&first));
         let (mut touch, mut visits) = (Touch::default(), Vec::new());
-        for entry in rest.iter().take_while(|entry| entry.is_of_same_url(first, &self.paths)) {
+        let mut next = Some(first);
+        while let Some(entry) = next {
             match entry.as_visit() {
                 Some(visit) => visits.push(visit),
                 None => entry.as_links(cycle).into_iter().for_each(|links| touch.add_links(links)),
             }
+            self.ahead_at += entry.length();
             self.read += 1;
+            next = self.peek().filter(|e| e.origin == first.origin && *self.path_ahead(e) == key[path..]);
         }
         visits.sort_unstable();
         for visit in visits {
             touch.add_visit(*self.visits[visit as usize].take().expect("a visit is read once"));
         }
         Some(touch)
+    }
+
+    /// The next entry. Paths lie anywhere in their buffer, and memory answers many questions at a time sooner than
+    /// one after the other: so they are fetched by the block.
+    fn peek(&mut self) -> Option<Entry> {
+        if self.read == self.fetched {
+            self.ahead.clear();
+            self.ahead_at = 0;
+            self.fetched = self.entries.len().min(self.read + BLOCK);
+            for entry in &self.entries[self.read..self.fetched] {
+                self.ahead.extend_from_slice(entry.path(&self.paths));
+            }
+        }
+        self.entries.get(self.read).copied()
+    }
+
+    /// The path of the entry that comes next.
+    fn path_ahead(&self, next: &Entry) -> &[u8] {
+        &self.ahead[self.ahead_at..][..next.length()]
     }
 
     /// Empties it and keeps its buffers.
@@ -98,7 +128,7 @@ impl Gathered {
         self.visits.clear();
         self.visit_bytes = 0;
         self.origins = Origins::default();
-        self.read = 0;
+        (self.read, self.fetched) = (0, 0);
     }
 }
 

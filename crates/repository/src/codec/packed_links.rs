@@ -80,8 +80,10 @@ impl PackedLinks {
         // A key is written against the one before it, the first against the page.
         let mut near = self.keys.len()..self.keys.len() + page.len();
         self.keys.extend_from_slice(page);
-        // So much of the key before is known to be an origin and a slash.
-        let mut origin = if page.is_empty() { usize::MAX } else { CanonicalUrl::origin_of(page).len() + 1 };
+        // A page is a key, so what begins with its origin and a slash can only be wrong behind them.
+        let home = if page.is_empty() { page } else { &page[..=CanonicalUrl::origin_of(page).len()] };
+        // The same holds of the key before, and of so many of its bytes.
+        let mut origin = if page.is_empty() { usize::MAX } else { home.len() };
         for _ in 0..count {
             let shared: usize = take.narrow()?;
             let rest = take.bytes()?;
@@ -92,14 +94,18 @@ impl PackedLinks {
             self.keys.extend_from_within(near.start..near.start + shared);
             self.keys.extend_from_slice(rest);
             let key = &self.keys[start..];
-            // Behind the origin of a key, which was looked at, only the rest can be wrong.
             if shared < origin {
-                if !CanonicalUrl::is_key(key) {
-                    return Err(Malformed("a key is no URL's"));
-                }
-                origin = CanonicalUrl::origin_of(key).len() + 1;
-            } else if key.len() > MAX_URL_BYTES || !CanonicalUrl::is_path(rest) {
+                origin = if !home.is_empty() && key.starts_with(home) { home.len() } else { 0 };
+            }
+            let is_key = match origin {
+                0 => CanonicalUrl::is_key(key),
+                _ => key.len() <= MAX_URL_BYTES && CanonicalUrl::is_path(&key[origin.max(shared)..]),
+            };
+            if !is_key {
                 return Err(Malformed("a key is no URL's"));
+            }
+            if origin == 0 {
+                origin = CanonicalUrl::origin_of(key).len() + 1;
             }
             near = start..self.keys.len();
             let (depth, hops, flags) = (take.narrow()?, take.u8()?, take.u8()?);

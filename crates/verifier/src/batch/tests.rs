@@ -187,3 +187,15 @@ fn a_visit_does_not_wait() {
     let refused = batch(&[], 1000, 1).with_waiting(waiting).unwrap_err();
     assert!(refused.to_string().contains("it holds a visit"), "{refused}");
 }
+
+#[test]
+fn links_to_one_url_are_combined_also_where_a_block_of_paths_ends() {
+    let url = |path: &str| UrlRules::keep_all().canonicalize(&format!("http://a.example/{path}")).unwrap();
+    let paths = ["a", "b", "c"];
+    let links = (0..2000).map(|i| Link::to(url(paths[i % 3]), i as u16)).collect();
+    let log = [visit(url("b"), 1, links), visit(url("b"), 2, vec![])];
+    let read = read(batch(&log, 1 << 30, 1));
+    assert_eq!(read, model(&log).into_iter().collect::<Vec<_>>());
+    assert_eq!((read.len(), read[1].1.visits.len()), (3, 2));
+    assert_eq!(read[0].1.links.map(|links| links.seen), Some(667));
+}
