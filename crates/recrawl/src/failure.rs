@@ -11,6 +11,12 @@ pub enum Failure {
     Work(String),
 }
 
+impl From<recrawl_repository::ReadError> for Failure {
+    fn from(e: recrawl_repository::ReadError) -> Failure {
+        Failure::work(e)
+    }
+}
+
 impl Failure {
     /// A failure while working on something with a name.
     pub fn work(what: impl fmt::Display) -> Failure {

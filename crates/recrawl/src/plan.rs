@@ -181,14 +181,13 @@ fn choose(
     let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
     let hosts = origins.iter().map(|origin| origin.pages);
     let mut planner = Planner::new(request, &mut policy, hosts).map_err(Failure::work)?;
-    let mut states = generation.states();
-    while let Some((first, columns)) = states.next_block().map_err(Failure::work)? {
+    generation.scan(|first, columns| {
         if let Some(priors) = &priors {
             priors.fill(first, columns);
         }
         dates.keep_trusted(first, columns)?;
-        planner.scan(columns).map_err(Failure::work)?;
-    }
+        planner.scan(columns).map_err(Failure::work)
+    })?;
     planner.finish().map_err(Failure::work)
 }
 

@@ -37,12 +37,12 @@ impl SitePriors {
     fn read(generation: &Generation, origins: &[OriginRun]) -> Result<SitePriors, Failure> {
         let ends = site_ends(origins)?;
         let mut shown = vec![Evidence::default(); ends.len()];
-        let mut states = generation.states();
-        while let Some((first, columns)) = states.next_block().map_err(Failure::work)? {
+        generation.scan(|first, columns| -> Result<(), Failure> {
             for (row, site) in sites(&ends, first).take(columns.len()).enumerate() {
                 shown[site].add(Evidence::of_row(columns, row));
             }
-        }
+            Ok(())
+        })?;
         Ok(SitePriors { priors: Priors::new(&shown), ends })
     }
 

@@ -27,6 +27,7 @@ mod manifest;
 mod origins;
 mod page_block;
 mod repository;
+mod scan;
 mod schedule_file;
 pub mod spill;
 pub mod storage;

@@ -134,13 +134,13 @@ fn rank(
 ) -> Result<u64, Failure> {
     let mut policy = FormulaPolicy::new(formula);
     policy.prepare(request.cycle, request.seed);
-    let mut states = generation.states();
-    while let Some((first, columns)) = states.next_block().map_err(Failure::work)? {
+    generation.scan(|first, columns| -> Result<(), Failure> {
         if let Some(priors) = priors {
             priors.fill(first, columns);
         }
         counter.scan(&policy, columns);
-    }
+        Ok(())
+    })?;
     Ok(counter.rank())
 }
 
