@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-counters hazards test fuzz build tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-counters hazards bench-verifier test fuzz build tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -23,6 +23,10 @@ check-counters: build ## after `make crawl`: n and X of every page beside a repl
 
 hazards: build ## crawl a web on which everything goes wrong, 15 minutes, and judge the crawl by that web's own log
 	@$(BUILT)/xtask hazards --data-dir '$(or $(DATA_DIR),data/hazards)'
+
+bench-verifier: toolchain ## the verifier and its rivals on one stream of links: PAGES=1000000, CHECKS a cycle, CYCLES=3, SHARE=0.05 of a visited site's pages, MEMORY=2048 MiB each, CONTENDERS=…, DIR for files, RECORD=FILE to add to
+	@cargo build --release --locked --package recrawl-benchmark
+	@$(BUILT)/recrawl-benchmark run $(if $(PAGES),--pages $(PAGES)) $(if $(CHECKS),--checks $(CHECKS)) $(if $(CYCLES),--cycles $(CYCLES)) $(if $(SHARE),--visited-share $(SHARE)) $(if $(MEMORY),--memory $(MEMORY)) $(if $(CONTENDERS),--contenders $(CONTENDERS)) $(if $(DIR),--dir '$(DIR)') $(if $(RECORD),--record '$(RECORD)')
 
 test: ## formats, lints, documentation, all tests
 	@sh scripts/toolchain.sh lint

@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "verifier",
         ],
     ),
+    ("benchmark", &["formula", "repository", "scheduler", "types", "verifier"]),
     ("fuzzing", &["extractor", "fetcher", "formula", "repository", "simulation", "types"]),
     ("xtask", &[]),
 ];

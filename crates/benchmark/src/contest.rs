@@ -1,0 +1,140 @@
+//! Runs contenders, each as a child in a control group of its own, and gathers what they came to.
+
+use crate::Failure;
+use crate::limit::Limit;
+use crate::ours::{self, NO_WAITING, WAITING};
+use crate::outcome::Outcome;
+use crate::rival::{self, Drum, FjallStore, Sieve, SledStore};
+use crate::size::Size;
+use crate::table;
+use clap::ValueEnum;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Who takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Contender {
+    /// The verifier; no link waits
+    Ours,
+    /// The verifier; links to blocks that little else touches wait
+    OursWaiting,
+    /// DRUM of IRLbot
+    Drum,
+    /// The sieve of Mercator and BUbiNG
+    Sieve,
+    /// fjall, asked for each link
+    Fjall,
+    /// sled, asked for each link
+    Sled,
+}
+
+impl Contender {
+    /// Everybody.
+    pub const ALL: [Contender; 6] = [
+        Contender::Ours,
+        Contender::OursWaiting,
+        Contender::Drum,
+        Contender::Sieve,
+        Contender::Fjall,
+        Contender::Sled,
+    ];
+
+    /// Its name in options, tables and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Contender::Ours => "ours",
+            Contender::OursWaiting => "ours-waiting",
+            Contender::Drum => "drum",
+            Contender::Sieve => "sieve",
+            Contender::Fjall => "fjall",
+            Contender::Sled => "sled",
+        }
+    }
+}
+
+impl std::fmt::Display for Contender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Runs contenders one after the other; prints a table of them, and adds each to the record.
+///
+/// # Errors
+/// When one of them fails.
+pub fn run(size: &Size, contenders: &[Contender], record: Option<&Path>) -> Result<(), Failure> {
+    let mut outcomes = Vec::new();
+    for &contender in contenders {
+        eprintln!("{contender}: {} pages, {} cycles of {} checks …", size.pages, size.cycles, size.checks());
+        let outcome = in_child(size, contender)?;
+        print!("{}", table::stages(&outcome));
+        if let Some(record) = record {
+            let mut file = OpenOptions::new().create(true).append(true).open(record)?;
+            writeln!(file, "{}", serde_json::to_string(&outcome)?)?;
+        }
+        outcomes.push(outcome);
+    }
+    print!("\n{}", table::comparison(&outcomes));
+    Ok(())
+}
+
+/// Runs one contender in a process of its own.
+fn in_child(size: &Size, contender: Contender) -> Result<Outcome, Failure> {
+    let limit = Limit::new(size.memory_bytes(), &format!("recrawl-benchmark-{}", std::process::id()));
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["one", "--contender", contender.name()])
+        .args(size.arguments())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    limit.put(child.id())?;
+    // It begins when its memory is limited, and not before.
+    writeln!(child.stdin.take().expect("it was piped"), "begin")?;
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        return Err(format!("{contender} ended with {}: more memory may help", output.status).into());
+    }
+    let outcome: Outcome = serde_json::from_slice(&output.stdout)?;
+    Ok(Outcome { memory_limit: limit.is_set().then(|| size.memory_bytes()), ..outcome })
+}
+
+/// Runs one contender in this process, when a line has come in, and prints the outcome as JSON.
+///
+/// # Errors
+/// When it fails.
+pub fn run_one(size: &Size, contender: Contender) -> Result<(), Failure> {
+    io::stdin().read_line(&mut String::new())?;
+    let dir = size.dir.join(contender.name());
+    if dir.exists() {
+        fs::remove_dir_all(&dir)?;
+    }
+    fs::create_dir_all(&dir)?;
+    let memory = size.memory_bytes();
+    let outcome = match contender {
+        Contender::Ours => ours::run(size, &dir, NO_WAITING),
+        Contender::OursWaiting => ours::run(size, &dir, WAITING),
+        Contender::Drum => rival::run(size, &dir, &mut Drum::new(&dir)?),
+        Contender::Sieve => rival::run(size, &dir, &mut Sieve::new(&dir)?),
+        Contender::Fjall => rival::run(size, &dir, &mut FjallStore::new(&dir, memory)?),
+        Contender::Sled => rival::run(size, &dir, &mut SledStore::new(&dir, memory)?),
+    };
+    // Gone even when it failed: the next run begins with nothing, and the disk is not ours alone.
+    fs::remove_dir_all(&dir)?;
+    let (contender, visited_share) = (contender.name().to_owned(), size.visited_share);
+    println!("{}", serde_json::to_string(&Outcome { contender, visited_share, ..outcome? })?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_options() {
+        for contender in Contender::ALL {
+            assert_eq!(Contender::from_str(contender.name(), false), Ok(contender));
+        }
+    }
+}

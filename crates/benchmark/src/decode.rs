@@ -1,0 +1,74 @@
+//! How fast known pages are decoded and compared: a batch that names every block, on one thread, files cached.
+
+use crate::Failure;
+use crate::ours::{NO_WAITING, rules};
+use crate::outcome::median;
+use recrawl_repository::storage::Storage;
+use recrawl_repository::{Generation, Repository};
+use recrawl_types::{CanonicalUrl, Cycle, LeftOut, Link, LogRecord, Outcome, Share, Skip, Visit};
+use recrawl_verifier::{Batch, BatchLimits, SortedBatch, merge};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Merges, of which the median counts; one before them fills the cache.
+const TIMES: usize = 3;
+const LINKS_A_VISIT: usize = 10_000;
+
+/// Merges one link to the first page of each block, which is known. With links that are `counted` each block changes
+/// and is written; without, it is read and compared and found as it was. Gives known pages a second.
+///
+/// # Errors
+/// When the disk fails.
+pub fn decode_and_compare(
+    repository: &Repository,
+    storage: Arc<dyn Storage>,
+    counted: bool,
+) -> Result<f64, Failure> {
+    let generation = repository.current();
+    let cycle = generation.number().next();
+    let mut rates = Vec::new();
+    for time in 0..=TIMES {
+        let batch = batch(&generation, storage.clone(), cycle, counted)?;
+        let mut writer = repository.begin(&generation)?;
+        let started = Instant::now();
+        let report = merge(&generation, batch, &mut writer, &rules(cycle, NO_WAITING, 1))?;
+        let seconds = started.elapsed().as_secs_f64();
+        assert_eq!((report.links_known, report.links_new), (generation.blocks() as u64, 0));
+        if time > 0 {
+            rates.push(generation.pages() as f64 / seconds);
+        }
+    }
+    Ok(median(rates))
+}
+
+fn batch(
+    generation: &Generation,
+    storage: Arc<dyn Storage>,
+    cycle: Cycle,
+    counted: bool,
+) -> Result<SortedBatch, Failure> {
+    let mut batch = Batch::new(storage, cycle, BatchLimits::default());
+    let firsts: Vec<usize> = (0..generation.blocks()).collect();
+    for part in firsts.chunks(LINKS_A_VISIT) {
+        let link = |&at: &usize| {
+            let url = CanonicalUrl::from_key(generation.first_key(at))?;
+            Ok(Link { url, depth: u16::MAX, hops: 0, counted, lastmod: 0 })
+        };
+        let links: Vec<Link> = part.iter().map(link).collect::<Result<_, Failure>>()?;
+        // A visit that did not take place, and changes nothing.
+        batch.add(LogRecord::Visit(Box::new(Visit {
+            url: links[0].url.clone(),
+            index: None,
+            share: Share::Score,
+            at: 0,
+            outcome: Outcome::Skipped(Skip::Deadline),
+            content: None,
+            difference: None,
+            links,
+            bytes: 0,
+            sign: None,
+            left_out: LeftOut::default(),
+        })))?;
+    }
+    Ok(batch.finish()?)
+}

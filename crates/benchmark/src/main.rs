@@ -1,0 +1,84 @@
+//! `recrawl-benchmark`: one stream of links through the verifier and through what else could do it, under one limit of
+//! memory.
+//!
+//! For whoever doubts the figures of docs/verifier.md. Each contender runs in a process of its own, in a control group
+//! where the system permits one, and is given the same cycles as visit logs. It never sees what the others found.
+
+mod contest;
+mod copy;
+mod counted;
+mod decode;
+mod limit;
+mod mix;
+mod model;
+mod ours;
+mod outcome;
+mod plot;
+mod process;
+mod rival;
+mod size;
+mod stream;
+mod table;
+mod web;
+
+use clap::{Parser, Subcommand};
+use contest::Contender;
+use size::Size;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Whatever stops a run.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// One stream of links through the verifier and through what else could tell new URLs from known ones.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs contenders one after the other, each in a process of its own
+    Run {
+        #[command(flatten)]
+        size: Size,
+        /// Who takes part
+        #[arg(long, value_enum, value_delimiter = ',', default_values_t = Contender::ALL)]
+        contenders: Vec<Contender>,
+        /// A file to which each outcome is added as a line of JSON
+        #[arg(long)]
+        record: Option<PathBuf>,
+    },
+    /// Runs one contender in this process, when a line comes in
+    #[command(hide = true)]
+    One {
+        #[command(flatten)]
+        size: Size,
+        #[arg(long, value_enum)]
+        contender: Contender,
+    },
+    /// Prints the table and draws the plots of a record
+    Plot {
+        /// The record
+        record: PathBuf,
+        /// The folder that gets verifier-checks.svg and verifier-bytes.svg
+        #[arg(long)]
+        out: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Run { size, contenders, record } => contest::run(&size, &contenders, record.as_deref()),
+        Command::One { size, contender } => contest::run_one(&size, contender),
+        Command::Plot { record, out } => plot::draw(&record, &out),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("recrawl-benchmark: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The cost model of docs/verifier.md: bytes that each contender reads and writes for one check.
+
+use crate::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// H: bytes of a fingerprint.
+const FINGERPRINT: f64 = 8.0;
+/// A text's length stands before it.
+const LENGTH: f64 = 2.0;
+
+/// Bytes for a check.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Read.
+    pub read: f64,
+    /// Written.
+    pub written: f64,
+}
+
+/// What a cycle asks of whatever checks it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// U: known URLs.
+    pub known: f64,
+    /// B: checks of the cycle.
+    pub checks: f64,
+    /// p: the part of the checks that meet a new URL.
+    pub new: f64,
+    /// b: bytes of a URL's text.
+    pub text: f64,
+    /// l: bytes of the log for each check.
+    pub log: f64,
+}
+
+/// Stored bytes of each part of a block, for each known page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parts {
+    /// Keys.
+    pub keys: f64,
+    /// What every known page has.
+    pub known: f64,
+    /// Histories and contents of visited pages.
+    pub past: f64,
+}
+
+/// Locality: known pages in the blocks that a cycle has to do with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// In all blocks that a link or visit names: these are read.
+    pub opened: u64,
+    /// In those with a visit, a new URL or a link that counts: what is known is written.
+    pub changed: u64,
+    /// In those with a new URL: keys are written.
+    pub grown: u64,
+    /// In those with a visit: histories and contents are read and written.
+    pub visited: u64,
+}
+
+/// (a) This design: blocks that the batch names. Bytes that garbage costs are not in it: at most as many again.
+pub fn blocks(load: Load, parts: Parts, named: Named) -> Cost {
+    let of = |pages: u64, bytes: f64| pages as f64 * bytes / load.checks;
+    let past = of(named.visited, parts.past);
+    Cost {
+        read: load.log + of(named.opened, parts.keys + parts.known) + past,
+        written: of(named.grown, parts.keys) + of(named.changed, parts.known) + past,
+    }
+}
+
+/// (b) DRUM: each check goes to a bucket and back, fingerprint and text; each cycle reads and writes all fingerprints.
+pub fn drum(load: Load) -> Cost {
+    let bucket = FINGERPRINT + LENGTH + load.text;
+    let pass = FINGERPRINT * load.known / load.checks;
+    Cost { read: load.log + bucket + pass, written: bucket + pass + FINGERPRINT * load.new }
+}
+
+/// (c) The sieve: fingerprints wait in memory and only texts go to disk and back; the pass is the same.
+pub fn sieve(load: Load) -> Cost {
+    let text = LENGTH + load.text;
+    let pass = FINGERPRINT * load.known / load.checks;
+    Cost { read: load.log + text + pass, written: text + pass + FINGERPRINT * load.new }
+}
+
+/// How a store that is asked point by point keeps its keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Store {
+    /// Bytes that a look-up reads which misses the cache.
+    pub block: f64,
+    /// Stored bytes for each key.
+    pub stored: f64,
+    /// Times that a new key is written: once to the log, then by flushes and compactions.
+    pub rewritten: f64,
+    /// Bytes of cache.
+    pub cache: f64,
+}
+
+/// (d) A point look-up store: a block is read for each check that misses the cache, as if all keys were asked for
+/// alike; popular ones, which stay in the cache, make it less.
+pub fn store(load: Load, store: Store) -> Cost {
+    let misses = (1.0 - store.cache / (store.stored * load.known)).max(0.0);
+    Cost { read: load.log + misses * store.block, written: load.new * store.rewritten * load.text }
+}
+
+/// What the model says of an outcome's median cycle; none for a contender that it has no formula for.
+pub fn predict(outcome: &Outcome) -> Option<Cost> {
+    let load = Load {
+        known: outcome.pages as f64,
+        checks: outcome.median(|cycle| cycle.checks as f64),
+        new: outcome.median(|cycle| cycle.new as f64 / cycle.checks as f64),
+        text: outcome.text,
+        log: outcome.median(|cycle| cycle.log as f64 / cycle.logged as f64),
+    };
+    let pages = |of: fn(&Named) -> u64| outcome.median(|cycle| of(&cycle.named) as f64) as u64;
+    let cache = outcome.memory_limit.map_or(f64::INFINITY, |bytes| bytes as f64);
+    match outcome.contender.as_str() {
+        "ours" => {
+            let named = Named {
+                opened: pages(|named| named.opened),
+                changed: pages(|named| named.changed),
+                grown: pages(|named| named.grown),
+                visited: pages(|named| named.visited),
+            };
+            Some(blocks(load, outcome.parts, named))
+        }
+        "drum" => Some(drum(load)),
+        "sieve" => Some(sieve(load)),
+        "fjall" | "sled" => {
+            let stored = outcome.stored as f64 / outcome.pages as f64;
+            Some(store(load, Store { block: 4096.0, stored, rewritten: 3.0, cache }))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOAD: Load = Load { known: 1e8, checks: 5e6, new: 0.1, text: 60.0, log: 30.0 };
+
+    #[test]
+    fn a_pass_over_all_fingerprints_is_shared_by_the_checks_of_a_cycle() {
+        assert_eq!(drum(LOAD), Cost { read: 30.0 + 70.0 + 160.0, written: 70.0 + 160.0 + 0.8 });
+        assert_eq!(sieve(LOAD), Cost { read: 30.0 + 62.0 + 160.0, written: 62.0 + 160.0 + 0.8 });
+        let twice = Load { checks: 1e7, ..LOAD };
+        assert_eq!(drum(LOAD).read - drum(twice).read, 80.0);
+    }
+
+    #[test]
+    fn blocks_that_nothing_names_cost_nothing() {
+        let parts = Parts { keys: 20.0, known: 5.0, past: 11.0 };
+        let none = blocks(LOAD, parts, Named::default());
+        assert_eq!(none, Cost { read: 30.0, written: 0.0 });
+        let all = Named { opened: 100_000_000, changed: 0, grown: 0, visited: 0 };
+        assert_eq!(blocks(LOAD, parts, all), Cost { read: 30.0 + 500.0, written: 0.0 });
+        let some = Named { opened: 50_000_000, changed: 25_000_000, grown: 5_000_000, visited: 1_000_000 };
+        assert_eq!(blocks(LOAD, parts, some), Cost { read: 30.0 + 250.0 + 2.2, written: 20.0 + 25.0 + 2.2 });
+        let more = Load { known: 1e9, ..LOAD };
+        assert_eq!(blocks(more, parts, some), blocks(LOAD, parts, some), "what counts is what is named");
+    }
+
+    #[test]
+    fn a_store_reads_a_block_for_each_miss() {
+        let all_cached = Store { block: 4096.0, stored: 40.0, rewritten: 3.0, cache: 4e9 };
+        let cost = store(LOAD, all_cached);
+        assert!(cost.read == 30.0 && (cost.written - 18.0).abs() < 1e-9, "{cost:?}");
+        let half = Store { cache: 2e9, ..all_cached };
+        assert_eq!(store(LOAD, half).read, 30.0 + 2048.0);
+    }
+}

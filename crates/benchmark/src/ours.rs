@@ -1,0 +1,298 @@
+//! The verifier: the whole step from a cycle's log to the next generation and its plan, timed by stage.
+
+use crate::Failure;
+use crate::copy::copy_synced;
+use crate::counted::CountedStorage;
+use crate::decode::decode_and_compare;
+use crate::model::{Named, Parts};
+use crate::outcome::{CycleOutcome, Outcome, PLAN};
+use crate::process::{Moved, peak_bytes, reset_peak};
+use crate::size::Size;
+use crate::stream::Stream;
+use crate::web::{FIRST_CYCLE, Web};
+use recrawl_formula::builtin;
+use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_repository::{BLOCK_PAGES, Generation, Repository, VisitLog};
+use recrawl_scheduler::policy::formula::FormulaPolicy;
+use recrawl_scheduler::{PlanRequest, Planner, Ties};
+use recrawl_types::{CanonicalUrl, Content, Cycle, Visit};
+use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+/// The part of known pages that is planned for the next cycle.
+const PLANNED: f64 = 0.05;
+/// Beyond so many pages the files do not stay in the cache, and decoding alone cannot be timed.
+const CACHED_PAGES: u64 = 30_000_000;
+
+/// Which links wait in the contender with waiting links.
+pub const WAITING: Waiting = Waiting { max_cycles: 8, enough: 64 };
+/// None does.
+pub const NO_WAITING: Waiting = Waiting { max_cycles: 0, enough: 0 };
+
+/// The rules of all merges here.
+pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'static> {
+    MergeRules {
+        cycle,
+        max_hops: 5,
+        max_pages_per_host: u64::MAX,
+        waiting,
+        block_pages: BLOCK_PAGES,
+        threads,
+        judge: &|_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint,
+        watch: &|_, _, _| {},
+        meet: &|_, _| {},
+    }
+}
+
+/// A repository under test.
+pub struct Ours {
+    storage: Arc<CountedStorage>,
+    repository: Repository,
+    /// Mean bytes of a known URL's key.
+    text: f64,
+}
+
+impl Ours {
+    /// Writes what is known at the beginning, as the generation of [`FIRST_CYCLE`].
+    ///
+    /// # Errors
+    /// When the disk takes no more.
+    pub fn prepare(web: &Web, dir: &Path) -> Result<Ours, Failure> {
+        let storage = Arc::new(CountedStorage::over(FileStorage::create(dir)?));
+        let mut repository = Repository::open(storage.clone())?;
+        let mut text = 0;
+        // The histories are of these cycles: a generation each.
+        while repository.current().number() < FIRST_CYCLE {
+            let base = repository.current();
+            let mut writer = repository.begin(&base)?;
+            if writer.number() == FIRST_CYCLE {
+                web.each_page(|key, record| {
+                    text += key.len();
+                    writer.push(key, record)
+                })?;
+            }
+            repository.commit(writer, b"")?;
+        }
+        Ok(Ours { storage, repository, text: text as f64 / web.pages() as f64 })
+    }
+
+    /// The generation that is known now.
+    pub fn generation(&self) -> Arc<Generation> {
+        self.repository.current()
+    }
+
+    /// Runs the `turn`-th cycle of the stream.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn cycle(
+        &mut self,
+        stream: &Stream<'_>,
+        turn: u64,
+        waiting: Waiting,
+    ) -> Result<CycleOutcome, Failure> {
+        let generation = self.repository.current();
+        let cycle = generation.number().next();
+        let written = stream.write_log(&*self.storage, turn, cycle)?;
+        let named = named(&generation, stream, turn)?;
+        let (before, kinds_before) = (Moved::now().unwrap_or_default(), self.storage.bytes());
+
+        let mut clock = Clock::start();
+        let mut batch = Batch::new(self.storage.clone(), cycle, BatchLimits::default());
+        batch.add_log(VisitLog::read(&*self.storage, cycle)?, |_: &Visit, _| {})?;
+        let batch = batch.finish()?;
+        clock.stage("read and sort");
+        let merged = self.merge(&generation, batch, cycle, waiting, &mut clock)?;
+
+        let moved = Moved::now().unwrap_or_default() - before;
+        let kinds = self.storage.bytes().into_iter().map(|(kind, bytes)| {
+            let before = kinds_before.get(&kind).copied().unwrap_or_default();
+            (kind, (bytes.read - before.read, bytes.written - before.written))
+        });
+        let kinds: BTreeMap<String, (u64, u64)> = kinds.collect();
+        clock.restart();
+        plan(&self.repository.current())?;
+        clock.stage(PLAN);
+        Ok(CycleOutcome {
+            checks: written.links,
+            new: merged.links_new,
+            waiting: merged.links_waiting,
+            stages: clock.stages,
+            read: moved.read,
+            written: moved.written,
+            named,
+            log: kinds.get("visits").map_or(0, |bytes| bytes.0),
+            kinds,
+            logged: written.links,
+            is_cut: false,
+        })
+    }
+
+    fn merge(
+        &mut self,
+        generation: &Generation,
+        batch: recrawl_verifier::SortedBatch,
+        cycle: Cycle,
+        waiting: Waiting,
+        clock: &mut Clock,
+    ) -> Result<MergeReport, Failure> {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let mut writer = self.repository.begin(generation)?;
+        let merged = merge(generation, batch, &mut writer, &rules(cycle, waiting, threads))?;
+        clock.stage("merge");
+        self.repository.commit(writer, b"")?;
+        clock.stage("commit");
+        Ok(merged)
+    }
+
+    /// Stored bytes for each known page, by kind of file.
+    fn bytes_a_page(&self) -> BTreeMap<String, f64> {
+        let generation = self.repository.current();
+        let mut kinds = BTreeMap::new();
+        for (name, bytes) in generation.files() {
+            let kind = name.rsplit_once('.').map_or(&*name, |(_, kind)| kind);
+            *kinds.entry(kind.to_owned()).or_default() += bytes as f64 / generation.pages() as f64;
+        }
+        kinds
+    }
+
+    /// Decodes and compares all pages on one thread, the files cached; pages a second.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn decode(&self, counted: bool) -> Result<f64, Failure> {
+        let storage: Arc<dyn Storage> = self.storage.clone();
+        decode_and_compare(&self.repository, storage, counted)
+    }
+}
+
+/// Runs all cycles, with a copy of the same files after each.
+///
+/// # Errors
+/// When the disk fails.
+pub fn run(size: &Size, dir: &Path, waiting: Waiting) -> Result<Outcome, Failure> {
+    let web = Web::new(size.pages, size.seed);
+    let stream = size.stream(&web);
+    let started = Instant::now();
+    let mut ours = Ours::prepare(&web, dir)?;
+    let prepared = started.elapsed().as_secs_f64();
+    let kinds = ours.bytes_a_page();
+    let of = |kind: &str| kinds.get(kind).copied().unwrap_or_default();
+    let mut outcome = Outcome {
+        pages: web.pages(),
+        text: ours.text,
+        parts: Parts { keys: of("keys"), known: of("known"), past: of("history") + of("content") },
+        prepared,
+        is_peak_of_cycles: true,
+        ..Outcome::default()
+    };
+    outcome.kinds = kinds;
+    for turn in 0..size.cycles {
+        outcome.is_peak_of_cycles &= reset_peak();
+        outcome.cycles.push(ours.cycle(&stream, turn, waiting)?);
+        outcome.peak = outcome.peak.max(peak_bytes());
+        let names: Vec<String> = ours.generation().files().into_iter().map(|file| file.0).collect();
+        let target = dir.join("copy");
+        outcome.copies.push(copy_synced(dir, &names, &target)?);
+        fs::remove_dir_all(&target)?;
+    }
+    outcome.stored = ours.generation().files().iter().map(|file| file.1).sum();
+    if waiting == NO_WAITING && size.pages <= CACHED_PAGES {
+        for (name, counted) in [("read alone", false), ("link counts written", true)] {
+            outcome.decoded.insert(name.to_owned(), ours.decode(counted)?);
+        }
+    }
+    Ok(outcome)
+}
+
+/// Scores all pages by t·X and chooses those of the next cycle.
+fn plan(generation: &Generation) -> Result<usize, Failure> {
+    let formula = builtin::resolve("t_times_X")?;
+    let mut policy = FormulaPolicy::new(&formula);
+    let request = PlanRequest {
+        cycle: generation.number().next(),
+        pages: (generation.pages() as f64 * PLANNED) as u64,
+        discovery_share: 0.2,
+        announced_share: 0.0,
+        audit_share: 0.05,
+        discovery_min: 0,
+        warmup: 0,
+        max_per_host: None,
+        seed: 1,
+        ties: Ties::Hash,
+    };
+    let origins = generation.origins()?;
+    let mut planner = Planner::new(request, &mut policy, origins.iter().map(|origin| origin.pages))?;
+    let mut states = generation.states();
+    while let Some((_, columns)) = states.next_block()? {
+        planner.scan(columns)?;
+    }
+    Ok(planner.finish()?.chosen.len())
+}
+
+/// What the cost model goes by: pages of the blocks that a cycle has to do with.
+fn named(generation: &Generation, stream: &Stream<'_>, turn: u64) -> Result<Named, Failure> {
+    let (mut opened, mut changed, mut grown, mut visited) =
+        (HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new());
+    let block = |key: &[u8]| {
+        let (mut low, mut high) = (0, generation.blocks());
+        while low < high {
+            let middle = (low + high) / 2;
+            if generation.first_key(middle) <= key { low = middle + 1 } else { high = middle }
+        }
+        low.saturating_sub(1)
+    };
+    stream.each_visit(turn, |visit, unknown| {
+        visited.insert(block(visit.url.key()));
+        for (link, is_unknown) in visit.links.iter().zip(unknown) {
+            let at = block(link.url.key());
+            opened.insert(at);
+            if *is_unknown {
+                grown.insert(at);
+            }
+            if *is_unknown || link.counted {
+                changed.insert(at);
+            }
+        }
+        Ok(())
+    })?;
+    opened.extend(&visited);
+    changed.extend(&visited);
+    let pages = |blocks: &HashSet<usize>| blocks.iter().map(|&at| generation.block_pages(at) as u64).sum();
+    Ok(Named {
+        opened: pages(&opened),
+        changed: pages(&changed),
+        grown: pages(&grown),
+        visited: pages(&visited),
+    })
+}
+
+/// Times stages one after the other.
+pub struct Clock {
+    since: Instant,
+    /// Name and seconds.
+    pub stages: Vec<(String, f64)>,
+}
+
+impl Clock {
+    /// Starts with no stage done.
+    pub fn start() -> Clock {
+        Clock { since: Instant::now(), stages: Vec::new() }
+    }
+
+    /// Ends a stage.
+    pub fn stage(&mut self, name: &str) {
+        self.stages.push((name.to_owned(), self.since.elapsed().as_secs_f64()));
+        self.restart();
+    }
+
+    /// Passes over the time since the last stage.
+    pub fn restart(&mut self) {
+        self.since = Instant::now();
+    }
+}

@@ -1,0 +1,128 @@
+//! What one contender came to: the words in which a child tells its parent, and which the record keeps.
+
+use crate::model::{Named, Parts};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What one contender came to at one size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Its name.
+    pub contender: String,
+    /// Known pages at the beginning.
+    pub pages: u64,
+    /// Of each visited site, the part of its pages that a cycle visits.
+    pub visited_share: f64,
+    /// The limit of memory in bytes; none where the system permits none.
+    pub memory_limit: Option<u64>,
+    /// Seconds that it took to write what is known at the beginning.
+    pub prepared: f64,
+    /// Mean bytes of a known URL's key.
+    pub text: f64,
+    /// Bytes on disk before the first cycle, for each known page by kind of file; of the verifier alone.
+    pub kinds: BTreeMap<String, f64>,
+    /// The same by the parts of a block.
+    pub parts: Parts,
+    /// Bytes on disk at the end.
+    pub stored: u64,
+    /// The most memory in the timed part, in bytes.
+    pub peak: Option<u64>,
+    /// Was the memory of the part before, which is not timed, left out of `peak`?
+    pub is_peak_of_cycles: bool,
+    /// Each cycle.
+    pub cycles: Vec<CycleOutcome>,
+    /// Seconds that copying and syncing the same files took, after each cycle.
+    pub copies: Vec<f64>,
+    /// Known pages decoded and compared in a second, by one thread with the files cached, by what the links did.
+    pub decoded: BTreeMap<String, f64>,
+}
+
+/// What a contender did in one cycle.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CycleOutcome {
+    /// Links that were checked.
+    pub checks: u64,
+    /// URLs that turned out to be new.
+    pub new: u64,
+    /// URLs that wait for a later cycle.
+    pub waiting: u64,
+    /// Seconds by stage, in order.
+    pub stages: Vec<(String, f64)>,
+    /// Bytes read by system calls while checking.
+    pub read: u64,
+    /// Bytes written while checking.
+    pub written: u64,
+    /// Bytes read and written, by kind of file.
+    pub kinds: BTreeMap<String, (u64, u64)>,
+    /// Locality; of the verifier alone.
+    pub named: Named,
+    /// Bytes of the log.
+    pub log: u64,
+    /// Links in the log.
+    pub logged: u64,
+    /// Was it stopped before the end, for its time was over?
+    pub is_cut: bool,
+}
+
+/// The stage that plans the next cycle: no part of checking.
+pub const PLAN: &str = "plan";
+
+impl CycleOutcome {
+    /// Seconds of checking.
+    pub fn seconds(&self) -> f64 {
+        self.stages.iter().filter(|stage| stage.0 != PLAN).map(|stage| stage.1).sum()
+    }
+
+    /// Seconds of the whole step.
+    pub fn step_seconds(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.1).sum()
+    }
+}
+
+impl Outcome {
+    /// The median over cycles.
+    pub fn median(&self, of: impl Fn(&CycleOutcome) -> f64) -> f64 {
+        median(self.cycles.iter().map(of).collect())
+    }
+
+    /// Checks a second.
+    pub fn checks_a_second(&self) -> f64 {
+        self.median(|cycle| cycle.checks as f64 / cycle.seconds())
+    }
+
+    /// Bytes read and written for a check.
+    pub fn bytes_a_check(&self) -> (f64, f64) {
+        let a_check = |bytes: u64, cycle: &CycleOutcome| bytes as f64 / cycle.checks as f64;
+        (self.median(|c| a_check(c.read, c)), self.median(|c| a_check(c.written, c)))
+    }
+}
+
+/// The middle one; of an even number the mean of the two in the middle. NaN of none.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        n => (values[(n - 1) / 2] + values[n / 2]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_are_in_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 9.0]), 3.0);
+        assert_eq!(median(vec![4.0, 1.0]), 2.5);
+        assert!(median(vec![]).is_nan());
+    }
+
+    #[test]
+    fn planning_is_no_part_of_checking() {
+        let stages = vec![("merge".to_owned(), 1.5), (PLAN.to_owned(), 2.0), ("commit".to_owned(), 0.5)];
+        let cycle = CycleOutcome { checks: 10, stages, read: 40, written: 20, ..CycleOutcome::default() };
+        assert_eq!((cycle.seconds(), cycle.step_seconds()), (2.0, 4.0));
+        let outcome = Outcome { cycles: vec![cycle], ..Outcome::default() };
+        assert_eq!((outcome.checks_a_second(), outcome.bytes_a_check()), (5.0, (4.0, 2.0)));
+    }
+}

@@ -1,0 +1,66 @@
+//! What the system says of this process: bytes moved and memory used. Linux alone says it; elsewhere it is none.
+
+use std::fs;
+use std::ops::Sub;
+
+/// Bytes that the process has read and written by system calls so far, from disk or from its cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+}
+
+impl Moved {
+    /// As of now; none where the system does not say.
+    pub fn now() -> Option<Moved> {
+        let text = fs::read_to_string("/proc/self/io").ok()?;
+        Some(Moved { read: number(&text, "rchar:")?, written: number(&text, "wchar:")? })
+    }
+}
+
+impl Sub for Moved {
+    type Output = Moved;
+
+    fn sub(self, before: Moved) -> Moved {
+        Moved { read: self.read - before.read, written: self.written - before.written }
+    }
+}
+
+/// Forgets the greatest memory so far; false where that is not permitted, so that [`peak_bytes`] is of all before too.
+pub fn reset_peak() -> bool {
+    fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
+/// The most memory that was resident at once; none where the system does not say.
+pub fn peak_bytes() -> Option<u64> {
+    Some(number(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")? << 10)
+}
+
+fn number(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_by_their_names() {
+        let text = "rchar: 17\nwchar: 4\nVmHWM:\t  2048 kB\n";
+        assert_eq!(
+            (number(text, "wchar:"), number(text, "VmHWM:"), number(text, "x:")),
+            (Some(4), Some(2048), None)
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        if let Some(before) = Moved::now() {
+            fs::write(dir.path().join("file"), [7; 5000]).unwrap();
+            assert!((Moved::now().unwrap() - before).written >= 5000);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What else could tell new URLs from known ones, each small and honest, behind one seam.
+
+mod drum;
+mod fjall_store;
+mod key_file;
+mod sieve;
+mod sled_store;
+
+pub use drum::Drum;
+pub use fjall_store::FjallStore;
+pub use sieve::Sieve;
+pub use sled_store::SledStore;
+
+use crate::Failure;
+use crate::outcome::{CycleOutcome, Outcome};
+use crate::process::{Moved, peak_bytes, reset_peak};
+use crate::size::Size;
+use crate::web::{FIRST_CYCLE, Web};
+use recrawl_repository::storage::FileStorage;
+use recrawl_repository::{LogChunk, VisitLog};
+use recrawl_types::Cycle;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A contender.
+pub trait Rival {
+    /// Takes a URL that is known at the beginning. They come in order, and none twice.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    fn load(&mut self, key: &[u8]) -> Result<(), Failure>;
+
+    /// Makes what was loaded durable.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    fn loaded(&mut self) -> Result<(), Failure>;
+
+    /// Checks a URL, and makes it known if it is not, now or when the cycle is settled.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    fn check(&mut self, key: &[u8]) -> Result<(), Failure>;
+
+    /// Ends a cycle: all is checked and durable; gives the number of new URLs since the last time.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    fn settle(&mut self) -> Result<u64, Failure>;
+
+    /// Does each check cost the same, so that some of them tell the speed of all?
+    fn is_point_by_point(&self) -> bool;
+}
+
+/// A URL as DRUM and the sieve know it. Of n URLs some n²/2⁶⁵ pairs look alike, and one of the two is lost: 0.03
+/// pairs in a billion URLs.
+fn fingerprint(key: &[u8]) -> u64 {
+    xxh3_64(key)
+}
+
+/// Checks between two looks at the clock.
+const CHECKS_A_LOOK: u64 = 4096;
+
+/// Runs all cycles.
+///
+/// # Errors
+/// When the disk fails.
+pub fn run(size: &Size, dir: &Path, rival: &mut dyn Rival) -> Result<Outcome, Failure> {
+    let web = Web::new(size.pages, size.seed);
+    let stream = size.stream(&web);
+    let logs = dir.join("logs");
+    let storage = FileStorage::create(&logs)?;
+    let started = Instant::now();
+    let mut text = 0;
+    web.each_page(|key, _| {
+        text += key.len();
+        rival.load(key)
+    })?;
+    rival.loaded()?;
+    let prepared = started.elapsed().as_secs_f64();
+    let mut outcome = Outcome {
+        pages: web.pages(),
+        text: text as f64 / web.pages() as f64,
+        prepared,
+        is_peak_of_cycles: true,
+        ..Outcome::default()
+    };
+    for turn in 0..size.cycles {
+        let cycle = Cycle(FIRST_CYCLE.0 + 1 + turn as u32);
+        let logged = stream.write_log(&storage, turn, cycle)?.links;
+        let log = bytes_in(&logs)?;
+        outcome.is_peak_of_cycles &= reset_peak();
+        let checked = check_log(&storage, cycle, rival, size.seconds)?;
+        outcome.cycles.push(CycleOutcome { log, logged, ..checked });
+        outcome.peak = outcome.peak.max(peak_bytes());
+        fs::remove_dir_all(&logs)?;
+        fs::create_dir(&logs)?;
+    }
+    outcome.stored = bytes_in(dir)?;
+    Ok(outcome)
+}
+
+/// Checks all links of a log, and settles.
+fn check_log(
+    storage: &FileStorage,
+    cycle: Cycle,
+    rival: &mut dyn Rival,
+    seconds: u64,
+) -> Result<CycleOutcome, Failure> {
+    let limit = rival.is_point_by_point().then(|| Duration::from_secs(seconds));
+    let before = Moved::now().unwrap_or_default();
+    let started = Instant::now();
+    let mut outcome = CycleOutcome::default();
+    let mut log = VisitLog::read(storage, cycle)?;
+    let mut chunk = LogChunk::default();
+    'log: while log.next_chunk(&mut chunk)? {
+        for (_, links) in chunk.drain() {
+            for link in links {
+                if outcome.checks.is_multiple_of(CHECKS_A_LOOK)
+                    && limit.is_some_and(|limit| started.elapsed() > limit)
+                {
+                    outcome.is_cut = true;
+                    break 'log;
+                }
+                rival.check(link.key)?;
+                outcome.checks += 1;
+            }
+        }
+    }
+    let checked = started.elapsed().as_secs_f64();
+    outcome.new = rival.settle()?;
+    let settled = started.elapsed().as_secs_f64() - checked;
+    outcome.stages = vec![("check".to_owned(), checked), ("settle".to_owned(), settled)];
+    let moved = Moved::now().unwrap_or_default() - before;
+    (outcome.read, outcome.written) = (moved.read, moved.written);
+    Ok(outcome)
+}
+
+fn bytes_in(dir: &Path) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let about = entry.metadata()?;
+        bytes += if about.is_dir() { bytes_in(&entry.path())? } else { about.len() };
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;
