@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-counters hazards bench-verifier test fuzz build tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-counters hazards bench-verifier test soak fuzz build tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -31,6 +31,9 @@ bench-verifier: toolchain ## the verifier and its rivals on one stream of links:
 test: ## formats, lints, documentation, all tests
 	@sh scripts/toolchain.sh lint
 	@bash scripts/test.sh
+
+soak: toolchain ## random lives of a repository against a sorted map, through power cuts and errors: STEPS=1000000 from SEED
+	@RECRAWL_STEPS=$(or $(STEPS),1000000) RECRAWL_SEED=$(or $(SEED),1) cargo test --release --locked --package recrawl-verifier --test long -- --nocapture
 
 fuzz: ## look for inputs that break a parser, SECONDS=60 for each, RUNS at most; TARGET=… for one (nightly, cargo-fuzz)
 	@bash scripts/fuzz.sh '$(TARGET)' '$(SECONDS)' '$(RUNS)'

@@ -64,6 +64,10 @@ impl WriteFile for Writer {
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync()
     }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.0.truncate(length)
+    }
 }
 
 struct Reader(Box<dyn ReadFile>, Arc<Count>);
@@ -90,10 +94,6 @@ impl Storage for CountedStorage {
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
         Ok(Box::new(Reader(self.inner.open(name)?, self.count(name))))
-    }
-
-    fn truncate(&self, name: &str, length: u64) -> io::Result<()> {
-        self.inner.truncate(name, length)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

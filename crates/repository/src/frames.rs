@@ -8,6 +8,7 @@ use crate::format::{
 };
 use crate::storage::{ReadFile, Storage, WriteFile};
 use recrawl_types::Cycle;
+use std::io;
 use std::sync::Arc;
 
 /// Writes collect up to this many bytes before they go to the file.
@@ -151,7 +152,10 @@ impl Source {
         if offset.saturating_add(buffer.len() as u64) > self.length {
             return Err(self.damaged(offset, format!("the file ends at byte {}", self.length)));
         }
-        self.file.read_at(buffer, offset).map_err(ReadError::io(&self.path))
+        self.file.read_at(buffer, offset).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => self.damaged(offset, "the file ends before its length says"),
+            _ => ReadError::io(&self.path)(e),
+        })
     }
 }
 

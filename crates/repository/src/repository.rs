@@ -202,9 +202,8 @@ impl Repository {
         }
         if length > self.manifest.reports {
             let path = self.storage.locate(REPORTS);
-            self.storage
-                .truncate(REPORTS, self.manifest.reports)
-                .map_err(WriteError::of(path, "truncate"))?;
+            let mut file = self.storage.append(REPORTS).map_err(WriteError::of(&path, "open"))?;
+            file.truncate(self.manifest.reports).map_err(WriteError::of(&path, "truncate"))?;
         }
         Ok(())
     }

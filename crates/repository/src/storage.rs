@@ -29,9 +29,6 @@ pub trait Storage: Send + Sync + Debug {
     /// by another file.
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>>;
 
-    /// Cuts a file to `length` bytes. Durable when it returns.
-    fn truncate(&self, name: &str, length: u64) -> io::Result<()>;
-
     /// Gives a file another name, in place of an old file of that name. Atomic: at every moment, and
     /// after a power cut, the new name means the old file or the new one. Durable after
     /// [`Storage::sync_dir`].
@@ -64,6 +61,9 @@ pub trait WriteFile: Send {
     /// Makes everything written so far durable. After an error nothing since the last success can be
     /// relied upon, and trying again proves nothing.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Cuts the file to its first `length` bytes. Durable when it returns.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
 }
 
 /// A file open for reading.
@@ -71,10 +71,12 @@ pub trait ReadFile: Send + Sync {
     /// Its length in bytes, now.
     fn length(&self) -> io::Result<u64>;
 
-    /// Fills `buffer` from `offset` on.
+    /// Fills all of `buffer` from `offset` on. Where the system gives fewer bytes than asked for, the back end asks
+    /// again: there is no short read on this side.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] when the file ends before.
+    /// [`io::ErrorKind::UnexpectedEof`] when the file ends before, whatever its length was said to be. After any
+    /// error nobody knows what `buffer` holds.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 }
 

@@ -29,6 +29,9 @@ pub struct VisitLog {
     file: Box<dyn WriteFile>,
     payload: Vec<u8>,
     frame: Vec<u8>,
+    /// Bytes in the file, and how many of them are durable.
+    length: u64,
+    synced: u64,
     /// A write failed: what came behind half a record would be cut off with it.
     broken: bool,
 }
@@ -121,7 +124,7 @@ impl VisitLog {
         let name = file(cycle);
         let path = storage.locate(&name);
         let mut recovered = Recovered::default();
-        let mut begun = false;
+        let mut begun = None;
         match Source::open_unchecked(storage, &name) {
             Err(e) if e.is_absent() => {}
             Err(e) => return Err(e.into()),
@@ -132,27 +135,31 @@ impl VisitLog {
             Ok(source) => {
                 source.check_header(FileKind::Visits, cycle)?;
                 let sound = sound_length(&source, FileKind::Visits)?;
+                let mut file = storage.append(&name).map_err(WriteError::of(&path, "open"))?;
                 recovered.cut = source.length() - sound;
                 if recovered.cut > 0 {
-                    storage.truncate(&name, sound).map_err(WriteError::of(&path, "truncate"))?;
+                    file.truncate(sound).map_err(WriteError::of(&path, "truncate"))?;
                 }
-                begun = true;
+                recover(&mut VisitReader::open(storage, cycle)?, &mut recovered)?;
+                begun = Some((file, sound));
             }
         }
-        if begun {
-            recover(&mut VisitReader::open(storage, cycle)?, &mut recovered)?;
-        }
-        let file = if begun {
-            storage.append(&name).map_err(WriteError::of(&path, "open"))?
-        } else {
-            let mut file = storage.create(&name).map_err(WriteError::of(&path, "create"))?;
-            file.write(&header(FileKind::Visits, cycle)).map_err(WriteError::of(&path, "write"))?;
-            file.sync().map_err(WriteError::of(&path, "sync"))?;
-            file
+        let log = |file, length, synced| {
+            let (path, payload, frame) = (path.clone(), Vec::new(), Vec::new());
+            VisitLog { path, file, payload, frame, length, synced, broken: false }
         };
-        // Also of a log found: the run that made it may not have come so far.
+        let mut log = match begun {
+            Some((file, sound)) => log(file, sound, sound),
+            None => {
+                let mut file = storage.create(&name).map_err(WriteError::of(&path, "create"))?;
+                file.write(&header(FileKind::Visits, cycle)).map_err(WriteError::of(&path, "write"))?;
+                log(file, HEADER_BYTES as u64, 0)
+            }
+        };
+        // Also of a log found: the run that wrote it may not have come so far.
+        log.sync()?;
         storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
-        Ok((VisitLog { path, file, payload: Vec::new(), frame: Vec::new(), broken: false }, recovered))
+        Ok((log, recovered))
     }
 
     /// Appends a record, in one write. It survives the process at once, and the machine after
@@ -177,6 +184,7 @@ impl VisitLog {
         put_frame(&mut self.frame, FileKind::Visits, &self.payload);
         self.broken = true;
         self.file.write(&self.frame).map_err(WriteError::of(&self.path, "write"))?;
+        self.length += self.frame.len() as u64;
         self.broken = false;
         Ok(())
     }
@@ -184,13 +192,19 @@ impl VisitLog {
     /// Makes all records durable.
     ///
     /// # Errors
-    /// When the disk refuses, now or before: what a failed sync lost, a second one does not bring back.
+    /// When the disk refuses, now or before: what a failed sync lost, a second one does not bring back. It is cut
+    /// off, as it could still be read for a while, and a later run would write behind it.
     pub fn sync(&mut self) -> Result<(), WriteError> {
         if self.broken {
             return Err(WriteError::after_failure(&self.path));
         }
         self.broken = true;
-        self.file.sync().map_err(WriteError::of(&self.path, "sync"))?;
+        if let Err(e) = self.file.sync() {
+            // The error that is told is the one that came first.
+            let _ = self.file.truncate(self.synced);
+            return Err(WriteError::of(&self.path, "sync")(e));
+        }
+        self.synced = self.length;
         self.broken = false;
         Ok(())
     }

@@ -13,8 +13,10 @@ use crate::origins::OriginWriter;
 use crate::page_block::{Changed, PackedPages, PageBlock};
 use crate::spill::SpillWriter;
 use crate::storage::Storage;
+use crate::version_1;
 use crate::walk::BlockReader;
 use recrawl_types::{CanonicalUrl, Cycle, PageRecord};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -77,7 +79,7 @@ impl<'g> GenerationWriter<'g> {
     pub fn carry(&mut self, at: usize) -> Result<(), CommitError> {
         let mut block = self.base.blocks[at].clone();
         for part in Part::ALL {
-            block.places[part as usize] = self.keep(part, block.place(part))?;
+            block.places[part as usize] = self.keep(part, at)?;
         }
         self.add(block);
         Ok(())
@@ -111,10 +113,7 @@ impl<'g> GenerationWriter<'g> {
             for (part, frame) in Part::ALL.into_iter().zip(piece.frames) {
                 places[part as usize] = match frame {
                     Some(frame) => self.write(part, &frame)?,
-                    None => {
-                        let at = at.expect("what was there is carried from a block");
-                        self.keep(part, self.base.blocks[at].place(part))?
-                    }
+                    None => self.keep(part, at.expect("what was there is carried from a block"))?,
                 };
             }
             self.add(Block {
@@ -130,16 +129,22 @@ impl<'g> GenerationWriter<'g> {
         Ok(())
     }
 
-    /// The place of a frame that stays as it is.
-    fn keep(&mut self, part: Part, place: Place) -> Result<Place, CommitError> {
+    /// The place of a part of block `at` that stays as it is.
+    fn keep(&mut self, part: Part, at: usize) -> Result<Place, CommitError> {
+        let block = &self.base.blocks[at];
+        let place = block.place(part);
         if !self.emptied.contains(&(part, place.file)) {
             return Ok(place);
         }
         let (source, frame) = self.reader.frame(part, place)?;
-        // Damage must not be copied into a file that looks new.
-        check_frame(frame, part.kind()).map_err(|what| source.damaged(place.offset, what.0))?;
+        // Neither damage nor a form of another version may be copied into a file that looks new.
+        let frame = match (part, source.version()) {
+            (Part::History, 1) => version_1::renew(frame, block.visited as usize).map(Cow::Owned),
+            _ => check_frame(frame, part.kind()).map(|()| Cow::Borrowed(frame)),
+        };
+        let frame = frame.map_err(|what| source.damaged(place.offset, what.0))?;
         let (offset, length) =
-            part_file(&mut self.files, &*self.storage, part, self.summary.number)?.push_packed(frame)?;
+            part_file(&mut self.files, &*self.storage, part, self.summary.number)?.push_packed(&frame)?;
         Ok(Place { file: self.summary.number, offset, length })
     }
 

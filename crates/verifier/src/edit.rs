@@ -103,8 +103,10 @@ impl<'a> Editor<'a> {
             if record.visited.is_some() && !was_visited {
                 writer.add_to_origin(CanonicalUrl::origin_of(block.key(row)), 0, 1)?;
             }
+            // A visit in vain leaves history and content as they are.
+            let seen = record.visited.as_ref().map(|visited| visited.history.last);
+            edited.changed.past |= seen == Some(self.rules.cycle);
             block.put_record(row, record);
-            edited.changed.past = true;
         }
         // Every visit but a skipped one moves the last attempt to this cycle.
         let is_updated = *block.known(row) != before;

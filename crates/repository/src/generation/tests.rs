@@ -3,6 +3,8 @@
 use super::*;
 use crate::Repository;
 use crate::block::BLOCK_PAGES;
+use crate::format::{HEADER_BYTES, header, open_frame, put_frame};
+use crate::index::Place;
 use crate::storage::{MemoryStorage, Storage};
 use crate::testing::{canonical, record, url};
 use proptest::collection::{btree_map, btree_set};
@@ -186,4 +188,59 @@ fn a_state_without_history_is_all_zeros() {
     let mut states = generation.states();
     let (_, columns) = states.next_block().unwrap().unwrap();
     assert_eq!((columns.known[0], columns.visits[0], columns.history(0)), (Known::default(), 0, None));
+}
+
+fn all_pages(generation: &Generation) -> Pages {
+    let mut records = generation.records();
+    let mut pages = Pages::new();
+    while let Some((_, key, record)) = records.next_record().unwrap() {
+        pages.insert(CanonicalUrl::from_key(key).unwrap(), record);
+    }
+    pages
+}
+
+/// Puts the histories of generation 1 into a file as version 1 wrote it, with so much garbage behind them that the
+/// file is emptied next.
+fn with_histories_of_version_1(storage: &MemoryStorage, generation: &Generation) -> Arc<MemoryStorage> {
+    let (part, name) = (Part::History, Part::History.file(Cycle(1)));
+    let (mut files, mut blocks) = (storage.image(), generation.blocks.clone());
+    let mut bytes = header(part.kind(), Cycle(1)).to_vec();
+    bytes[8] = 1;
+    let crc = crc32fast::hash(&bytes[..HEADER_BYTES - 4]);
+    bytes[HEADER_BYTES - 4..].copy_from_slice(&crc.to_le_bytes());
+    for block in &mut blocks {
+        let place = block.place(part);
+        let frame = &files[&name][place.offset as usize..][..place.length as usize];
+        let mut scratch = Vec::new();
+        let payload = open_frame(frame, part.kind(), &mut scratch).unwrap();
+        // Nine columns: width, least value, and so many distances.
+        let end = (0..9).fold(0, |at, _| at + 9 + usize::from(payload[at]) * block.visited as usize);
+        let offset = bytes.len();
+        put_frame(&mut bytes, part.kind(), &payload[..end]);
+        let length = (bytes.len() - offset) as u32;
+        block.places[part as usize] = Place { offset: offset as u64, length, ..place };
+    }
+    bytes.resize(4 * bytes.len(), 0);
+    files.insert(name, bytes);
+    let storage = Arc::new(MemoryStorage::with_files(files));
+    index::write(&*storage, Cycle(1), &blocks).unwrap();
+    storage
+}
+
+/// They were copied into a file of today's version as they were, which nobody could read any more.
+#[test]
+fn histories_of_version_1_are_renewed_when_they_are_copied() {
+    let (storage, generation) = committed(&many(3000));
+    let storage = with_histories_of_version_1(&storage, &generation);
+    let mut repository = Repository::open(storage.clone()).unwrap();
+    let old = repository.current();
+    let pages = all_pages(&old);
+    let mut writer = repository.begin(&old).unwrap();
+    (0..old.blocks()).for_each(|at| writer.carry(at).unwrap());
+    repository.commit(writer, b"").unwrap();
+    assert!(!storage.list().unwrap().contains(&Part::History.file(Cycle(1))), "its file is emptied");
+    assert_eq!(repository.verify(), []);
+    assert_eq!(all_pages(&repository.current()), pages);
+    drop(repository);
+    assert_eq!(all_pages(&Repository::open(storage).unwrap().current()), pages);
 }

@@ -9,8 +9,11 @@
 //!   creations, renames and removals since then any subset. A single rename is never half done, and
 //!   synced bytes are never lost.
 //! - **An I/O error** at a point ([`Fault::Fail`]): that one operation fails, a write half done; what
-//!   follows works.
+//!   follows works. What a failed sync of a file was to make durable is lost: it can be read until the power
+//!   is cut, and no later sync brings it to the disk (the kernel has marked it as written).
 //! - **A read error** at the n-th read ([`Fault::FailRead`]).
+//! - **A short read** at the n-th read ([`Fault::ShortRead`]): the file ends before its length says, so that
+//!   half of the buffer is filled.
 //! - **A full disk** ([`Fault::Full`]): what fits is written, then the write fails; removing and
 //!   cutting make space.
 //! - **A read-only disk** ([`Fault::ReadOnly`]): every point fails.
@@ -20,6 +23,7 @@ use super::{ReadFile, Storage, WriteFile};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -35,6 +39,8 @@ pub enum Fault {
     Fail(u64),
     /// This read returns an error, counted from 1.
     FailRead(u64),
+    /// This read finds the file's end before all is read, counted from 1.
+    ShortRead(u64),
     /// The disk holds no more than this many bytes.
     Full(u64),
     /// Nothing can be changed.
@@ -75,6 +81,8 @@ struct Disk {
 struct Inode {
     bytes: Vec<u8>,
     synced: Vec<u8>,
+    /// What failed syncs have lost.
+    lost: Vec<Range<usize>>,
 }
 
 #[derive(Debug)]
@@ -84,7 +92,7 @@ struct NameChange {
 }
 
 impl Disk {
-    /// Counts a point; an error when the fault strikes here. The flag says that a write is to be torn.
+    /// Counts a point; an error when the fault strikes here. The flag says that it strikes just now.
     fn point(&mut self) -> Result<(), (bool, io::Error)> {
         self.points += 1;
         if self.stopped {
@@ -117,8 +125,8 @@ impl Disk {
     }
 
     fn write(&mut self, inode: usize, bytes: &[u8]) -> io::Result<()> {
-        if let Err((torn, e)) = self.point() {
-            let half = if torn { bytes.len() / 2 } else { 0 };
+        if let Err((strikes, e)) = self.point() {
+            let half = if strikes { bytes.len() / 2 } else { 0 };
             self.inodes[inode].bytes.extend_from_slice(&bytes[..half]);
             return Err(e);
         }
@@ -142,7 +150,7 @@ impl FaultyStorage {
         let storage = FaultyStorage::default();
         let mut disk = storage.disk();
         for (i, (name, bytes)) in files.into_iter().enumerate() {
-            disk.inodes.push(Inode { synced: bytes.clone(), bytes });
+            disk.inodes.push(Inode { synced: bytes.clone(), bytes, lost: Vec::new() });
             disk.names.insert(name, i);
         }
         disk.synced_names = disk.names.clone();
@@ -215,13 +223,36 @@ impl Inode {
         const SECTOR: usize = 512;
         let fixed = self.synced.len().min(self.bytes.len());
         let more = dice.roll(self.bytes.len() - fixed + 1);
-        let mut bytes = self.bytes[..fixed + more].to_vec();
+        let mut bytes = self.platter();
+        bytes.truncate(fixed + more);
         for sector in bytes[fixed..].chunks_mut(SECTOR) {
             if dice.roll(4) == 0 {
                 sector.fill(0);
             }
         }
         bytes
+    }
+
+    /// The bytes as they come to the disk, without those that failed syncs have lost.
+    fn platter(&self) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        self.lost.iter().for_each(|lost| bytes[lost.clone()].fill(0));
+        bytes
+    }
+
+    fn truncate(&mut self, length: usize) {
+        self.bytes.truncate(length);
+        self.lost.iter_mut().for_each(|lost| lost.end = lost.end.min(length));
+        self.lost.retain(|lost| lost.start < lost.end);
+        self.synced = self.platter();
+    }
+
+    fn sync(&mut self) {
+        self.synced = self.platter();
+    }
+
+    fn fail_to_sync(&mut self) {
+        self.lost.push(self.synced.len().min(self.bytes.len())..self.bytes.len());
     }
 }
 
@@ -259,16 +290,6 @@ impl Storage for FaultyStorage {
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
         let inode = self.disk().find(name)?;
         Ok(Box::new(Handle { disk: self.disk.clone(), inode }))
-    }
-
-    fn truncate(&self, name: &str, length: u64) -> io::Result<()> {
-        let mut disk = self.disk();
-        disk.change()?;
-        let inode = disk.find(name)?;
-        let inode = &mut disk.inodes[inode];
-        inode.bytes.resize(length as usize, 0);
-        inode.synced = inode.bytes.clone();
-        Ok(())
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -336,9 +357,20 @@ impl WriteFile for Handle {
 
     fn sync(&mut self) -> io::Result<()> {
         let mut disk = self.disk();
-        disk.change()?;
+        let point = disk.point();
         let inode = &mut disk.inodes[self.inode];
-        inode.synced = inode.bytes.clone();
+        match point {
+            Ok(()) => inode.sync(),
+            Err((strikes, _)) if strikes => inode.fail_to_sync(),
+            Err(_) => {}
+        }
+        point.map_err(|(_, e)| e)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        let mut disk = self.disk();
+        disk.change()?;
+        disk.inodes[self.inode].truncate(length as usize);
         Ok(())
     }
 }
@@ -354,6 +386,12 @@ impl ReadFile for Handle {
         if disk.stopped || disk.fault == Fault::FailRead(disk.reads) {
             return Err(io::Error::other("input/output error"));
         }
-        read_slice(&disk.inodes[self.inode].bytes, buffer, offset)
+        let bytes = &disk.inodes[self.inode].bytes;
+        if disk.fault == Fault::ShortRead(disk.reads) {
+            let half = buffer.len() / 2;
+            read_slice(bytes, &mut buffer[..half], offset)?;
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        read_slice(bytes, buffer, offset)
     }
 }

@@ -62,12 +62,6 @@ impl Storage for FileStorage {
         Ok(Box::new(Reader(File::open(self.path(name))?)))
     }
 
-    fn truncate(&self, name: &str, length: u64) -> io::Result<()> {
-        let file = OpenOptions::new().write(true).open(self.path(name))?;
-        file.set_len(length)?;
-        file.sync_all()
-    }
-
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path(from), self.path(to))
     }
@@ -115,6 +109,11 @@ impl WriteFile for Writer {
 
     fn sync(&mut self) -> io::Result<()> {
         // All, not data alone: the length of a growing file is part of what was promised.
+        self.0.sync_all()
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)?;
         self.0.sync_all()
     }
 }

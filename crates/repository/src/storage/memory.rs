@@ -61,11 +61,6 @@ impl Storage for MemoryStorage {
         Ok(Box::new(Handle(self.get(name)?)))
     }
 
-    fn truncate(&self, name: &str, length: u64) -> io::Result<()> {
-        hold(&self.get(name)?).resize(length as usize, 0);
-        Ok(())
-    }
-
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut files = self.files();
         let bytes = files.remove(from).ok_or(io::ErrorKind::NotFound)?;
@@ -119,6 +114,11 @@ impl WriteFile for Handle {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        hold(&self.0).truncate(length as usize);
         Ok(())
     }
 }

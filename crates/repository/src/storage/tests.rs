@@ -34,8 +34,9 @@ fn what_is_written_is_read_at_any_offset() {
         assert_eq!(&part, b"o w");
         let beyond = storage.open("a").unwrap().read_at(&mut part, 9).unwrap_err();
         assert_eq!(beyond.kind(), io::ErrorKind::UnexpectedEof);
-        storage.truncate("a", 5).unwrap();
-        storage.append("a").unwrap().write(b"!").unwrap();
+        let mut file = storage.append("a").unwrap();
+        file.truncate(5).unwrap();
+        file.write(b"!").unwrap();
         assert_eq!(read(storage, "a"), b"hello!");
         assert_eq!(storage.open("b").err().unwrap().kind(), io::ErrorKind::NotFound);
         assert_eq!(storage.append("b").err().unwrap().kind(), io::ErrorKind::NotFound);
@@ -99,12 +100,12 @@ fn a_power_cut_keeps_what_was_synced_and_only_that_is_sure() {
 fn faults_strike_where_they_were_set() {
     let storage = FaultyStorage::new();
     storage.set_fault(Fault::Fail(2));
-    let mut file = storage.create("a").unwrap();
-    assert!(file.write(b"1234").is_err());
-    file.write(b"56").unwrap();
+    let mut writer = storage.create("a").unwrap();
+    assert!(writer.write(b"1234").is_err());
+    writer.write(b"56").unwrap();
     assert_eq!(read(&storage, "a"), b"1256", "half of the failed write");
     storage.set_fault(Fault::Full(6));
-    assert_eq!(file.write(b"789").unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert_eq!(writer.write(b"789").unwrap_err().kind(), io::ErrorKind::StorageFull);
     assert_eq!(read(&storage, "a"), b"125678");
     storage.set_fault(Fault::ReadOnly);
     assert_eq!(storage.remove("a").unwrap_err().kind(), io::ErrorKind::ReadOnlyFilesystem);
@@ -112,7 +113,70 @@ fn faults_strike_where_they_were_set() {
     let mut byte = [0];
     assert!(storage.open("a").unwrap().read_at(&mut byte, 0).is_err());
     assert!(storage.open("a").unwrap().read_at(&mut byte, 0).is_ok());
+    storage.set_fault(Fault::ShortRead(2));
+    let file = storage.open("a").unwrap();
+    let mut bytes = *b"....";
+    file.read_at(&mut bytes, 0).unwrap();
+    assert_eq!(&bytes, b"1256");
+    assert_eq!(file.read_at(&mut bytes, 2).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    assert_eq!(
+        (&bytes, file.length().unwrap()),
+        (b"5656", 6),
+        "half of the buffer, though the file is long enough"
+    );
+    file.read_at(&mut bytes, 2).unwrap();
+    assert_eq!(&bytes, b"5678");
     storage.set_fault(Fault::Stop(1));
     assert!(storage.sync_dir().is_err());
-    assert!(storage.list().is_err() && storage.open("a").is_err() && file.sync().is_err());
+    assert!(storage.list().is_err() && storage.open("a").is_err() && writer.sync().is_err());
+}
+
+#[test]
+fn a_power_cut_tears_a_block_and_brings_a_later_one_without_an_earlier() {
+    let storage = FaultyStorage::new();
+    write(&storage, "a", b"synced");
+    storage.sync_dir().unwrap();
+    storage.set_fault(Fault::Stop(3));
+    let mut file = storage.append("a").unwrap();
+    file.write(&[7; 3 * 512]).unwrap();
+    assert!(file.write(&[8; 100]).is_err());
+    assert_eq!(
+        storage.image()["a"].len(),
+        6 + 3 * 512 + 50,
+        "the write that the power failed in is half done"
+    );
+    let (mut torn, mut reordered) = (0, 0);
+    for seed in 0..200 {
+        let left = storage.after_power_cut(Survivors::Some(seed)).image().remove("a").unwrap();
+        let sectors = left.strip_prefix(b"synced").expect("synced bytes stay").chunks(512);
+        assert!(
+            sectors.clone().all(|s| s.iter().all(|&b| b == 0) || s[0] == 7 || s[0] == 8),
+            "zeros or what was written"
+        );
+        torn += usize::from(sectors.clone().last().is_some_and(|s| s.len() < 512 && s[0] == 7));
+        let is_written: Vec<bool> = sectors.map(|s| s[0] != 0).collect();
+        reordered += usize::from(is_written.windows(2).any(|pair| pair == [false, true]));
+    }
+    assert!(torn > 20 && reordered > 20, "{torn} torn, {reordered} reordered");
+}
+
+#[test]
+fn what_a_failed_sync_has_lost_no_later_sync_brings_back() {
+    let storage = FaultyStorage::new();
+    write(&storage, "a", b"kept ");
+    storage.sync_dir().unwrap();
+    storage.set_fault(Fault::Fail(3));
+    let mut file = storage.append("a").unwrap();
+    file.write(b"lost ").unwrap();
+    assert!(file.sync().is_err());
+    file.write(b"later").unwrap();
+    file.sync().unwrap();
+    assert_eq!(read(&storage, "a"), b"kept lost later", "it can be read as long as the machine runs");
+    let left = |survivors| storage.after_power_cut(survivors).image().remove("a").unwrap();
+    assert_eq!(left(Survivors::Synced), b"kept \0\0\0\0\0later");
+    assert_eq!(left(Survivors::Some(1)), b"kept \0\0\0\0\0later");
+    file.truncate(5).unwrap();
+    file.write(b"anew").unwrap();
+    file.sync().unwrap();
+    assert_eq!(left(Survivors::Synced), b"kept anew", "what is written again is not lost");
 }

@@ -127,6 +127,7 @@ fn after_a_failed_write_nothing_goes_in_before_the_log_is_opened_anew() {
         assert!(log.append(&small(3)).is_err() && log.sync().is_err(), "what came behind would be lost");
         let (mut log, recovered) = VisitLog::open(&storage, CYCLE).unwrap();
         assert!(recovered.done.contains(0) && !recovered.done.contains(3));
+        assert!(!(sync && recovered.done.contains(1)), "nobody knows whether it is on the disk");
         log.append(&small(4)).unwrap();
         log.sync().unwrap();
         let left = storage.after_power_cut(Survivors::Synced);

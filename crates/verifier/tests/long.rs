@@ -1,0 +1,434 @@
+//! Random lives of a repository against a sorted map: cycles of any visits, links and seeds, under rules and limits
+//! that change from cycle to cycle, through power cuts, failing and full disks, and all that comes back up.
+//!
+//! `RECRAWL_SEED` and `RECRAWL_STEPS` say where it begins and how long it goes on. A step is one record of a log, one
+//! cycle, or one fault. What fails tells the seed of its life, which that seed and one step repeat:
+//!
+//! ```text
+//! make soak STEPS=1 SEED=123
+//! ```
+
+mod pages;
+mod reference;
+
+use pages::{Pages, changed, content, pages_of};
+use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
+use recrawl_repository::{Generation, KeptVisit, OriginRun, Repository, VisitLog};
+use recrawl_types::{
+    CanonicalUrl, Change, Cycle, Failure, LeftOut, Link, LogRecord, Outcome, Share, Skip, UrlRules, Visit,
+};
+use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
+use reference::{Merged, Reference};
+use std::cell::RefCell;
+use std::error::Error;
+use std::sync::Arc;
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `sides`.
+    fn roll(&mut self, sides: u32) -> u32 {
+        (self.next() % u64::from(sides)) as u32
+    }
+
+    fn one_in(&mut self, sides: u32) -> bool {
+        self.roll(sides) == 0
+    }
+
+    fn any<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.roll(of.len() as u32) as usize]
+    }
+}
+
+/// Says how to repeat the life in which a check failed.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("to repeat it: RECRAWL_SEED={} RECRAWL_STEPS=1", self.0);
+        }
+    }
+}
+
+/// What was tried.
+#[derive(Debug, Default)]
+struct Tally {
+    steps: u64,
+    lives: u64,
+    cycles: u64,
+    power_cuts: u64,
+    /// Of these, those that left the next generation.
+    power_cuts_behind_a_commit: u64,
+    errors: u64,
+    pages: u64,
+    links_waited: u64,
+    blocks_carried: u64,
+}
+
+/// What a cycle is to do.
+struct Plan {
+    log: Vec<LogRecord>,
+    /// The log is synced after so many records.
+    sync_every: usize,
+    memory_bytes: usize,
+    threads: usize,
+    block_pages: usize,
+    waiting: Waiting,
+    max_hops: u8,
+    max_pages_per_host: u64,
+}
+
+impl Plan {
+    fn rules(&self, cycle: Cycle) -> MergeRules<'static> {
+        MergeRules {
+            cycle,
+            max_hops: self.max_hops,
+            max_pages_per_host: self.max_pages_per_host,
+            waiting: self.waiting,
+            block_pages: self.block_pages,
+            threads: self.threads,
+            judge: &changed,
+            watch: &|_, _, _| {},
+            meet: &|_, _| {},
+        }
+    }
+}
+
+struct Life {
+    dice: Dice,
+    storage: Arc<FaultyStorage>,
+    reference: Reference,
+    keep_visits: u32,
+    hosts: u32,
+    pages_a_host: u32,
+    /// Since 1970.
+    day: u64,
+    /// A generation that a reader holds, and what was in it.
+    held: Option<(Arc<Generation>, Pages)>,
+}
+
+impl Life {
+    fn new(seed: u64) -> Life {
+        let mut dice = Dice(seed);
+        Life {
+            keep_visits: dice.roll(3),
+            hosts: 1 + dice.roll(8),
+            pages_a_host: 1 + dice.any(&[5, 20, 60]),
+            day: 20_000,
+            storage: Arc::new(FaultyStorage::new()),
+            reference: Reference::default(),
+            held: None,
+            dice,
+        }
+    }
+
+    fn url(&mut self) -> CanonicalUrl {
+        let (host, page) = (self.dice.roll(self.hosts), self.dice.roll(self.pages_a_host));
+        // Hosts that sort between each other's, one with two origins, and some long paths.
+        let origin = match host {
+            0 => "https://example.org".to_owned(),
+            1 => "http://example.org".to_owned(),
+            host => format!("https://{}.example.org:{}", ["a", "www", "a.b"][host as usize % 3], 79 + host),
+        };
+        let path = if page % 7 == 6 { "section/".repeat(page as usize) } else { String::new() };
+        UrlRules::keep_all().canonicalize(&format!("{origin}/{path}{page}")).unwrap()
+    }
+
+    fn link(&mut self) -> Link {
+        let date = if self.dice.one_in(4) { self.day + u64::from(self.dice.roll(9)) } else { 0 };
+        Link {
+            url: self.url(),
+            depth: self.dice.roll(6) as u16,
+            hops: self.dice.any(&[0, 0, 0, 1, 2, 3, 4]),
+            counted: self.dice.one_in(2),
+            lastmod: (date.saturating_sub(4) * 86_400) as u32,
+        }
+    }
+
+    fn links(&mut self, most: u32) -> Vec<Link> {
+        let mut links = Vec::new();
+        for _ in 0..self.dice.roll(most + 1) {
+            links.push(self.link());
+        }
+        links
+    }
+
+    fn outcome(&mut self) -> Outcome {
+        let change = self.dice.any(&[Change::First, Change::Unchanged, Change::Changed, Change::Undecided]);
+        match self.dice.roll(16) {
+            0..4 => Outcome::Fetched(change),
+            4 => Outcome::Redirected(change),
+            5 => Outcome::NotModified,
+            6..11 => Outcome::NotFound(404),
+            11 => Outcome::Failed(Failure::Timeout),
+            12 => Outcome::RobotsDenied,
+            13 => Outcome::RefusedAddress,
+            14 => Outcome::Skipped(Skip::Trap),
+            _ => Outcome::Skipped(self.dice.any(&[Skip::Deadline, Skip::HostBackOff, Skip::ByteBudget])),
+        }
+    }
+
+    fn visit(&mut self, most_links: u32) -> Visit {
+        let outcome = self.outcome();
+        let content = (outcome.is_visit() && !self.dice.one_in(9)).then(|| content(self.dice.roll(3)));
+        Visit {
+            url: self.url(),
+            index: None,
+            share: Share::Score,
+            at: self.day * 86_400_000 + u64::from(self.dice.roll(86_400_000)),
+            outcome,
+            content,
+            difference: None,
+            sign: None,
+            left_out: LeftOut::default(),
+            links: self.links(most_links),
+            bytes: 10,
+        }
+    }
+
+    fn plan(&mut self) -> Plan {
+        self.day += self.dice.any(&[0, 1, 4, 9]);
+        let most_links = self.dice.any(&[0, 2, 8]);
+        let mut log = Vec::new();
+        // Quiet cycles are as frequent as busy ones: they carry blocks, and links wait.
+        let records = self.dice.any(&[1, 3, 10, 40]);
+        for _ in 0..self.dice.roll(records) {
+            log.push(if self.dice.one_in(8) {
+                LogRecord::Seeds(self.links(4))
+            } else {
+                LogRecord::Visit(Box::new(self.visit(most_links)))
+            });
+        }
+        Plan {
+            log,
+            sync_every: 1 + self.dice.roll(5) as usize,
+            memory_bytes: self.dice.any(&[0, 3000, 1 << 20, 1 << 20]),
+            threads: self.dice.any(&[1, 1, 1, 2, 3]),
+            block_pages: self.dice.any(&[1, 2, 3, 5, 8, 40, 1024]),
+            waiting: Waiting { max_cycles: self.dice.roll(6), enough: self.dice.roll(9) as usize },
+            max_hops: self.dice.any(&[0, 2, 2, 3]),
+            max_pages_per_host: self.dice.any(&[3, 10, 1000, 1000]),
+        }
+    }
+
+    fn fault(&mut self) -> Fault {
+        let most = self.dice.any(&[10, 60, 200]);
+        let point = 1 + u64::from(self.dice.roll(most));
+        match self.dice.roll(16) {
+            0..4 => Fault::Stop(point),
+            4 => Fault::Fail(point),
+            5 => Fault::FailRead(point),
+            6 => Fault::ShortRead(point),
+            7 => {
+                let used: usize = self.storage.image().values().map(Vec::len).sum();
+                Fault::Full(used as u64 + 40 * point)
+            }
+            _ => Fault::None,
+        }
+    }
+
+    fn open(&self) -> Result<Repository, Box<dyn Error>> {
+        Ok(Repository::open(self.storage.clone())?.keeping_visits(self.keep_visits))
+    }
+
+    /// One cycle, to its commit, whatever comes between.
+    fn cycle(&mut self, repository: Repository, tally: &mut Tally) -> Repository {
+        let mut repository = repository;
+        let plan = self.plan();
+        let generation = repository.current();
+        let cycle = generation.number().next();
+        let first_keys: Vec<Vec<u8>> =
+            (0..generation.blocks()).map(|at| generation.first_key(at).to_vec()).collect();
+        let before = self.reference.clone();
+        let mut expected = self.reference.merge(&plan.rules(cycle), &first_keys, &plan.log);
+        if self.keep_visits == 0 {
+            expected.kept.clear();
+        }
+        drop(generation);
+        tally.steps += 1 + plan.log.len() as u64;
+        tally.cycles += 1;
+        let mut synced = 0;
+        let fault = self.fault();
+        self.storage.set_fault(fault);
+        loop {
+            let done = turn(&mut repository, &plan, &mut synced);
+            let (is_stopped, has_failed) = (self.storage.list().is_err(), done.is_err());
+            self.storage.set_fault(Fault::None);
+            if !is_stopped && let Ok(merged) = done {
+                assert_eq!(
+                    (merged.report, &merged.watched, &merged.met),
+                    (expected.report, &expected.watched, &expected.met)
+                );
+                break;
+            }
+            tally.steps += 1;
+            if is_stopped || self.dice.one_in(2) {
+                let survivors = match self.dice.roll(8) {
+                    0 => Survivors::Synced,
+                    1 => Survivors::All,
+                    _ => Survivors::Some(self.dice.next()),
+                };
+                tally.power_cuts += 1;
+                self.held = None;
+                drop(repository);
+                let left = self.storage.after_power_cut(survivors).image();
+                self.storage = Arc::new(FaultyStorage::with_files(left));
+                repository = self.open().unwrap_or_else(|e| panic!("after a power cut: {e}"));
+            } else {
+                tally.errors += 1;
+                // In the same process, or in another.
+                if self.dice.one_in(2) {
+                    drop(repository);
+                    repository = self.open().unwrap_or_else(|e| panic!("after an error: {e}"));
+                }
+            }
+            let number = repository.current().number();
+            assert!(
+                number == cycle || number.next() == cycle && has_failed,
+                "generation {number} in cycle {cycle}"
+            );
+            if number == cycle {
+                tally.power_cuts_behind_a_commit += u64::from(is_stopped);
+                break;
+            }
+            assert_eq!(pages_of(&repository.current()), before.pages);
+            // A second power cut while the cycle is taken up again.
+            if is_stopped && self.dice.one_in(3) {
+                let point = 1 + u64::from(self.dice.roll(60));
+                self.storage.set_fault(Fault::Stop(point));
+            }
+        }
+        self.check(&repository, &expected);
+        tally.links_waited += expected.report.links_waiting;
+        let ages =
+            repository.current().files().into_iter().filter(|(name, _)| name.ends_with(".keys")).count();
+        tally.blocks_carried += ages.saturating_sub(1) as u64;
+        repository
+    }
+
+    /// Is the committed generation what it should be, by every way of reading it?
+    fn check(&mut self, repository: &Repository, expected: &Merged) {
+        let (generation, pages) = (repository.current(), &self.reference.pages);
+        assert_eq!(&pages_of(&generation), pages);
+        let summary = generation.summary();
+        let MergeReport { pages: count, visited, never_tried, gone_total, links_waiting, .. } =
+            expected.report;
+        assert_eq!((summary.pages, summary.visited), (count, visited));
+        assert_eq!(
+            (summary.gone, summary.untried, summary.waiting),
+            (gone_total, never_tried, links_waiting)
+        );
+        assert_eq!(generation.origins().unwrap(), origins(pages));
+        assert_eq!(summary.bytes, generation.files().iter().map(|(_, bytes)| bytes).sum::<u64>());
+        let mut kept = Vec::new();
+        if let Some(mut visits) = repository.kept_visits(generation.number()).unwrap() {
+            while let Some(visit) = visits.next_visit().unwrap() {
+                kept.push(visit);
+            }
+        }
+        assert_eq!(kept, expected.kept);
+        let url = self.url();
+        let found = generation.get(&url).unwrap().map(|(_, record)| record);
+        assert_eq!(found.as_ref(), self.reference.pages.get(&url));
+        if self.dice.one_in(4) {
+            assert_eq!(repository.verify(), []);
+        }
+        match &self.held {
+            Some((held, pages)) if self.dice.one_in(3) => {
+                assert_eq!(&pages_of(held), pages, "a reader goes on seeing its generation");
+                self.held = None;
+            }
+            None if self.dice.one_in(3) => self.held = Some((generation, self.reference.pages.clone())),
+            _ => {}
+        }
+    }
+}
+
+/// One try at a cycle, which takes up what is there of its log; `synced` of its records were durable before.
+fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<Merged, Box<dyn Error>> {
+    let generation = repository.current();
+    let storage = repository.storage().clone();
+    let cycle = generation.number().next();
+    let (mut log, recovered) = VisitLog::open(&*storage, cycle)?;
+    let found = recovered.records as usize;
+    assert!((*synced..=plan.log.len()).contains(&found), "{found} records, and {} were synced", *synced);
+    for (written, record) in (found + 1..).zip(&plan.log[found..]) {
+        log.append(record)?;
+        if written % plan.sync_every == 0 {
+            log.sync()?;
+            *synced = written;
+        }
+    }
+    log.sync()?;
+    *synced = plan.log.len();
+    let mut batch = Batch::new(storage.clone(), cycle, BatchLimits { memory_bytes: plan.memory_bytes });
+    let mut logged = 0;
+    batch.add_log(VisitLog::read(&*storage, cycle)?, |_, _| logged += 1)?;
+    let visits = plan.log.iter().filter(|record| matches!(record, LogRecord::Visit(_)));
+    assert_eq!(logged, visits.count());
+    let mut writer = repository.begin(&generation)?;
+    let (watched, met) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+    let rules = MergeRules {
+        watch: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),
+        meet: &|url, _| met.borrow_mut().push(url.clone()),
+        ..plan.rules(cycle)
+    };
+    let report = merge(&generation, batch.finish()?, &mut writer, &rules)?;
+    repository.commit(writer, format!("cycle {cycle}").as_bytes())?;
+    Ok(Merged { report, watched: watched.into_inner(), met: met.into_inner(), kept: Vec::<KeptVisit>::new() })
+}
+
+/// The runs of pages of each origin, counted anew.
+fn origins(pages: &Pages) -> Vec<OriginRun> {
+    let mut origins: Vec<OriginRun> = Vec::new();
+    for (ordinal, (url, record)) in (0..).zip(pages) {
+        if origins.last().is_none_or(|run| run.key != url.origin_key()) {
+            origins.push(OriginRun { key: url.origin_key().to_vec(), first: ordinal, pages: 0, visited: 0 });
+        }
+        let run = origins.last_mut().expect("one was just added");
+        run.pages += 1;
+        run.visited += u64::from(record.visited.is_some());
+    }
+    origins
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+#[test]
+fn a_repository_lives_as_a_sorted_map_would() {
+    let (first, steps) = (number("RECRAWL_SEED", 1), number("RECRAWL_STEPS", 10_000));
+    let mut tally = Tally::default();
+    while tally.steps < steps {
+        let seed = first + tally.lives;
+        let _named = Named(seed);
+        let mut life = Life::new(seed);
+        let mut repository = life.open().unwrap();
+        for _ in 0..1 + life.dice.roll(60) {
+            repository = life.cycle(repository, &mut tally);
+            if life.dice.one_in(4) {
+                drop(repository);
+                repository = life.open().unwrap();
+            }
+        }
+        let mut reports = repository.reports().unwrap();
+        for cycle in 1..=repository.current().number().0 {
+            assert_eq!(reports.next_report().unwrap(), Some(format!("cycle {cycle}").as_bytes()));
+        }
+        tally.lives += 1;
+        tally.pages += repository.current().pages();
+    }
+    println!("RECRAWL_SEED={first}: {tally:?}");
+    assert!(steps < 10_000 || tally.power_cuts > 50 && tally.errors > 10 && tally.links_waited > 100);
+}

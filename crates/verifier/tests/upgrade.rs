@@ -1,0 +1,95 @@
+//! Merges into the folders that older format versions left: what they carry is read as it was written, however long
+//! it lies among newer parts.
+
+mod pages;
+mod reference;
+
+use pages::{Pages, changed, content, pages_of};
+use recrawl_repository::storage::{MemoryStorage, Storage};
+use recrawl_repository::{FORMAT_VERSION, OLDEST_VERSION, Repository};
+use recrawl_types::{Change, LeftOut, Link, LogRecord, Outcome, Share, Visit};
+use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
+use reference::Reference;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+fn left_by(version: u32) -> Arc<dyn Storage> {
+    let crates = format!("{}/..", env!("CARGO_MANIFEST_DIR"));
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(format!("{crates}/repository/tests/durability/version-{version}")).unwrap()
+    {
+        let entry = entry.unwrap();
+        files.insert(entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap());
+    }
+    Arc::new(MemoryStorage::with_files(files))
+}
+
+/// Links to every fifth page.
+fn links(pages: &Pages) -> LogRecord {
+    let link = |url| Link { url, depth: 3, hops: 0, counted: true, lastmod: 0 };
+    LogRecord::Seeds(pages.keys().step_by(5).cloned().map(link).collect())
+}
+
+/// A visit of every seventh page.
+fn visits(pages: &Pages) -> impl Iterator<Item = LogRecord> {
+    pages.keys().step_by(7).map(|url| {
+        LogRecord::Visit(Box::new(Visit {
+            url: url.clone(),
+            index: None,
+            share: Share::Score,
+            at: 0,
+            outcome: Outcome::Fetched(Change::Undecided),
+            content: Some(content(77)),
+            difference: None,
+            sign: None,
+            left_out: LeftOut::default(),
+            links: Vec::new(),
+            bytes: 10,
+        }))
+    })
+}
+
+/// Histories and contents stay in the old files while links alone change what is known of their pages, and are read
+/// out of these to be written anew when pages are visited or a block is cut.
+#[test]
+fn old_parts_are_carried_and_rewritten_as_they_were() {
+    for version in OLDEST_VERSION..FORMAT_VERSION {
+        let storage = left_by(version);
+        let mut repository = Repository::open(storage.clone()).unwrap();
+        let pages = pages_of(&repository.current());
+        let mut reference = Reference { pages, ..Reference::default() };
+        let old_history =
+            repository.current().files().into_iter().find(|(name, _)| name.ends_with(".history"));
+        let (old_history, _) = old_history.expect("there are visited pages");
+        for (block_pages, is_visited) in [(1024, false), (1024, false), (4, true), (4, false), (4, true)] {
+            let generation = repository.current();
+            let cycle = generation.number().next();
+            let rules = MergeRules {
+                cycle,
+                max_hops: 3,
+                max_pages_per_host: 1000,
+                waiting: Waiting { max_cycles: 0, enough: 0 },
+                block_pages,
+                threads: 1,
+                judge: &changed,
+                watch: &|_, _, _| {},
+                meet: &|_, _| {},
+            };
+            let mut log = vec![links(&reference.pages)];
+            if is_visited {
+                log.extend(visits(&reference.pages));
+            }
+            let expected = reference.merge(&rules, &[], &log);
+            let mut batch = Batch::new(storage.clone(), cycle, BatchLimits::default());
+            log.into_iter().try_for_each(|record| batch.add(record)).unwrap();
+            let mut writer = repository.begin(&generation).unwrap();
+            let report = merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();
+            repository.commit(writer, b"").unwrap();
+            assert_eq!(report, expected.report, "version {version}, cycle {cycle}");
+            assert_eq!(pages_of(&repository.current()), reference.pages, "version {version}, cycle {cycle}");
+            assert_eq!(repository.verify(), [], "version {version}, cycle {cycle}");
+            let is_carried = storage.list().unwrap().contains(&old_history);
+            assert_eq!(is_carried, block_pages == 1024, "version {version}, cycle {cycle}");
+        }
+    }
+}
