@@ -10,7 +10,7 @@ use crate::table;
 use clap::ValueEnum;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Who takes part.
@@ -65,10 +65,18 @@ impl std::fmt::Display for Contender {
 /// # Errors
 /// When one of them fails.
 pub fn run(size: &Size, contenders: &[Contender], record: Option<&Path>) -> Result<(), Failure> {
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut failed) = (Vec::new(), Vec::new());
     for &contender in contenders {
         eprintln!("{contender}: {} pages, {} cycles of {} checks …", size.pages, size.cycles, size.checks());
-        let outcome = in_child(size, contender)?;
+        let outcome = match in_child(size, contender) {
+            Ok(outcome) => outcome,
+            // That one contender fails, for want of memory perhaps, is a result too.
+            Err(e) => {
+                println!("\n{contender}: {e}");
+                failed.push(contender.name());
+                continue;
+            }
+        };
         print!("{}", table::stages(&outcome));
         if let Some(record) = record {
             let mut file = OpenOptions::new().create(true).append(true).open(record)?;
@@ -77,7 +85,11 @@ pub fn run(size: &Size, contenders: &[Contender], record: Option<&Path>) -> Resu
         outcomes.push(outcome);
     }
     print!("\n{}", table::comparison(&outcomes));
-    Ok(())
+    if failed.is_empty() { Ok(()) } else { Err(format!("without an outcome: {}", failed.join(", ")).into()) }
+}
+
+fn folder(size: &Size, contender: Contender) -> PathBuf {
+    size.dir.join(contender.name())
 }
 
 /// Runs one contender in a process of its own.
@@ -93,6 +105,11 @@ fn in_child(size: &Size, contender: Contender) -> Result<Outcome, Failure> {
     // It begins when its memory is limited, and not before.
     writeln!(child.stdin.take().expect("it was piped"), "begin")?;
     let output = child.wait_with_output()?;
+    // Gone even when it was killed: the next one begins with nothing, and the disk is not ours alone.
+    let dir = folder(size, contender);
+    if dir.exists() {
+        fs::remove_dir_all(&dir)?;
+    }
     if !output.status.success() {
         return Err(format!("{contender} ended with {}: more memory may help", output.status).into());
     }
@@ -106,7 +123,7 @@ fn in_child(size: &Size, contender: Contender) -> Result<Outcome, Failure> {
 /// When it fails.
 pub fn run_one(size: &Size, contender: Contender) -> Result<(), Failure> {
     io::stdin().read_line(&mut String::new())?;
-    let dir = size.dir.join(contender.name());
+    let dir = folder(size, contender);
     if dir.exists() {
         fs::remove_dir_all(&dir)?;
     }
@@ -120,8 +137,6 @@ pub fn run_one(size: &Size, contender: Contender) -> Result<(), Failure> {
         Contender::Fjall => rival::run(size, &dir, &mut FjallStore::new(&dir, memory)?),
         Contender::Sled => rival::run(size, &dir, &mut SledStore::new(&dir, memory)?),
     };
-    // Gone even when it failed: the next run begins with nothing, and the disk is not ours alone.
-    fs::remove_dir_all(&dir)?;
     let (contender, visited_share) = (contender.name().to_owned(), size.visited_share);
     println!("{}", serde_json::to_string(&Outcome { contender, visited_share, ..outcome? })?);
     Ok(())

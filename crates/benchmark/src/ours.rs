@@ -6,7 +6,7 @@ use crate::counted::CountedStorage;
 use crate::decode::decode_and_compare;
 use crate::model::{Named, Parts};
 use crate::outcome::{CycleOutcome, Outcome, PLAN};
-use crate::process::{Moved, peak_bytes, reset_peak};
+use crate::process::{Moved, peak_bytes, processor_seconds, reset_peak};
 use crate::size::Size;
 use crate::stream::Stream;
 use crate::web::{FIRST_CYCLE, Web};
@@ -102,6 +102,7 @@ impl Ours {
         let named = named(&generation, stream, turn)?;
         let (before, kinds_before) = (Moved::now().unwrap_or_default(), self.storage.bytes());
 
+        let processor = processor_seconds().unwrap_or_default();
         let mut clock = Clock::start();
         let mut batch = Batch::new(self.storage.clone(), cycle, BatchLimits::default());
         batch.add_log(VisitLog::read(&*self.storage, cycle)?, |_: &Visit, _| {})?;
@@ -110,6 +111,7 @@ impl Ours {
         let merged = self.merge(&generation, batch, cycle, waiting, &mut clock)?;
 
         let moved = Moved::now().unwrap_or_default() - before;
+        let processor = processor_seconds().unwrap_or_default() - processor;
         let kinds = self.storage.bytes().into_iter().map(|(kind, bytes)| {
             let before = kinds_before.get(&kind).copied().unwrap_or_default();
             (kind, (bytes.read - before.read, bytes.written - before.written))
@@ -123,6 +125,7 @@ impl Ours {
             new: merged.links_new,
             waiting: merged.links_waiting,
             stages: clock.stages,
+            processor,
             read: moved.read,
             written: moved.written,
             named,

@@ -48,6 +48,8 @@ pub struct CycleOutcome {
     pub waiting: u64,
     /// Seconds by stage, in order.
     pub stages: Vec<(String, f64)>,
+    /// Seconds of processor that checking took, all threads together: not disturbed by other programs as seconds are.
+    pub processor: f64,
     /// Bytes read by system calls while checking.
     pub read: u64,
     /// Bytes written while checking.
@@ -88,6 +90,11 @@ impl Outcome {
     /// Checks a second.
     pub fn checks_a_second(&self) -> f64 {
         self.median(|cycle| cycle.checks as f64 / cycle.seconds())
+    }
+
+    /// Checks for each second of processor.
+    pub fn checks_a_processor_second(&self) -> f64 {
+        self.median(|cycle| cycle.checks as f64 / cycle.processor)
     }
 
     /// Bytes read and written for a check.

@@ -74,6 +74,17 @@ fn decades(values: impl Iterator<Item = f64>) -> (i32, i32) {
     (low, high.max(low + 1))
 }
 
+/// A number in thousands, millions or milliards.
+fn shown(value: f64) -> String {
+    let (unit, letter) = match value {
+        v if v >= 1e9 => (1e9, " G"),
+        v if v >= 1e6 => (1e6, " M"),
+        v if v >= 1e3 => (1e3, " k"),
+        _ => (1.0, ""),
+    };
+    format!("{:.0}{letter}", value / unit)
+}
+
 fn svg(title: &str, label: &str, curves: &[Curve]) -> String {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let (x, y) = (decades(points().map(|p| p.0)), decades(points().map(|p| p.1)));
@@ -96,16 +107,19 @@ svg {{ background: #16181c }} text {{ fill: #dddddd }} .grid {{ stroke: #3a3d42 
     for power in x.0..=x.1 {
         let at = at_x(10f64.powi(power));
         put(format_args!(
-            r#"<path class="grid" d="M{at:.1} {TOP}V{BOTTOM}"/><text x="{at:.1}" y="{}" text-anchor="middle">10<tspan dy="-5" font-size="9">{power}</tspan></text>"#,
-            BOTTOM + 18.0
+            r#"<path class="grid" d="M{at:.1} {TOP}V{BOTTOM}"/><text x="{at:.1}" y="{}" text-anchor="middle">{}</text>"#,
+            BOTTOM + 18.0,
+            shown(10f64.powi(power))
         ));
     }
-    for power in y.0..=y.1 {
-        let at = at_y(10f64.powi(power));
+    let ticks = (y.0..y.1).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)));
+    for tick in ticks.chain([10f64.powi(y.1)]) {
+        let at = at_y(tick);
         put(format_args!(
-            r#"<path class="grid" d="M{LEFT} {at:.1}H{RIGHT}"/><text x="{}" y="{:.1}" text-anchor="end">10<tspan dy="-5" font-size="9">{power}</tspan></text>"#,
+            r#"<path class="grid" d="M{LEFT} {at:.1}H{RIGHT}"/><text x="{}" y="{:.1}" text-anchor="end">{}</text>"#,
             LEFT - 8.0,
-            at + 5.0
+            at + 4.0,
+            shown(tick)
         ));
     }
     let names: Vec<&str> = curves.iter().filter(|c| !c.is_predicted).map(|c| &*c.name).collect();
@@ -175,6 +189,11 @@ mod tests {
         assert_eq!(decades([150.0, 150.0].into_iter()), (2, 3));
         assert_eq!(decades([1000.0].into_iter()), (3, 4));
         assert_eq!(decades(std::iter::empty()), (0, 1));
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        assert_eq!([50.0, 2e3, 1e6, 1e9].map(shown), ["50", "2 k", "1 M", "1 G"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub use sled_store::SledStore;
 
 use crate::Failure;
 use crate::outcome::{CycleOutcome, Outcome};
-use crate::process::{Moved, peak_bytes, reset_peak};
+use crate::process::{Moved, peak_bytes, processor_seconds, reset_peak};
 use crate::size::Size;
 use crate::web::{FIRST_CYCLE, Web};
 use recrawl_repository::storage::FileStorage;
@@ -110,7 +110,7 @@ fn check_log(
     seconds: u64,
 ) -> Result<CycleOutcome, Failure> {
     let limit = rival.is_point_by_point().then(|| Duration::from_secs(seconds));
-    let before = Moved::now().unwrap_or_default();
+    let (before, processor) = (Moved::now().unwrap_or_default(), processor_seconds().unwrap_or_default());
     let started = Instant::now();
     let mut outcome = CycleOutcome::default();
     let mut log = VisitLog::read(storage, cycle)?;
@@ -134,6 +134,7 @@ fn check_log(
     let settled = started.elapsed().as_secs_f64() - checked;
     outcome.stages = vec![("check".to_owned(), checked), ("settle".to_owned(), settled)];
     let moved = Moved::now().unwrap_or_default() - before;
+    outcome.processor = processor_seconds().unwrap_or_default() - processor;
     (outcome.read, outcome.written) = (moved.read, moved.written);
     Ok(outcome)
 }

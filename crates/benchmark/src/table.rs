@@ -22,11 +22,12 @@ pub fn stages(outcome: &Outcome) -> String {
         let stages: Vec<String> =
             cycle.stages.iter().map(|(name, seconds)| format!("{name} {seconds:.3} s")).collect();
         put(format_args!(
-            "  cycle {number}: {} checks, {} new, {} waiting; {}; {:.0} B read, {:.0} B written a check{}",
+            "  cycle {number}: {} checks, {} new, {} waiting; {}; {:.2} s of processor; {:.0} B read, {:.0} B written a check{}",
             cycle.checks,
             cycle.new,
             cycle.waiting,
             stages.join(", "),
+            cycle.processor,
             cycle.read as f64 / cycle.checks as f64,
             cycle.written as f64 / cycle.checks as f64,
             if cycle.is_cut { "; cut: its time was over" } else { "" }
@@ -76,8 +77,8 @@ pub fn stages(outcome: &Outcome) -> String {
 /// All contenders beside each other, and beside what the cost model predicts.
 pub fn comparison(outcomes: &[Outcome]) -> String {
     let mut text = format!(
-        "{:<13} {:>11} {:>12} {:>9} {:>9} {:>10} {:>10} {:>9}  memory\n",
-        "contender", "pages", "checks/s", "B read", "B written", "predicted", "predicted", "peak"
+        "{:<13} {:>11} {:>12} {:>11} {:>9} {:>9} {:>10} {:>10} {:>9}  memory\n",
+        "contender", "pages", "checks/s", "/cpu-s", "B read", "B written", "predicted", "predicted", "peak"
     );
     for outcome in outcomes {
         let (read, written) = outcome.bytes_a_check();
@@ -87,10 +88,11 @@ pub fn comparison(outcomes: &[Outcome]) -> String {
         };
         writeln!(
             text,
-            "{:<13} {:>11} {:>12.0} {:>9.0} {:>9.0} {:>10} {:>10} {:>9}  {}",
+            "{:<13} {:>11} {:>12.0} {:>11.0} {:>9.0} {:>9.0} {:>10} {:>10} {:>9}  {}",
             outcome.contender,
             outcome.pages,
             outcome.checks_a_second(),
+            outcome.checks_a_processor_second(),
             read,
             written,
             read_predicted,

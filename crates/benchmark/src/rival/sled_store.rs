@@ -11,12 +11,13 @@ pub struct SledStore {
 }
 
 impl SledStore {
-    /// A contender without known URLs, with files in this folder and a cache of half the memory.
+    /// A contender without known URLs, with files in this folder and a cache of a quarter of the memory: with half of
+    /// it, it outgrows all of it.
     ///
     /// # Errors
     /// When it cannot be opened.
     pub fn new(dir: &Path, memory_bytes: u64) -> Result<SledStore, Failure> {
-        let urls = sled::Config::new().path(dir.join("sled")).cache_capacity(memory_bytes / 2).open()?;
+        let urls = sled::Config::new().path(dir.join("sled")).cache_capacity(memory_bytes / 4).open()?;
         Ok(SledStore { urls, new: 0 })
     }
 }
