@@ -62,3 +62,38 @@ impl<T> Promise<T> {
         self.0.recv().expect("a job ends with an answer")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread;
+
+    #[test]
+    fn answers_come_whatever_the_number_of_threads_and_promises_may_be_dropped() {
+        for threads in 0..5 {
+            let sum: u32 = thread::scope(|scope| {
+                let workers = Workers::start(scope, threads);
+                let promises: Vec<_> = (0..100).map(|i| workers.submit(move |_| i)).collect();
+                promises.into_iter().skip(50).map(Promise::wait).sum()
+            });
+            assert_eq!(sum, (50..100).sum(), "{threads} threads");
+        }
+    }
+
+    /// The scope ends only when all threads have: one that waited for ever would hold this test.
+    #[test]
+    fn a_panic_reaches_the_one_that_waits_and_leaves_no_thread_behind() {
+        for (threads, panics) in [(1, 1), (2, 1), (2, 40), (4, 2)] {
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                thread::scope(|scope| {
+                    let workers = Workers::start(scope, threads);
+                    let jobs =
+                        (0..40).map(|i| workers.submit(move |_| assert!(i >= panics, "as the test wants")));
+                    jobs.collect::<Vec<_>>().into_iter().for_each(Promise::wait);
+                });
+            }));
+            assert!(caught.is_err(), "{threads} threads, {panics} panics");
+        }
+    }
+}
