@@ -302,8 +302,8 @@ impl Life {
                 break;
             }
             assert_eq!(pages_of(&repository.current()), before.pages);
-            // A second power cut while the cycle is taken up again.
-            if is_stopped && self.dice.one_in(3) {
+            // The power fails while the cycle is taken up again.
+            if self.dice.one_in(3) {
                 let point = 1 + u64::from(self.dice.roll(60));
                 self.storage.set_fault(Fault::Stop(point));
             }
