@@ -258,10 +258,13 @@ impl Life {
         tally.steps += 1 + plan.log.len() as u64;
         tally.cycles += 1;
         let mut synced = 0;
-        let fault = self.fault();
-        self.storage.set_fault(fault);
+        let mut fault = self.fault();
         loop {
+            self.storage.set_fault(fault);
             let done = turn(&mut repository, &plan, &mut synced);
+            if let (Fault::None, Err(error)) = (fault, &done) {
+                panic!("nothing was wrong with the disk: {error}");
+            }
             let (is_stopped, has_failed) = (self.storage.list().is_err(), done.is_err());
             self.storage.set_fault(Fault::None);
             if !is_stopped && let Ok(merged) = done {
@@ -303,10 +306,10 @@ impl Life {
             }
             assert_eq!(pages_of(&repository.current()), before.pages);
             // The power fails while the cycle is taken up again.
-            if self.dice.one_in(3) {
-                let point = 1 + u64::from(self.dice.roll(60));
-                self.storage.set_fault(Fault::Stop(point));
-            }
+            fault = match self.dice.one_in(3) {
+                true => Fault::Stop(1 + u64::from(self.dice.roll(60))),
+                false => Fault::None,
+            };
         }
         self.check(&repository, &expected);
         tally.links_waited += expected.report.links_waiting;
