@@ -201,7 +201,7 @@ impl Life {
         let most_links = self.dice.any(&[0, 2, 8]);
         let mut log = Vec::new();
         // Quiet cycles are as frequent as busy ones: they carry blocks, and links wait.
-        let records = self.dice.any(&[1, 3, 10, 40]);
+        let records = self.dice.any(&[1, 3, 10, 60]);
         for _ in 0..self.dice.roll(records) {
             log.push(if self.dice.one_in(8) {
                 LogRecord::Seeds(self.links(4))
@@ -214,7 +214,7 @@ impl Life {
             sync_every: 1 + self.dice.roll(5) as usize,
             memory_bytes: self.dice.any(&[0, 3000, 1 << 20, 1 << 20]),
             threads: self.dice.any(&[1, 1, 1, 2, 3]),
-            block_pages: self.dice.any(&[1, 2, 3, 5, 8, 40, 1024]),
+            block_pages: self.dice.any(&[1, 1, 1, 2, 3, 8, 40, 1024]),
             waiting: Waiting { max_cycles: self.dice.roll(6), enough: self.dice.roll(9) as usize },
             max_hops: self.dice.any(&[0, 2, 2, 3]),
             max_pages_per_host: self.dice.any(&[3, 10, 1000, 1000]),
