@@ -2,7 +2,10 @@
 
 use crate::harness::{World, count, json_lines, succeeds, web};
 use recrawl_mockweb::Config;
+use serde_json::Value;
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 const DELAY: Duration = Duration::from_millis(100);
@@ -43,6 +46,54 @@ fn hosts_are_asked_one_request_at_a_time_and_a_delay_apart() {
     for (url, page) in private {
         assert!(page["n"].is_null() && world.asked(url) == 0, "{url}");
     }
+}
+
+/// What anybody gets from the web's first host.
+fn served_by_the_first_host(world: &World, path: &str) -> String {
+    let mut stream = TcpStream::connect(("127.1.0.1", world.server.port())).unwrap();
+    let port = world.server.port();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.1.0.1:{port}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").expect("there is a body").1.to_owned()
+}
+
+#[test]
+fn status_shows_the_pace_the_robots_txt_and_what_it_refuses() {
+    let world = World::new(web(30, 3), "[politeness]\ndelay_per_host = \"20 ms\"");
+    world.crawl(4);
+    let told = succeeds(world.run(&["status", "--host", "127.1.0.1", "--json"]));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let host = &told[0];
+
+    let log = world.server.log(0).unwrap();
+    let here: Vec<_> = log.iter().filter(|a| a.host_id == Some(0)).collect();
+    assert_eq!(count(host, "requests"), Some(here.len() as u64));
+    let pace = &host["pace"];
+    assert_eq!(count(pace, "cycle"), Some(4), "{pace}");
+    let rate = pace["per_minute"].as_f64().expect("there were several requests");
+    let promised = pace["per_minute_promised"].as_f64().expect("there is a delay");
+    assert!(rate > 0.0 && rate <= promised, "{pace}");
+    assert!(count(pace, "requests").is_some_and(|n| n > 1 && n <= here.len() as u64), "{pace}");
+
+    let served = served_by_the_first_host(&world, "/robots.txt");
+    assert_eq!(host["robots"].as_str(), Some(served.as_str()), "the file in force");
+    let by_rule = host["refused"].as_array().unwrap();
+    let refused = by_rule.iter().find(|r| r["rule"] == "robots.txt: Disallow: /private/");
+    let refused = refused.unwrap_or_else(|| panic!("{host}"));
+    let pages = world.pages();
+    let private = pages.keys().filter(|url| url.contains("//127.1.0.1:") && url.contains("/private/"));
+    let private: Vec<_> = private.collect();
+    assert_eq!(count(refused, "pages"), Some(private.len() as u64));
+    assert!(count(refused, "pages") > Some(0));
+    assert_eq!(refused["example"].as_str(), Some(private[0].as_str()));
+
+    let text = succeeds(world.run(&["status", "--host", "127.1.0.1"]));
+    assert!(text.contains(" requests a minute: ") && text.contains("the promise allows"), "{text}");
+    assert!(text.contains("in force:") && text.contains("known pages by robots.txt: Disallow: /private/"));
+    assert!(served.lines().take(20).all(|line| text.contains(line)), "{text}");
+    let explained = succeeds(world.run(&["explain", private[0]]));
+    assert!(explained.contains("forbidden by `Disallow: /private/`"), "{explained}");
 }
 
 #[test]

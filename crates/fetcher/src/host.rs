@@ -288,7 +288,7 @@ impl Host {
         let Some(id) = track else { return Ok(()) };
         self.pace.touch();
         let now = run.now();
-        self.track(id).ended(echo.is_some(), now);
+        self.track(id).ended(echo.is_some(), run.cycle, now);
         let Some(echo) = echo else { return Ok(()) };
         self.passed_over = 0;
         self.strain.answered(echo.sign, echo.elapsed, self.asked_delay(run), &run.config);

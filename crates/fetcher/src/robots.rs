@@ -110,14 +110,27 @@ impl Rules {
 
     /// May this path (with its query) be asked for?
     pub fn allows(&self, path_and_query: &str) -> bool {
+        self.decides(path_and_query).is_none_or(|rule| rule.allow)
+    }
+
+    /// The rule that forbids this path, as a line of the file would say it, in normal form; none where it is allowed.
+    pub fn forbids(&self, path_and_query: &str) -> Option<String> {
+        let rule = self.decides(path_and_query).filter(|rule| !rule.allow)?;
+        Some(format!("Disallow: {}", self.pattern(rule)))
+    }
+
+    fn pattern(&self, rule: &Rule) -> &str {
+        &self.text[rule.pattern.start as usize..rule.pattern.end as usize]
+    }
+
+    fn decides(&self, path_and_query: &str) -> Option<&Rule> {
         // "The /robots.txt URI is implicitly allowed" (§2.2.2).
         if self.rules.is_empty() || path_and_query == "/robots.txt" {
-            return true;
+            return None;
         }
         let mut path = String::with_capacity(path_and_query.len());
         normalize(path_and_query.as_bytes(), Side::Path, &mut path);
-        let pattern = |r: &Rule| &self.text[r.pattern.start as usize..r.pattern.end as usize];
-        self.rules.iter().find(|r| matches(pattern(r), &path)).is_none_or(|r| r.allow)
+        self.rules.iter().find(|rule| matches(self.pattern(rule), &path))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::bytes::{Malformed, Put, Take};
 use crate::format::{FileKind, open_frame, put_frame};
-use recrawl_types::host::{RobotsBody, RobotsState};
+use recrawl_types::host::{Pace, RobotsBody, RobotsState};
 use recrawl_types::{Belief, Cycle, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators};
 use std::io;
 use std::path::Path;
@@ -262,6 +262,10 @@ pub fn put_host(state: &HostState) -> Vec<u8> {
     for validator in state.robots.iter().flat_map(|r| [&r.validators.etag, &r.validators.last_modified]) {
         out.put_bytes(validator.as_deref().unwrap_or_default().as_bytes());
     }
+    if state.pace != Pace::default() {
+        out.put_u8(PACE);
+        out.put_bytes(&put_pace(&state.pace));
+    }
     if state.trust != ValidatorTrust::default() {
         out.put_u8(TRUST);
         out.put_bytes(&put_trust(&state.trust));
@@ -271,6 +275,29 @@ pub fn put_host(state: &HostState) -> Vec<u8> {
 
 /// Behind what every host has: a tag, and as `bytes` what few hosts have.
 const TRUST: u8 = 1;
+/// The requests of the last cycle.
+const PACE: u8 = 2;
+
+fn put_pace(pace: &Pace) -> Vec<u8> {
+    let mut out = Vec::new();
+    let Pace { cycle, requests, first, last } = *pace;
+    for number in [u64::from(cycle.0), u64::from(requests), first, last] {
+        out.put_varint(number);
+    }
+    out
+}
+
+fn take_pace(bytes: &[u8]) -> Result<Pace, Malformed> {
+    let mut take = Take(bytes);
+    let pace = Pace {
+        cycle: Cycle(take.narrow()?),
+        requests: take.narrow()?,
+        first: take.varint()?,
+        last: take.varint()?,
+    };
+    take.end()?;
+    Ok(pace)
+}
 
 fn put_trust(trust: &ValidatorTrust) -> Vec<u8> {
     let mut out = vec![trust.belief as u8];
@@ -343,6 +370,7 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
     while !take.0.is_empty() {
         match (take.u8()?, take.bytes()?) {
             (TRUST, bytes) => state.trust = take_trust(bytes)?,
+            (PACE, bytes) => state.pace = take_pace(bytes)?,
             _ => return Err(Malformed("something unknown is kept of a host")),
         }
     }

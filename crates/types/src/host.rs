@@ -4,7 +4,7 @@
 //! gives back what it learned itself. The program keeps the table (in sled, through the repository
 //! crate), so that a restart forgets no robots.txt and no back-off.
 
-use crate::{CanonicalUrl, Scheme, ValidatorTrust, Validators};
+use crate::{CanonicalUrl, Cycle, Scheme, ValidatorTrust, Validators};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -65,8 +65,42 @@ pub struct HostState {
     pub slow_down: u32,
     /// How long answers take, smoothed, in milliseconds.
     pub latency: u32,
+    /// How fast it was asked in the last cycle that asked it anything: for reports.
+    pub pace: Pace,
     /// Are its validators believed? The fetcher only reads it; the program learns it, cycle by cycle.
     pub trust: ValidatorTrust,
+}
+
+/// The requests to a host in one cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// The cycle; 0 where nothing was ever counted.
+    pub cycle: Cycle,
+    /// Requests answered in it, robots.txt among them.
+    pub requests: u32,
+    /// When the answers to the first and to the last of them ended, in milliseconds since 1970.
+    pub first: u64,
+    /// The last.
+    pub last: u64,
+}
+
+impl Pace {
+    /// Counts a request that was answered now.
+    pub fn count(&mut self, cycle: Cycle, now: u64) {
+        if self.cycle != cycle {
+            *self = Pace { cycle, requests: 0, first: now, last: now };
+        }
+        self.requests = self.requests.saturating_add(1);
+        // A clock that was set back must not make the time shorter than it was.
+        self.last = self.last.max(now);
+    }
+
+    /// Requests a minute: the gaps between them over the time from the first to the last. The time that an
+    /// interrupted cycle stood still is part of it. None while there is no gap.
+    pub fn per_minute(&self) -> Option<f64> {
+        let millis = self.last.saturating_sub(self.first);
+        (self.requests > 1 && millis > 0).then(|| f64::from(self.requests - 1) * 60_000.0 / millis as f64)
+    }
 }
 
 /// robots.txt as last fetched.
@@ -115,5 +149,24 @@ impl HostTable for MemoryHostTable {
     fn store(&self, origin: &Origin, state: &HostState) -> io::Result<()> {
         self.0.lock().expect("no panic under the lock").insert(origin.clone(), state.clone());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_is_of_one_cycle_and_counts_gaps() {
+        let mut pace = Pace::default();
+        pace.count(Cycle(3), 10_000);
+        assert_eq!(pace.per_minute(), None, "one request has no pace");
+        pace.count(Cycle(3), 11_000);
+        pace.count(Cycle(3), 16_000);
+        assert_eq!(pace.per_minute(), Some(20.0));
+        pace.count(Cycle(3), 5_000);
+        assert_eq!((pace.last, pace.per_minute()), (16_000, Some(30.0)), "a clock that was set back");
+        pace.count(Cycle(4), 70_000);
+        assert_eq!(pace, Pace { cycle: Cycle(4), requests: 1, first: 70_000, last: 70_000 });
     }
 }

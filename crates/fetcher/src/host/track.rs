@@ -6,7 +6,9 @@ use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, validators_to_send};
 use crate::robots::sitemaps;
 use crate::robots::standing::Standing;
-use recrawl_types::{Belief, CanonicalUrl, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators};
+use recrawl_types::{
+    Belief, CanonicalUrl, Cycle, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators,
+};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -223,11 +225,12 @@ impl Track {
     }
 
     /// A request has been answered, or found to be to a refused address.
-    pub fn ended(&mut self, asked: bool, now: u64) {
+    pub fn ended(&mut self, asked: bool, cycle: Cycle, now: u64) {
         self.in_flight -= 1;
         if asked {
             self.state.requests += 1;
             self.state.last_request = now;
+            self.state.pace.count(cycle, now);
         }
     }
 

@@ -20,6 +20,16 @@ fn check(table: &[(&str, &[&str], &[&str])]) {
 }
 
 #[test]
+fn the_rule_that_forbids_is_named() {
+    let rules = rules("User-agent: *\nDisallow: /a%2fb\nDisallow: /a\nAllow: /a/open\nDisallow: *.pdf$\n");
+    let forbids = |path| rules.forbids(path);
+    assert_eq!(forbids("/a/x").as_deref(), Some("Disallow: /a"));
+    assert_eq!(forbids("/a%2Fb").as_deref(), Some("Disallow: /a%2Fb"), "the longest decides");
+    assert_eq!(forbids("/c/x.pdf").as_deref(), Some("Disallow: *.pdf$"));
+    assert_eq!((forbids("/a/open"), forbids("/c"), forbids("/robots.txt")), (None, None, None));
+}
+
+#[test]
 fn rfc_9309_section_2_2_1_groups_and_product_tokens() {
     check(&[
         // Our group replaces the one for everyone.

@@ -1,5 +1,7 @@
 //! `recrawl status`: where a crawl stands, or what one host was promised and given.
 
+mod refused;
+
 use super::{dates, print, print_json, thousands, traps};
 use crate::archive::timestamp;
 use crate::cli::StatusArgs;
@@ -10,8 +12,9 @@ use crate::settings::Settings;
 use crate::trust;
 use recrawl_fetcher::promise::Promise;
 use recrawl_fetcher::system_clock;
-use recrawl_types::host::RobotsBody;
+use recrawl_types::host::{Pace, RobotsBody};
 use recrawl_types::{HostState, Origin, Scheme};
+use refused::Refusals;
 use serde_json::{Value, json};
 
 /// Cycles shown.
@@ -119,17 +122,24 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
         )));
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
+    let generation = reading::repository(settings)?.current();
+    let refusals =
+        |(origin, state): &(Origin, HostState)| Refusals::of(settings, &tables, &generation, origin, state);
     if as_json {
-        let host = |(origin, state): &(Origin, HostState)| {
+        let host = |found: &(Origin, HostState)| {
+            let (origin, state) = found;
             let mut host = host_json(settings, origin, state);
+            host["refused"] = refusals(found)?.json();
             host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
             host["traps"] = traps::list(&traps::of_host(&settings.traps, &tables, origin)?);
             Ok(host)
         };
         return print_json(&found.iter().map(host).collect::<Result<Vec<_>, Failure>>()?);
     }
-    found.iter().try_for_each(|(origin, state)| {
+    found.iter().try_for_each(|found| {
+        let (origin, state) = found;
         print_host(settings, origin, state)?;
+        refusals(found)?.lines().iter().try_for_each(|line| print(format!("refused       {line}")))?;
         print(format!("lastmod       {}", dates::text(settings, &tables.lastmods(origin)?)))?;
         let known = traps::of_host(&settings.traps, &tables, origin)?;
         traps::lines(&known).try_for_each(|line| print(format!("trap          {line}")))
@@ -139,6 +149,35 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
 /// What the host may expect now.
 fn promise(settings: &Settings, state: &HostState) -> Promise {
     Promise::of(state, &settings.fetch, system_clock()())
+}
+
+/// Requests a minute that a delay allows at most; none where there is no delay.
+fn allowed_per_minute(promise: &Promise) -> Option<f64> {
+    let seconds = promise.delay.as_secs_f64();
+    (seconds > 0.0).then(|| 60.0 / seconds)
+}
+
+fn pace_json(pace: &Pace, promise: &Promise) -> Value {
+    json!({
+        "cycle": pace.cycle, "requests": pace.requests, "per_minute": pace.per_minute(),
+        "per_minute_promised": allowed_per_minute(promise),
+    })
+}
+
+fn pace_text(pace: &Pace, promise: &Promise) -> String {
+    let allowed = match allowed_per_minute(promise) {
+        Some(rate) => format!("the promise allows {rate:.1}"),
+        None => "no delay is promised".into(),
+    };
+    let Pace { cycle, requests, first, last } = pace;
+    match pace.per_minute() {
+        Some(rate) => {
+            let seconds = last.saturating_sub(*first) as f64 / 1000.0;
+            format!("{rate:.1} requests a minute: {requests} in {seconds:.1} s of cycle {cycle}; {allowed}")
+        }
+        None if *requests == 0 => format!("not counted yet; {allowed}"),
+        None => format!("{requests} requests in cycle {cycle}; {allowed}"),
+    }
 }
 
 fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
@@ -154,7 +193,7 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
     json!({
         "host": origin.to_string(), "scheme": if origin.scheme == Scheme::Http { "http" } else { "https" },
         "delay_ms": promise.delay.as_millis() as u64, "delay_because": because, "latency_ms": state.latency,
-        "left_alone": left_alone, "left_alone_until": until, "requests": state.requests,
+        "pace": pace_json(&state.pace, &promise), "left_alone": left_alone, "left_alone_until": until, "requests": state.requests,
         "robots_denied": state.robots_denied, "validators": trust::name(state.trust.belief),
         "validators_since": state.trust.since, "changes_shown": state.trust.shown, "changes_hidden": state.trust.hidden, "failures": state.failures, "back_off_until": state.back_off_until,
         "last_request": state.last_request, "robots_fetched": robots.map(|r| r.fetched), "robots": text,
@@ -167,11 +206,14 @@ fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result
     if let Some(why) = settings.scope.opt_out().because(&origin.host) {
         print(format!("opted out     {why}: nothing is sent to it"))?;
     }
-    let Promise { delay, because, left_alone } = promise(settings, state);
+    let promise = promise(settings, state);
+    let pace = pace_text(&state.pace, &promise);
+    let Promise { delay, because, left_alone } = promise;
     let because = because.map(|why| format!(": {why}")).unwrap_or_default();
     print(format!("promised      {delay:?} between an answer and the next request{because}"))?;
     let last = if state.last_request > 0 { timestamp(state.last_request) } else { "never".into() };
     print(format!("requests      {}, the last answered {last}", thousands(state.requests)))?;
+    print(format!("pace          {pace}"))?;
     print(format!("failures      {} in a row", state.failures))?;
     if let Some(left_alone) = left_alone {
         let until = left_alone.until().map(|at| format!("until {}, ", timestamp(at))).unwrap_or_default();

@@ -34,9 +34,16 @@ fn state() -> impl Strategy<Value = HostState> {
         let ([since, as_of], [shown, hidden, vain]) = (cycles.map(Cycle), counts);
         ValidatorTrust { belief, since, as_of, shown, hidden, vain }
     });
-    (option::of(robots), numbers, trust).prop_map(|(robots, n, trust)| HostState {
+    let pace = any::<(u32, u32, u64, u64)>().prop_map(|(cycle, requests, first, last)| Pace {
+        cycle: Cycle(cycle),
+        requests,
+        first,
+        last,
+    });
+    (option::of(robots), numbers, trust, pace).prop_map(|(robots, n, trust, pace)| HostState {
         robots,
         trust,
+        pace,
         failures: n.0,
         back_off_until: n.1,
         requests: n.2,
@@ -95,6 +102,25 @@ fn an_entry_of_format_version_2_knows_nothing_of_validators() {
         take_host(&[&of_version_2[..], &[77, 0]].concat()).is_err(),
         "what is unknown is not passed over"
     );
+}
+
+#[test]
+fn an_entry_from_before_requests_were_counted_by_cycle_has_no_pace() {
+    let before = [0, 0, 3, 0, 5, 0, 0, 0, 9, TRUST, 6, 1, 4, 4, 0, 2, 0];
+    let trust = ValidatorTrust {
+        belief: Belief::Lying,
+        since: Cycle(4),
+        as_of: Cycle(4),
+        hidden: 2,
+        ..ValidatorTrust::default()
+    };
+    let state = HostState { requests: 3, last_request: 5, latency: 9, trust, ..HostState::default() };
+    assert_eq!(take_host(&before), Ok(state.clone()));
+    assert_eq!(put_host(&state), before);
+    let pace = Pace { cycle: Cycle(7), requests: 2, first: 1, last: 5 };
+    let counted = HostState { pace, ..state };
+    let bytes = put_host(&counted);
+    assert_eq!((bytes.len(), take_host(&bytes)), (before.len() + 6, Ok(counted)));
 }
 
 proptest! {

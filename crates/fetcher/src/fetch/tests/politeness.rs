@@ -93,6 +93,17 @@ async fn the_delay_outlives_a_run() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_pace_of_a_cycle_is_counted_and_never_above_the_promise() {
+    let pages = ["http://a.test/1", "http://a.test/2", "http://a.test/3"];
+    let setup = Setup::new(&pages, friendly).delay(SECOND * 2);
+    setup.run().await;
+    let pace = setup.state(pages[0]).pace;
+    assert_eq!((pace.cycle, pace.requests), (setup.cycle, 4), "robots.txt among them");
+    let rate = pace.per_minute().expect("there were several");
+    assert!(rate > 20.0 && rate <= 30.0, "{rate}: answers take time, too");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_clock_that_was_set_back_does_not_block_a_host() {
     let setup = Setup::new(&["http://a.test/1"], friendly).delay(SECOND);
     let state = HostState { last_request: NOW * 2, ..HostState::default() };

@@ -102,8 +102,10 @@ pub fn robots(
         RobotsBody::DisallowAll => format!("forbidden for now: it could not be had at {when}"),
         RobotsBody::Rules(body) => {
             let rules = Rules::parse(&body, settings.fetch.product_token());
-            let word = if rules.allows(url.path_and_query()) { "allowed" } else { "forbidden" };
-            format!("{word} by the file of {when}")
+            match rules.forbids(url.path_and_query()) {
+                Some(rule) => format!("forbidden by `{rule}` in the file of {when}"),
+                None => format!("allowed by the file of {when}"),
+            }
         }
     })
 }

@@ -1,0 +1,100 @@
+//! Which known pages of a host are not asked for, and by which rule: of its robots.txt, or of the scope.
+
+use crate::crawl::seed_sites;
+use crate::failure::Failure;
+use crate::settings::Settings;
+use recrawl_fetcher::robots::Rules;
+use recrawl_repository::{Generation, SledTables};
+use recrawl_types::host::RobotsBody;
+use recrawl_types::{HostState, Origin, UrlRules};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Known pages of a host that are looked at: the first in the order of URLs.
+const MAX_LOOKED_AT: u64 = 10_000;
+/// Rules shown: those that refuse the most.
+const RULES: usize = 10;
+
+/// What one rule refuses.
+pub struct Refused {
+    /// The rule, as its file or the configuration has it.
+    rule: String,
+    /// Known pages that it refuses.
+    pages: u64,
+    /// The first of them.
+    example: String,
+}
+
+/// The refusals of a host.
+pub struct Refusals {
+    by_rule: Vec<Refused>,
+    looked_at: u64,
+    known: u64,
+}
+
+impl Refusals {
+    /// Asks the rules in force about the pages that were known when the last cycle was committed.
+    ///
+    /// # Errors
+    /// When pages or tables cannot be read.
+    pub fn of(
+        settings: &Settings,
+        tables: &SledTables,
+        generation: &Generation,
+        origin: &Origin,
+        state: &HostState,
+    ) -> Result<Refusals, Failure> {
+        let mut scope = settings.scope.clone();
+        if settings.config.scope.hosts.is_empty() {
+            scope.admit_sites(seed_sites(tables, &[])?);
+        }
+        let robots = state.robots.as_ref().and_then(|robots| match &robots.body {
+            RobotsBody::Rules(file) => Some(Rules::parse(file, settings.fetch.product_token())),
+            RobotsBody::AllowAll | RobotsBody::DisallowAll => None,
+        });
+        let home = UrlRules::keep_all().canonicalize(&format!("{origin}/")).map_err(Failure::work)?;
+        let mut runs = generation.origin_runs();
+        let (mut pages, mut known) = (0..0, 0);
+        while let Some(run) = runs.next_run().map_err(Failure::work)? {
+            if run.key == home.origin_key() {
+                (pages, known) = (run.first..run.first + run.pages.min(MAX_LOOKED_AT), run.pages);
+                break;
+            }
+        }
+        let looked_at = pages.end - pages.start;
+        let mut by_rule = BTreeMap::<String, Refused>::new();
+        let mut gather = generation.gather(pages);
+        while let Some((_, url, _)) = gather.next_page().map_err(Failure::work)? {
+            let by_robots = || robots.as_ref()?.forbids(url.path_and_query());
+            let by_robots = by_robots().map(|line| format!("robots.txt: {line}"));
+            let rule = by_robots.or_else(|| scope.refuse(&url).map(|refusal| refusal.to_string()));
+            if let Some(rule) = rule {
+                let new = || Refused { rule: rule.clone(), pages: 0, example: url.to_string() };
+                by_rule.entry(rule.clone()).or_insert_with(new).pages += 1;
+            }
+        }
+        let mut by_rule: Vec<Refused> = by_rule.into_values().collect();
+        by_rule.sort_by(|a, b| b.pages.cmp(&a.pages).then_with(|| a.rule.cmp(&b.rule)));
+        Ok(Refusals { by_rule, looked_at, known })
+    }
+
+    /// As a list for machines.
+    pub fn json(&self) -> Value {
+        let rule = |refused: &Refused| json!({"rule": refused.rule, "pages": refused.pages, "example": refused.example});
+        self.by_rule.iter().map(rule).collect()
+    }
+
+    /// As lines for people.
+    pub fn lines(&self) -> Vec<String> {
+        let shown = self.by_rule.iter().take(RULES);
+        let mut lines: Vec<String> =
+            shown.map(|r| format!("{} known pages by {}, as {}", r.pages, r.rule, r.example)).collect();
+        if self.by_rule.len() > RULES {
+            lines.push(format!("… and by {} rules more", self.by_rule.len() - RULES));
+        }
+        if self.looked_at < self.known {
+            lines.push(format!("(of the first {} of its {} known pages)", self.looked_at, self.known));
+        }
+        lines
+    }
+}
