@@ -31,6 +31,8 @@ mod learn;
 mod not_gone;
 /// What the web's owners see: robots.txt, delays, refused addresses.
 mod politeness;
+/// What operators do with a repository: look at it, copy it, save what damage has left.
+mod repository;
 /// Policies replayed over a recorded history.
 mod simulate;
 /// Formulas that read the rates of sites.

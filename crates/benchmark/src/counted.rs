@@ -116,6 +116,10 @@ impl Storage for CountedStorage {
         self.inner.lock()
     }
 
+    fn free(&self) -> io::Result<u64> {
+        self.inner.free()
+    }
+
     fn locate(&self, name: &str) -> String {
         self.inner.locate(name)
     }

@@ -267,7 +267,7 @@ pub enum DatasetCommand {
 /// `recrawl repository`
 #[derive(Subcommand)]
 pub enum RepositoryCommand {
-    /// Pages, hosts and bytes
+    /// Pages, sites, hosts, blocks, and bytes by part
     Stats {
         /// Which crawl.
         #[command(flatten)]
@@ -277,7 +277,24 @@ pub enum RepositoryCommand {
         json: bool,
     },
     /// Read everything and report damage
+    #[command(after_help = "Examples:\n  recrawl repository verify --data-dir data/example\n  \
+                            recrawl repository verify --data-dir data/example --salvage data/saved")]
     Verify {
+        /// Also write what can still be read into this new data directory
+        #[arg(long, value_name = "OUT")]
+        salvage: Option<PathBuf>,
+        /// Which crawl.
+        #[command(flatten)]
+        at: Where,
+        /// One JSON document on standard output
+        #[arg(long)]
+        json: bool,
+    },
+    /// Copy what is committed into a new data directory, also while the crawl runs
+    #[command(after_help = "Example:\n  recrawl repository snapshot data/backup --data-dir data/example")]
+    Snapshot {
+        /// Where to; a new folder. On the same file system nothing but the reports is copied
+        out: PathBuf,
         /// Which crawl.
         #[command(flatten)]
         at: Where,

@@ -37,9 +37,22 @@ pub(crate) struct File {
     pub live: u64,
 }
 
+/// What one part of the blocks takes on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartStats {
+    /// The part: keys, known, history or content.
+    pub name: &'static str,
+    /// Files that hold it.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Of these, bytes that belong to the present generation; the rest is garbage, and headers.
+    pub live: u64,
+}
+
 /// The files that are written anew with every generation.
 struct SmallFiles {
-    index_bytes: u64,
+    index: Source,
     origins: Source,
     /// None when nothing waits.
     waiting: Option<Source>,
@@ -57,8 +70,8 @@ impl Generation {
             return Ok(Generation { summary, ..Generation::default() });
         }
         let index = Source::open(storage, &index::file(number), FileKind::Index, number)?;
-        let (index_bytes, is_old) = (index.length(), index.version() < 4);
-        let blocks = index::read(index, number)?;
+        let is_old = index.version() < 4;
+        let blocks = index::read(index.clone(), number)?;
         let mut files = BTreeMap::new();
         for block in &blocks {
             for part in Part::ALL {
@@ -79,7 +92,7 @@ impl Generation {
             0 => None,
             _ => Some(Source::open(storage, &waiting_file(number), FileKind::Waiting, number)?),
         };
-        let small = Some(SmallFiles { index_bytes, origins, waiting });
+        let small = Some(SmallFiles { index, origins, waiting });
         let mut generation = Generation { summary, blocks, files, small };
         if is_old {
             generation.count_gone_and_untried()?;
@@ -137,13 +150,31 @@ impl Generation {
 
     /// Its files, and those of older generations that hold a part of it, with their lengths in bytes.
     pub fn files(&self) -> Vec<(String, u64)> {
+        self.sources().into_iter().map(|(name, source)| (name, source.length())).collect()
+    }
+
+    /// The same files, open.
+    pub(crate) fn sources(&self) -> Vec<(String, &Source)> {
         let Some(small) = &self.small else { return Vec::new() };
         let number = self.number();
-        let mut files =
-            vec![(index::file(number), small.index_bytes), (origins::file(number), small.origins.length())];
-        files.extend(small.waiting.as_ref().map(|source| (waiting_file(number), source.length())));
-        files.extend(self.files.iter().map(|((part, at), file)| (part.file(*at), file.source.length())));
+        let mut files = vec![(index::file(number), &small.index), (origins::file(number), &small.origins)];
+        files.extend(small.waiting.as_ref().map(|source| (waiting_file(number), source)));
+        files.extend(self.files.iter().map(|((part, at), file)| (part.file(*at), &file.source)));
         files
+    }
+
+    /// What each part of the blocks takes.
+    pub fn parts(&self) -> Vec<PartStats> {
+        let of = |part: Part| {
+            let mut stats = PartStats { name: part.name(), files: 0, bytes: 0, live: 0 };
+            for (_, file) in self.files.iter().filter(|((of, _), _)| *of == part) {
+                stats.files += 1;
+                stats.bytes += file.source.length();
+                stats.live += file.live;
+            }
+            stats
+        };
+        Part::ALL.map(of).to_vec()
     }
 
     /// Blocks of consecutive pages.

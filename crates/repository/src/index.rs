@@ -33,15 +33,19 @@ impl Part {
         }
     }
 
-    /// The name of the generation's file.
-    pub fn file(self, number: Cycle) -> String {
-        let part = match self {
+    /// What its files' names end with.
+    pub fn name(self) -> &'static str {
+        match self {
             Part::Keys => "keys",
             Part::Known => "known",
             Part::History => "history",
             Part::Content => "content",
-        };
-        generation_file(number, part)
+        }
+    }
+
+    /// The name of the generation's file.
+    pub fn file(self, number: Cycle) -> String {
+        generation_file(number, self.name())
     }
 }
 
@@ -123,7 +127,8 @@ pub(crate) fn read(source: Source, number: Cycle) -> Result<Vec<Block>, ReadErro
     }
 }
 
-fn take_blocks(
+/// Takes the entries of a frame.
+pub(crate) fn take_blocks(
     payload: &[u8],
     number: Cycle,
     is_old: bool,

@@ -149,17 +149,25 @@ impl KeptVisits {
             self.ended = true;
             return Ok(None);
         }
-        let url = take_url(&mut take, &mut self.key)?;
-        let visit = KeptVisit {
-            url,
-            at: take.varint()?,
-            share: take_share(&mut take)?,
-            outcome: take_outcome(&mut take)?,
-        };
+        let visit = take_visit(&mut take, &mut self.key)?;
         self.taken = self.payload.len() - take.0.len();
         self.total += 1;
         Ok(Some(visit))
     }
+}
+
+/// The visits of a frame, as far as they can be read.
+pub(crate) fn visits_in(payload: &[u8]) -> Vec<KeptVisit> {
+    let (mut take, mut key, mut visits) = (Take(payload), Vec::new(), Vec::new());
+    while let Ok(visit) = take_visit(&mut take, &mut key) {
+        visits.push(visit);
+    }
+    visits
+}
+
+fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptVisit, Malformed> {
+    let url = take_url(take, key)?;
+    Ok(KeptVisit { url, at: take.varint()?, share: take_share(take)?, outcome: take_outcome(take)? })
 }
 
 #[cfg(test)]

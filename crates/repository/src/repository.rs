@@ -23,7 +23,7 @@ const READ_ATTEMPTS: u32 = 20;
 /// An open repository.
 pub struct Repository {
     storage: Arc<dyn Storage>,
-    manifest: Manifest,
+    pub(crate) manifest: Manifest,
     current: Arc<Generation>,
     /// The visits of so many cycles are kept.
     keep_visits: u32,
@@ -125,6 +125,23 @@ impl Repository {
         let mut cycles: Vec<Cycle> = kept.filter(|cycle| *cycle <= self.current.number()).collect();
         cycles.sort_unstable();
         Ok(cycles)
+    }
+
+    /// The files of these, with their lengths in bytes.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn kept_files(&self) -> Result<Vec<(Cycle, u64)>, ReadError> {
+        let mut files = Vec::new();
+        for cycle in self.kept_cycles()? {
+            match Source::open_unchecked(&*self.storage, &kept_visits::file(cycle)) {
+                Ok(source) => files.push((cycle, source.length())),
+                // A commit removed the oldest just now.
+                Err(error) if error.is_absent() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(files)
     }
 
     /// The kept visits of a cycle; none when they are not kept, or no longer.

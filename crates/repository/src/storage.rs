@@ -49,6 +49,9 @@ pub trait Storage: Send + Sync + Debug {
     /// [`io::ErrorKind::WouldBlock`] while another holds it.
     fn lock(&self) -> io::Result<Box<dyn Any + Send + Sync>>;
 
+    /// Bytes that can still be written to the folder's disk by this process's user.
+    fn free(&self) -> io::Result<u64>;
+
     /// Where a file is, in words for a person.
     fn locate(&self, name: &str) -> String;
 }

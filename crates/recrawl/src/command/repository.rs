@@ -1,57 +1,42 @@
-//! `recrawl repository`: how large it is, and whether every byte of it is sound.
+//! `recrawl repository`: how large it is, whether every byte of it is sound, what of it can be saved, and copies of it.
+
+mod salvage;
+mod snapshot;
+mod stats;
 
 use super::{print, print_json, thousands};
 use crate::cli::RepositoryCommand;
 use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
+use recrawl_repository::storage::FileStorage;
 use serde_json::json;
+use std::path::Path;
 
 pub fn run(command: &RepositoryCommand) -> Result<(), Failure> {
     match command {
-        RepositoryCommand::Stats { at, json } => stats(&at.settings()?, *json),
-        RepositoryCommand::Verify { at, json } => verify(&at.settings()?, *json),
+        RepositoryCommand::Stats { at, json } => stats::run(&at.settings()?, *json),
+        RepositoryCommand::Verify { salvage: None, at, json } => verify(&at.settings()?, *json),
+        RepositoryCommand::Verify { salvage: Some(out), at, json } => {
+            salvage::run(&at.settings()?, out, *json)
+        }
+        RepositoryCommand::Snapshot { out, at, json } => snapshot::run(&at.settings()?, out, *json),
     }
 }
 
-fn stats(settings: &Settings, as_json: bool) -> Result<(), Failure> {
-    let repository = reading::repository(settings)?;
-    let generation = repository.current();
-    let summary = generation.summary();
-    let mut pages: Vec<u64> = generation.origins().map_err(Failure::work)?.iter().map(|o| o.pages).collect();
-    pages.sort_unstable();
-    let quantile = |q: f64| match pages.len() {
-        0 => 0,
-        hosts => pages[((hosts - 1) as f64 * q).round() as usize],
-    };
-    let files = generation.files();
-    if as_json {
-        let files: serde_json::Map<_, _> =
-            files.into_iter().map(|(name, bytes)| (name, bytes.into())).collect();
-        return print_json(&json!({
-            "generation": summary.number, "pages": summary.pages, "visited": summary.visited,
-            "gone": summary.gone, "hosts": summary.origins, "bytes": summary.bytes, "files": files,
-            "pages_per_host": {"p50": quantile(0.5), "p90": quantile(0.9), "p99": quantile(0.99), "max": quantile(1.0)},
-        }));
+/// A folder to write a repository into: a new one, or one that is empty.
+fn new_folder(out: &Path, from: &Path) -> Result<FileStorage, Failure> {
+    let refused = |why: &str| Err(Failure::Usage(format!("{}: {why}; name a new folder", out.display())));
+    if out.exists() {
+        if out.canonicalize()? == from.canonicalize()? {
+            return refused("this is the data directory itself");
+        }
+        // Also where no file of a repository is among them: they are somebody's.
+        if !out.is_dir() || std::fs::read_dir(out)?.next().is_some() {
+            return refused("it exists and is not empty");
+        }
     }
-    print(format!("generation      {}", summary.number))?;
-    print(format!("pages           {}", thousands(summary.pages)))?;
-    print(format!("  visited       {}", thousands(summary.visited)))?;
-    print(format!("  gone          {}", thousands(summary.gone)))?;
-    print(format!("hosts           {}", thousands(summary.origins)))?;
-    print(format!(
-        "pages per host  median {}, 90 % {}, 99 % {}, most {}",
-        thousands(quantile(0.5)),
-        thousands(quantile(0.9)),
-        thousands(quantile(0.99)),
-        thousands(quantile(1.0))
-    ))?;
-    print(format!("bytes           {}", thousands(summary.bytes)))?;
-    for (name, bytes) in files {
-        let each = bytes as f64 / summary.pages.max(1) as f64;
-        print(format!("  {name:28}  {:>15}  {each:>6.1} a known URL", thousands(bytes)))?;
-    }
-    Ok(())
+    FileStorage::create(out).map_err(|e| Failure::Work(format!("{}: {e}", out.display())))
 }
 
 fn verify(settings: &Settings, as_json: bool) -> Result<(), Failure> {
@@ -78,7 +63,7 @@ fn verify(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let places =
         if damage.len() == 1 { "one place is".into() } else { format!("{} places are", damage.len()) };
     Err(Failure::Work(format!(
-        "{}: {places} damaged; restore the data directory from a backup",
+        "{}: {places} damaged; restore the data directory from a backup, or save the rest with --salvage OUT",
         settings.data_dir.display()
     )))
 }

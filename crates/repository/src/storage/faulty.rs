@@ -334,6 +334,15 @@ impl Storage for FaultyStorage {
         take_lock(&self.locked)
     }
 
+    fn free(&self) -> io::Result<u64> {
+        let disk = self.disk();
+        Ok(match disk.fault {
+            Fault::Full(capacity) => capacity.saturating_sub(disk.used()),
+            Fault::ReadOnly => 0,
+            _ => u64::MAX,
+        })
+    }
+
     fn locate(&self, name: &str) -> String {
         format!("faulty:{name}")
     }

@@ -1,7 +1,7 @@
 //! Storage in a folder of the file system.
 
 use super::{ReadFile, Storage, WriteFile};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, statvfs};
 use std::any::Any;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -36,6 +36,14 @@ impl FileStorage {
     /// The folder.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Gives a file a second name in the folder of `to`, which must be on the same file system.
+    ///
+    /// # Errors
+    /// Where it is not, or has no such names, or the file is gone.
+    pub fn link(&self, name: &str, to: &FileStorage) -> io::Result<()> {
+        fs::hard_link(self.path(name), to.path(name))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -93,6 +101,11 @@ impl Storage for FileStorage {
         // std's own lock needs a newer Rust than the workspace promises.
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         Ok(Box::new(file))
+    }
+
+    fn free(&self) -> io::Result<u64> {
+        let disk = statvfs(&self.dir)?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     fn locate(&self, name: &str) -> String {

@@ -84,6 +84,10 @@ impl Storage for MemoryStorage {
         take_lock(&self.locked)
     }
 
+    fn free(&self) -> io::Result<u64> {
+        Ok(u64::MAX)
+    }
+
     fn locate(&self, name: &str) -> String {
         format!("memory:{name}")
     }

@@ -1,0 +1,37 @@
+//! `recrawl repository snapshot OUT`: a copy of what is committed, also while the crawl runs.
+
+use super::new_folder;
+use crate::command::{print, print_json, thousands};
+use crate::failure::Failure;
+use crate::reading;
+use crate::settings::Settings;
+use recrawl_repository::storage::FileStorage;
+use serde_json::json;
+use std::path::Path;
+
+pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
+    let folder = &settings.data_dir;
+    let repository = reading::repository(settings)?;
+    let from = FileStorage::existing(folder)
+        .map_err(|e| Failure::Usage(format!("data directory {}: {e}", folder.display())))?;
+    let to = new_folder(out, folder)?;
+    // Whatever is against a second name (another disk, a file system without them), a copy always goes.
+    let link = |name: &str| from.link(name, &to).is_ok();
+    let made = repository.snapshot(&to, &link).map_err(Failure::work)?;
+    if as_json {
+        return print_json(&json!({
+            "generation": made.generation, "pages": made.pages, "linked": made.linked, "copied": made.copied,
+            "copied_bytes": made.copied_bytes, "left_out": ["hosts.sled", "warc", "formula.toml"],
+        }));
+    }
+    print(format!("generation  {}, {} pages", made.generation, thousands(made.pages)))?;
+    print(format!(
+        "files       {} linked, {} copied ({} bytes)",
+        made.linked,
+        made.copied,
+        thousands(made.copied_bytes)
+    ))?;
+    print(
+        "left out    hosts.sled (the running crawl's own), warc (only grows: copy it after this), formula.toml",
+    )
+}

@@ -1,0 +1,440 @@
+//! What can still be read of a damaged repository, written into a new one. The damaged one is only read.
+//!
+//! The index says where each block lies, so a block that is damaged costs its own pages: where its keys are sound the
+//! URLs stay, and what every known page has where that is sound too. All keys files are read beside it, in the
+//! same order: a URL that an earlier state of a block had is one that this state had, since none is ever taken
+//! away. They fill in what a damaged index or block leaves open.
+
+mod known_keys;
+
+use crate::block::take_block_known;
+use crate::bytes::Take;
+use crate::error::{CommitError, Damage, OpenError, WriteError};
+use crate::format::{FileKind, MANIFEST, REPORTS, number_in, open_frame};
+use crate::frames::{FrameWriter, Source};
+use crate::generation::{FileName, Generation, waiting_file};
+use crate::index::{self, Block, Part};
+use crate::kept_visits::{self, KeptWriter};
+use crate::manifest::{self, Manifest};
+use crate::origins;
+use crate::page_block::{PackedBlock, PackedFrame, PageBlock, Scratch};
+use crate::sound_frames::{SoundFrames, open_anyhow};
+use crate::storage::Storage;
+use crate::writer::GenerationWriter;
+use known_keys::{KnownKeys, keys_in};
+use recrawl_types::{CanonicalUrl, Cycle, Known, PageRecord, StateColumns};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What was saved and what was not.
+#[derive(Debug, Default)]
+pub struct Salvaged {
+    /// The generation that was saved; the new repository goes on with the cycle after it.
+    pub generation: Cycle,
+    /// Was it the manifest that named it? Else it is the newest index that can be read, or the newest file.
+    pub by_manifest: bool,
+    /// Pages with all that was known of them.
+    pub whole: u64,
+    /// Pages as known URLs that were never visited.
+    pub urls_only: u64,
+    /// Pages that the manifest counts, or the blocks that are lost, and that are not there now.
+    pub lost: u64,
+    /// Where these were: ranges of keys, from the first to before the second, none for the end.
+    pub lost_ranges: Vec<LostRange>,
+    /// Reports of cycles.
+    pub reports: u64,
+    /// Visits kept for export.
+    pub visits: u64,
+    /// Links that wait for a merge.
+    pub waiting: u64,
+    /// All that was found damaged.
+    pub damage: Vec<Damage>,
+}
+
+/// Pages that are gone with the block that they were in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostRange {
+    /// The first page of the block.
+    pub from: Vec<u8>,
+    /// The first page behind it; none where there is none.
+    pub to: Option<Vec<u8>>,
+    /// Pages lost.
+    pub pages: u64,
+}
+
+/// Salvaging was not possible.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SalvageError {
+    /// The new folder has files already.
+    Occupied(String),
+    /// There is nothing that a repository could be made of.
+    Nothing(String),
+    /// The folder cannot be listed, is of another version, or the new one is in use.
+    Open(OpenError),
+    /// The new folder takes no more.
+    Write(CommitError),
+}
+
+impl fmt::Display for SalvageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SalvageError::Occupied(folder) => write!(f, "{folder}: has files already; name a new folder"),
+            SalvageError::Nothing(folder) => {
+                write!(f, "{folder}: no file of a committed generation is there; nothing can be saved")
+            }
+            SalvageError::Open(e) => e.fmt(f),
+            SalvageError::Write(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SalvageError {}
+
+impl From<OpenError> for SalvageError {
+    fn from(e: OpenError) -> SalvageError {
+        SalvageError::Open(e)
+    }
+}
+
+impl From<CommitError> for SalvageError {
+    fn from(e: CommitError) -> SalvageError {
+        SalvageError::Write(e)
+    }
+}
+
+impl From<WriteError> for SalvageError {
+    fn from(e: WriteError) -> SalvageError {
+        SalvageError::Write(CommitError::Write(e))
+    }
+}
+
+/// Writes into the empty `to` all that can be read of what is committed in `from`. The cycle in progress is left out:
+/// its pages are asked for again.
+///
+/// # Errors
+/// [`SalvageError`]. Damage in `from` is none.
+pub fn salvage(from: &dyn Storage, to: &Arc<dyn Storage>) -> Result<Salvaged, SalvageError> {
+    let list = |storage: &dyn Storage| {
+        storage.list().map_err(crate::error::ReadError::io(storage.locate(""))).map_err(OpenError::Read)
+    };
+    if !list(&**to)?.is_empty() {
+        return Err(SalvageError::Occupied(to.locate("")));
+    }
+    let _lock = to.lock().map_err(WriteError::of(to.locate(""), "lock"))?;
+    let names = list(from)?;
+    let mut found = Salvaged::default();
+    let manifest = match manifest::read(from) {
+        Ok(Some(manifest)) => Some(manifest),
+        Ok(None) => {
+            let (file, what) = (from.locate(MANIFEST), "it is missing".into());
+            found.damage.push(Damage { file, offset: 0, what });
+            None
+        }
+        Err(OpenError::Read(error)) => {
+            found.damage.push(error.into_damage());
+            None
+        }
+        Err(other) => return Err(other.into()),
+    };
+    found.by_manifest = manifest.is_some();
+    found.generation = match &manifest {
+        Some(manifest) => manifest.summary.number,
+        None => newest(from, &names).ok_or_else(|| SalvageError::Nothing(from.locate("")))?,
+    };
+    if found.generation == Cycle(0) {
+        return Err(SalvageError::Nothing(from.locate("")));
+    }
+    let empty = Generation::default();
+    let mut writer = GenerationWriter::create(to.clone(), &empty, found.generation, false)?;
+    Pages::new(from, &names, &mut found).save(&mut writer)?;
+    look_at_origins(from, &mut found);
+    let expected = manifest.map_or(0, |m| m.summary.pages);
+    let of_blocks = found.lost_ranges.iter().map(|range| range.pages).sum();
+    found.lost = expected.saturating_sub(found.whole + found.urls_only).max(of_blocks);
+    if manifest.is_none_or(|m| m.summary.waiting > 0) {
+        save_waiting(from, &names, &mut writer, &mut found)?;
+    }
+    let summary = writer.finish()?;
+    let reports = save_reports(from, &**to, manifest.map(|m| m.reports), &mut found)?;
+    save_visits(from, &**to, &names, &mut found)?;
+    manifest::write(&**to, &Manifest { summary, reports })?;
+    found.damage.sort_by(|a, b| (&a.file, a.offset).cmp(&(&b.file, b.offset)));
+    found.damage.dedup_by(|a, b| (&a.file, a.offset) == (&b.file, b.offset));
+    Ok(found)
+}
+
+/// Without a manifest: the newest generation whose index can be read and names nothing that is not there; else the
+/// newest of any file.
+fn newest(from: &dyn Storage, names: &[String]) -> Option<Cycle> {
+    let mut numbers: Vec<Cycle> = names.iter().filter_map(|n| number_in(n, "generation")).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let length = |(part, file): FileName| Some(Source::open_unchecked(from, &part.file(file)).ok()?.length());
+    let is_there = |number: &&Cycle| {
+        let blocks = read_index(from, **number, &mut Vec::new());
+        let mut lengths = BTreeMap::new();
+        let mut holds = |block: &Block, part: Part| {
+            let (place, name) = (block.place(part), (part, block.place(part).file));
+            let length = *lengths.entry(name).or_insert_with(|| length(name).unwrap_or(0));
+            place.offset.saturating_add(place.length.into()) <= length
+        };
+        !blocks.is_empty() && blocks.iter().all(|block| Part::ALL.into_iter().all(|part| holds(block, part)))
+    };
+    numbers.iter().rev().find(is_there).or(numbers.last()).copied()
+}
+
+/// The blocks that the sound frames of an index tell of.
+fn read_index(from: &dyn Storage, number: Cycle, damage: &mut Vec<Damage>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let Some(source) = open_anyhow(from, &index::file(number), FileKind::Index, number, damage) else {
+        return blocks;
+    };
+    let (is_old, end) = (source.version() < 4, source.length());
+    let mut frames = SoundFrames::over(source.clone(), FileKind::Index, end);
+    while let Some(payload) = frames.next_frame(damage) {
+        let before = blocks.len();
+        if let Err(malformed) = index::take_blocks(payload, number, is_old, &mut blocks) {
+            blocks.truncate(before);
+            damage.push(source.damaged(0, malformed.0).into_damage());
+        }
+    }
+    blocks
+}
+
+/// The pages, on their way.
+struct Pages<'s> {
+    from: &'s dyn Storage,
+    found: &'s mut Salvaged,
+    blocks: Vec<Block>,
+    files: BTreeMap<FileName, Option<Source>>,
+    urls: KnownKeys,
+    scratch: Scratch,
+    /// The key written last.
+    last: Vec<u8>,
+}
+
+impl<'s> Pages<'s> {
+    fn new(from: &'s dyn Storage, names: &[String], found: &'s mut Salvaged) -> Pages<'s> {
+        let blocks = read_index(from, found.generation, &mut found.damage);
+        let urls = KnownKeys::open(from, names, found.generation, &mut found.damage);
+        let (files, scratch, last) = Default::default();
+        Pages { from, found, blocks, files, urls, scratch, last }
+    }
+
+    fn save(mut self, writer: &mut GenerationWriter<'_>) -> Result<(), CommitError> {
+        for at in 0..self.blocks.len() {
+            let block = self.blocks[at].clone();
+            self.save_urls_before(Some(&block.key), writer)?;
+            if !self.save_block(&block, writer)? {
+                let to = self.blocks.get(at + 1).map(|next| next.key.clone());
+                let before = self.found.urls_only;
+                self.save_urls_before(to.as_deref(), writer)?;
+                let pages = u64::from(block.pages).saturating_sub(self.found.urls_only - before);
+                if pages > 0 {
+                    self.found.lost_ranges.push(LostRange { from: block.key, to, pages });
+                }
+            }
+        }
+        self.save_urls_before(None, writer)
+    }
+
+    /// Saves the URLs of the keys files that come before `key` and were not saved yet.
+    fn save_urls_before(
+        &mut self,
+        key: Option<&[u8]>,
+        writer: &mut GenerationWriter<'_>,
+    ) -> Result<(), CommitError> {
+        while let Some(url) = self.urls.next_before(key, &mut self.found.damage) {
+            if url.key() > self.last.as_slice() {
+                let record = PageRecord::discovered(self.found.generation, 0);
+                self.put(url.key(), &record, false, writer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        key: &[u8],
+        record: &PageRecord,
+        is_whole: bool,
+        writer: &mut GenerationWriter<'_>,
+    ) -> Result<(), CommitError> {
+        writer.push(key, record)?;
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        *(if is_whole { &mut self.found.whole } else { &mut self.found.urls_only }) += 1;
+        Ok(())
+    }
+
+    /// False where not even the keys can be read.
+    fn save_block(&mut self, block: &Block, writer: &mut GenerationWriter<'_>) -> Result<bool, CommitError> {
+        let packed = self.read(block);
+        if let Some(mut pages) = self.unpack(&packed).filter(|pages| pages.has_sound_keys(&self.last)) {
+            for row in 0..pages.len() {
+                let record = pages.take_record(row);
+                self.save_urls_before(Some(pages.key(row)), writer)?;
+                self.put(pages.key(row), &record, true, writer)?;
+            }
+            return Ok(true);
+        }
+        let Some((urls, known)) = self.unpack_known(&packed) else { return Ok(false) };
+        for (url, known) in urls.iter().zip(known) {
+            self.save_urls_before(Some(url.key()), writer)?;
+            let record = match known {
+                Some(known) => PageRecord { known, visited: None },
+                None => PageRecord::discovered(self.found.generation, 0),
+            };
+            self.put(url.key(), &record, false, writer)?;
+        }
+        Ok(true)
+    }
+
+    /// Reads what can be read of the four parts.
+    fn read(&mut self, block: &Block) -> PackedBlock {
+        let mut frames = [const { None }; 4];
+        for part in Part::ALL {
+            let place = block.place(part);
+            let (from, damage) = (self.from, &mut self.found.damage);
+            let open = || open_anyhow(from, &part.file(place.file), part.kind(), place.file, damage);
+            let Some(source) = self.files.entry((part, place.file)).or_insert_with(open) else { continue };
+            let mut bytes = vec![0; place.length as usize];
+            match source.read_exact(&mut bytes, place.offset) {
+                Ok(()) => {
+                    frames[part as usize] =
+                        Some(PackedFrame { source: source.clone(), offset: place.offset, bytes });
+                }
+                Err(error) => self.found.damage.push(error.into_damage()),
+            }
+        }
+        PackedBlock {
+            pages: block.pages as usize,
+            visited: block.visited as usize,
+            key: block.key.clone(),
+            frames,
+        }
+    }
+
+    fn unpack(&mut self, packed: &PackedBlock) -> Option<PageBlock> {
+        // Each part that is damaged is told, and not the first alone.
+        let mut is_sound = true;
+        let mut scratch = Vec::new();
+        for part in Part::ALL {
+            let Some(frame) = &packed.frames[part as usize] else {
+                is_sound = false;
+                continue;
+            };
+            if let Err(malformed) = open_frame(&frame.bytes, part.kind(), &mut scratch) {
+                self.found.damage.push(frame.source.damaged(frame.offset, malformed.0).into_damage());
+                is_sound = false;
+            }
+        }
+        if !is_sound {
+            return None;
+        }
+        packed.unpack(&mut self.scratch).map_err(|e| self.found.damage.push(e.into_damage())).ok()
+    }
+
+    /// The URLs of a block that is not whole, in order and behind the last one, each with what is known of it.
+    fn unpack_known(&self, packed: &PackedBlock) -> Option<(Vec<CanonicalUrl>, Vec<Option<Known>>)> {
+        let mut scratch = Vec::new();
+        let keys = packed.frames[Part::Keys as usize].as_ref()?;
+        let urls = keys_in(open_frame(&keys.bytes, FileKind::Keys, &mut scratch).ok()?).ok()?;
+        let is_sound = urls.len() == packed.pages
+            && urls.first().is_some_and(|url| url.key() == packed.key && url.key() > self.last.as_slice());
+        if !is_sound {
+            return None;
+        }
+        let known = || {
+            let frame = packed.frames[Part::Known as usize].as_ref()?;
+            let (mut scratch, mut columns) = (Vec::new(), StateColumns::default());
+            let payload = open_frame(&frame.bytes, FileKind::Known, &mut scratch).ok()?;
+            take_block_known(payload, packed.pages, &mut columns).ok()?;
+            Some(columns.known.into_iter().map(Some).collect())
+        };
+        let known = known().unwrap_or_else(|| vec![None; urls.len()]);
+        Some((urls, known))
+    }
+}
+
+/// The origins are counted anew; damage in their file is told all the same.
+fn look_at_origins(from: &dyn Storage, found: &mut Salvaged) {
+    let (name, number) = (origins::file(found.generation), found.generation);
+    if let Some(mut frames) = SoundFrames::open(from, &name, FileKind::Origins, number, &mut found.damage) {
+        while frames.next_frame(&mut found.damage).is_some() {}
+    }
+}
+
+fn save_waiting(
+    from: &dyn Storage,
+    names: &[String],
+    writer: &mut GenerationWriter<'_>,
+    found: &mut Salvaged,
+) -> Result<(), SalvageError> {
+    let (name, number) = (waiting_file(found.generation), found.generation);
+    // Without a manifest nobody says whether there is one.
+    if !found.by_manifest && !names.contains(&name) {
+        return Ok(());
+    }
+    let Some(mut frames) = SoundFrames::open(from, &name, FileKind::Waiting, number, &mut found.damage)
+    else {
+        return Ok(());
+    };
+    while let Some(payload) = frames.next_frame(&mut found.damage) {
+        let mut take = Take(payload);
+        while let (false, Ok(link)) = (take.0.is_empty(), take.bytes()) {
+            writer.wait(link)?;
+            found.waiting += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the length of the new file.
+fn save_reports(
+    from: &dyn Storage,
+    to: &dyn Storage,
+    committed: Option<u64>,
+    found: &mut Salvaged,
+) -> Result<u64, SalvageError> {
+    let mut saved = FrameWriter::create(to, REPORTS, FileKind::Reports, Cycle(0))?;
+    let frames = SoundFrames::open(from, REPORTS, FileKind::Reports, Cycle(0), &mut found.damage);
+    if let Some(mut frames) = frames.map(|frames| frames.up_to(committed.unwrap_or(u64::MAX))) {
+        while let Some(report) = frames.next_frame(&mut found.damage) {
+            saved.push(report)?;
+            found.reports += 1;
+        }
+    }
+    Ok(saved.sync()?)
+}
+
+fn save_visits(
+    from: &dyn Storage,
+    to: &dyn Storage,
+    names: &[String],
+    found: &mut Salvaged,
+) -> Result<(), SalvageError> {
+    let cycles = names.iter().filter_map(|name| kept_visits::cycle_in(name));
+    for cycle in cycles.filter(|cycle| *cycle <= found.generation) {
+        let name = kept_visits::file(cycle);
+        let Some(mut frames) = SoundFrames::open(from, &name, FileKind::Kept, cycle, &mut found.damage)
+        else {
+            continue;
+        };
+        let mut saved = KeptWriter::create(to, cycle)?;
+        while let Some(payload) = frames.next_frame(&mut found.damage) {
+            // The frame that ends the file has no visit: a new one is written.
+            for visit in kept_visits::visits_in(payload) {
+                saved.push(&visit)?;
+                found.visits += 1;
+            }
+        }
+        saved.finish()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
