@@ -27,6 +27,8 @@ delay_per_ip = "0 ms"
 allow_addresses = ["127.0.0.0/8"]
 connections = 32
 validator_checks = 0
+[storage]
+reserve = "0 B"
 "#;
 
 /// A small procedural web: `pages` pages on `hosts` hosts.

@@ -249,6 +249,47 @@ fn a_full_disk_loses_nothing() {
     assert_eq!(world.server.counts().len() as u32, 304, "every page was found");
 }
 
+/// Below the reserve nothing is asked for, and above it the crawl goes on as if nothing had been.
+#[test]
+fn a_disk_that_is_about_to_be_full_stops_the_crawl_in_time() {
+    let world = World::new(web(40, 2), "[storage]\nreserve = \"900000000 GiB\"");
+    for _ in 0..2 {
+        let line = fails(world.crawl_command(2).output().unwrap(), 1);
+        assert!(line.contains("storage.reserve") && line.contains("make room"), "{line}");
+    }
+    assert_eq!(world.server.log(0).unwrap(), [], "nothing was asked");
+    world.configure("[storage]\nreserve = \"0 B\"");
+    world.crawl(3);
+    agrees_with_the_web(&world, 0);
+}
+
+#[test]
+fn a_disk_that_fills_while_pages_are_fetched_is_noticed_before_it_is_full() {
+    let world = World::new(web(300, 4), "[storage]\nreserve = \"512 KiB\"\n[fetch]\nconnections = 2");
+    // What only root can have; the watch itself is tested without.
+    let Some(disk) = SmallDisk::mount(&world.data_dir, "size=3m") else {
+        return a_full_file(&world);
+    };
+    world.crawl(1);
+    let mut stops = 0;
+    for step in 0..40 {
+        disk.remount(&format!("size={}k", 1200 + 150 * step));
+        let output = world.crawl_command(4).output().unwrap();
+        if output.status.success() {
+            break;
+        }
+        stops += 1;
+        let line = fails(output, 1);
+        assert!(line.contains("are free") && line.contains("make room"), "noticed, not met: {line}");
+        world.is_sound();
+    }
+    assert!(stops > 1, "it was noticed {stops} times");
+    disk.remount("size=64m");
+    world.crawl(1);
+    // A clean stop records what was in flight.
+    agrees_with_the_web(&world, 0);
+}
+
 #[test]
 fn a_file_that_takes_no_more_loses_nothing() {
     a_full_file(&World::new(web(300, 4), ""));

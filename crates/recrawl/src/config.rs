@@ -332,6 +332,8 @@ table! {
         archive_file: Size = Size(1 << 30),
         /// The visits of so many cycles are kept; 0 for none.
         keep_visits: u32 = 100,
+        /// The crawl stops when fewer bytes than these are free on the data directory's disk; 0: it never looks.
+        reserve: Size = Size(1 << 30),
         /// Memory of the batch before it spills to disk.
         batch_memory: Size = Size(64 << 20),
         /// A link to a block of pages that nothing else touches waits at most so many cycles; 0: none waits.

@@ -5,6 +5,7 @@ use crate::contact;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
+use crate::space::Space;
 use recrawl_change::Features;
 use recrawl_fetcher::{Fetcher, HttpNetwork, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -36,6 +37,8 @@ pub struct Crawl {
     pub storage: Arc<dyn Storage>,
     /// Generations.
     pub repository: Repository,
+    /// Room on the disk.
+    pub space: Space,
     /// Hosts, sites, settings.
     pub tables: Arc<SledTables>,
     /// The fetcher.
@@ -70,6 +73,7 @@ impl Crawl {
             Arc::new(FileStorage::create(&folder).map_err(|e| in_folder(&folder, e))?);
         let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
+        let space = Space::of(&storage, settings.config.storage.reserve);
         let tables = Arc::new(SledTables::open(&folder.join(TABLES))?);
         check_pinned(&tables, &settings)?;
         if settings.config.scope.hosts.is_empty() {
@@ -88,7 +92,7 @@ impl Crawl {
             "stopping; the pages in flight are finished first (a second signal ends it at once)",
         )
         .map_err(Failure::work)?;
-        Ok(Crawl { settings, storage, repository, tables, fetcher, shutdown, clock, random_seed })
+        Ok(Crawl { settings, storage, repository, space, tables, fetcher, shutdown, clock, random_seed })
     }
 
     /// Opens the archive where it was last closed.

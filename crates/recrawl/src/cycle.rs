@@ -18,7 +18,7 @@ use crate::report::CycleReport;
 use crate::site_noise::SiteNoise;
 use crate::traps::TrapLesson;
 use recrawl_fetcher::StoppedBy;
-use recrawl_repository::BLOCK_PAGES;
+use recrawl_repository::{BLOCK_PAGES, VisitLog};
 use recrawl_types::CanonicalUrl;
 use recrawl_verifier::MergeRules;
 
@@ -42,6 +42,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     let cycle = generation.number().next();
     crawl.settings.scope.read_opt_out().map_err(Failure::Usage)?;
 
+    crawl.space.check()?;
     let plan = plan::resume_or_make(crawl, &generation, cycle, seeds)?;
     let facts = plan.facts.clone();
 
@@ -51,6 +52,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
         return Ok(Turn::Interrupted);
     }
 
+    crawl.space.check_merge(&generation, VisitLog::bytes(&*crawl.storage, cycle).map_err(Failure::work)?)?;
     let Gathered { batch, tally, noise, trust } = gather::read_log(crawl, cycle)?;
 
     let mut next = crawl.repository.begin(&generation).map_err(Failure::work)?;

@@ -33,6 +33,7 @@ mod seeds;
 mod settings;
 mod shutdown;
 mod site_noise;
+mod space;
 mod traps;
 mod trust;
 mod units;

@@ -12,6 +12,7 @@ use crate::page::{PageReader, ReadPage};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::site_noise::SiteNoise;
+use crate::space::Watch;
 use crate::traps::Traps;
 use recrawl_fetcher::{FetchedPage, Job, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
@@ -71,7 +72,8 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     };
     let done = Arc::new(recovered.done);
     let progress = Progress::new(facts.cycle.0, schedule.len(), schedule.hosts().len(), done.count());
-    let recorder = Recorder { archive: archive.as_mut(), log: &mut log, progress: &progress };
+    let room = crawl.space.watch();
+    let recorder = Recorder { archive: archive.as_mut(), log: &mut log, progress: &progress, room };
     // Its own token: a disk that takes no more stops this cycle, and is no signal.
     let stop = crawl.shutdown.token().child_token();
     let left = crawl.settings.config.cycle.deadline.map(|d| {
@@ -154,20 +156,26 @@ struct Recorder<'r> {
     log: &'r mut VisitLog,
     /// The line on the terminal.
     progress: &'r Progress,
+    /// What is free on the disk.
+    room: Watch<'r>,
 }
 
 /// Appends pages until there are no more. After an error the rest is let go, so that the other stages
-/// come to their end: those pages were not recorded and will be asked for again.
+/// come to their end: those pages were not recorded and will be asked for again. When the disk is about to be full
+/// there is room for these still, so they are recorded.
 fn record(
     reads: &crossbeam_channel::Receiver<Batch>,
     recorder: &mut Recorder<'_>,
     stop: &CancellationToken,
 ) -> Result<(), Failure> {
-    let mut outcome = Ok(());
+    let (mut outcome, mut room) = (Ok(()), Ok(()));
     for page in reads.iter().flatten() {
         if outcome.is_ok() {
             outcome = page.and_then(|page| record_page(page, recorder));
-            if outcome.is_err() {
+            if room.is_ok() {
+                room = recorder.room.recorded();
+            }
+            if outcome.is_err() || room.is_err() {
                 stop.cancel();
             }
         }
@@ -176,7 +184,8 @@ fn record(
     if let Some(archive) = recorder.archive.as_deref() {
         archive.sync()?;
     }
-    recorder.log.sync().map_err(Failure::work)
+    recorder.log.sync().map_err(Failure::work)?;
+    room
 }
 
 fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {

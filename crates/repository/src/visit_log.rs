@@ -209,6 +209,18 @@ impl VisitLog {
         Ok(())
     }
 
+    /// Bytes of a cycle's log; 0 where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn bytes(storage: &dyn Storage, cycle: Cycle) -> Result<u64, ReadError> {
+        match Source::open_unchecked(storage, &file(cycle)) {
+            Ok(log) => Ok(log.length()),
+            Err(error) if error.is_absent() => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Walks a cycle's log from front to back. A cycle without a log has no records.
     ///
     /// # Errors
