@@ -289,7 +289,7 @@ impl PageBlock {
     ///
     /// # Panics
     /// When it has more pages, or other visited ones, than `changed` allows, or no page at all, or when
-    /// `block_pages` is 0 or more than [`BLOCK_PAGES`](crate::BLOCK_PAGES).
+    /// `block_pages` is 0 or more than [`BLOCK_PAGES`].
     pub fn pack(&self, changed: Changed, block_pages: usize) -> PackedPages {
         assert!(!self.is_empty(), "a block has pages");
         assert!((1..=BLOCK_PAGES).contains(&block_pages), "blocks of {block_pages} pages");
