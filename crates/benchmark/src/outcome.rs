@@ -33,7 +33,7 @@ pub struct Outcome {
     pub cycles: Vec<CycleOutcome>,
     /// Seconds that copying and syncing the same files took, after each cycle.
     pub copies: Vec<f64>,
-    /// Known pages decoded and compared in a second, by one thread with the files cached, by what the links did.
+    /// Known pages decoded and compared in a second of processor, by one thread with the files cached, by what the links did.
     pub decoded: BTreeMap<String, f64>,
 }
 

@@ -67,7 +67,7 @@ pub fn stages(outcome: &Outcome) -> String {
     }
     for (links, rate) in &outcome.decoded {
         put(format_args!(
-            "  decoded and compared, files cached, one thread, {links}: {:.1} million pages/s",
+            "  decoded and compared, files cached, one thread, {links}: {:.1} million pages a second of processor",
             rate / 1e6
         ));
     }
