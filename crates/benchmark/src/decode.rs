@@ -6,7 +6,7 @@ use crate::outcome::median;
 use crate::process::processor_seconds;
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{Generation, Repository};
-use recrawl_types::{CanonicalUrl, Cycle, LeftOut, Link, LogRecord, Outcome, Share, Skip, Visit};
+use recrawl_types::{CanonicalUrl, Cycle, Link, LogRecord, Outcome, Skip, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch, merge};
 use std::sync::Arc;
 use std::time::Instant;
@@ -60,19 +60,11 @@ fn batch(
             Ok(Link { url, depth: u16::MAX, hops: 0, counted, lastmod: 0 })
         };
         let links: Vec<Link> = part.iter().map(link).collect::<Result<_, Failure>>()?;
+        let url = links[0].url.clone();
         // A visit that did not take place, and changes nothing.
         batch.add(LogRecord::Visit(Box::new(Visit {
-            url: links[0].url.clone(),
-            index: None,
-            share: Share::Score,
-            at: 0,
-            outcome: Outcome::Skipped(Skip::Deadline),
-            content: None,
-            difference: None,
             links,
-            bytes: 0,
-            sign: None,
-            left_out: LeftOut::default(),
+            ..Visit::new(url, Outcome::Skipped(Skip::Deadline))
         })))?;
     }
     Ok(batch.finish()?)

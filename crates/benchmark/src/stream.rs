@@ -4,7 +4,7 @@ use crate::mix::{mix, zipf};
 use crate::web::{Web, content};
 use recrawl_repository::storage::Storage;
 use recrawl_repository::{LogError, VisitLog, WriteError};
-use recrawl_types::{CanonicalUrl, Change, Cycle, LeftOut, Link, LogRecord, Outcome, Share, Visit};
+use recrawl_types::{CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, Share, Visit};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -154,17 +154,16 @@ impl Stream<'_> {
         self.web.known_key(site, page, &mut key);
         (written.visits, written.links) = (written.visits + 1, written.links + LINKS_A_PAGE);
         Visit {
-            url: CanonicalUrl::from_key(&key).expect("the Web has sound keys"),
             index: Some(written.visits - 1),
             share: if was_visited { Share::Score } else { Share::Discovery },
             at: 1_790_000_000_000 + turn * 86_400_000,
-            outcome: Outcome::Fetched(change),
             content: Some(content(seed)),
-            difference: None,
             links,
             bytes: 10_000 + seed % 50_000,
-            sign: None,
-            left_out: LeftOut::default(),
+            ..Visit::new(
+                CanonicalUrl::from_key(&key).expect("the Web has sound keys"),
+                Outcome::Fetched(change),
+            )
         }
     }
 }

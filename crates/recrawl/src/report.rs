@@ -232,21 +232,14 @@ pub fn ratio(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_types::{Failure, LeftOut, UrlRules};
+    use recrawl_types::{Failure, UrlRules};
 
     fn visit(outcome: Outcome, share: Share) -> Visit {
         Visit {
-            url: UrlRules::default().canonicalize("http://a.example/").unwrap(),
             index: Some(0),
             share,
-            at: 0,
-            outcome,
-            content: None,
-            difference: None,
-            sign: None,
-            left_out: LeftOut::default(),
-            links: Vec::new(),
             bytes: 10,
+            ..Visit::new(UrlRules::default().canonicalize("http://a.example/").unwrap(), outcome)
         }
     }
 

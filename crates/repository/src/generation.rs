@@ -1,17 +1,18 @@
 //! A generation: all that is known of all pages, as of the end of one cycle. Never changed once it is
 //! committed.
 
+use crate::ahead::read_ahead;
 use crate::error::{Damage, ReadError};
 use crate::format::{FileKind, generation_file};
 use crate::frames::{FrameReader, Source};
 use crate::index::{self, Block, Part};
 use crate::manifest::Summary;
 use crate::origins::{self, OriginRun, OriginRuns};
-use crate::page_block::{Extent, Scratch};
+use crate::page_block::{Extent, Scratch, gone_and_untried};
 use crate::spill::SpillReader;
 use crate::storage::Storage;
 use crate::walk::{BlockReader, Gather, PackedBlocks, Records, States};
-use recrawl_types::{CanonicalUrl, Cycle, PageRecord};
+use recrawl_types::{CanonicalUrl, Cycle, PageRecord, StateColumns};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -111,10 +112,7 @@ impl Generation {
         let mut counts = Vec::with_capacity(self.blocks.len());
         let mut states = self.states();
         while let Some((_, columns)) = states.next_block()? {
-            let count = |is: fn(&recrawl_types::Known) -> bool| {
-                columns.known.iter().filter(|known| is(known)).count() as u32
-            };
-            counts.push((count(crate::block::is_gone), count(crate::page_block::is_untried)));
+            counts.push(gone_and_untried(&columns.known));
         }
         for (block, (gone, untried)) in self.blocks.iter_mut().zip(counts) {
             (block.gone, block.untried) = (gone, untried);
@@ -224,6 +222,27 @@ impl Generation {
     /// Walks the state of all pages, a block at a time, reading nothing else.
     pub fn states(&self) -> States<'_> {
         States::new(self)
+    }
+
+    /// Calls `work` with the state of each block and the ordinal of its first page, in order, while the next ones
+    /// are read and unpacked on a thread of their own. Ends with the first error of either.
+    ///
+    /// # Errors
+    /// When a block cannot be read, or what `work` returns.
+    pub fn scan<E: From<ReadError>>(
+        &self,
+        mut work: impl FnMut(u64, &mut StateColumns) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut states = self.states();
+        read_ahead(
+            |(first, columns): &mut (u64, StateColumns)| {
+                let Some((ordinal, block)) = states.next_block()? else { return Ok(false) };
+                *first = ordinal;
+                std::mem::swap(block, columns);
+                Ok(true)
+            },
+            |(first, columns)| work(*first, columns),
+        )
     }
 
     /// Walks all pages in order.

@@ -12,6 +12,7 @@
 //!
 //! This crate knows nothing of scoring and of HTTP.
 
+mod ahead;
 mod block;
 mod bytes;
 pub mod codec;
@@ -28,7 +29,6 @@ mod origins;
 mod page_block;
 mod repository;
 mod salvage;
-mod scan;
 mod schedule_file;
 mod snapshot;
 mod sound_frames;

@@ -274,8 +274,7 @@ impl PageBlock {
 
     /// Gone pages, and those that no fetch was ever tried of.
     pub(crate) fn gone_and_untried(&self) -> (u32, u32) {
-        let count = |is: fn(&Known) -> bool| self.known.iter().filter(|known| is(known)).count() as u32;
-        (count(is_gone), count(is_untried))
+        gone_and_untried(&self.known)
     }
 
     /// Are all keys those of URLs, and behind `last`?
@@ -332,16 +331,22 @@ impl PageBlock {
             put_block_content(&mut payload, &past().map(|v| &v.content).collect::<Vec<_>>());
             pack(Part::Content, &mut payload);
         }
-        let count = |is: fn(&Known) -> bool| known.iter().filter(|k| is(k)).count() as u32;
+        let (gone, untried) = gone_and_untried(known);
         PackedPiece {
             key: self.key(rows.start).to_vec(),
             pages: rows.len() as u32,
             visited: visited.iter().filter(|&&v| v).count() as u32,
-            gone: count(is_gone),
-            untried: count(is_untried),
+            gone,
+            untried,
             frames,
         }
     }
+}
+
+/// Gone pages, and those that no fetch was ever tried of.
+pub(crate) fn gone_and_untried(known: &[Known]) -> (u32, u32) {
+    let count = |is: fn(&Known) -> bool| known.iter().filter(|known| is(known)).count() as u32;
+    (count(is_gone), count(is_untried))
 }
 
 /// Was no fetch ever tried of the page?

@@ -4,6 +4,7 @@ mod chunk;
 
 pub use chunk::LogChunk;
 
+use crate::ahead::read_ahead;
 use crate::bytes::Malformed;
 use crate::codec::{put_log_record, take_log_record};
 use crate::error::{ReadError, WriteError};
@@ -274,6 +275,18 @@ impl VisitReader {
         let Some(payload) = frames.next_frame()? else { return Ok(None) };
         let record = take_log_record(payload);
         record.map(Some).map_err(|Malformed(what)| frames.damaged(offset, what))
+    }
+
+    /// Calls `work` with all of the log, chunk by chunk, in order, while the next chunks are read on a thread of their
+    /// own. Ends with the first error of either.
+    ///
+    /// # Errors
+    /// When records cannot be read, or what `work` returns.
+    pub fn scan<E: From<ReadError>>(
+        mut self,
+        work: impl FnMut(&mut LogChunk) -> Result<(), E>,
+    ) -> Result<(), E> {
+        read_ahead(|chunk| self.next_chunk(chunk), work)
     }
 
     /// Reads the next records in place of those in `chunk`; false at the end. For reading all of a log fast: links

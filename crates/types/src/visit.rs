@@ -37,6 +37,25 @@ pub struct Visit {
     pub left_out: LeftOut,
 }
 
+impl Visit {
+    /// A visit that the score asked for, at no time, which brought nothing: the rest is for the caller to add.
+    pub fn new(url: CanonicalUrl, outcome: Outcome) -> Visit {
+        Visit {
+            url,
+            index: None,
+            share: Share::Score,
+            at: 0,
+            outcome,
+            content: None,
+            difference: None,
+            links: Vec::new(),
+            bytes: 0,
+            sign: None,
+            left_out: LeftOut::default(),
+        }
+    }
+}
+
 /// Links that were found and not recorded, though host, prefix and depth belong to the crawl.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {

@@ -5,8 +5,7 @@
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{LogChunk, VisitLog};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Fingerprint, LeftOut, Link, LogRecord, Outcome, Share, UrlRules,
-    Visit,
+    CanonicalUrl, Change, Content, Cycle, Fingerprint, Link, LogRecord, Outcome, UrlRules, Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits};
 use std::error::Error;
@@ -85,17 +84,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         let links = found.collect();
         let fingerprint = Fingerprint { simhash: random.next(), digest: random.next().into() };
         log.append(&LogRecord::Visit(Box::new(Visit {
-            url: url(&rules, host, page(&mut random, host)),
             index: Some(visit),
-            share: Share::Score,
             at: 1_700_000_000_000,
-            outcome: Outcome::Fetched(Change::First),
             content: Some(Content { fingerprint, ..Content::default() }),
-            difference: None,
-            sign: None,
-            left_out: LeftOut::default(),
             links,
             bytes: 10_000,
+            ..Visit::new(url(&rules, host, page(&mut random, host)), Outcome::Fetched(Change::First))
         })))?;
     }
     drop(log);

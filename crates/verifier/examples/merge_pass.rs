@@ -4,7 +4,7 @@
 use recrawl_repository::Repository;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Fingerprint, LeftOut, Link, LogRecord, Outcome, Share, UrlRules, Visit,
+    CanonicalUrl, Change, Content, Fingerprint, Link, LogRecord, Outcome, Share, UrlRules, Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use std::error::Error;
@@ -77,17 +77,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             .collect();
         let fingerprint = Fingerprint { simhash: i, digest: i.into() };
         LogRecord::Visit(Box::new(Visit {
-            url: url(host, page),
             index: Some(i),
             share: Share::Discovery,
             at: 1_700_000_000_000,
-            outcome: Outcome::Fetched(Change::First),
             content: Some(Content { fingerprint, ..Content::default() }),
-            difference: None,
-            sign: None,
-            left_out: LeftOut::default(),
             links,
             bytes: 10_000,
+            ..Visit::new(url(host, page), Outcome::Fetched(Change::First))
         }))
     });
     let (report, seconds) = cycle(&mut repository, &storage, visits)?;

@@ -1,7 +1,6 @@
 //! Gathering a batch: sorted in memory, and spilled to disk in sorted runs when it outgrows that.
 
 use crate::BatchError;
-use crate::ahead::read_ahead;
 use crate::gathered::Gathered;
 use crate::runs::Runs;
 use crate::sorted::SortedBatch;
@@ -71,7 +70,7 @@ impl Batch {
         log: VisitReader,
         mut observe: impl FnMut(&Visit, usize),
     ) -> Result<(), BatchError> {
-        read_ahead(log, |chunk| {
+        log.scan(|chunk| {
             for (record, links) in chunk.drain() {
                 if let LogRecord::Visit(visit) = &record {
                     observe(visit, links.len());

@@ -9,7 +9,6 @@
 //! It knows no HTTP and no formula. Whether two contents differ is asked of a judge it is given, and
 //! what a visit means for a record is `update`, the code behind the table in docs/outcomes.md.
 
-mod ahead;
 mod batch;
 mod edit;
 mod entry;

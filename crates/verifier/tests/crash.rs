@@ -7,8 +7,8 @@ use pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Storage, Survivors};
 use recrawl_repository::{KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{
-    CanonicalUrl, Change, Cycle, LeftOut, Link, LogRecord, Outcome, ScheduleEntry, ScheduleSource, Share,
-    UrlRules, Visit,
+    CanonicalUrl, Change, Cycle, Link, LogRecord, Outcome, ScheduleEntry, ScheduleSource, Share, UrlRules,
+    Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,17 +44,16 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: u32) -> LogRecord {
         (0..3).map(|i| link(url(host, cycle * 5 + i))).chain([link(url((host + 2) % HOSTS, 100 + cycle))]);
     let is_found = !(u64::from(cycle) + index).is_multiple_of(5);
     LogRecord::Visit(Box::new(Visit {
-        url: entry.url.clone(),
         index: Some(index),
         share: entry.share,
         at: u64::from(cycle) * 86_400_000,
-        outcome: if is_found { Outcome::Fetched(Change::Undecided) } else { Outcome::NotFound(404) },
         content: is_found.then(|| content(cycle / 2)),
-        difference: None,
-        sign: None,
-        left_out: LeftOut::default(),
         links: if is_found { links.collect() } else { Vec::new() },
         bytes: 10,
+        ..Visit::new(
+            entry.url.clone(),
+            if is_found { Outcome::Fetched(Change::Undecided) } else { Outcome::NotFound(404) },
+        )
     }))
 }
 

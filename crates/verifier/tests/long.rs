@@ -14,9 +14,7 @@ mod reference;
 use pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
 use recrawl_repository::{Generation, KeptVisit, OriginRun, Repository, VisitLog};
-use recrawl_types::{
-    CanonicalUrl, Change, Cycle, Failure, LeftOut, Link, LogRecord, Outcome, Share, Skip, UrlRules, Visit,
-};
+use recrawl_types::{CanonicalUrl, Change, Cycle, Failure, Link, LogRecord, Outcome, Skip, UrlRules, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use reference::{Merged, Reference};
 use std::cell::RefCell;
@@ -182,17 +180,11 @@ impl Life {
         let outcome = self.outcome();
         let content = (outcome.is_visit() && !self.dice.one_in(9)).then(|| content(self.dice.roll(3)));
         Visit {
-            url: self.url(),
-            index: None,
-            share: Share::Score,
             at: self.day * 86_400_000 + u64::from(self.dice.roll(86_400_000)),
-            outcome,
             content,
-            difference: None,
-            sign: None,
-            left_out: LeftOut::default(),
             links: self.links(most_links),
             bytes: 10,
+            ..Visit::new(self.url(), outcome)
         }
     }
 

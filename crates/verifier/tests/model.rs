@@ -8,8 +8,7 @@ use proptest::prelude::*;
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{BLOCK_PAGES, Repository};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Failure, LeftOut, Link, LogRecord, Outcome, Share, Skip, UrlRules,
-    Visit,
+    CanonicalUrl, Change, Content, Cycle, Failure, Link, LogRecord, Outcome, Share, Skip, UrlRules, Visit,
 };
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
 use reference::{Merged, Reference};
@@ -132,17 +131,10 @@ fn any_visit() -> impl Strategy<Value = Visit> {
     let content = proptest::option::weighted(0.9, any_content());
     // Few pages are visited, so that some come to be gone.
     (0..8usize, outcome, content, links).prop_map(|(page, outcome, content, links)| Visit {
-        url: url(page),
-        index: None,
-        share: Share::Score,
-        at: 0,
         content: content.filter(|_| outcome.is_visit()),
-        outcome,
-        difference: None,
-        sign: None,
-        left_out: LeftOut::default(),
         links,
         bytes: 10,
+        ..Visit::new(url(page), outcome)
     })
 }
 
@@ -210,17 +202,9 @@ fn more_runs_than_may_be_open_become_one() {
 fn visits_of_one_page_enter_in_the_order_of_the_log() {
     let fetched = |version, change| {
         LogRecord::Visit(Box::new(Visit {
-            url: url(0),
-            index: None,
             share: Share::Followed,
-            at: 0,
-            outcome: Outcome::Fetched(change),
             content: Some(content(version)),
-            difference: None,
-            sign: None,
-            left_out: LeftOut::default(),
-            links: Vec::new(),
-            bytes: 0,
+            ..Visit::new(url(0), Outcome::Fetched(change))
         }))
     };
     for memory_bytes in [0, 1 << 20] {
@@ -246,17 +230,8 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
     };
     let page = |links: Vec<Link>| {
         LogRecord::Visit(Box::new(Visit {
-            url: link("a").url,
-            index: None,
-            share: Share::Score,
-            at: 0,
-            outcome: Outcome::Skipped(Skip::Deadline),
-            content: None,
-            difference: None,
-            sign: None,
-            left_out: LeftOut::default(),
             links,
-            bytes: 0,
+            ..Visit::new(link("a").url, Outcome::Skipped(Skip::Deadline))
         }))
     };
     let mut subject = Subject::new(1 << 20);
@@ -274,17 +249,8 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
 fn visits_in_vain_leave_histories_where_they_are() {
     let visited = |outcome: Outcome| {
         LogRecord::Visit(Box::new(Visit {
-            url: url(0),
-            index: None,
-            share: Share::Score,
-            at: 0,
             content: outcome.is_visit().then(|| content(1)),
-            outcome,
-            difference: None,
-            sign: None,
-            left_out: LeftOut::default(),
-            links: Vec::new(),
-            bytes: 0,
+            ..Visit::new(url(0), outcome)
         }))
     };
     let (mut subject, mut reference) = (Subject::new(1 << 20), Reference::default());

@@ -7,7 +7,7 @@ mod reference;
 use pages::{Pages, changed, content, pages_of};
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{FORMAT_VERSION, OLDEST_VERSION, Repository};
-use recrawl_types::{Change, LeftOut, Link, LogRecord, Outcome, Share, Visit};
+use recrawl_types::{Change, Link, LogRecord, Outcome, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeRules, Waiting, merge};
 use reference::Reference;
 use std::collections::BTreeMap;
@@ -34,17 +34,9 @@ fn links(pages: &Pages) -> LogRecord {
 fn visits(pages: &Pages) -> impl Iterator<Item = LogRecord> {
     pages.keys().step_by(7).map(|url| {
         LogRecord::Visit(Box::new(Visit {
-            url: url.clone(),
-            index: None,
-            share: Share::Score,
-            at: 0,
-            outcome: Outcome::Fetched(Change::Undecided),
             content: Some(content(77)),
-            difference: None,
-            sign: None,
-            left_out: LeftOut::default(),
-            links: Vec::new(),
             bytes: 10,
+            ..Visit::new(url.clone(), Outcome::Fetched(Change::Undecided))
         }))
     })
 }

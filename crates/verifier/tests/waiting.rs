@@ -3,9 +3,7 @@
 use proptest::prelude::*;
 use recrawl_repository::Repository;
 use recrawl_repository::storage::{MemoryStorage, Storage};
-use recrawl_types::{
-    CanonicalUrl, Cycle, LeftOut, Link, LogRecord, Outcome, PageRecord, Share, Skip, UrlRules, Visit,
-};
+use recrawl_types::{CanonicalUrl, Cycle, Link, LogRecord, Outcome, PageRecord, Skip, UrlRules, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,17 +24,8 @@ fn visit(host: u8, links: &[(u8, u8)]) -> LogRecord {
         lastmod: 0,
     };
     LogRecord::Visit(Box::new(Visit {
-        url: url(host, 0),
-        index: None,
-        share: Share::Score,
-        at: 0,
-        outcome: Outcome::Skipped(Skip::Deadline),
-        content: None,
-        difference: None,
-        sign: None,
-        left_out: LeftOut::default(),
         links: links.iter().map(link).collect(),
-        bytes: 0,
+        ..Visit::new(url(host, 0), Outcome::Skipped(Skip::Deadline))
     }))
 }
 

@@ -18,7 +18,6 @@ const MAX_BUCKET_KEYS: u32 = 32 << 20;
 /// The contender.
 pub struct Drum {
     keys: KeyFile,
-    loading: Vec<u64>,
     buckets: Vec<Bucket>,
     new: u64,
     /// Bytes of the texts of new URLs, which is what becomes of them here.
@@ -48,7 +47,7 @@ impl Drum {
             Ok(Bucket { keys: Vec::new(), texts: Vec::new(), key_file, text_file, count: 0 })
         };
         let buckets = (0..1 << BUCKET_BITS).map(bucket).collect::<Result<_, _>>()?;
-        Ok(Drum { keys: KeyFile::new(dir), loading: Vec::new(), buckets, new: 0, new_bytes: 0 })
+        Ok(Drum { keys: KeyFile::new(dir), buckets, new: 0, new_bytes: 0 })
     }
 
     fn merge(&mut self) -> Result<(), Failure> {
@@ -94,12 +93,12 @@ impl Bucket {
 
 impl Rival for Drum {
     fn load(&mut self, key: &[u8]) -> Result<(), Failure> {
-        self.loading.push(fingerprint(key));
+        self.keys.load(fingerprint(key));
         Ok(())
     }
 
     fn loaded(&mut self) -> Result<(), Failure> {
-        Ok(self.keys.create(std::mem::take(&mut self.loading))?)
+        Ok(self.keys.create()?)
     }
 
     fn check(&mut self, key: &[u8]) -> Result<(), Failure> {

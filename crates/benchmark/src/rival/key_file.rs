@@ -11,19 +11,27 @@ const BUFFER: usize = 1 << 20;
 pub struct KeyFile {
     path: PathBuf,
     next_path: PathBuf,
+    /// Those that it begins with, until it is created.
+    loading: Vec<u64>,
 }
 
 impl KeyFile {
     /// The file in this folder; none yet.
     pub fn new(dir: &Path) -> KeyFile {
-        KeyFile { path: dir.join("keys"), next_path: dir.join("keys.next") }
+        KeyFile { path: dir.join("keys"), next_path: dir.join("keys.next"), loading: Vec::new() }
     }
 
-    /// Writes it for the first time, with these in any order.
+    /// Adds one to begin with, in any order.
+    pub fn load(&mut self, key: u64) {
+        self.loading.push(key);
+    }
+
+    /// Writes it for the first time, with what was loaded.
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub fn create(&self, mut keys: Vec<u64>) -> io::Result<()> {
+    pub fn create(&mut self) -> io::Result<()> {
+        let mut keys = std::mem::take(&mut self.loading);
         keys.sort_unstable();
         let mut file = BufWriter::with_capacity(BUFFER, File::create(&self.path)?);
         keys.iter().try_for_each(|key| file.write_all(&key.to_le_bytes()))?;

@@ -16,7 +16,6 @@ const WRITE_BUFFER: usize = 1 << 20;
 /// The contender.
 pub struct Sieve {
     known: KeyFile,
-    loading: Vec<u64>,
     keys: Vec<(u64, u32)>,
     texts: Vec<u8>,
     text_file: File,
@@ -35,7 +34,6 @@ impl Sieve {
         let text_file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         Ok(Sieve {
             known: KeyFile::new(dir),
-            loading: Vec::new(),
             keys: Vec::new(),
             texts: Vec::new(),
             text_file,
@@ -61,12 +59,12 @@ impl Sieve {
 
 impl Rival for Sieve {
     fn load(&mut self, key: &[u8]) -> Result<(), Failure> {
-        self.loading.push(fingerprint(key));
+        self.known.load(fingerprint(key));
         Ok(())
     }
 
     fn loaded(&mut self) -> Result<(), Failure> {
-        Ok(self.known.create(std::mem::take(&mut self.loading))?)
+        Ok(self.known.create()?)
     }
 
     fn check(&mut self, key: &[u8]) -> Result<(), Failure> {

@@ -93,17 +93,13 @@ proptest! {
 
 fn small(index: u64) -> LogRecord {
     LogRecord::Visit(Box::new(Visit {
-        url: crate::testing::canonical(&format!("http://a.example/{index}")),
         index: Some(index),
         share: recrawl_types::Share::Score,
-        at: 0,
-        outcome: recrawl_types::Outcome::NotModified,
-        content: None,
-        difference: None,
-        sign: None,
         left_out: recrawl_types::LeftOut::default(),
-        links: Vec::new(),
-        bytes: 0,
+        ..Visit::new(
+            crate::testing::canonical(&format!("http://a.example/{index}")),
+            recrawl_types::Outcome::NotModified,
+        )
     }))
 }
 

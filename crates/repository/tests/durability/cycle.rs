@@ -4,7 +4,7 @@
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{Generation, KeptVisit, Repository, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_types::{
-    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Fingerprint, LeftOut, Link,
+    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Fingerprint, Link,
     LogRecord, Outcome, PageRecord, ScheduleEntry, ScheduleSource, Share, UrlRules, Validators, Visit,
     Visited,
 };
@@ -74,11 +74,8 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
     };
     let child = url(&format!("{}/{}", entry.url, cycle.0));
     Visit {
-        url: entry.url.clone(),
         index: Some(index),
-        share: Share::Score,
         at: 1_700_000_000_000 + u64::from(cycle.0),
-        outcome: Outcome::Fetched(change),
         content: Some(Content {
             kind: ContentKind::Text,
             fingerprint: Fingerprint { simhash: version.into(), digest: index.into() },
@@ -87,11 +84,9 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: Cycle) -> Visit {
             archive: Some(ArchivePosition { file: cycle.0, offset: 100 * index }),
             consent: Consent::default(),
         }),
-        difference: None,
-        sign: None,
-        left_out: LeftOut::default(),
         links: vec![Link { url: child, depth: 1, hops: 0, counted: true, lastmod: 0 }],
         bytes: 7,
+        ..Visit::new(entry.url.clone(), Outcome::Fetched(change))
     }
 }
 

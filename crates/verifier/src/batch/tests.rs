@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use recrawl_repository::VisitLog;
 use recrawl_repository::spill::{SpillReader, SpillWriter};
 use recrawl_repository::storage::MemoryStorage;
-use recrawl_types::{LeftOut, Link, Outcome, Share, Skip, UrlRules};
+use recrawl_types::{Link, Outcome, Skip, UrlRules};
 use std::collections::BTreeMap;
 
 type Model = BTreeMap<Vec<u8>, Touch>;
@@ -37,19 +37,7 @@ fn link() -> impl Strategy<Value = Link> {
 }
 
 fn visit(url: CanonicalUrl, at: u64, links: Vec<Link>) -> LogRecord {
-    LogRecord::Visit(Box::new(Visit {
-        url,
-        index: None,
-        share: Share::Score,
-        at,
-        outcome: Outcome::Skipped(Skip::Deadline),
-        content: None,
-        difference: None,
-        links,
-        bytes: 0,
-        sign: None,
-        left_out: LeftOut::default(),
-    }))
+    LogRecord::Visit(Box::new(Visit { at, links, ..Visit::new(url, Outcome::Skipped(Skip::Deadline)) }))
 }
 
 fn log() -> impl Strategy<Value = Vec<LogRecord>> {

@@ -1,7 +1,7 @@
 //! One case for each row of docs/outcomes.md.
 
 use super::*;
-use recrawl_types::{Failure, Fingerprint, History, LeftOut, Share, Skip, UrlRules, Validators};
+use recrawl_types::{Failure, Fingerprint, History, Skip, UrlRules, Validators};
 
 const NOW: Cycle = Cycle(20);
 const DAY: u64 = 24 * 3600 * 1000;
@@ -32,17 +32,9 @@ fn visited_page() -> PageRecord {
 
 fn visit(outcome: Outcome, content: Option<Content>) -> Visit {
     Visit {
-        url: UrlRules::keep_all().canonicalize("http://a.example/p").unwrap(),
-        index: None,
-        share: Share::Score,
         at: 200 * DAY,
-        outcome,
         content,
-        difference: None,
-        sign: None,
-        left_out: LeftOut::default(),
-        links: Vec::new(),
-        bytes: 0,
+        ..Visit::new(UrlRules::keep_all().canonicalize("http://a.example/p").unwrap(), outcome)
     }
 }
 

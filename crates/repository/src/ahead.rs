@@ -1,0 +1,54 @@
+//! Reading on a thread of its own, ahead of what is done with it.
+
+use crate::error::ReadError;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+/// Items in memory: one is read, one is worked on, two wait.
+pub(crate) const AHEAD: usize = 4;
+
+/// Calls `work` with each item that `fill` makes, in order, up to the first false of `fill` or the first error of
+/// either. Items are used again and again.
+pub(crate) fn read_ahead<T: Default + Send, E: From<ReadError>>(
+    fill: impl FnMut(&mut T) -> Result<bool, ReadError> + Send,
+    mut work: impl FnMut(&mut T) -> Result<(), E>,
+) -> Result<(), E> {
+    let (full, filled) = sync_channel(AHEAD);
+    let (empty, emptied) = sync_channel(AHEAD);
+    for _ in 0..AHEAD {
+        empty.send(T::default()).expect("the channel has room for all items");
+    }
+    // What is captured is dropped before the thread is waited for, so that it never waits in vain.
+    thread::scope(move |scope| {
+        scope.spawn(move || read(fill, emptied, full));
+        for item in filled {
+            let mut item = item?;
+            work(&mut item)?;
+            // After the last item nobody waits for an empty one.
+            let _ = empty.send(item);
+        }
+        Ok(())
+    })
+}
+
+/// Fills item after item, to the end or until nobody wants more.
+fn read<T>(
+    mut fill: impl FnMut(&mut T) -> Result<bool, ReadError>,
+    empty: Receiver<T>,
+    full: SyncSender<Result<T, ReadError>>,
+) {
+    for mut item in empty {
+        let filled = match fill(&mut item) {
+            Ok(false) => return,
+            Ok(true) => Ok(item),
+            Err(e) => Err(e),
+        };
+        let is_end = filled.is_err();
+        if full.send(filled).is_err() || is_end {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
