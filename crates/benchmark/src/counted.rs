@@ -81,6 +81,10 @@ impl ReadFile for Reader {
         self.1.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         self.0.read_at(buffer, offset)
     }
+
+    fn will_read(&self, offset: u64, length: u64) {
+        self.0.will_read(offset, length);
+    }
 }
 
 impl Storage for CountedStorage {

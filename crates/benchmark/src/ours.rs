@@ -231,10 +231,7 @@ fn plan(generation: &Generation) -> Result<usize, Failure> {
     };
     let origins = generation.origins()?;
     let mut planner = Planner::new(request, &mut policy, origins.iter().map(|origin| origin.pages))?;
-    let mut states = generation.states();
-    while let Some((_, columns)) = states.next_block()? {
-        planner.scan(columns)?;
-    }
+    generation.scan(|_, columns| -> Result<(), Failure> { Ok(planner.scan(columns)?) })?;
     Ok(planner.finish()?.chosen.len())
 }
 

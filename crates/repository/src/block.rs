@@ -2,7 +2,7 @@
 
 use crate::bytes::{Malformed, Take};
 use crate::codec::{content_kind, put_extras, put_key, status, take_extras};
-use crate::column::{put_column, put_flags, take_column, take_flags, take_into};
+use crate::column::{put_column, put_flags, take_column, take_column_over_zeros, take_flags, take_into};
 use crate::version_1;
 use recrawl_types::decay::HALF_LIVES;
 use recrawl_types::{
@@ -56,17 +56,17 @@ pub(crate) fn take_block_known(
         Ok(status) => known[row].status = status,
         Err(_) => statuses_are_sound = false,
     })?;
-    take_column(&mut take, rows, |row, v| known[row].depth = v)?;
-    take_column(&mut take, rows, |row, v| known[row].hops = v)?;
-    take_column(&mut take, rows, |row, v| known[row].in_links = v)?;
-    take_column(&mut take, rows, |row, v| known[row].discovered = v)?;
-    take_column(&mut take, rows, |row, v| known[row].last_attempt = v)?;
-    take_column(&mut take, rows, |row, v| known[row].failures = v)?;
-    take_column(&mut take, rows, |row, v| known[row].not_found = v)?;
-    take_column(&mut take, rows, |row, v| known[row].not_found_cycle = v)?;
-    take_column(&mut take, rows, |row, v| known[row].not_found_at = v)?;
+    take_column_over_zeros(&mut take, rows, |row, v| known[row].depth = v)?;
+    take_column_over_zeros(&mut take, rows, |row, v| known[row].hops = v)?;
+    take_column_over_zeros(&mut take, rows, |row, v| known[row].in_links = v)?;
+    take_column_over_zeros(&mut take, rows, |row, v| known[row].discovered = v)?;
+    take_column_over_zeros(&mut take, rows, |row, v| known[row].last_attempt = v)?;
+    take_column_over_zeros(&mut take, rows, |row, v| known[row].failures = v)?;
+    take_column_over_zeros(&mut take, rows, |row, v| known[row].not_found = v)?;
+    take_column_over_zeros(&mut take, rows, |row, v| known[row].not_found_cycle = v)?;
+    take_column_over_zeros(&mut take, rows, |row, v| known[row].not_found_at = v)?;
     if !take.0.is_empty() {
-        take_column(&mut take, rows, |row, v| known[row].lastmod = v)?;
+        take_column_over_zeros(&mut take, rows, |row, v| known[row].lastmod = v)?;
         let mut announced = Vec::new();
         take_flags(&mut take, rows, &mut announced)?;
         known.iter_mut().zip(announced).for_each(|(known, is)| known.is_announced = is);
@@ -114,7 +114,7 @@ pub(crate) fn take_block_history(
         ($name:ident $([$i:expr])?, $zero:expr, $of:expr) => {
             columns.$name$([$i])?.resize(end, $zero);
             let column = &mut columns.$name$([$i])?;
-            take_column(&mut take, rows, |row, v| column[places[row]] = $of(v))?;
+            take_column_over_zeros(&mut take, rows, |row, v| column[places[row]] = $of(v))?;
         };
     }
     let number = |v: u32| v;

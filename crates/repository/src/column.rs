@@ -116,6 +116,22 @@ pub(crate) fn take_column<T: Cell>(
     if sound { Ok(()) } else { Err(Malformed("a column holds a value out of range")) }
 }
 
+/// The same where `set` has nothing to do for a zero, since that is what is there: of a column of zeros, and most columns
+/// are, no row is touched.
+pub(crate) fn take_column_over_zeros<T: Cell>(
+    take: &mut Take<'_>,
+    rows: usize,
+    set: impl FnMut(usize, T),
+) -> Result<(), Malformed> {
+    match take.0.strip_prefix(&[0; 9]) {
+        Some(rest) => {
+            take.0 = rest;
+            Ok(())
+        }
+        None => take_column(take, rows, set),
+    }
+}
+
 fn each<const N: usize>(bytes: &[u8], mut f: impl FnMut(usize, [u8; N])) {
     for (row, part) in bytes.chunks_exact(N).enumerate() {
         f(row, part.try_into().expect("chunks have their length"));
@@ -123,15 +139,15 @@ fn each<const N: usize>(bytes: &[u8], mut f: impl FnMut(usize, [u8; N])) {
 }
 
 /// Takes a column and appends it to `out`.
-pub(crate) fn take_into<T: Cell + Default>(
+pub(crate) fn take_into<T: Cell>(
     take: &mut Take<'_>,
     rows: usize,
     out: &mut Vec<T>,
 ) -> Result<(), Malformed> {
     let start = out.len();
-    out.resize(start + rows, T::default());
+    out.resize(start + rows, T::from_bits(0).expect("every cell may be zero"));
     let new = &mut out[start..];
-    take_column(take, rows, |row, v| new[row] = v)
+    take_column_over_zeros(take, rows, |row, v| new[row] = v)
 }
 
 /// Appends a column of flags, eight a byte, the first in the lowest bit.
@@ -186,6 +202,7 @@ mod tests {
     #[test]
     fn equal_values_take_no_room_and_values_out_of_range_are_refused() {
         assert_eq!(round_trip(&[7u32; 1000]), 9);
+        assert_eq!(round_trip(&[0u32; 1000]), 9);
         assert_eq!(round_trip(&[1u32 << 20, (1 << 20) + 255]), 11);
         let mut bytes = Vec::new();
         put_column(&mut bytes, [70_000u32, 70_001].into_iter());

@@ -9,6 +9,7 @@ use crate::format::{
 use crate::storage::{ReadFile, Storage, WriteFile};
 use recrawl_types::Cycle;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Writes collect up to this many bytes before they go to the file.
@@ -144,6 +145,11 @@ impl Source {
         self.length
     }
 
+    /// Says that these bytes will be read soon.
+    pub fn will_read(&self, bytes: &Range<u64>) {
+        self.file.will_read(bytes.start, bytes.end - bytes.start);
+    }
+
     pub fn damaged(&self, offset: u64, what: impl Into<String>) -> ReadError {
         ReadError::damaged(&self.path, offset, what)
     }
@@ -159,31 +165,20 @@ impl Source {
     }
 }
 
-/// Reads parts of a file, in order or nearly so, through a buffer.
+/// Reads all of a file, from front to back, through a buffer.
 #[derive(Default)]
 pub(crate) struct Window {
     start: u64,
     bytes: Vec<u8>,
-    ahead: usize,
 }
 
 impl Window {
-    /// A window that reads ahead: for reading all of a file.
-    pub fn sequential() -> Window {
-        Window { ahead: READ_AHEAD, ..Window::default() }
-    }
-
-    /// A window that reads what is asked for: for reading here and there.
-    pub fn exact() -> Window {
-        Window::default()
-    }
-
     /// The bytes `offset..offset + length` of `source`. One window serves one source.
     pub fn get(&mut self, source: &Source, offset: u64, length: usize) -> Result<&[u8], ReadError> {
         let held = self.start..self.start + self.bytes.len() as u64;
         if offset < held.start || offset.saturating_add(length as u64) > held.end {
             let left = source.length().saturating_sub(offset);
-            let wanted = length.max(self.ahead.min(usize::try_from(left).unwrap_or(usize::MAX)));
+            let wanted = length.max(READ_AHEAD.min(usize::try_from(left).unwrap_or(usize::MAX)));
             if wanted as u64 > left {
                 return Err(source.damaged(offset, format!("the file ends at byte {}", source.length())));
             }
@@ -224,7 +219,7 @@ impl FrameReader {
 
     /// Reads the frames of an open file up to byte `end`.
     pub(crate) fn over(source: Source, kind: FileKind, end: u64) -> FrameReader {
-        let window = Window::sequential();
+        let window = Window::default();
         FrameReader { kind, source, window, scratch: Vec::new(), at: HEADER_BYTES as u64, end }
     }
 

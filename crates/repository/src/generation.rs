@@ -15,6 +15,7 @@ use crate::walk::{BlockReader, Gather, PackedBlocks, Records, States};
 use recrawl_types::{CanonicalUrl, Cycle, PageRecord, StateColumns};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::Range;
 
 /// A committed generation, open for reading. Its files stay readable while it lives, also when a later
 /// commit removes their names.
@@ -161,6 +162,13 @@ impl Generation {
         files
     }
 
+    /// Tells the system that these bytes of a file will be read soon; nothing when there are none.
+    pub(crate) fn tell(&self, part: Part, file: Cycle, bytes: &Range<u64>) {
+        if !bytes.is_empty() {
+            self.files[&(part, file)].source.will_read(bytes);
+        }
+    }
+
     /// What each part of the blocks takes.
     pub fn parts(&self) -> Vec<PartStats> {
         let of = |part: Part| {
@@ -259,7 +267,7 @@ impl Generation {
         let Some(at) = self.blocks.partition_point(|b| b.key.as_slice() <= key).checked_sub(1) else {
             return Ok(None);
         };
-        let mut block = BlockReader::exact(self).read(at, Extent::All)?.unpack(&mut Scratch::default())?;
+        let mut block = BlockReader::new(self).read(at, Extent::All)?.unpack(&mut Scratch::default())?;
         let found = (0..block.len()).find(|&row| block.key(row) >= key).filter(|&row| block.key(row) == key);
         Ok(found.map(|row| (self.blocks[at].first + row as u64, block.take_record(row))))
     }
@@ -279,10 +287,10 @@ impl Generation {
         if let Err(error) = self.verify_waiting() {
             note(error);
         }
-        let (mut reader, mut scratch) = (BlockReader::sequential(self), Scratch::default());
+        let (mut reader, mut scratch) = (BlockReader::new(self), Scratch::default());
         let mut last = Vec::new();
         for at in 0..self.blocks.len() {
-            match reader.read(at, Extent::All).and_then(|packed| packed.unpack(&mut scratch)) {
+            match reader.read_next(at).and_then(|packed| packed.unpack(&mut scratch)) {
                 Ok(block) => {
                     if !block.has_sound_keys(&last) {
                         note(reader.damaged(at, Part::Keys, "its keys are not URLs, in order"));

@@ -321,7 +321,7 @@ impl Reports {
 
 /// The length of the sound frames at the beginning of a growing file, and what it had behind them.
 pub(crate) fn sound_length(source: &Source, kind: FileKind) -> Result<u64, ReadError> {
-    let mut window = crate::frames::Window::sequential();
+    let mut window = crate::frames::Window::default();
     let mut at = crate::format::HEADER_BYTES as u64;
     let head_bytes = crate::format::FRAME_HEADER_BYTES;
     while at + head_bytes as u64 <= source.length() {

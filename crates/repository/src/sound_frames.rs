@@ -39,7 +39,7 @@ impl SoundFrames {
     /// The frames up to byte `end`.
     pub fn over(source: Source, kind: FileKind, end: u64) -> SoundFrames {
         let at = HEADER_BYTES as u64;
-        SoundFrames { source, kind, window: Window::sequential(), scratch: Vec::new(), at, end }
+        SoundFrames { source, kind, window: Window::default(), scratch: Vec::new(), at, end }
     }
 
     /// Reads no further than byte `end`.

@@ -81,6 +81,9 @@ pub trait ReadFile: Send + Sync {
     /// [`io::ErrorKind::UnexpectedEof`] when the file ends before, whatever its length was said to be. After any
     /// error nobody knows what `buffer` holds.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Says that these bytes will be read soon. A hint: a back end may begin to fetch them, or do nothing.
+    fn will_read(&self, _offset: u64, _length: u64) {}
 }
 
 #[cfg(test)]

@@ -4,42 +4,78 @@ use crate::block::{take_block_history, take_block_known};
 use crate::bytes::Malformed;
 use crate::error::ReadError;
 use crate::format::open_frame;
-use crate::frames::{Source, Window};
+use crate::frames::Source;
 use crate::generation::{FileName, Generation};
 use crate::index::{Part, Place};
 use crate::page_block::{Extent, PackedBlock, PackedFrame, PageBlock, Scratch};
 use recrawl_types::{CanonicalUrl, PageRecord, StateColumns};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// Reads frames of blocks. Of each file the frames are in the order of blocks, so that a walk in this order reads
-/// every file from front to back.
+/// A walk says so many blocks before that it will read one.
+const BLOCKS_AHEAD: usize = 32;
+/// Frames this near to each other are announced as one piece, with what lies between: a page of the system's.
+const NEAR: u64 = 4 << 10;
+
+/// Reads frames of blocks, and says before which ones it will read: only these are fetched, and not the garbage that
+/// lies between them. Of each file the frames are in the order of blocks, so that a walk in this order reads every file from
+/// front to back.
 pub(crate) struct BlockReader<'g> {
     generation: &'g Generation,
-    is_sequential: bool,
-    windows: BTreeMap<FileName, Window>,
+    /// The blocks of a walk before this one were announced.
+    walked: usize,
+    /// In each file the piece that was announced last, and of which the system was not yet told.
+    announced: BTreeMap<FileName, Range<u64>>,
+    buffer: Vec<u8>,
 }
 
 impl<'g> BlockReader<'g> {
-    /// For reading all blocks in order.
-    pub fn sequential(generation: &'g Generation) -> BlockReader<'g> {
-        BlockReader { generation, is_sequential: true, windows: BTreeMap::new() }
+    pub fn new(generation: &'g Generation) -> BlockReader<'g> {
+        BlockReader { generation, walked: 0, announced: BTreeMap::new(), buffer: Vec::new() }
     }
 
-    /// For reading a few blocks.
-    pub fn exact(generation: &'g Generation) -> BlockReader<'g> {
-        BlockReader { is_sequential: false, ..BlockReader::sequential(generation) }
+    /// Says that block `at` will be read. Blocks are announced in order.
+    pub fn announce(&mut self, at: usize, parts: &[Part]) {
+        for &part in parts {
+            let place = self.generation.blocks[at].place(part);
+            let frame = place.offset..place.offset + u64::from(place.length);
+            let piece = self.announced.entry((part, place.file)).or_default();
+            if frame.start >= piece.end && frame.start - piece.end <= NEAR && !piece.is_empty() {
+                piece.end = frame.end;
+            } else {
+                self.generation.tell(part, place.file, piece);
+                *piece = frame;
+            }
+        }
+    }
+
+    /// Announces what a walk over all blocks will read next, when it is at block `at`.
+    fn walk(&mut self, at: usize, parts: &[Part]) {
+        let end = self.generation.blocks.len().min(at + BLOCKS_AHEAD);
+        // Half of them at a time, that pieces may be long.
+        if self.walked < end && self.walked <= at + BLOCKS_AHEAD / 2 {
+            (self.walked.max(at)..end).for_each(|next| self.announce(next, parts));
+            self.walked = end;
+        }
+    }
+
+    /// Tells the system of what holds `place`, if it was not yet told.
+    fn tell(&mut self, part: Part, place: Place) -> &'g Source {
+        let generation = self.generation;
+        if let Some(piece) = self.announced.get_mut(&(part, place.file)).filter(|p| p.contains(&place.offset))
+        {
+            generation.tell(part, place.file, piece);
+            piece.start = piece.end;
+        }
+        &generation.files[&(part, place.file)].source
     }
 
     /// A frame as it lies on disk.
     pub fn frame(&mut self, part: Part, place: Place) -> Result<(&'g Source, &[u8]), ReadError> {
-        let name = (part, place.file);
-        let source = &self.generation.files[&name].source;
-        let is_sequential = self.is_sequential;
-        let window = self
-            .windows
-            .entry(name)
-            .or_insert_with(|| if is_sequential { Window::sequential() } else { Window::exact() });
-        Ok((source, window.get(source, place.offset, place.length as usize)?))
+        let source = self.tell(part, place);
+        self.buffer.resize(place.length as usize, 0);
+        source.read_exact(&mut self.buffer, place.offset)?;
+        Ok((source, &self.buffer))
     }
 
     /// Reads block `at`.
@@ -48,9 +84,10 @@ impl<'g> BlockReader<'g> {
         let mut frames = [const { None }; 4];
         for &part in extent.parts() {
             let place = block.place(part);
-            let (source, bytes) = self.frame(part, place)?;
-            frames[part as usize] =
-                Some(PackedFrame { source: source.clone(), offset: place.offset, bytes: bytes.to_vec() });
+            let source = self.tell(part, place);
+            let mut bytes = vec![0; place.length as usize];
+            source.read_exact(&mut bytes, place.offset)?;
+            frames[part as usize] = Some(PackedFrame { source: source.clone(), offset: place.offset, bytes });
         }
         Ok(PackedBlock {
             pages: block.pages as usize,
@@ -58,6 +95,12 @@ impl<'g> BlockReader<'g> {
             key: block.key.clone(),
             frames,
         })
+    }
+
+    /// Reads block `at` on a walk over all blocks.
+    pub fn read_next(&mut self, at: usize) -> Result<PackedBlock, ReadError> {
+        self.walk(at, &Part::ALL);
+        self.read(at, Extent::All)
     }
 
     /// Reads and checks one frame and gives its payload to `take`, with the version of its file.
@@ -87,7 +130,12 @@ pub struct PackedBlocks<'g>(BlockReader<'g>);
 
 impl<'g> PackedBlocks<'g> {
     pub(crate) fn new(generation: &'g Generation) -> PackedBlocks<'g> {
-        PackedBlocks(BlockReader::sequential(generation))
+        PackedBlocks(BlockReader::new(generation))
+    }
+
+    /// Says that block `at` will be read, so that it may be fetched meanwhile.
+    pub fn announce(&mut self, at: usize, extent: Extent) {
+        self.0.announce(at, extent.parts());
     }
 
     /// Reads block `at`.
@@ -112,7 +160,7 @@ impl<'g> States<'g> {
     pub(crate) fn new(generation: &'g Generation) -> States<'g> {
         States {
             next: 0,
-            blocks: BlockReader::sequential(generation),
+            blocks: BlockReader::new(generation),
             columns: StateColumns::default(),
             scratch: Vec::new(),
             places: Vec::new(),
@@ -129,6 +177,7 @@ impl<'g> States<'g> {
         let Some(block) = self.blocks.generation.blocks.get(at) else { return Ok(None) };
         let (rows, columns, places) = (block.pages as usize, &mut self.columns, &mut self.places);
         columns.clear();
+        self.blocks.walk(at, &[Part::Known, Part::History]);
         self.blocks.part(at, Part::Known, &mut self.scratch, |payload, _| {
             take_block_known(payload, rows, columns)
         })?;
@@ -163,7 +212,7 @@ impl<'g> Records<'g> {
         Records {
             next: 0,
             row: 0,
-            blocks: BlockReader::sequential(generation),
+            blocks: BlockReader::new(generation),
             block: PageBlock::default(),
             scratch: Scratch::default(),
         }
@@ -180,7 +229,7 @@ impl<'g> Records<'g> {
             }
             // Nothing of a block is given after an error.
             (self.row, self.block) = (0, PageBlock::default());
-            self.block = self.blocks.read(self.next, Extent::All)?.unpack(&mut self.scratch)?;
+            self.block = self.blocks.read_next(self.next)?.unpack(&mut self.scratch)?;
             self.next += 1;
         }
         let row = self.row;
@@ -207,7 +256,7 @@ impl<'g, I: Iterator<Item = u64>> Gather<'g, I> {
     pub(crate) fn new(generation: &'g Generation, ordinals: I) -> Gather<'g, I> {
         Gather {
             ordinals,
-            blocks: BlockReader::exact(generation),
+            blocks: BlockReader::new(generation),
             at: None,
             block: PageBlock::default(),
             last: None,

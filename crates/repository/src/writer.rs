@@ -53,7 +53,7 @@ impl<'g> GenerationWriter<'g> {
             storage,
             base,
             emptied: emptied(base),
-            reader: BlockReader::sequential(base),
+            reader: BlockReader::new(base),
             files: [const { None }; 4],
             origins,
             waiting: None,

@@ -30,7 +30,7 @@ use std::ops::Range;
 /// and for the rest each share takes the host's best first.
 ///
 /// **Memory**: 16 bytes for each of up to 2k candidates by score and as many for discovery, that is 64 k
-/// bytes at most, 32 more for each of the announced and the audit share, 16 bytes for each warm-up page, and 24 for each page chosen; with `max_per_host` also
+/// bytes at most, 50 more for each of the announced and the audit share, 16 bytes for each warm-up page, and 24 for each page chosen; with `max_per_host` also
 /// 40 bytes for each host that has more candidates than places. A k beyond memory is for the caller to
 /// divide: the plan itself is a list of ordinals that can be written out as it is.
 pub struct Planner<'p, H> {

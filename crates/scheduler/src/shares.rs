@@ -15,7 +15,9 @@ use crate::pools::Pools;
 use crate::request::Targets;
 use crate::shuffle::Shuffle;
 use crate::{Counts, Plan};
+use rayon::slice::ParallelSliceMut;
 use recrawl_types::Share;
+use std::collections::HashSet;
 
 /// What the places are given by.
 pub(crate) struct Rules {
@@ -37,25 +39,25 @@ impl Rules {
         let sample = self.draw(audit.into_sorted(), eligible, &mut crowds);
         counts.audit = sample.len() as u64;
 
-        let taken = |from: &[(u64, Share)], page: Candidate| {
-            from.binary_search_by_key(&self.ties.ordinal(page), |s| s.0).is_ok()
+        let mut taken: HashSet<u64> = sample.iter().map(|&(ordinal, _)| ordinal).collect();
+        let not_taken = |taken: &HashSet<u64>, page: Candidate| {
+            taken.is_empty() || !taken.contains(&self.ties.ordinal(page))
         };
         let mut announced = Queue::new(announced.into_sorted(), self.targets.announced);
-        announced.candidates.retain(|&page| sample.is_empty() || !taken(&sample, page));
-        let mut sample = sample;
+        announced.candidates.retain(|&page| not_taken(&taken, page));
+        chosen.extend(sample);
         while announced.taken < announced.target {
             let Some(page) = announced.peek(&self.ties, &mut crowds) else { break };
             announced.take();
             crowds.admit(page);
-            sample.push((page, Share::Announced));
+            chosen.push((page, Share::Announced));
+            taken.insert(page);
         }
         counts.announced = announced.taken;
-        sample.sort_unstable_by_key(|&(ordinal, _)| ordinal);
         let mut score =
             Queue::new(score.into_sorted(), self.targets.score + announced.target - announced.taken);
-        score.candidates.retain(|&page| sample.is_empty() || !taken(&sample, page));
+        score.candidates.retain(|&page| not_taken(&taken, page));
         let mut discovery = Queue::new(discovery.into_sorted(), self.targets.discovery);
-        chosen.extend(sample);
         for _ in counts.audit + counts.announced..self.pages {
             let by_score = score.peek(&self.ties, &mut crowds);
             let by_discovery = discovery.peek(&self.ties, &mut crowds);
@@ -77,11 +79,11 @@ impl Rules {
             chosen.push((page, Share::Discovery));
         }
         (counts.score, counts.discovery) = (score.taken, discovery.taken);
-        chosen.sort_unstable_by_key(|&(ordinal, _)| ordinal);
+        chosen.par_sort_unstable_by_key(|&(ordinal, _)| ordinal);
         Plan { chosen, cutoff: score.last_key.map(key_score), counts }
     }
 
-    /// The audit sample in order of ordinals. Each of the eligible pages is drawn with the same
+    /// The audit sample. Each of the eligible pages is drawn with the same
     /// probability, drawn / eligible. Where more pages of one host are drawn than it has slots, those
     /// keep their place that were drawn first, which is by chance too: the probability of that, slots /
     /// drawn of the host, multiplies theirs. Weighing each page by the inverse of its probability
@@ -97,7 +99,6 @@ impl Rules {
                 sample.push((page, Share::Audit(probability * crowds.kept_share(page))));
             }
         }
-        sample.sort_unstable_by_key(|&(ordinal, _)| ordinal);
         sample
     }
 }

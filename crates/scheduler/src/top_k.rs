@@ -1,5 +1,7 @@
 //! The k least of a stream, in one pass.
 
+use rayon::slice::ParallelSliceMut;
+
 /// Keeps the k least items of a stream: amortised O(1) an item, a buffer of at most 2k (and at least
 /// [`TopK::LEAST_BUFFER`]) items. When the buffer is full its k least are selected and the rest let go;
 /// from then on items that are not below the k-th are turned away at once.
@@ -11,7 +13,7 @@ pub struct TopK<T> {
     bar: Option<T>,
 }
 
-impl<T: Copy + Ord> TopK<T> {
+impl<T: Copy + Ord + Send> TopK<T> {
     /// Room for so many items is taken even for the smallest k, so that selections are rare.
     pub const LEAST_BUFFER: usize = 64;
 
@@ -69,7 +71,7 @@ impl<T: Copy + Ord> TopK<T> {
     /// The k least in ascending order.
     pub fn into_sorted(mut self) -> Vec<T> {
         self.select(self.k);
-        self.kept.sort_unstable();
+        self.kept.par_sort_unstable();
         self.kept
     }
 }

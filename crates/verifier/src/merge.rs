@@ -46,7 +46,8 @@ pub struct MergeRules<'j> {
 /// to blocks that nothing else touches wait until there are more, as VEUNI lets those to other servers wait (Henrique
 /// et al., SPIRE 2011).
 ///
-/// A link never waits that leads to an origin which the batch visits or seeds, or to a block which is touched anyway.
+/// A link never waits that leads to an origin which the batch visits or seeds, or to a block which is touched anyway, or
+/// to one that has its turn: once in `max_cycles` cycles nothing waits for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// No link waits longer than this many cycles; with 0 none waits.

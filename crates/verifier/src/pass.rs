@@ -1,7 +1,8 @@
 //! One pass over the blocks of a generation: those that the batch names are opened, the others carried.
 //!
 //! Reading, deciding and writing happen in the order of URLs on one thread; unpacking, matching and packing, which
-//! are most of the work, on the workers. A block on its way is in one of two queues, each of bounded length.
+//! are most of the work, on the workers. A block on its way is in one of three queues, each of bounded length: announced
+//! to the system, which fetches it meanwhile; being unpacked; being packed.
 
 use crate::edit::Editor;
 use crate::matched::Matched;
@@ -15,11 +16,14 @@ use recrawl_repository::{
 use recrawl_types::CanonicalUrl;
 use std::collections::VecDeque;
 use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// URLs of the batch that are held beside one block, for each page that a new block has. A block that gets more is
 /// taken in parts.
 const TOUCHED_A_PAGE: usize = 16;
-/// Blocks in each of the two queues, for each thread.
+/// Blocks that are announced before one is read: fewer when the batch says much of them, as much as of one at most.
+const BLOCKS_AHEAD: usize = 32;
+/// Blocks in each of the two other queues, for each thread.
 const BLOCKS_A_THREAD: usize = 4;
 
 pub(crate) struct Pass<'p, 's, 'g> {
@@ -30,12 +34,21 @@ pub(crate) struct Pass<'p, 's, 'g> {
     rules: &'p MergeRules<'p>,
     workers: Workers<'s>,
     editor: Editor<'p>,
-    /// Blocks of the generation before, in order.
+    /// Blocks of the generation before that were announced, in order.
+    wanted: VecDeque<Wanted>,
+    /// URLs of the batch beside them.
+    held: usize,
+    /// Blocks that were read, in order.
     opening: VecDeque<Opening>,
     /// What they have become.
     packing: VecDeque<Packing>,
     room: usize,
     max_touched: usize,
+}
+
+enum Wanted {
+    Carried(Range<usize>),
+    Opened(usize, Extent, Touched),
 }
 
 enum Opening {
@@ -65,6 +78,8 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             rules,
             workers,
             editor: Editor::new(generation, rules)?,
+            wanted: VecDeque::new(),
+            held: 0,
             opening: VecDeque::new(),
             packing: VecDeque::new(),
             max_touched: TOUCHED_A_PAGE * rules.block_pages,
@@ -79,9 +94,9 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         }
         for at in 0..self.generation.blocks() {
             self.block(at)?;
-            self.edit_until(self.room)?;
+            self.read_until(BLOCKS_AHEAD)?;
         }
-        self.edit_until(0)?;
+        self.finish_edits()?;
         self.write_until(0)?;
         self.batch.remove()?;
         let written = self.writer.summary();
@@ -106,21 +121,19 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         }
         if touched.len() == self.max_touched {
             // All before it is edited first: edits are in the order of URLs.
-            self.edit_until(0)?;
+            self.finish_edits()?;
             let packed = self.packed.read(at, Extent::All)?;
             return self.in_parts(packed.unpack(&mut Scratch::default())?, touched, end);
         }
-        if self.may_wait(&touched) {
+        if !self.has_its_turn(at) && self.may_wait(&touched) {
             self.carry(at);
             return self.wait(&touched);
         }
         let outgrows = generation.block_pages(at) + touched.len() > 2 * self.rules.block_pages;
         let extent = if outgrows || touched.has_visits() { Extent::All } else { Extent::Known };
-        let packed = self.packed.read(at, extent)?;
-        let opened = self
-            .workers
-            .submit(move |scratch| packed.unpack(scratch).map(|block| Matched::new(block, touched)));
-        self.opening.push_back(Opening::Opened(at, opened));
+        self.packed.announce(at, extent);
+        self.held += touched.len();
+        self.wanted.push_back(Wanted::Opened(at, extent, touched));
         Ok(())
     }
 
@@ -133,6 +146,13 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             self.batch.next_into(&mut touched)?;
         }
         Ok(touched)
+    }
+
+    /// Is it the cycle, of so many as links may wait, in which none waits for block `at`? Blocks take turns, so that what
+    /// waits is merged a part in each cycle, and not most of it in one. The first key of a block is its own for life.
+    fn has_its_turn(&self, at: usize) -> bool {
+        let turn = xxh3_64(self.generation.first_key(at)).wrapping_add(self.rules.cycle.0.into());
+        turn.checked_rem(self.rules.waiting.max_cycles.into()) == Some(0)
     }
 
     /// May all of this wait, that leads to one block?
@@ -163,10 +183,35 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
     }
 
     fn carry(&mut self, at: usize) {
-        match self.opening.back_mut() {
-            Some(Opening::Carried(range)) if range.end == at => range.end += 1,
-            _ => self.opening.push_back(Opening::Carried(at..at + 1)),
+        match self.wanted.back_mut() {
+            Some(Wanted::Carried(range)) if range.end == at => range.end += 1,
+            _ => self.wanted.push_back(Wanted::Carried(at..at + 1)),
         }
+    }
+
+    /// Reads the blocks that were announced first, until no more than `room` are left to read.
+    fn read_until(&mut self, room: usize) -> Result<(), MergeError> {
+        while self.wanted.len() > room || self.held > self.max_touched {
+            let opening = match self.wanted.pop_front().expect("there is one") {
+                Wanted::Carried(range) => Opening::Carried(range),
+                Wanted::Opened(at, extent, touched) => {
+                    self.held -= touched.len();
+                    let packed = self.packed.read(at, extent)?;
+                    let opened = self.workers.submit(move |scratch| {
+                        packed.unpack(scratch).map(|block| Matched::new(block, touched))
+                    });
+                    Opening::Opened(at, opened)
+                }
+            };
+            self.opening.push_back(opening);
+            self.edit_until(self.room)?;
+        }
+        Ok(())
+    }
+
+    fn finish_edits(&mut self) -> Result<(), MergeError> {
+        self.read_until(0)?;
+        self.edit_until(0)
     }
 
     /// Edits the blocks that were sent first, until no more than `room` are left to edit.

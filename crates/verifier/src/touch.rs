@@ -2,6 +2,7 @@
 
 use recrawl_repository::Malformed;
 use recrawl_repository::codec::{LinkRef, put_number, put_visit, take_number, take_visit};
+use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, Cycle, Visit};
 
 /// All that a batch says of one URL.
@@ -93,10 +94,10 @@ pub(crate) fn put_one_visit(out: &mut Vec<u8>, visit: &Visit) {
     put_visit(out, visit);
 }
 
-/// Takes back one record: its key is left in `key`, whatever was there before.
+/// Takes back one record: its key is left in `key`, where the key of another URL was before, or none. Records come in
+/// the order of keys, so the two are mostly of one origin, which then needs no second look.
 pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed> {
     let (&kind, mut rest) = record.split_first().ok_or(Malformed("it is empty"))?;
-    key.clear();
     match kind {
         LINKS | SEED => {
             let rest = &mut rest;
@@ -110,18 +111,32 @@ pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed>
                 seed: kind == SEED,
             };
             let length: usize = take_number(rest)?;
-            if length != rest.len() || !CanonicalUrl::is_key(rest) {
+            if length != rest.len() || !is_key_after(key, rest) {
                 return Err(Malformed("a key is no URL's"));
             }
+            key.clear();
             key.extend_from_slice(rest);
             Ok(Touch { links: Some(links), visits: Vec::new() })
         }
         VISIT => {
             let visit = take_visit(rest)?;
+            key.clear();
             key.extend_from_slice(visit.url.key());
             Ok(Touch { links: None, visits: vec![visit] })
         }
         _ => Err(Malformed("neither links nor a visit")),
+    }
+}
+
+/// Is `key` a URL's, when `before` is one or empty?
+fn is_key_after(before: &[u8], key: &[u8]) -> bool {
+    if before.is_empty() {
+        return CanonicalUrl::is_key(key);
+    }
+    let home = &before[..=CanonicalUrl::origin_of(before).len()];
+    match key.strip_prefix(home) {
+        Some(path) => key.len() <= MAX_URL_BYTES && CanonicalUrl::is_path(path),
+        None => CanonicalUrl::is_key(key),
     }
 }
 
@@ -134,15 +149,28 @@ mod tests {
         #[test]
         fn links_come_back_and_a_cut_record_is_refused(
             seen in 1u64.., counted: u32, depth: u16, hops: u8, seed: bool, lastmod: u32, since: u32,
+            before in prop::sample::select(vec![
+                &b""[..], b"example\x01a\0\0\x50\0/", b"example\x01a\0\0\x50\0/p?q=0", b"example\x01a\0\0\x51\0/p", b"com\0\0\x50\0/",
+            ]),
             cut in 0usize..1000
         ) {
             let url = b"example\x01a\0\0\x50\0/p?q=1".to_vec();
             let links = Links { seen, counted, depth, hops, seed, lastmod, since: Cycle(since) };
-            let (mut bytes, mut key) = (Vec::new(), b"before".to_vec());
+            let (mut bytes, mut key) = (Vec::new(), before.to_vec());
             put_waiting(&mut bytes, &url, &links);
             prop_assert_eq!(take(&bytes, &mut key), Ok(Touch { links: Some(links), visits: Vec::new() }));
             prop_assert_eq!(&key, &url);
             prop_assert!(take(&bytes[..cut % bytes.len()], &mut key).is_err());
+        }
+
+        #[test]
+        fn what_the_key_before_says_of_an_origin_is_what_a_look_at_all_of_it_says(
+            before in "(com\u{0}|a\u{1}b\u{0})P[\u{0}\u{1}]/[a-c]{0,2}",
+            key in "(com\u{0}|a\u{1}b\u{0}|\u{0})P[\u{0}-\u{2}]/[a-c \u{0}]{0,3}",
+        ) {
+            let [before, key] = [before, key].map(|text| text.replacen('P', "\0\u{50}", 1).into_bytes());
+            prop_assert!(CanonicalUrl::is_key(&before));
+            prop_assert_eq!(is_key_after(&before, &key), CanonicalUrl::is_key(&key));
         }
 
         #[test]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use recrawl_repository::Repository;
 use recrawl_repository::storage::{MemoryStorage, Storage};
-use recrawl_types::{CanonicalUrl, Cycle, Link, LogRecord, Outcome, PageRecord, Skip, UrlRules, Visit};
+use recrawl_types::{CanonicalUrl, Link, LogRecord, Outcome, PageRecord, Skip, UrlRules, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,17 +82,33 @@ impl Subject {
 }
 
 #[test]
-fn a_link_to_another_site_waits_as_long_as_it_may() {
-    let mut subject = Subject::new(Waiting { max_cycles: 2, enough: 10 });
-    let report = subject.cycle(&[visit(1, &[(1, 7), (5, 9)])]);
-    assert_eq!((report.links_new, report.links_waiting, report.links_seen), (1, 1, 1));
-    assert!(subject.pages().contains_key(&url(1, 7)), "a link within the site never waits");
-    let report = subject.cycle(&[]);
-    assert_eq!((report.links_new, report.links_waiting), (0, 1));
-    let report = subject.cycle(&[]);
-    assert_eq!((report.links_new, report.links_waiting, report.links_seen), (1, 0, 1));
-    let found = subject.pages()[&url(5, 9)].known;
-    assert_eq!((found.discovered, found.depth, found.in_links), (Cycle(2), 2, 1));
+fn a_link_to_another_site_waits_until_its_block_has_its_turn() {
+    const MAX_CYCLES: u32 = 4;
+    let mut subject = Subject::new(Waiting { max_cycles: MAX_CYCLES, enough: 10 });
+    let mut waits = |page: u8| {
+        let links: Vec<(u8, u8)> = (0..HOSTS).map(|host| (host, page)).collect();
+        let found = subject.cycle(&[visit(1, &links)]);
+        assert_eq!(found.links_new + found.links_waiting, u64::from(HOSTS));
+        let cycle = subject.repository.current().number();
+        let mut waits = BTreeMap::new();
+        for waited in 0..MAX_CYCLES {
+            for (url, record) in subject.pages().into_iter().filter(|(_, record)| record.known.depth == 2) {
+                if url.to_string().ends_with(&format!("/{page:03}")) {
+                    assert_eq!((record.known.discovered, record.known.in_links), (cycle, 1), "{url}");
+                    waits.entry(url.host().into_owned()).or_insert(waited);
+                }
+            }
+            subject.cycle(&[]);
+        }
+        waits
+    };
+    let first = waits(7);
+    assert_eq!(first.len(), usize::from(HOSTS), "none waits longer than it may: {first:?}");
+    assert_eq!(first["host1.example"], 0, "a link within the site never waits");
+    assert!(
+        (1..MAX_CYCLES).all(|waited| first.values().any(|&w| w == waited)),
+        "blocks take turns: {first:?}"
+    );
 }
 
 #[test]

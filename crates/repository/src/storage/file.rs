@@ -1,6 +1,8 @@
 //! Storage in a folder of the file system.
 
 use super::{ReadFile, Storage, WriteFile};
+#[cfg(target_os = "linux")]
+use rustix::fs::{Advice, fadvise};
 use rustix::fs::{FlockOperation, flock, statvfs};
 use std::any::Any;
 use std::fs::{self, File, OpenOptions};
@@ -140,5 +142,11 @@ impl ReadFile for Reader {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.0.read_exact_at(buffer, offset)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn will_read(&self, offset: u64, length: u64) {
+        // A system that will not fetch ahead still reads.
+        let _ = fadvise(&self.0, offset, std::num::NonZeroU64::new(length), Advice::WillNeed);
     }
 }

@@ -6,6 +6,27 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 /// Is this the host's part of a key that some URL has? Then the URL of the key parses. Written by hand since every
 /// page that is read asks; only names in Punycode, whose rules are long, go to the parser.
 pub fn is_sound(host: &[u8]) -> bool {
+    is_plain_name(host) || is_sound_in_full(host)
+}
+
+/// Is it a name of lower-case letters, digits and hyphens, that cannot be read as an address and is not in Punycode?
+/// Nearly every host is, and this is told in one walk.
+fn is_plain_name(host: &[u8]) -> bool {
+    let (mut is_at_start, mut is_punycode) = (true, false);
+    for (at, &byte) in host.iter().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => {
+                is_punycode |= is_at_start && host[at..].starts_with(b"xn--");
+                is_at_start = false;
+            }
+            LABEL if !is_at_start => is_at_start = true,
+            _ => return false,
+        }
+    }
+    !is_at_start && !is_punycode && !host[0].is_ascii_digit()
+}
+
+fn is_sound_in_full(host: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(host) else { return false };
     if let Some(address) = text.strip_prefix('[') {
         return address.strip_suffix(']').is_some_and(|a| !a.contains('.') && a.parse::<Ipv6Addr>().is_ok());
@@ -37,4 +58,29 @@ fn is_number(label: &[u8]) -> bool {
 fn names_the_same(key: &str) -> bool {
     let name = key.rsplit(char::from(LABEL)).collect::<Vec<_>>().join(".");
     matches!(url::Host::parse(&name), Ok(url::Host::Domain(parsed)) if parsed == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_plain_name_is_a_sound_host(host in "(xn--|0x)?[a-c0-1.\u{1}\\[-]{0,8}") {
+            prop_assert!(!is_plain_name(host.as_bytes()) || is_sound_in_full(host.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn nearly_every_host_is_a_plain_name() {
+        for host in ["com\u{1}example", "localhost", "uk\u{1}co\u{1}site-2\u{1}www"] {
+            assert!(is_plain_name(host.as_bytes()), "{host:?}");
+        }
+        for host in
+            ["", "127.0.0.1", "[::1]", "com\u{1}", "\u{1}com", "com\u{1}\u{1}a", "com\u{1}xn--bcher-kva", "9"]
+        {
+            assert!(!is_plain_name(host.as_bytes()), "{host:?}");
+        }
+    }
 }

@@ -94,14 +94,20 @@ impl Reference {
         for url in said.keys() {
             urls_of.entry(block_of(url)).or_default().push(url.clone());
         }
-        for urls in urls_of.values() {
+        for (&at, urls) in &urls_of {
+            let has_its_turn = |first: &Vec<u8>| {
+                let turn = u128::from(xxhash_rust::xxh3::xxh3_64(first)) + u128::from(rules.cycle.0);
+                rules.waiting.max_cycles > 0 && turn % (1 << 64) % u128::from(rules.waiting.max_cycles) == 0
+            };
             let may_wait = |url: &CanonicalUrl| {
                 let Said { links, visits } = &said[url];
                 let is_young =
                     |links: &Links| rules.cycle.0 < links.since.0.saturating_add(rules.waiting.max_cycles);
                 visits.is_empty() && links.as_ref().is_some_and(is_young) && !main.contains(url.origin_key())
             };
-            let waits = !blocks.is_empty() && urls.len() < rules.waiting.enough && urls.iter().all(may_wait);
+            let waits = blocks.get(at).is_some_and(|first| !has_its_turn(first))
+                && urls.len() < rules.waiting.enough
+                && urls.iter().all(may_wait);
             for url in urls {
                 if waits {
                     self.waiting.insert(url.clone(), said[url].links.expect("only links wait"));
