@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("fetcher", &["types"]),
     ("extractor", &["types"]),
     ("change", &["types"]),
+    ("console", &[]),
     ("repository", &["types"]),
     ("formula", &["types"]),
     ("verifier", &["repository", "types"]),

@@ -1,0 +1,71 @@
+//! The routes. Each handler carries its own description, from which `/openapi.json` is made; one that is not in
+//! [`routes`] is neither served nor described.
+
+mod change;
+mod document;
+mod event;
+mod formula;
+mod health;
+mod list;
+mod look;
+mod page;
+mod read;
+
+use crate::console::Console;
+use crate::guard;
+use crate::problem::{Kind, Problem};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware;
+use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Every route of the console.
+fn routes() -> OpenApiRouter<Arc<Console>> {
+    OpenApiRouter::new()
+        .routes(routes!(health::health))
+        .routes(routes!(health::ready))
+        .routes(routes!(look::metrics))
+        .routes(routes!(document::openapi))
+        .routes(routes!(page::dashboard))
+        .routes(routes!(page::asset))
+        .routes(routes!(page::problems))
+        .routes(routes!(look::status))
+        .routes(routes!(look::cycles))
+        .routes(routes!(look::controls))
+        .routes(routes!(list::hosts))
+        .routes(routes!(list::host))
+        .routes(routes!(list::pages))
+        .routes(routes!(list::page))
+        .routes(routes!(event::events))
+        .routes(routes!(formula::formulas))
+        .routes(routes!(formula::check))
+        .routes(routes!(formula::compare))
+        .routes(routes!(change::pause, change::resume))
+        .routes(routes!(change::pause_host, change::resume_host))
+        .routes(routes!(change::seeds))
+        .routes(routes!(change::block, change::unblock))
+        .routes(routes!(change::recrawl))
+        .routes(routes!(change::use_formula, change::roll_back))
+}
+
+/// All routes for `console`, with their guard.
+pub fn router(console: Arc<Console>) -> Router {
+    let (router, described) = routes().split_for_parts();
+    router
+        .fallback(no_such_route)
+        .method_not_allowed_fallback(no_such_method)
+        .layer(axum::Extension(document::Document::of(described)))
+        .layer(DefaultBodyLimit::max(guard::MAX_BODY))
+        .layer(middleware::from_fn_with_state(console.clone(), guard::pass))
+        .with_state(console)
+}
+
+async fn no_such_route() -> Problem {
+    Problem::new(Kind::NotFound, "there is no such route").todo("see /openapi.json")
+}
+
+async fn no_such_method() -> Problem {
+    Problem::new(Kind::MethodNotAllowed, "this route has other methods")
+}

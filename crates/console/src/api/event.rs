@@ -1,0 +1,53 @@
+//! Server-sent events: what happens, as it happens.
+
+use crate::console::Console;
+use crate::news::Event as News;
+use crate::problem::Problem;
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::broadcast::error::RecvError;
+
+/// A comment is sent after so long a silence, by which either side notices that the other is gone.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// What a browser waits before it connects again.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// What happens, as server-sent events.
+///
+/// `status`: where the crawl stands, at once, then each second while it changes. `cycle`: the report of a cycle when it is
+/// committed. `change`: that somebody tried to change something, and what came of it. A listener that is too slow misses
+/// events, never the newest.
+#[utoipa::path(get, path = "/api/v1/events", tag = "look",
+    responses((status = 200, description = "Events, without end", body = String, content_type = "text/event-stream")))]
+pub async fn events(
+    State(console): State<Arc<Console>>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let (receiver, permit) = console.news.listen()?;
+    let first = sent(&News::status(&console.view.status())).retry(RETRY);
+    let begun = (receiver, console.stop.clone(), permit, Some(first));
+    let events = stream::unfold(begun, async |(mut receiver, stop, permit, mut first)| {
+        if let Some(first) = first.take() {
+            return Some((Ok(first), (receiver, stop, permit, None)));
+        }
+        loop {
+            let news = tokio::select! {
+                () = stop.cancelled() => return None,
+                news = receiver.recv() => news,
+            };
+            match news {
+                Ok(news) => return Some((Ok(sent(&news)), (receiver, stop, permit, None))),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}
+
+fn sent(news: &News) -> Event {
+    Event::default().event(news.name).data(&*news.data)
+}

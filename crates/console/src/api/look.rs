@@ -1,0 +1,67 @@
+//! The crawl as a whole: where it stands, its cycles, what operators decided, its metrics.
+
+use super::read::Ask;
+use crate::MAX_ROWS;
+use crate::console::Console;
+use crate::metrics;
+use crate::problem::Problem;
+use crate::view::{Controls, Status};
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use utoipa::IntoParams;
+
+/// Where the crawl stands.
+#[utoipa::path(get, path = "/api/v1/status", tag = "look", responses((status = 200, description = "Now", body = Status)))]
+pub async fn status(State(console): State<Arc<Console>>) -> Json<Status> {
+    Json(console.view.status())
+}
+
+/// Which cycles.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CyclesAsk {
+    /// How many, from 1 to 1000; 20 unless said.
+    #[param(minimum = 1, maximum = 1000)]
+    last: Option<usize>,
+}
+
+/// The reports of the last cycles, newest first.
+///
+/// Each is the object that `recrawl crawl --json` prints for it.
+#[utoipa::path(get, path = "/api/v1/cycles", tag = "look", params(CyclesAsk),
+    responses((status = 200, description = "Reports", body = Vec<Object>)))]
+pub async fn cycles(
+    State(console): State<Arc<Console>>,
+    Ask(ask): Ask<CyclesAsk>,
+) -> Result<Json<Vec<Value>>, Problem> {
+    let last = ask.last.unwrap_or(20);
+    if !(1..=MAX_ROWS).contains(&last) {
+        return Err(Problem::invalid("last", "no number of cycles", "ask for 1 to 1000"));
+    }
+    console.ask(move |view| view.cycles(last)).await.map(Json)
+}
+
+/// What operators decided, as far as it holds now.
+#[utoipa::path(get, path = "/api/v1/controls", tag = "look",
+    responses((status = 200, description = "Pauses and blocks", body = Controls)))]
+pub async fn controls(State(console): State<Arc<Console>>) -> Result<Json<Controls>, Problem> {
+    console.ask(|view| view.controls()).await.map(Json)
+}
+
+/// Figures for Prometheus.
+///
+/// In its text format, version 0.0.4. docs/console.md lists them.
+#[utoipa::path(get, path = "/metrics", tag = "health",
+    responses((status = 200, description = "All metrics", body = String, content_type = "text/plain")))]
+pub async fn metrics(State(console): State<Arc<Console>>) -> impl IntoResponse {
+    let status = console.view.status();
+    let reading =
+        metrics::Reading { status: &status, traffic: &console.traffic, streams: console.news.streams() };
+    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(&reading))
+}

@@ -1,0 +1,171 @@
+//! What comes from strangers: the query, a part of the path, a body, a token; each refused in words.
+
+use crate::connection::Peer;
+use crate::console::Console;
+use crate::guard;
+use crate::problem::{Kind, Problem};
+use crate::view::Who;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{FromRequest, FromRequestParts, Json, Path, Query, Request};
+use axum::http::StatusCode;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// Bytes of a URL, host or pattern in a request; those of the crawl are shorter.
+pub const MAX_NAME_BYTES: usize = 4096;
+
+/// The query, as `T`.
+pub struct Ask<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Ask<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Ask<T>, Problem> {
+        match Query::try_from_uri(&parts.uri) {
+            Ok(Query(ask)) => Ok(Ask(ask)),
+            Err(e) => Err(Problem::invalid("query", e.body_text(), "see /openapi.json for the parameters")),
+        }
+    }
+}
+
+/// The one variable part of a path, decoded.
+pub struct Named(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named, Problem> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(name)) => name_of_something("path", name).map(Named),
+            Err(e) => {
+                Err(Problem::invalid("path", e.body_text(), "encode it as UTF-8, then with percent signs"))
+            }
+        }
+    }
+}
+
+/// Text that names something: bounded, and without control characters, so that it can be logged and shown.
+///
+/// # Errors
+/// When it is not.
+pub fn name_of_something(at: &str, text: String) -> Result<String, Problem> {
+    if text.len() > MAX_NAME_BYTES {
+        return Err(Problem::invalid(
+            at,
+            format!("longer than {MAX_NAME_BYTES} bytes"),
+            "nothing has such a name",
+        ));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(Problem::invalid(at, "control characters", "encode the name, and send nothing else"));
+    }
+    Ok(text)
+}
+
+/// A body of JSON, as `T`.
+pub struct Sent<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Sent<T>, Problem> {
+        match Json::from_request(request, state).await {
+            Ok(Json(sent)) => Ok(Sent(sent)),
+            Err(e) => Err(unread(&e)),
+        }
+    }
+}
+
+fn unread(rejection: &JsonRejection) -> Problem {
+    const TODO: &str = "see /openapi.json for the body";
+    match rejection {
+        JsonRejection::JsonDataError(e) => Problem::invalid("body", e.body_text(), TODO),
+        JsonRejection::JsonSyntaxError(e) => {
+            Problem::new(Kind::Malformed, e.body_text()).at("body").todo(TODO)
+        }
+        JsonRejection::MissingJsonContentType(_) => {
+            Problem::new(Kind::MediaType, "a body is JSON").todo("send `Content-Type: application/json`")
+        }
+        other if other.status() == StatusCode::PAYLOAD_TOO_LARGE => guard::too_large(),
+        other => Problem::new(Kind::Malformed, other.body_text()).at("body"),
+    }
+}
+
+/// Someone who may change something. Asked for before the body is read.
+pub struct Operator(pub Who);
+
+impl FromRequestParts<Arc<Console>> for Operator {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Operator, Problem> {
+        let from = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        let from = from.ok_or_else(|| Problem::new(Kind::Failed, "a request from nowhere"))?;
+        match console.name_of(token(parts)) {
+            Ok(name) => Ok(Operator(Who { name, from })),
+            Err(problem) => {
+                console.traffic.unauthorized();
+                tracing::warn!(%from, path = parts.uri.path(), "console: a change without a right to it was refused");
+                Err(problem)
+            }
+        }
+    }
+}
+
+/// The bearer token of a request (RFC 6750 §2.1), if it has one and no more.
+fn token(parts: &Parts) -> Option<&[u8]> {
+    let mut values = parts.headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (scheme, token) = value.as_bytes().split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::list::{HostsAsk, PagesAsk};
+    use crate::view::{HostSort, HostState};
+    use axum::http::Uri;
+    use proptest::prelude::*;
+
+    fn hosts(query: &str) -> Result<HostsAsk, String> {
+        let uri: Uri = format!("/?{query}").parse().map_err(|e| format!("{e}"))?;
+        Query::try_from_uri(&uri).map(|Query(ask)| ask).map_err(|e| e.body_text())
+    }
+
+    #[test]
+    fn a_query_is_read_whole_or_not_at_all() {
+        let ask = hosts("sort=latency&state=backed_off&limit=7&cursor=a%20b").unwrap().query().unwrap();
+        assert_eq!((ask.sort, ask.state, ask.limit), (HostSort::Latency, Some(HostState::BackedOff), 7));
+        assert_eq!(ask.cursor.as_deref(), Some("a b"));
+        let none = hosts("").unwrap().query().unwrap();
+        assert_eq!((none.sort, none.state, none.limit, none.cursor), (HostSort::Name, None, 100, None));
+        for wrong in ["sort=size", "state=", "limit=-1", "limit=1e3", "limit=1&limit=2", "limits=1", "sort"] {
+            assert!(hosts(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["limit=0", "limit=1001", "cursor=%00", "cursor=%0a"] {
+            assert!(hosts(wrong).unwrap().query().is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_asked_is_refused_or_within_limits(query in "[a-z=&%0-9.+;\\[\\]{}-]{0,60}") {
+            if let Ok(ask) = hosts(&query).and_then(|ask| ask.query().map_err(|e| format!("{e:?}"))) {
+                prop_assert!((1..=crate::MAX_ROWS).contains(&ask.limit));
+                let cursor = ask.cursor.unwrap_or_default();
+                prop_assert!(cursor.len() <= crate::MAX_CURSOR_BYTES && !cursor.chars().any(char::is_control));
+            }
+        }
+
+        #[test]
+        fn what_is_encoded_comes_back(prefix in "\\PC{0,40}", limit in 1usize..=1000) {
+            let encoded: String = prefix.bytes().map(|b| format!("%{b:02X}")).collect();
+            let uri: Uri = format!("/?prefix={encoded}&limit={limit}").parse().unwrap();
+            let Query(ask) = Query::<PagesAsk>::try_from_uri(&uri).unwrap();
+            let asked = ask.query();
+            prop_assert_eq!(asked.map(|q| (q.prefix, q.limit)), Ok((prefix, limit)));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What an operator can change, and what holds of it.
+
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use utoipa::ToSchema;
+
+/// A change, as it is logged too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Change {
+    /// Ask for nothing more: of one host, or at all.
+    Pause {
+        /// The host; none for all.
+        host: Option<String>,
+    },
+    /// The end of a pause.
+    Resume {
+        /// The host; none for all. A pause of all and pauses of hosts are apart from each other.
+        host: Option<String>,
+    },
+    /// More seeds, from the next cycle on.
+    AddSeeds {
+        /// Their URLs.
+        urls: Vec<String>,
+    },
+    /// Never ask for what a pattern covers: a host, and what is below it, or the beginning of a URL.
+    Block {
+        /// `example.com` or `https://example.com/a/`.
+        pattern: String,
+    },
+    /// The end of a block.
+    Unblock {
+        /// As it was blocked.
+        pattern: String,
+    },
+    /// Fetch a page now, as far as politeness has it.
+    Recrawl {
+        /// Its URL.
+        url: String,
+    },
+    /// Another formula, from the next cycle on.
+    UseFormula {
+        /// A name, an expression, or a formula file's text.
+        text: String,
+    },
+    /// The formula before, from the next cycle on.
+    RollBackFormula,
+}
+
+/// Who asks for a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Who {
+    /// The name beside the token.
+    pub name: String,
+    /// The address that it came from.
+    pub from: IpAddr,
+}
+
+/// That a change is in force, or will be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Accepted {
+    /// What was done.
+    pub did: Did,
+    /// What that means, in words.
+    pub detail: String,
+}
+
+/// What was done about a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Did {
+    /// It is in force.
+    Done,
+    /// It was in force before.
+    Already,
+    /// It will be in force from the next cycle on.
+    NextCycle,
+}
+
+/// What operators decided, as far as it holds now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Controls {
+    /// The pause of the whole crawl.
+    pub paused: Option<Decision>,
+    /// Paused hosts.
+    pub paused_hosts: Vec<Decision>,
+    /// Blocked patterns.
+    pub blocks: Vec<Decision>,
+    /// Seeds that wait for the next cycle.
+    pub seeds_waiting: u64,
+    /// Pages asked for that were not fetched yet.
+    pub recrawls_waiting: u64,
+}
+
+/// One decision that holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Decision {
+    /// The host, or the pattern; empty for the whole crawl.
+    pub what: String,
+    /// The name beside the token.
+    pub who: String,
+    /// When.
+    pub at: u64,
+}
