@@ -79,7 +79,8 @@ fn index(parts: &mut Parts<'_>, how: image::How) {
     for (part, kind) in [("keys", 3), ("known", 5), ("history", 6), ("content", 7), ("origins", 4)] {
         image.frames(&image::generation(part), kind, how, &[parts.part()]);
     }
-    image.frames(&image::generation("index"), 2, image::How::default(), &[parts.rest()]);
+    let index = parts.rest();
+    image.frames(&image::generation("index"), 2, image::How::default(), &[index, index]);
     image.manifest([pages.into(), visited.into(), 0, 1]);
     open(image);
 }

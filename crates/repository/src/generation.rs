@@ -281,6 +281,9 @@ impl Generation {
     pub fn verify(&self) -> Vec<Damage> {
         let mut damage = Vec::new();
         let mut note = |error: ReadError| damage.push(error.into_damage());
+        if let Some(Err(error)) = self.small.as_ref().map(|small| index::verify_copy(&small.index)) {
+            note(error);
+        }
         if let Err(error) = self.origins() {
             note(error);
         }

@@ -1,14 +1,15 @@
 //! A generation's index: where each part of each block lies, and the key that the block begins with.
 //!
 //! A part may lie in the file of an older generation: what a merge did not touch is carried by reference. The
-//! index is held in memory: some 150 bytes a block, 15 MB for a hundred million pages.
+//! index is held in memory: some 150 bytes a block, 15 MB for a hundred million pages. In its file it stands twice: it alone
+//! tells which states are whose, and is small.
 
 use crate::block::MAX_BLOCK_PAGES;
 use crate::bytes::{Malformed, Put, Take};
 use crate::codec::{put_key, take_key};
 use crate::error::{ReadError, WriteError};
-use crate::format::{FileKind, generation_file};
-use crate::frames::{FrameReader, FrameWriter, Source};
+use crate::format::{FileKind, HEADER_BYTES, generation_file};
+use crate::frames::{FrameReader, FrameWriter, Source, Window};
 use crate::storage::Storage;
 use recrawl_types::Cycle;
 
@@ -82,16 +83,18 @@ impl Block {
 
 /// Index entries in a frame.
 const BLOCKS_A_FRAME: usize = 1024;
+/// Bytes of index and copy that are compared at a time.
+const COMPARED: usize = 4096;
 
 pub(crate) fn file(number: Cycle) -> String {
     generation_file(number, "index")
 }
 
-/// Writes the index; durable but for its name.
+/// Writes the index, and then the same frames again; durable but for its name.
 pub(crate) fn write(storage: &dyn Storage, number: Cycle, blocks: &[Block]) -> Result<u64, WriteError> {
     let mut frames = FrameWriter::create(storage, &file(number), FileKind::Index, number)?;
     let mut payload = Vec::new();
-    for part in blocks.chunks(BLOCKS_A_FRAME) {
+    for part in blocks.chunks(BLOCKS_A_FRAME).chain(blocks.chunks(BLOCKS_A_FRAME)) {
         payload.clear();
         let mut last: &[u8] = &[];
         for block in part {
@@ -113,9 +116,9 @@ pub(crate) fn write(storage: &dyn Storage, number: Cycle, blocks: &[Block]) -> R
 }
 
 /// Reads the index of generation `number`. Up to version 3 it tells neither how many pages are gone nor how many
-/// are untried, and all parts lie in the generation's own files.
+/// are untried, all parts lie in the generation's own files, and it stands there once.
 pub(crate) fn read(source: Source, number: Cycle) -> Result<Vec<Block>, ReadError> {
-    let (end, is_old) = (source.length(), source.version() < 4);
+    let (end, is_old) = (first_end(&source), source.version() < 4);
     let mut frames = FrameReader::over(source, FileKind::Index, end);
     let mut blocks = Vec::new();
     loop {
@@ -125,6 +128,28 @@ pub(crate) fn read(source: Source, number: Cycle) -> Result<Vec<Block>, ReadErro
             return Err(frames.damaged(offset, what));
         }
     }
+}
+
+/// Where the index ends that is read; behind it there is its copy.
+fn first_end(source: &Source) -> u64 {
+    let header = HEADER_BYTES as u64;
+    if source.version() < 4 { source.length() } else { header + source.length().saturating_sub(header) / 2 }
+}
+
+/// Is the copy as the index?
+pub(crate) fn verify_copy(source: &Source) -> Result<(), ReadError> {
+    let middle = first_end(source);
+    let (mut index, mut copy) = (Window::default(), Window::default());
+    let mut at = HEADER_BYTES as u64;
+    while at < middle && middle < source.length() {
+        let length = (middle - at).min(COMPARED as u64);
+        let offset = at + middle - HEADER_BYTES as u64;
+        if index.get(source, at, length as usize)? != copy.get(source, offset, length as usize)? {
+            return Err(source.damaged(offset, "the copy of the index is not as the index"));
+        }
+        at += length;
+    }
+    Ok(())
 }
 
 /// Takes the entries of a frame.

@@ -185,22 +185,22 @@ fn newest(from: &dyn Storage, names: &[String]) -> Option<Cycle> {
     numbers.iter().rev().find(is_there).or(numbers.last()).copied()
 }
 
-/// The blocks that the sound frames of an index tell of.
+/// The blocks that the sound frames of an index and of its copy tell of.
 fn read_index(from: &dyn Storage, number: Cycle, damage: &mut Vec<Damage>) -> Vec<Block> {
-    let mut blocks = Vec::new();
     let Some(source) = open_anyhow(from, &index::file(number), FileKind::Index, number, damage) else {
-        return blocks;
+        return Vec::new();
     };
     let (is_old, end) = (source.version() < 4, source.length());
     let mut frames = SoundFrames::over(source.clone(), FileKind::Index, end);
+    let mut blocks = BTreeMap::new();
     while let Some(payload) = frames.next_frame(damage) {
-        let before = blocks.len();
-        if let Err(malformed) = index::take_blocks(payload, number, is_old, &mut blocks) {
-            blocks.truncate(before);
-            damage.push(source.damaged(0, malformed.0).into_damage());
+        let mut told = Vec::new();
+        match index::take_blocks(payload, number, is_old, &mut told) {
+            Ok(()) => blocks.extend(told.into_iter().map(|block| (block.key.clone(), block))),
+            Err(malformed) => damage.push(source.damaged(0, malformed.0).into_damage()),
         }
     }
-    blocks
+    blocks.into_values().collect()
 }
 
 /// The pages, on their way.

@@ -1,6 +1,7 @@
 //! Whatever byte is damaged: no more is lost than what lay in that block.
 
 use super::*;
+use crate::format::HEADER_BYTES;
 use crate::page_block::Changed;
 use crate::storage::MemoryStorage;
 use crate::testing::canonical;
@@ -142,8 +143,6 @@ fn whatever_byte_is_damaged_no_more_is_lost_than_its_block() {
             let (least_known, least_whole) = match () {
                 () if is_of(".keys") => (all - 5, all - 5),
                 () if is_of(".known") || is_of(".history") || is_of(".content") => (all, all - 5),
-                // The index alone tells which state is whose: without it the URLs are left. Its header is not needed.
-                () if is_of(".index") && at >= crate::format::HEADER_BYTES => (all, 0),
                 () => (all, all),
             };
             assert!(saved.len() >= least_known, "{what}: {} of {all} known", saved.len());
@@ -186,9 +185,10 @@ fn files_that_are_gone_or_cut_cost_what_was_in_them() {
     }
 }
 
-/// A frame of the index lists 1,024 blocks: those of the others keep their state.
+/// The index stands twice in its file. A frame that is damaged in both places lists 1,024 blocks: those of the others
+/// keep their state.
 #[test]
-fn a_damaged_frame_of_the_index_costs_the_state_of_its_blocks() {
+fn a_frame_of_the_index_costs_the_state_of_its_blocks_when_its_copy_is_damaged_too() {
     let storage = Arc::new(MemoryStorage::new());
     let mut repository = Repository::open(storage.clone()).unwrap();
     let empty = Generation::default();
@@ -204,16 +204,19 @@ fn a_damaged_frame_of_the_index_costs_the_state_of_its_blocks() {
     repository.commit(writer, b"{}").unwrap();
     assert_eq!(repository.current().blocks(), 2_500);
     let mut image = storage.image();
-    let index = image.get_mut("generation-0000000001.index").unwrap();
-    let middle = index.len() / 2;
-    index[middle] ^= 1;
-    let from = MemoryStorage::with_files(image);
-    let to: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let found = salvage(&from, &to).unwrap();
-    assert_eq!((found.whole, found.urls_only, found.lost), (2_500 - 1_024, 1_024, 0));
-    assert_eq!(found.damage.len(), 1, "{:?}", found.damage);
-    let saved = Repository::open(to).unwrap();
-    assert_eq!((saved.verify(), saved.current().pages()), (vec![], 2_500));
+    let half = (image["generation-0000000001.index"].len() - HEADER_BYTES) / 2;
+    let second_frame = HEADER_BYTES + half / 2;
+    for (damaged, expected) in
+        [(second_frame, (2_500, 0, 0)), (second_frame + half, (2_500 - 1_024, 1_024, 0))]
+    {
+        image.get_mut("generation-0000000001.index").unwrap()[damaged] ^= 1;
+        let from = MemoryStorage::with_files(image.clone());
+        let to: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let found = salvage(&from, &to).unwrap();
+        assert_eq!((found.whole, found.urls_only, found.lost), expected);
+        let saved = Repository::open(to).unwrap();
+        assert_eq!((saved.verify(), saved.current().pages()), (vec![], 2_500));
+    }
 }
 
 #[test]
