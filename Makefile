@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-counters hazards bench-verifier test soak fuzz build tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier test soak fuzz build tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -16,6 +16,9 @@ crawl-recorded: build
 
 crawl-web: build
 	$(BUILT)/recrawl crawl --data-dir '$(or $(DATA_DIR),data/web)' $(SEEDS:%=--seed '%') $(if $(CONTACT),--contact '$(CONTACT)') $(if $(CYCLES),--cycles $(CYCLES)) $(if $(FORMULA),--formula '$(FORMULA)')
+
+check-archives: toolchain ## what is written for other programs, read by them: warcio, cdxj-indexer, pywb, pyarrow (Python)
+	@bash scripts/check-archives.sh
 
 check-counters: build ## after `make crawl`: n and X of every page beside a replay of what the mock web says it served
 	@$(BUILT)/recrawl export pages --data-dir '$(RECORDED)/crawl' --out '$(RECORDED)/pages.jsonl'

@@ -29,6 +29,8 @@ mod http;
 mod learn;
 /// Not looked at is never gone: what a failed or skipped visit leaves alone.
 mod not_gone;
+/// What other programs read: Parquet, the index of the archive, events.
+mod outputs;
 /// What the web's owners see: robots.txt, delays, refused addresses.
 mod politeness;
 /// What operators do with a repository: look at it, copy it, save what damage has left.

@@ -9,6 +9,8 @@
 //! only appended in order here. A position in a page's record is valid for good: no file is ever cut or
 //! written over. After a crash the archive goes on in a new file.
 
+pub mod records;
+
 use flate2::{Compress, Compression, FlushCompress, Status};
 use recrawl_types::ArchivePosition;
 use serde::{Deserialize, Serialize};
@@ -200,7 +202,8 @@ impl Archive {
     /// With the file's name.
     pub fn open(folder: &Path, limit: u64, closed: Option<ArchiveEnd>) -> io::Result<Archive> {
         std::fs::create_dir_all(folder).map_err(|e| named(folder, e))?;
-        let highest = highest_file(folder)?;
+        let numbers = file_numbers(folder).map_err(|e| named(folder, e))?;
+        let highest = numbers.last().copied().unwrap_or(0);
         if let Some(end) = closed.filter(|end| end.number == highest) {
             let path = file_path(folder, highest);
             let file = OpenOptions::new().append(true).open(&path).map_err(|e| named(&path, e))?;
@@ -268,19 +271,32 @@ pub struct ArchiveEnd {
 }
 
 /// The name of WARC file `number`.
-pub fn file_path(folder: &Path, number: u32) -> PathBuf {
-    folder.join(format!("recrawl-{number:06}.warc.gz"))
+pub fn file_name(number: u32) -> String {
+    format!("recrawl-{number:06}.warc.gz")
 }
 
-fn highest_file(folder: &Path) -> io::Result<u32> {
-    let mut highest = 0;
-    for entry in std::fs::read_dir(folder).map_err(|e| named(folder, e))? {
-        let name = entry.map_err(|e| named(folder, e))?.file_name();
-        let number =
-            name.to_str().and_then(|n| n.strip_prefix("recrawl-")?.strip_suffix(".warc.gz")?.parse().ok());
-        highest = highest.max(number.unwrap_or(0));
+/// The number in a name that [`file_name`] made.
+pub fn number_in(name: &str) -> Option<u32> {
+    let number = name.strip_prefix("recrawl-")?.strip_suffix(".warc.gz")?.parse().ok()?;
+    (file_name(number) == name).then_some(number)
+}
+
+/// Where WARC file `number` is.
+pub fn file_path(folder: &Path, number: u32) -> PathBuf {
+    folder.join(file_name(number))
+}
+
+/// The numbers of all WARC files, in order.
+///
+/// # Errors
+/// When the folder cannot be listed.
+pub fn file_numbers(folder: &Path) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        numbers.extend(entry?.file_name().to_str().and_then(number_in));
     }
-    Ok(highest)
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 /// Makes file `number`, with a `warcinfo` record, and its name durable.

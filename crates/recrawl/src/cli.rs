@@ -70,7 +70,7 @@ pub enum Command {
     Learn(LearnArgs),
     /// Write what is known to files other programs read
     #[command(
-        after_help = "Example:\n  recrawl export pages --out pages.jsonl --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example"
+        after_help = "Example:\n  recrawl export pages --out pages.parquet --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example\n  recrawl export cdxj --out data/example/warc/index.cdxj --data-dir data/example"
     )]
     Export(ExportArgs),
     /// Check or show the configuration
@@ -126,6 +126,10 @@ pub struct CrawlArgs {
     /// One JSON object a line per cycle on standard output
     #[arg(long)]
     pub json: bool,
+    /// Append what came of each page to this file after each cycle, as JSON lines; `-` for standard output, in
+    /// place of the reports
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
 }
 
 /// `recrawl status`
@@ -369,18 +373,34 @@ pub struct ExportArgs {
     /// Where to; `-` for standard output
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,
+    /// Which kind of file; without it, the ending of PATH says it: Parquet for `.parquet`, else JSON lines
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
     /// Which crawl.
     #[command(flatten)]
     pub at: Where,
 }
 
+/// A kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// JSON, a row a line
+    Jsonl,
+    /// Apache Parquet
+    Parquet,
+}
+
 /// What can be exported.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Exported {
-    /// Every known URL with its record, as JSON lines
+    /// Every known URL with its record
     Pages,
-    /// Every visit of the cycles that storage.keep_visits keeps, as JSON lines
+    /// The crawl's log: every visit of the cycles that storage.keep_visits keeps
     Visits,
+    /// The report of every cycle, as JSON lines
+    Cycles,
+    /// The index of the WARC files, sorted
+    Cdxj,
 }
 
 /// `recrawl config`

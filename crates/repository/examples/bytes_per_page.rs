@@ -97,7 +97,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             let changed =
                 if visited.history.last_visit_changed() { Change::Changed } else { Change::Unchanged };
             let (at, outcome) = (1_700_000_000 + mixed(i) % 86_400, Outcome::Fetched(changed));
-            writer.keep_visit(&KeptVisit { url: url.clone(), at, share: Share::Score, outcome })?;
+            writer.keep_visit(&KeptVisit {
+                url: url.clone(),
+                at,
+                share: Share::Score,
+                outcome,
+                confirmed: 0,
+            })?;
         }
     }
     repository.commit(writer, b"")?;

@@ -355,7 +355,7 @@ pub(crate) fn take_entry(
 }
 
 /// Outcome as a tag and a detail: the change, the status, the kind of failure.
-fn outcome_parts(outcome: Outcome) -> (u8, u64) {
+pub(crate) fn outcome_parts(outcome: Outcome) -> (u8, u64) {
     let change = |c: Change| match c {
         Change::First => 0,
         Change::Unchanged => 1,
@@ -388,7 +388,7 @@ fn outcome_parts(outcome: Outcome) -> (u8, u64) {
     }
 }
 
-fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
+pub(crate) fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
     let unknown = Malformed("an outcome is unknown");
     let status = || u16::try_from(detail).map_err(|_| unknown);
     let change = || match detail {

@@ -8,7 +8,7 @@
 //! log allows to run again, writes it anew.
 
 use crate::bytes::{Malformed, Put, Take};
-use crate::codec::{put_key, put_outcome, put_share, take_outcome, take_share, take_url};
+use crate::codec::{outcome_of, outcome_parts, put_key, put_share, take_share, take_url};
 use crate::error::{ReadError, WriteError};
 use crate::format::{FileKind, number_in};
 use crate::frames::{FrameReader, FrameWriter};
@@ -29,7 +29,15 @@ pub struct KeptVisit {
     pub share: Share,
     /// How it ended, as the page's record was told: what the fetcher could not compare is decided.
     pub outcome: Outcome,
+    /// Confirmations of the page's absence after a visit that did not find it ([`Known::not_found`]); 0 for
+    /// any other visit, and where it was not written down.
+    ///
+    /// [`Known::not_found`]: recrawl_types::Known::not_found
+    pub confirmed: u8,
 }
+
+/// Above the status in the detail of a visit that did not find the page: how often its absence is confirmed.
+const CONFIRMED: u32 = 16;
 
 const PREFIX: &str = "visits";
 
@@ -65,7 +73,11 @@ impl KeptWriter {
         put_key(&mut self.payload, if self.held > 0 { &self.last } else { &[] }, key);
         self.payload.put_varint(visit.at);
         put_share(&mut self.payload, visit.share);
-        put_outcome(&mut self.payload, visit.outcome);
+        let (tag, detail) = outcome_parts(visit.outcome);
+        let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
+        let confirmed = if is_absent { u64::from(visit.confirmed) << CONFIRMED } else { 0 };
+        self.payload.put_u8(tag);
+        self.payload.put_varint(detail | confirmed);
         self.last.clear();
         self.last.extend_from_slice(key);
         self.held += 1;
@@ -167,7 +179,13 @@ pub(crate) fn visits_in(payload: &[u8]) -> Vec<KeptVisit> {
 
 fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptVisit, Malformed> {
     let url = take_url(take, key)?;
-    Ok(KeptVisit { url, at: take.varint()?, share: take_share(take)?, outcome: take_outcome(take)? })
+    let (at, share, tag, detail) = (take.varint()?, take_share(take)?, take.u8()?, take.varint()?);
+    let (outcome, confirmed) = match outcome_of(tag, detail & ((1 << CONFIRMED) - 1))? {
+        absent @ Outcome::NotFound(_) => (absent, detail >> CONFIRMED),
+        _ => (outcome_of(tag, detail)?, 0),
+    };
+    let confirmed = u8::try_from(confirmed).map_err(|_| Malformed("too many confirmations"))?;
+    Ok(KeptVisit { url, at, share, outcome, confirmed })
 }
 
 #[cfg(test)]

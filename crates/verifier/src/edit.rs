@@ -169,7 +169,9 @@ impl<'a> Editor<'a> {
                 (rules.meet)(&url, &visited.content);
             }
             lastmod::seen(&mut record.known, outcome);
-            writer.keep_visit(&KeptVisit { url, at, share, outcome })?;
+            let is_absent = matches!(outcome, Outcome::NotFound(_));
+            let confirmed = if is_absent { record.known.not_found } else { 0 };
+            writer.keep_visit(&KeptVisit { url, at, share, outcome, confirmed })?;
         }
         lastmod::claim(&mut record.known, record.visited.is_some(), claimed);
         Ok(())

@@ -4,11 +4,13 @@ use super::{print, thousands};
 use crate::cli::CrawlArgs;
 use crate::crawl::Crawl;
 use crate::cycle::{self, Turn};
+use crate::events::Events;
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::report::{CycleReport, Tally};
 use crate::seeds;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Duration;
 
 pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
@@ -21,6 +23,10 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         settings.config.crawler.contact = contact.to_owned();
         settings.fetch.contact = Some(contact.to_owned());
     }
+    if args.json && args.events.as_deref() == Some(Path::new("-")) {
+        let text = "--json and --events - would both print to standard output: give --events a file";
+        return Err(Failure::Usage(text.into()));
+    }
     let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
     let begun = settings.data_dir.join("MANIFEST").exists();
     if seeds.is_empty() && !begun {
@@ -31,6 +37,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         eprintln!("data in {}", settings.data_dir.display());
     }
     let mut crawl = Crawl::open(settings, &seeds, args.random_seed)?;
+    let mut events = args.events.as_deref().map(|at| Events::open(at, &crawl)).transpose()?;
     let mut rows = 0;
     loop {
         match cycle::turn(&mut crawl, &seeds)? {
@@ -47,7 +54,10 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                     known = report.pages_known,
                     "cycle committed"
                 );
-                publish(&report, rows, args.json)?;
+                events.as_mut().map_or(Ok(()), |events| events.follow(&crawl))?;
+                if events.as_ref().is_none_or(|events| !events.are_printed()) {
+                    publish(&report, rows, args.json)?;
+                }
                 rows += 1;
                 if args.cycles.is_some_and(|cycles| rows >= cycles) || crawl.shutdown.requested() {
                     return Ok(());

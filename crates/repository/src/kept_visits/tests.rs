@@ -23,8 +23,11 @@ fn read(storage: &dyn Storage) -> Result<Vec<KeptVisit>, ReadError> {
 
 proptest! {
     #[test]
-    fn they_come_back_and_no_part_of_a_file_passes_for_all_of_it(visits in vec(visit(), 0..30), cut in any::<usize>()) {
-        let kept = |v: recrawl_types::Visit| KeptVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome };
+    fn they_come_back_and_no_part_of_a_file_passes_for_all_of_it(visits in vec((visit(), any::<u8>()), 0..30), cut in any::<usize>()) {
+        let kept = |(v, confirmed): (recrawl_types::Visit, u8)| {
+            let confirmed = if matches!(v.outcome, Outcome::NotFound(_)) { confirmed } else { 0 };
+            KeptVisit { url: v.url, at: v.at, share: v.share, outcome: v.outcome, confirmed }
+        };
         let mut visits: Vec<KeptVisit> = visits.into_iter().map(kept).collect();
         visits.sort_by(|a, b| a.url.cmp(&b.url));
         let storage = written(&visits);
@@ -44,6 +47,7 @@ fn a_frame_that_is_missing_is_told() {
             at: 1_700_000_000 + i,
             share: Share::Audit(1.0 / i as f64),
             outcome: Outcome::NotModified,
+            confirmed: 0,
         })
         .collect();
     let storage = written(&visits);
@@ -60,6 +64,22 @@ fn a_frame_that_is_missing_is_told() {
         let error = read(&MemoryStorage::with_files(image)).unwrap_err().to_string();
         assert!(error.contains("it has no end") || error.contains("as many visits as it says"), "{error}");
     }
+}
+
+#[test]
+fn absences_from_before_they_were_counted_are_read() {
+    let mut payload = Vec::new();
+    let url = canonical("http://a.example/");
+    put_key(&mut payload, &[], url.key());
+    payload.put_varint(7);
+    put_share(&mut payload, Share::Score);
+    crate::codec::put_outcome(&mut payload, Outcome::NotFound(410));
+    let outcome = Outcome::NotFound(410);
+    assert_eq!(visits_in(&payload), [KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0 }]);
+    let mut large = payload.clone();
+    large.truncate(payload.len() - 2);
+    large.put_varint(410 | 256 << CONFIRMED);
+    assert!(visits_in(&large).is_empty(), "no count is that large");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn commit(repository: &mut Repository) -> Result<(), CommitError> {
         let url = canonical(&format!("http://a.example/{i:04}"));
         writer.push(url.key(), &PageRecord::discovered(number, 0))?;
         let outcome = Outcome::Fetched(Change::First);
-        writer.keep_visit(&KeptVisit { url, at: 7, share: Share::Score, outcome })?;
+        writer.keep_visit(&KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0 })?;
     }
     repository.commit(writer, format!("report {number}").as_bytes())
 }

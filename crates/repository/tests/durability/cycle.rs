@@ -154,7 +154,7 @@ fn merge(repository: &Repository, cycle: Cycle) -> Result<(Pages, Vec<KeptVisit>
     while let Some(record) = log.next_record()? {
         let LogRecord::Visit(visit) = record else { continue };
         let (url, at) = (visit.url.clone(), visit.at / 1000);
-        visits.push(KeptVisit { url, at, share: visit.share, outcome: visit.outcome });
+        visits.push(KeptVisit { url, at, share: visit.share, outcome: visit.outcome, confirmed: 0 });
         let record = next.get_mut(&visit.url).expect("only known pages are scheduled");
         let history = record.visited.as_ref().map(|v| v.history);
         let change = visit.outcome.change().expect("all visits succeed");

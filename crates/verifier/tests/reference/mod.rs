@@ -187,7 +187,11 @@ impl Reference {
                 }
             }
             let (at, share) = (visit.at / 1000, visit.share);
-            merged.kept.push(KeptVisit { url: url.clone(), at, share, outcome });
+            let confirmed = match outcome {
+                Outcome::NotFound(_) => record.known.not_found,
+                _ => 0,
+            };
+            merged.kept.push(KeptVisit { url: url.clone(), at, share, outcome, confirmed });
         }
         claim(&mut record, date);
         let is_updated = before.is_some_and(|before| before != record);

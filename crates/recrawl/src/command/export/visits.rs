@@ -1,33 +1,35 @@
-//! `recrawl export visits`: the kept visits as JSON lines, for learning and for back-tests. docs/formats.md
-//! describes a line under "Exported visits".
+//! `recrawl export visits`: the kept visits, for learning and for back-tests. docs/outputs.md describes a row.
 
-use super::Lines;
+use super::rows::{Cell, Column, Kind, Rows};
+use crate::cli::Format;
 use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
+use crate::words;
 use recrawl_repository::KeptVisit;
-use recrawl_types::{Change, Cycle, Outcome, Share, Site};
-use serde::Serialize;
+use recrawl_types::{Change, Cycle, Outcome, Site};
 use std::path::Path;
 
-/// A visit as it is written. The order of the fields is that of the line.
-#[derive(Serialize)]
-struct Line {
-    cycle: Cycle,
-    time: u64,
-    url: String,
-    site: String,
-    outcome: &'static str,
-    changed: Option<bool>,
-    share: &'static str,
-    probability: Option<f64>,
-}
+/// A visit's columns.
+pub const COLUMNS: &[Column] = &[
+    Column::new("cycle", Kind::Count),
+    Column::new("time", Kind::Time),
+    Column::new("url", Kind::Text),
+    Column::new("site", Kind::Text),
+    Column::new("outcome", Kind::Text),
+    Column::new("changed", Kind::Flag),
+    Column::new("share", Kind::Text),
+    Column::new("probability", Kind::Number),
+    Column::new("why", Kind::Text),
+    Column::new("status", Kind::Count),
+    Column::new("confirmed", Kind::Count),
+];
 
 /// Writes all kept visits in the order of cycles, those of a cycle in the order of URLs.
 ///
 /// # Errors
 /// When none are kept, they cannot be read, or `out` cannot be written.
-pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
+pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
     let repository = reading::repository(settings)?;
     let cycles = repository.kept_cycles().map_err(Failure::work)?;
     if cycles.is_empty() {
@@ -39,59 +41,41 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     for pair in cycles.windows(2).filter(|pair| pair[0].next() != pair[1]) {
         tracing::warn!(after = %pair[0], before = %pair[1], "the visits of the cycles between are not there");
     }
-    let mut lines = Lines::create(out)?;
+    let mut rows = Rows::create(out, format, COLUMNS)?;
     for cycle in cycles {
         let Some(mut visits) = repository.kept_visits(cycle).map_err(Failure::work)? else {
             tracing::warn!(%cycle, "a commit has just removed the visits of this cycle");
             continue;
         };
         while let Some(visit) = visits.next_visit().map_err(Failure::work)? {
-            let line = serde_json::to_string(&Line::of(cycle, &visit)).map_err(Failure::work)?;
-            if !lines.write(line)? {
+            if !rows.write(&row(cycle, &visit))? {
                 return Ok(());
             }
         }
     }
-    lines.finish("visits")
+    rows.finish("visits")
 }
 
-impl Line {
-    fn of(cycle: Cycle, visit: &KeptVisit) -> Line {
-        let (share, probability) = match visit.share {
-            Share::Score => ("score", None),
-            Share::Discovery => ("discovery", None),
-            Share::Warmup => ("warmup", None),
-            Share::Audit(probability) => ("audit", Some(probability)),
-            Share::Followed => ("followed", None),
-            Share::Announced => ("announced", None),
-        };
-        Line {
-            cycle,
-            time: visit.at,
-            url: visit.url.to_string(),
-            site: Site::of(&visit.url).to_string(),
-            outcome: outcome_name(visit.outcome),
-            changed: match visit.outcome.change() {
-                Some(Change::Changed) => Some(true),
-                Some(Change::Unchanged) => Some(false),
-                Some(Change::First | Change::Undecided) | None => None,
-            },
-            share,
-            probability,
-        }
-    }
-}
-
-fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Fetched(_) => "fetched",
-        Outcome::NotModified => "not_modified",
-        Outcome::Redirected(_) => "redirected",
-        Outcome::NotFound(_) => "not_found",
-        Outcome::Failed(_) => "failed",
-        Outcome::RobotsDenied => "robots_denied",
-        Outcome::RobotsUnreachable => "robots_unreachable",
-        Outcome::RefusedAddress => "refused_address",
-        Outcome::Skipped(_) => "skipped",
-    }
+fn row(cycle: Cycle, visit: &KeptVisit) -> [Cell; 11] {
+    let (share, probability) = words::share(visit.share);
+    let changed = match visit.outcome.change() {
+        Some(Change::Changed) => Some(true),
+        Some(Change::Unchanged) => Some(false),
+        Some(Change::First | Change::Undecided) | None => None,
+    };
+    let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
+    let confirmed = Some(visit.confirmed).filter(|confirmed| is_absent && *confirmed > 0);
+    [
+        cycle.0.into(),
+        visit.at.into(),
+        visit.url.to_string().into(),
+        Site::of(&visit.url).to_string().into(),
+        words::outcome(visit.outcome).into(),
+        Cell::of(changed),
+        share.into(),
+        probability.map_or(Cell::Null, Cell::Number),
+        Cell::of(words::why(visit.outcome)),
+        Cell::of(words::status(visit.outcome).map(u32::from)),
+        Cell::of(confirmed.map(u32::from)),
+    ]
 }

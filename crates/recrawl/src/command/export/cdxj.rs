@@ -1,0 +1,191 @@
+//! `recrawl export cdxj`: the index of the WARC files, as programs that replay archives read it, by key and time.
+
+use super::lines::Lines;
+use super::named;
+use crate::archive::records::{Found, Records};
+use crate::archive::{file_name, file_numbers, file_path};
+use crate::crawl::WARC;
+use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::sorted_lines::SortedLines;
+use crate::surt::surt;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Writes a line for each response and each revisit in the WARC files, sorted by bytes.
+///
+/// # Errors
+/// When there is no archive, it cannot be read, or `out` cannot be written.
+pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
+    let folder = settings.data_dir.join(WARC);
+    let numbers = file_numbers(&folder).map_err(|e| named(&folder, &e))?;
+    let missing = numbers.last().map_or(0, |last| u64::from(*last) - numbers.len() as u64);
+    if missing > 0 {
+        tracing::warn!(
+            files = missing,
+            "removed WARC files are not in the index; storage.archive_max removes the oldest"
+        );
+    }
+    // Beside what is written, where room is expected to be.
+    let aside = out.parent().filter(|_| out != Path::new("-")).unwrap_or(&settings.data_dir);
+    let aside = if aside.as_os_str().is_empty() { Path::new(".") } else { aside };
+    let mut sorted = SortedLines::new(aside, settings.config.storage.batch_memory.0 as usize);
+    for number in numbers {
+        read_file(&folder, number, &mut sorted)?;
+    }
+    let mut lines = Lines::create(out)?;
+    let mut merged = sorted.merged()?;
+    while let Some(line) = merged.next_line()? {
+        if !lines.write(line)? {
+            return Ok(());
+        }
+    }
+    lines.finish("captures")
+}
+
+/// A torn record is what a stop in the middle leaves at a file's end, and what a running crawl is writing.
+fn read_file(folder: &Path, number: u32, sorted: &mut SortedLines) -> Result<(), Failure> {
+    let mut records = Records::open(&file_path(folder, number))?;
+    loop {
+        match records.next_record() {
+            Ok(Some(record)) => {
+                if let Some(line) = line(&record, &file_name(number)) {
+                    sorted.push(line)?;
+                }
+            }
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                tracing::warn!("{error}; the rest of the file is left out");
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// `key time {…}`; none for what is no capture.
+fn line(record: &Found, file: &str) -> Option<String> {
+    let is_revisit = match record.kind()? {
+        "response" => false,
+        "revisit" => true,
+        _ => return None,
+    };
+    let url = record.field("WARC-Target-URI")?;
+    let time: String = record.field("WARC-Date")?.chars().filter(char::is_ascii_digit).take(14).collect();
+    let mime = match is_revisit {
+        true => Some("warc/revisit"),
+        false => record.http_field("Content-Type").and_then(media_type),
+    };
+    let (length, offset) = (record.length.to_string(), record.offset.to_string());
+    let mut line = format!("{} {time} {{", surt(url));
+    let mut separator = "";
+    for (name, value) in [
+        ("url", Some(url)),
+        ("mime", mime),
+        ("status", record.http_status()),
+        ("digest", record.field("WARC-Payload-Digest")),
+        ("length", Some(&length)),
+        ("offset", Some(&offset)),
+        ("filename", Some(file)),
+    ] {
+        if let Some(value) = value {
+            let _ = write!(line, "{separator}\"{name}\": {}", ascii_json(value));
+            separator = ", ";
+        }
+    }
+    line.push('}');
+    Some(line)
+}
+
+/// `text/html` of `text/html; charset=utf-8`.
+fn media_type(field: &str) -> Option<&str> {
+    let end = field.find(|c: char| c == ';' || c.is_whitespace()).unwrap_or(field.len());
+    Some(&field[..end]).filter(|kind| !kind.is_empty())
+}
+
+/// A text as JSON of ASCII alone, as indexes have it.
+fn ascii_json(text: &str) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            c if c.is_ascii() => out.push(c),
+            c => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                let _ = write!(out, "\\u{unit:04x}");
+            }),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{Archive, Compressor, Head, Record};
+
+    fn append(archive: &mut Archive, record: &Record<'_>, url: &str, status: u16, kind: Option<&str>) {
+        let head = Head { url, at: 1_700_000_000_000, peer: None, status };
+        let headers = kind.into_iter().map(|kind| ("Content-Type", kind.as_bytes()));
+        archive.append(&record.compress(&mut Compressor::new(), &head, headers)).unwrap();
+    }
+
+    #[test]
+    fn each_capture_is_a_line_by_its_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(folder.path(), 1 << 20, None).unwrap();
+        let body = Record::Response { truncated: false, body: b"hello" };
+        append(&mut archive, &body, "https://www.example.org/B?b&a", 200, Some("text/html; charset=utf-8"));
+        append(&mut archive, &Record::Same { body: b"hello" }, "http://a.example/", 200, Some("text/html"));
+        append(&mut archive, &Record::NotModified, "http://a.example/", 304, None);
+        append(&mut archive, &body, "http://b.example/", 302, Some("caf\u{e9}/\u{1f600}"));
+        let mut records = Records::open(&file_path(folder.path(), 1)).unwrap();
+        let mut lines = Vec::new();
+        let mut at = 0;
+        while let Some(record) = records.next_record().unwrap() {
+            assert_eq!(record.offset, at, "records lie side by side");
+            at += record.length;
+            let place = format!(
+                r#""length": "{}", "offset": "{}", "filename": "recrawl-000001.warc.gz"}}"#,
+                record.length, record.offset
+            );
+            lines.extend(line(&record, &file_name(1)).map(|line| line.replace(&place, "…")));
+        }
+        assert_eq!(at, archive.end().length);
+        let digest = r#""digest": "sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N", …"#;
+        assert_eq!(
+            lines,
+            [
+                format!(
+                    r#"org,example)/b?a&b 20231114221320 {{"url": "https://www.example.org/B?b&a", "mime": "text/html", "status": "200", {digest}"#
+                ),
+                format!(
+                    r#"example,a)/ 20231114221320 {{"url": "http://a.example/", "mime": "warc/revisit", "status": "200", {digest}"#
+                ),
+                r#"example,a)/ 20231114221320 {"url": "http://a.example/", "mime": "warc/revisit", "status": "304", …"#.into(),
+                format!(
+                    r#"example,b)/ 20231114221320 {{"url": "http://b.example/", "mime": "caf\u00e9/\ud83d\ude00", "status": "302", {digest}"#
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_torn_is_left_out_with_what_is_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(folder.path(), 1 << 20, None).unwrap();
+        let body = Record::Response { truncated: false, body: b"hello" };
+        append(&mut archive, &body, "http://a.example/", 200, None);
+        append(&mut archive, &body, "http://b.example/", 200, None);
+        let path = file_path(folder.path(), 1);
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(archive.end().length - 1)
+            .unwrap();
+        let mut sorted = SortedLines::new(folder.path(), 1 << 20);
+        read_file(folder.path(), 1, &mut sorted).unwrap();
+        let mut merged = sorted.merged().unwrap();
+        assert!(merged.next_line().unwrap().unwrap().starts_with("example,a)/ "));
+        assert_eq!(merged.next_line().unwrap(), None);
+    }
+}

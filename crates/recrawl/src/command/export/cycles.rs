@@ -1,0 +1,23 @@
+//! `recrawl export cycles`: the reports of all committed cycles, as `recrawl crawl --json` told them.
+
+use super::lines::Lines;
+use crate::failure::Failure;
+use crate::reading;
+use crate::settings::Settings;
+use std::path::Path;
+
+/// Writes a line of JSON for each cycle, oldest first.
+///
+/// # Errors
+/// When they cannot be read, or `out` cannot be written.
+pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
+    let repository = reading::repository(settings)?;
+    let mut reports = repository.reports().map_err(Failure::work)?;
+    let mut lines = Lines::create(out)?;
+    while let Some(report) = reports.next_report().map_err(Failure::work)? {
+        if !lines.write(std::str::from_utf8(report).map_err(Failure::work)?)? {
+            return Ok(());
+        }
+    }
+    lines.finish("cycles")
+}

@@ -1,0 +1,121 @@
+//! `recrawl export pages`: every known URL with its record. docs/outputs.md describes a row.
+
+use super::rows::{Cell, Column, Kind, Rows};
+use crate::cli::Format;
+use crate::consent::claim;
+use crate::failure::Failure;
+use crate::reading;
+use crate::settings::Settings;
+use recrawl_types::{CanonicalUrl, ContentKind, PageRecord, Status};
+use serde_json::Value;
+use std::path::Path;
+
+/// A page's columns. What a page has only once it was visited is null before.
+pub const COLUMNS: &[Column] = &[
+    Column::new("url", Kind::Text),
+    Column::new("status", Kind::Text),
+    Column::new("depth", Kind::Count),
+    Column::new("in_links", Kind::Count),
+    Column::new("discovered", Kind::Count),
+    Column::new("last_attempt", Kind::Count),
+    Column::new("failures", Kind::Count),
+    Column::new("not_found", Kind::Count),
+    Column::new("lastmod", Kind::Time),
+    Column::new("announced", Kind::Flag),
+    Column::new("n", Kind::Count),
+    Column::new("X", Kind::Count),
+    Column::new("first", Kind::Count),
+    Column::new("last", Kind::Count),
+    Column::new("last_change", Kind::Count),
+    Column::new("kind", Kind::Text),
+    Column::new("simhash", Kind::Text),
+    Column::new("digest", Kind::Text),
+    Column::new("etag", Kind::Text),
+    Column::new("last_modified", Kind::Text),
+    Column::new("noindex", Kind::Flag),
+    Column::new("nofollow", Kind::Flag),
+    Column::new("noarchive", Kind::Flag),
+    Column::new("unavailable_after", Kind::Time),
+    Column::new("canonical", Kind::Text),
+    Column::new("canonical_claim", Kind::Text),
+    Column::new("warc_file", Kind::Count),
+    Column::new("warc_offset", Kind::Count),
+];
+
+/// Writes all known pages in the order of their URLs.
+///
+/// # Errors
+/// When they cannot be read, or `out` cannot be written.
+pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
+    let repository = reading::repository(settings)?;
+    let mut rows = Rows::create(out, format, COLUMNS)?;
+    let generation = repository.current();
+    let mut records = generation.records();
+    while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
+        let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
+        if !rows.write(&row(&url, &record))? {
+            return Ok(());
+        }
+    }
+    rows.finish("pages")
+}
+
+/// A page as one JSON object.
+pub fn page_json(url: &CanonicalUrl, record: &PageRecord) -> Value {
+    let named = COLUMNS.iter().zip(row(url, record)).map(|(column, cell)| (column.name.into(), cell.json()));
+    Value::Object(named.collect())
+}
+
+fn row(url: &CanonicalUrl, record: &PageRecord) -> [Cell; COLUMNS.len()] {
+    let known = &record.known;
+    let history = record.visited.as_ref().map(|v| &v.history);
+    let content = record.visited.as_ref().map(|v| &v.content);
+    let consent = content.map(|c| &c.consent);
+    let archive = content.and_then(|c| c.archive);
+    [
+        url.to_string().into(),
+        status(known.status).into(),
+        u32::from(known.depth).into(),
+        known.in_links.into(),
+        known.discovered.0.into(),
+        Cell::of(Some(known.last_attempt.0).filter(|cycle| *cycle > 0)),
+        u32::from(known.failures).into(),
+        u32::from(known.not_found).into(),
+        Cell::of(Some(known.lastmod).filter(|at| *at > 0)),
+        known.is_announced.into(),
+        Cell::of(history.map(|h| h.visits)),
+        Cell::of(history.map(|h| h.changes)),
+        Cell::of(history.map(|h| h.first.0)),
+        Cell::of(history.map(|h| h.last.0)),
+        Cell::of(history.map(|h| h.last_change.0).filter(|cycle| *cycle > 0)),
+        Cell::of(content.map(|c| kind(c.kind))),
+        Cell::of(content.map(|c| format!("{:016x}", c.fingerprint.simhash))),
+        Cell::of(content.map(|c| format!("{:032x}", c.fingerprint.digest))),
+        Cell::of(content.and_then(|c| c.validators.etag.clone()).map(String::from)),
+        Cell::of(content.and_then(|c| c.validators.last_modified.clone()).map(String::from)),
+        Cell::of(consent.map(|c| c.noindex)),
+        Cell::of(consent.map(|c| c.nofollow)),
+        Cell::of(consent.map(|c| c.noarchive)),
+        Cell::of(consent.and_then(|c| c.unavailable_after)),
+        Cell::of(consent.and_then(|c| c.canonical.other()).map(ToString::to_string)),
+        Cell::of(consent.and_then(|c| claim(&c.canonical, url))),
+        Cell::of(archive.map(|position| position.file)),
+        Cell::of(archive.map(|position| position.offset)),
+    ]
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Live => "live",
+        Status::Gone => "gone",
+    }
+}
+
+fn kind(kind: ContentKind) -> &'static str {
+    match kind {
+        ContentKind::Text => "text",
+        ContentKind::Opaque => "opaque",
+        ContentKind::Redirect => "redirect",
+        ContentKind::Hints => "hints",
+    }
+}

@@ -1,0 +1,179 @@
+//! Rows as an Apache Parquet file: groups of rows, each a compressed chunk a column.
+
+use super::rows::{Cell, Column, Kind};
+use super::{named, report};
+use crate::failure::Failure;
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{Type, TypePtr};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of a group: what is held in memory, some 500 bytes each.
+const GROUP: usize = 64 << 10;
+
+/// The growing file. It can be read once it is finished, and not before.
+pub struct ParquetFile {
+    out: PathBuf,
+    writer: SerializedFileWriter<Box<dyn Write + Send>>,
+    held: Vec<Held>,
+    rows: usize,
+    written: u64,
+}
+
+/// A column's part of the group that is being gathered.
+struct Held {
+    kind: Kind,
+    /// For each row 1, or 0 where it has nothing here.
+    present: Vec<i16>,
+    values: Values,
+}
+
+enum Values {
+    Text(Vec<ByteArray>),
+    Flag(Vec<bool>),
+    Whole(Vec<i64>),
+    Number(Vec<f64>),
+}
+
+impl ParquetFile {
+    /// Makes `out`; standard output for `-`.
+    ///
+    /// # Errors
+    /// With the file's name.
+    pub fn create(out: &Path, columns: &[Column]) -> Result<ParquetFile, Failure> {
+        let sink: Box<dyn Write + Send> = match out == Path::new("-") {
+            true => Box::new(io::stdout()),
+            false => Box::new(File::create(out).map_err(|e| named(out, &e))?),
+        };
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(concat!("recrawl ", env!("CARGO_PKG_VERSION")).into())
+            .build();
+        let writer = schema(columns)
+            .and_then(|schema| SerializedFileWriter::new(sink, schema, Arc::new(properties)))
+            .map_err(|e| failed(out, &e))?;
+        let held = columns.iter().map(|column| Held::new(column.kind)).collect();
+        Ok(ParquetFile { out: out.into(), writer, held, rows: 0, written: 0 })
+    }
+
+    /// Writes a row.
+    ///
+    /// # Errors
+    /// With the file's name.
+    ///
+    /// # Panics
+    /// When a cell is not of its column's kind.
+    pub fn write(&mut self, row: &[Cell]) -> Result<(), Failure> {
+        assert_eq!(row.len(), self.held.len(), "a cell for each column");
+        self.held.iter_mut().zip(row).for_each(|(held, cell)| held.push(cell));
+        self.rows += 1;
+        self.written += 1;
+        if self.rows == GROUP { self.close_group() } else { Ok(()) }
+    }
+
+    fn close_group(&mut self) -> Result<(), Failure> {
+        let group = self.writer.next_row_group();
+        let written = group.and_then(|group| put_group(group, &self.held));
+        written.map_err(|e| failed(&self.out, &e))?;
+        self.held.iter_mut().for_each(|held| *held = Held::new(held.kind));
+        self.rows = 0;
+        Ok(())
+    }
+
+    /// Ends the file and says how many rows of `what` are in it.
+    ///
+    /// # Errors
+    /// With the file's name.
+    pub fn finish(mut self, what: &str) -> Result<(), Failure> {
+        if self.rows > 0 {
+            self.close_group()?;
+        }
+        self.writer.close().map_err(|e| failed(&self.out, &e))?;
+        report(&self.out, self.written, what)
+    }
+}
+
+impl Held {
+    fn new(kind: Kind) -> Held {
+        let values = match kind {
+            Kind::Text => Values::Text(Vec::new()),
+            Kind::Flag => Values::Flag(Vec::new()),
+            Kind::Count | Kind::Time => Values::Whole(Vec::new()),
+            Kind::Number => Values::Number(Vec::new()),
+        };
+        Held { kind, present: Vec::new(), values }
+    }
+
+    fn push(&mut self, cell: &Cell) {
+        self.present.push(i16::from(*cell != Cell::Null));
+        match (&mut self.values, cell) {
+            (_, Cell::Null) => {}
+            (Values::Text(values), Cell::Text(text)) => values.push(text.as_bytes().to_vec().into()),
+            (Values::Flag(values), Cell::Flag(flag)) => values.push(*flag),
+            (Values::Whole(values), Cell::Count(count)) => {
+                // A timestamp's unit is the millisecond: Parquet has none for seconds.
+                let count = if self.kind == Kind::Time { count.saturating_mul(1000) } else { *count };
+                values.push(i64::try_from(count).unwrap_or(i64::MAX));
+            }
+            (Values::Number(values), Cell::Number(number)) => values.push(*number),
+            (_, cell) => panic!("{cell:?} in a column of {:?}", self.kind),
+        }
+    }
+}
+
+fn put_group<W: Write + Send>(
+    mut group: SerializedRowGroupWriter<'_, W>,
+    columns: &[Held],
+) -> Result<(), ParquetError> {
+    for held in columns {
+        match &held.values {
+            Values::Text(values) => put_column::<ByteArrayType, W>(&mut group, values, &held.present)?,
+            Values::Flag(values) => put_column::<BoolType, W>(&mut group, values, &held.present)?,
+            Values::Whole(values) => put_column::<Int64Type, W>(&mut group, values, &held.present)?,
+            Values::Number(values) => put_column::<DoubleType, W>(&mut group, values, &held.present)?,
+        }
+    }
+    group.close().map(|_| ())
+}
+
+fn put_column<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    present: &[i16],
+) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.expect("a writer for each column");
+    column.typed::<T>().write_batch(values, Some(present), None)?;
+    column.close()
+}
+
+fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
+    let field = |column: &Column| {
+        let (physical, logical) = match column.kind {
+            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Kind::Flag => (Physical::BOOLEAN, None),
+            Kind::Count => (Physical::INT64, None),
+            Kind::Number => (Physical::DOUBLE, None),
+            Kind::Time => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+        };
+        Type::primitive_type_builder(column.name, physical)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_logical_type(logical)
+            .build()
+            .map(Arc::new)
+    };
+    let fields = columns.iter().map(field).collect::<Result<_, _>>()?;
+    Type::group_type_builder("recrawl").with_fields(fields).build().map(Arc::new)
+}
+
+fn failed(out: &Path, error: &ParquetError) -> Failure {
+    Failure::Work(format!("{}: {error}", out.display()))
+}
+
+#[cfg(test)]
+mod tests;

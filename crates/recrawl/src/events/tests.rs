@@ -1,0 +1,165 @@
+//! A stream that is cut anywhere goes on as if it never had been.
+
+use super::*;
+use recrawl_repository::storage::MemoryStorage;
+use recrawl_types::{CanonicalUrl, Failure as Missed, Share, Skip, UrlRules};
+use std::fs;
+use std::sync::Arc;
+
+fn url(text: &str) -> CanonicalUrl {
+    UrlRules::default().canonicalize(text).unwrap()
+}
+
+/// A crawl of so many cycles: in each every page is to be visited.
+fn crawled(cycles: u32) -> Repository {
+    let storage = Arc::new(MemoryStorage::new());
+    let mut repository = Repository::open(storage).unwrap().keeping_visits(100);
+    commit(&mut repository, cycles);
+    repository
+}
+
+fn commit(repository: &mut Repository, cycles: u32) {
+    for _ in 0..cycles {
+        let before = repository.current();
+        let mut next = repository.begin(&before).unwrap();
+        let cycle = next.number().0;
+        for (page, outcome, confirmed) in [
+            ("a", Outcome::Fetched(Change::First), 0),
+            ("b", Outcome::Fetched(Change::Changed), 0),
+            ("c", Outcome::NotModified, 0),
+            ("d", Outcome::NotFound(410), cycle as u8),
+            ("e", Outcome::Failed(Missed::Status(503)), 0),
+            ("f", Outcome::RobotsDenied, 0),
+            ("g", Outcome::Skipped(Skip::Deadline), 0),
+        ] {
+            let at = 1_700_000_000 + u64::from(cycle);
+            let url = url(&format!("http://a.example/{page}"));
+            next.keep_visit(&KeptVisit { url, at, share: Share::Score, outcome, confirmed }).unwrap();
+        }
+        repository.commit(next, b"{}").unwrap();
+    }
+}
+
+struct World {
+    folder: tempfile::TempDir,
+    tables: SledTables,
+}
+
+impl World {
+    fn new() -> World {
+        World { folder: tempfile::tempdir().unwrap(), tables: SledTables::temporary().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("events.jsonl")
+    }
+
+    /// Opens the stream and lets it follow; what the file holds then.
+    fn follow(&self, repository: &Repository) -> Result<String, Failure> {
+        let mut events = Events::at(&self.path(), repository, &self.tables)?;
+        events.add(repository, &self.tables)?;
+        Ok(fs::read_to_string(self.path()).unwrap())
+    }
+}
+
+#[test]
+fn each_page_of_a_cycle_has_a_line_and_the_cycle_an_end() {
+    let world = World::new();
+    let mut repository = crawled(1);
+    assert_eq!(
+        world.follow(&repository).unwrap(),
+        "{\"end_of_cycle\":1,\"events\":0}\n",
+        "what was before is not told"
+    );
+    commit(&mut repository, 1);
+    let text = world.follow(&repository).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let expected = [
+        r#"{"end_of_cycle":1,"events":0}"#,
+        r#"{"cycle":2,"time":1700000002,"url":"http://a.example/a","checked":"first","outcome":"fetched","share":"score"}"#,
+        r#"{"cycle":2,"time":1700000002,"url":"http://a.example/b","checked":"changed","outcome":"fetched","share":"score"}"#,
+        r#"{"cycle":2,"time":1700000002,"url":"http://a.example/c","checked":"unchanged","outcome":"not_modified","share":"score"}"#,
+        r#"{"cycle":2,"time":1700000002,"url":"http://a.example/d","checked":"gone","outcome":"not_found","share":"score","status":410,"confirmed":2}"#,
+        r#"{"cycle":2,"time":1700000002,"url":"http://a.example/e","checked":"not_looked_at","outcome":"failed","share":"score","why":"status","status":503}"#,
+        r#"{"cycle":2,"time":1700000002,"url":"http://a.example/f","checked":"not_looked_at","outcome":"robots_denied","share":"score","why":"robots_denied"}"#,
+        r#"{"cycle":2,"time":1700000002,"url":"http://a.example/g","checked":"not_looked_at","outcome":"skipped","share":"score","why":"deadline"}"#,
+        r#"{"end_of_cycle":2,"events":7}"#,
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(world.follow(&repository).unwrap(), text, "nothing is told twice");
+}
+
+#[test]
+fn a_file_cut_at_any_byte_loses_and_doubles_nothing() {
+    let world = World::new();
+    let mut repository = crawled(0);
+    world.follow(&repository).unwrap();
+    commit(&mut repository, 2);
+    let whole = world.follow(&repository).unwrap();
+    let first = whole.find('\n').unwrap() + 1;
+    // Each sync of a real disk takes its time: all bytes of the ends of lines, and some of the rest.
+    let is_odd = |cut: &usize| cut.is_multiple_of(29) || whole[cut - 1..=*cut].contains('\n');
+    let ends = whole.len() - 32..whole.len();
+    for cut in (first..whole.len()).filter(|cut| is_odd(cut) || ends.contains(cut)) {
+        fs::write(world.path(), &whole[..cut]).unwrap();
+        assert_eq!(world.follow(&repository).unwrap(), whole, "cut at byte {cut}");
+        // A power cut may leave the length, and of the bytes that no end covers nothing.
+        let mut blank = whole.as_bytes()[..cut].to_vec();
+        let sound = whole[..cut].rfind("{\"end").filter(|at| whole[*at..cut].contains('\n'));
+        let sound = sound.map_or(first, |at| at + whole[at..].find('\n').unwrap() + 1).min(cut);
+        blank[sound..].fill(0);
+        fs::write(world.path(), &blank).unwrap();
+        assert_eq!(world.follow(&repository).unwrap(), whole, "blank from byte {sound} to {cut}");
+    }
+    // Cut within its first line, the file is as good as new: it begins with the next commit.
+    for cut in 0..first {
+        fs::write(world.path(), &whole[..cut]).unwrap();
+        assert_eq!(world.follow(&repository).unwrap(), "{\"end_of_cycle\":2,\"events\":0}\n", "cut at {cut}");
+    }
+}
+
+#[test]
+fn the_last_end_is_found_behind_more_than_a_window_of_torn_lines() {
+    let world = World::new();
+    let repository = crawled(2);
+    for torn in [0, 10, WINDOW as usize - 30, WINDOW as usize, 3 * WINDOW as usize + 5] {
+        let mut text = String::from("{\"end_of_cycle\":1,\"events\":0}\n{\"end_of_cycle\":2,\"events\":7}\n");
+        let sound = text.len();
+        text.push_str(&"{\"url\":\"{\\\"end_of_cycle\\\":9}\"}\n".repeat(torn / 30));
+        fs::write(world.path(), &text).unwrap();
+        assert_eq!(world.follow(&repository).unwrap().len(), sound, "{torn} bytes");
+    }
+}
+
+#[test]
+fn cycles_that_are_no_longer_kept_are_named() {
+    let world = World::new();
+    let mut repository = crawled(1);
+    world.follow(&repository).unwrap();
+    commit(&mut repository, 4);
+    let mut repository = repository.keeping_visits(2);
+    commit(&mut repository, 1);
+    let text = world.follow(&repository).unwrap();
+    let ends: Vec<&str> = text.lines().filter(|line| !line.contains("\"url\"")).collect();
+    let expected = [
+        r#"{"end_of_cycle":1,"events":0}"#,
+        r#"{"lost_from":2,"lost_to":4}"#,
+        r#"{"end_of_cycle":4,"events":0}"#,
+        r#"{"end_of_cycle":5,"events":7}"#,
+        r#"{"end_of_cycle":6,"events":7}"#,
+    ];
+    assert_eq!(ends, expected);
+}
+
+#[test]
+fn what_is_no_file_of_this_crawls_events_is_left_alone() {
+    let world = World::new();
+    let repository = crawled(1);
+    for text in ["my notes\n", "{\"end_of_cycle\":5,\"events\":0}\n", "{\"end_of_cycles\":1}\n", "\0"] {
+        fs::write(world.path(), text).unwrap();
+        let error = world.follow(&repository).unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{error}");
+        assert!(error.to_string().contains("give another"), "{error}");
+        assert_eq!(fs::read_to_string(world.path()).unwrap(), text);
+    }
+}

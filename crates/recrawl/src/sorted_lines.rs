@@ -1,0 +1,121 @@
+//! More lines than memory holds, in order: runs sorted in memory, put aside in files without a name, merged.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Lines, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Gathers lines in any order.
+pub struct SortedLines {
+    folder: PathBuf,
+    limit: usize,
+    held: Vec<String>,
+    bytes: usize,
+    runs: Vec<File>,
+}
+
+impl SortedLines {
+    /// Holds `limit` bytes in memory; the rest goes to files in `folder`, which vanish with the process.
+    pub fn new(folder: &Path, limit: usize) -> SortedLines {
+        SortedLines { folder: folder.into(), limit, held: Vec::new(), bytes: 0, runs: Vec::new() }
+    }
+
+    /// Adds a line, without its end.
+    ///
+    /// # Errors
+    /// When the folder's disk takes no more.
+    pub fn push(&mut self, line: String) -> io::Result<()> {
+        self.bytes += line.len() + size_of::<String>();
+        self.held.push(line);
+        if self.bytes > self.limit { self.put_aside() } else { Ok(()) }
+    }
+
+    fn put_aside(&mut self) -> io::Result<()> {
+        self.held.sort_unstable();
+        let mut run = BufWriter::new(tempfile::tempfile_in(&self.folder)?);
+        for line in self.held.drain(..) {
+            writeln!(run, "{line}")?;
+        }
+        let mut file = run.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        self.runs.push(file);
+        self.bytes = 0;
+        Ok(())
+    }
+
+    /// All lines in the order of their bytes.
+    ///
+    /// # Errors
+    /// When a run cannot be read.
+    pub fn merged(mut self) -> io::Result<Merged> {
+        self.held.sort_unstable();
+        let mut merged = Merged {
+            runs: self.runs.into_iter().map(|file| BufReader::new(file).lines()).collect(),
+            held: self.held.into_iter(),
+            heads: BinaryHeap::new(),
+        };
+        for run in 0..=merged.runs.len() {
+            if let Some(line) = merged.next_of(run)? {
+                merged.heads.push(Reverse((line, run)));
+            }
+        }
+        Ok(merged)
+    }
+}
+
+/// Lines in order.
+pub struct Merged {
+    runs: Vec<Lines<BufReader<File>>>,
+    /// What was not put aside: the last run.
+    held: std::vec::IntoIter<String>,
+    /// The first line of each run that has one.
+    heads: BinaryHeap<Reverse<(String, usize)>>,
+}
+
+impl Merged {
+    fn next_of(&mut self, run: usize) -> io::Result<Option<String>> {
+        match self.runs.get_mut(run) {
+            Some(lines) => lines.next().transpose(),
+            None => Ok(self.held.next()),
+        }
+    }
+
+    /// The next line; none at the end.
+    ///
+    /// # Errors
+    /// When a run cannot be read.
+    pub fn next_line(&mut self) -> io::Result<Option<String>> {
+        let Some(Reverse((_, run))) = self.heads.peek() else { return Ok(None) };
+        let after = self.next_of(*run)?;
+        let mut head = self.heads.peek_mut().expect("it was there just before");
+        Ok(Some(match after {
+            Some(line) => std::mem::replace(&mut head.0.0, line),
+            None => PeekMut::pop(head).0.0,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lines_come_out_as_one_sort_would_give_them(
+            lines in proptest::collection::vec("[a-z é]{0,6}", 0..60), limit in 0usize..600,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut sorted = SortedLines::new(folder.path(), limit);
+            lines.iter().for_each(|line| sorted.push(line.clone()).unwrap());
+            let mut merged = sorted.merged().unwrap();
+            let found: Vec<String> = std::iter::from_fn(|| merged.next_line().unwrap()).collect();
+            let mut expected = lines;
+            expected.sort();
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+    }
+}

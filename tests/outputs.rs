@@ -1,0 +1,178 @@
+//! What other programs read: Parquet beside JSON lines, the index of the archive, the stream of events.
+
+use crate::harness::{World, count, fails, json_lines, succeeds, web};
+use recrawl_mockweb::Validators;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A crawl with all kinds of visits: changed, the same, not modified, redirected, not found, failed.
+fn crawled(extra: &str) -> World {
+    let mut config = web(60, 3);
+    config.validators = Validators::Strong;
+    let world = World::new(config, &format!("[cycle]\npages = \"50%\"\n{extra}"));
+    let lone = world.lone_pages();
+    world.server.set_faults(vec![
+        world.fault_on(lone[0], "redirect:/private/open-target"),
+        world.fault_on(lone[1], "status:404"),
+        world.fault_on(lone[2], "status:500"),
+    ]);
+    world
+}
+
+fn export(world: &World, what: &str, name: &str) -> PathBuf {
+    let out = world.folder.path().join(name);
+    succeeds(world.run(&["export", what, "--out", out.to_str().unwrap()]));
+    out
+}
+
+#[test]
+fn parquet_is_chosen_by_name_or_by_word_and_nothing_else_is() {
+    let world = World::new(web(20, 1), "");
+    world.crawl(1);
+    for (name, words, is_parquet) in [
+        ("pages.parquet", &[][..], true),
+        ("pages.PARQUET", &[], true),
+        ("pages", &["--format", "parquet"], true),
+        ("pages.jsonl", &[], false),
+        ("odd.parquet", &["--format", "jsonl"], false),
+    ] {
+        let out = world.folder.path().join(name);
+        let mut all = vec!["export", "pages", "--out", out.to_str().unwrap()];
+        all.extend(words);
+        let said = succeeds(world.run(&all));
+        assert!(said.contains("pages in"), "{said}");
+        assert_eq!(fs::read(&out).unwrap().starts_with(b"PAR1"), is_parquet, "{name}");
+    }
+    for what in ["cdxj", "cycles"] {
+        let line = fails(world.run(&["export", what, "--out", "-", "--format", "parquet"]), 2);
+        assert!(line.contains("Parquet is for pages and visits"), "{line}");
+    }
+    let cycles = json_lines(&succeeds(world.run(&["export", "cycles", "--out", "-"])));
+    assert_eq!(cycles.iter().map(|c| count(c, "cycle")).collect::<Vec<_>>(), [Some(1)]);
+}
+
+/// The events of a file by cycle; each cycle's end says how many there are.
+fn events(path: &Path) -> BTreeMap<u64, Vec<Value>> {
+    let mut cycles = BTreeMap::<u64, Vec<Value>>::new();
+    for line in json_lines(&fs::read_to_string(path).unwrap()) {
+        match line["end_of_cycle"].as_u64() {
+            None => cycles.entry(count(&line, "cycle").unwrap()).or_default().push(line),
+            Some(cycle) => {
+                let told = cycles.get(&cycle).map_or(0, Vec::len) as u64;
+                assert_eq!(count(&line, "events"), Some(told), "cycle {cycle}");
+            }
+        }
+    }
+    cycles
+}
+
+#[test]
+fn events_are_the_visits_of_each_cycle_and_go_on_after_a_stop() {
+    let world = crawled("");
+    let file = world.folder.path().join("events.jsonl");
+    let crawl = |cycles: u32| {
+        let mut command = world.crawl_command(cycles);
+        succeeds(command.arg("--events").arg(&file).output().unwrap())
+    };
+    world.crawl(1);
+    crawl(2);
+    world.server.advance().unwrap();
+    // A stop in the middle of a line, and cycles without the file.
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() - 100]).unwrap();
+    world.crawl(2);
+    crawl(1);
+    let events = events(&file);
+    assert_eq!(events.keys().copied().collect::<Vec<_>>(), [2, 3, 4, 5, 6], "it began behind cycle 1");
+    let visits = json_lines(&succeeds(world.run(&["export", "visits", "--out", "-"])));
+    let place = |v: &Value| (count(v, "cycle"), v["url"].as_str().unwrap().to_owned());
+    let told: Vec<_> = events.values().flatten().map(place).collect();
+    let kept: Vec<_> = visits.iter().map(place).filter(|(cycle, _)| *cycle > Some(1)).collect();
+    assert_eq!(told, kept);
+    for (event, visit) in events.values().flatten().zip(visits.iter().filter(|v| count(v, "cycle") > Some(1)))
+    {
+        let expected = match (visit["outcome"].as_str().unwrap(), visit["changed"].as_bool()) {
+            (_, Some(true)) => "changed",
+            (_, Some(false)) => "unchanged",
+            ("fetched" | "redirected", None) => "first",
+            ("not_found", _) => "gone",
+            _ => "not_looked_at",
+        };
+        assert_eq!(event["checked"], expected, "{event} {visit}");
+        let (confirmed, why) = (&event["confirmed"], &event["why"]);
+        assert_eq!(confirmed, &visit["confirmed"], "{event} {visit}");
+        assert_eq!(confirmed.is_null(), expected != "gone", "{event}");
+        assert_eq!(why.is_null(), expected != "not_looked_at", "{event}");
+    }
+    let words: std::collections::BTreeSet<_> =
+        events.values().flatten().map(|e| e["checked"].as_str().unwrap()).collect();
+    assert!(["changed", "unchanged", "gone", "not_looked_at"].iter().all(|w| words.contains(w)), "{words:?}");
+}
+
+#[test]
+fn events_can_be_printed_in_place_of_reports_and_need_kept_visits() {
+    let world = World::new(web(20, 1), "");
+    world.crawl(1);
+    let print = |cycles: &str| {
+        let output = world.run(&["crawl", "--cycles", cycles, "--events", "-"]);
+        json_lines(&succeeds(output))
+            .iter()
+            .filter_map(|line| count(line, "end_of_cycle"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(print("1"), [1, 2]);
+    world.crawl(1);
+    assert_eq!(print("1"), [3, 4], "what was committed in between is printed first");
+    let line = fails(world.run(&["crawl", "--cycles", "1", "--events", "-", "--json"]), 2);
+    assert!(line.contains("--events"), "{line}");
+    world.configure("[storage]\nkeep_visits = 0");
+    let line = fails(world.run(&["crawl", "--cycles", "1", "--events", "-"]), 2);
+    assert!(line.contains("storage.keep_visits"), "{line}");
+}
+
+/// The Python with the programs that `make check-archives` installs, where it did.
+fn python() -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_BIN_EXE_recrawl")).parent()?.parent()?;
+    Some(target.join("archives/bin/python")).filter(|python| python.exists())
+}
+
+#[test]
+fn archive_index_and_tables_are_what_other_programs_take_them_for() {
+    let world = crawled("");
+    world.warm_up();
+    world.next_cycle();
+    let index = export(&world, "cdxj", "index.cdxj");
+    let lines: Vec<String> = fs::read_to_string(&index).unwrap().lines().map(String::from).collect();
+    assert!(lines.is_sorted() && lines.len() > 60, "{} lines", lines.len());
+    let mut places = BTreeMap::new();
+    for line in &lines {
+        let fields: Value = serde_json::from_str(&line[line.find('{').unwrap()..]).unwrap();
+        let place = (fields["filename"].clone().to_string(), fields["offset"].as_str().unwrap().to_owned());
+        assert!(places.insert(place, fields).is_none(), "{line}");
+    }
+    for (url, page) in world.pages() {
+        let (Some(file), Some(offset)) = (count(&page, "warc_file"), count(&page, "warc_offset")) else {
+            continue;
+        };
+        let place = (format!("\"recrawl-{file:06}.warc.gz\""), offset.to_string());
+        assert_eq!(places[&place]["url"], url.as_str(), "the page's record is in the index");
+    }
+    let Some(python) = python() else {
+        println!(
+            "not compared with warcio, cdxj-indexer, pywb and pyarrow: `make check-archives` installs them"
+        );
+        return;
+    };
+    let (pages, visits) =
+        (export(&world, "pages", "pages.parquet"), export(&world, "visits", "visits.parquet"));
+    let (pages_lines, visits_lines) =
+        (export(&world, "pages", "pages.jsonl"), export(&world, "visits", "visits.jsonl"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-archives.py");
+    let mut check = Command::new(python);
+    check.arg(script).arg(world.data_dir.join("warc")).arg(&index);
+    let output = check.args([pages, pages_lines, visits, visits_lines]).output().unwrap();
+    println!("{}", succeeds(output));
+}
