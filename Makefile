@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier test soak fuzz build tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier test soak fuzz build generated tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -40,6 +40,9 @@ soak: toolchain ## random lives of a repository against a sorted map, through po
 
 fuzz: ## look for inputs that break a parser, SECONDS=60 for each, RUNS at most; TARGET=… for one (nightly, cargo-fuzz)
 	@bash scripts/fuzz.sh '$(TARGET)' '$(SECONDS)' '$(RUNS)'
+
+generated: toolchain ## files made from the code: Grafana dashboard, alert rules, tables of docs/console.md
+	@cargo run --quiet --locked --package recrawl-console --example generated
 
 tidy: toolchain ## the house rules alone
 	@cargo xtask tidy

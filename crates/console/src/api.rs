@@ -1,7 +1,7 @@
 //! The routes. Each handler carries its own description, from which `/openapi.json` is made; one that is not in
 //! [`routes`] is neither served nor described.
 
-mod change;
+pub mod change;
 mod document;
 mod event;
 mod formula;
@@ -60,6 +60,11 @@ pub fn router(console: Arc<Console>) -> Router {
         .layer(DefaultBodyLimit::max(guard::MAX_BODY))
         .layer(middleware::from_fn_with_state(console.clone(), guard::pass))
         .with_state(console)
+}
+
+/// The table of docs/console.md.
+pub fn table() -> String {
+    document::table(&routes().into_openapi())
 }
 
 async fn no_such_route() -> Problem {

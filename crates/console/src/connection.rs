@@ -1,8 +1,9 @@
 //! Connections: how many at a time, how long for a header, how long for a client that does not read, and their end.
 
 mod patience;
+#[cfg(test)]
+mod tests;
 
-use crate::console::Console;
 use crate::serve::GRACE;
 use axum::Router;
 use axum::body::Body;
@@ -41,12 +42,13 @@ const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\
     Content-Type: application/problem+json\r\nContent-Length: 127\r\n\r\n\
     {\"type\":\"/problems/busy\",\"title\":\"Busy\",\"status\":503,\"detail\":\"too many connections; close some, or raise serve.connections\"}  ";
 
-/// Takes connections until `stop`, then waits for those under way, at most [`GRACE`].
+/// Takes connections until `stop`, then waits for those under way, at most [`GRACE`]. `too_many` is told of each
+/// that is turned away.
 pub async fn accept(
     listener: TcpListener,
     router: Router,
     connections: usize,
-    console: Arc<Console>,
+    too_many: impl Fn(),
     stop: CancellationToken,
 ) {
     let free = Arc::new(Semaphore::new(connections));
@@ -63,7 +65,7 @@ pub async fn accept(
             },
         };
         let Ok(permit) = free.clone().try_acquire_owned() else {
-            console.traffic.turned_away();
+            too_many();
             turn_away(stream);
             continue;
         };
@@ -116,19 +118,5 @@ fn turn_away(stream: TcpStream) {
     if let Ok(mut stream) = stream.into_std() {
         let _ = stream.write(TOO_MANY);
         let _ = stream.shutdown(Shutdown::Write);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_answer_to_one_too_many_is_whole() {
-        let text = std::str::from_utf8(TOO_MANY).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(&format!("Content-Length: {}", body.len())), "{} bytes", body.len());
-        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
-        assert_eq!(problem["status"], 503);
     }
 }

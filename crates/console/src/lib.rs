@@ -13,11 +13,14 @@ pub mod config;
 mod connection;
 mod console;
 mod dashboard;
+pub mod generated;
 mod guard;
 mod metrics;
 mod news;
 mod problem;
 pub mod serve;
+#[cfg(test)]
+mod tests;
 pub mod token;
 pub mod view;
 

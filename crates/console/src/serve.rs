@@ -80,7 +80,8 @@ pub fn serve(
                 Ok(listener) => {
                     tokio::spawn(crate::news::tell(shared.clone()));
                     let router = api::router(shared.clone());
-                    connection::accept(listener, router, connections, shared, stop).await;
+                    connection::accept(listener, router, connections, || shared.traffic.turned_away(), stop)
+                        .await;
                 }
                 Err(e) => tracing::error!("console: {address}: {e}"),
             }

@@ -5,6 +5,7 @@ use axum::Extension;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use bytes::Bytes;
+use std::fmt::Write;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{
     ComponentsBuilder, ContentBuilder, InfoBuilder, LicenseBuilder, OpenApi, Ref, RefOr, ResponseBuilder,
@@ -65,4 +66,20 @@ fn complete(mut described: OpenApi) -> OpenApi {
         operation.responses.responses.insert("default".into(), Ref::from_response_name("Refused").into());
     }
     described
+}
+
+/// A row for each operation, in the order of paths.
+pub fn table(described: &OpenApi) -> String {
+    let mut table = String::from("| route | what | token |\n|---|---|---|\n");
+    for (path, item) in &described.paths.paths {
+        let methods =
+            [("GET", &item.get), ("PUT", &item.put), ("POST", &item.post), ("DELETE", &item.delete)];
+        for (method, operation) in methods {
+            let Some(operation) = operation else { continue };
+            let what = operation.summary.as_deref().unwrap_or_default();
+            let token = if operation.security.is_some() { "yes" } else { "" };
+            writeln!(table, "| `{method} {path}` | {what} | {token} |").expect("text takes all");
+        }
+    }
+    table
 }

@@ -1,0 +1,56 @@
+//! Files of the repository that are made from the code: the dashboard and alert rules of `deploy/`, the tables of
+//! docs/console.md. `make generated` writes them; a test says when they are stale.
+
+use crate::metrics::{self, alert, grafana};
+use std::io;
+use std::path::Path;
+
+const PAGE: &str = "docs/console.md";
+
+/// The files as they should be, by their paths below the repository's `root`.
+///
+/// # Errors
+/// When docs/console.md cannot be read, or has no place for its tables.
+pub fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
+    let page = std::fs::read_to_string(root.join(PAGE))?;
+    let page = filled(&page, "routes", &crate::api::table())?;
+    let page = filled(&page, "metrics", &metrics::table())?;
+    Ok(vec![
+        ("deploy/grafana/recrawl.json", grafana::dashboard()),
+        ("deploy/prometheus/alerts.yml", alert::rules()),
+        (PAGE, page),
+    ])
+}
+
+/// The page with `table` between the two comments of `name`.
+fn filled(page: &str, name: &str, table: &str) -> io::Result<String> {
+    let (begin, end) = (format!("<!-- {name}, made from the code -->\n"), format!("<!-- end of {name} -->"));
+    let parts = page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
+    let (before, after) = parts.ok_or_else(|| {
+        io::Error::other(format!("{PAGE} has no place for the {name}: add `{}` and `{end}`", begin.trim()))
+    })?;
+    Ok(format!("{before}{begin}\n{table}\n{end}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_files_are_as_the_code_has_them() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for (path, text) in files(&root).unwrap() {
+            let there = std::fs::read_to_string(root.join(path)).unwrap_or_default();
+            assert!(there == text, "{path} is stale: `make generated` writes it anew");
+        }
+    }
+
+    #[test]
+    fn a_table_takes_its_place_and_nothing_else() {
+        let page = "a\n<!-- x, made from the code -->\nold\n<!-- end of x -->\nb\n";
+        let new = filled(page, "x", "| t |\n").unwrap();
+        assert_eq!(new, "a\n<!-- x, made from the code -->\n\n| t |\n\n<!-- end of x -->\nb\n");
+        assert_eq!(filled(&new, "x", "| t |\n").unwrap(), new);
+        assert!(filled(page, "y", "").unwrap_err().to_string().contains("<!-- y, made"));
+    }
+}

@@ -1,0 +1,137 @@
+use super::alert::{ALERTS, rules};
+use super::panel::PANELS;
+use super::registry::Kind;
+use super::*;
+use crate::tests::crawl::status;
+use std::collections::BTreeSet;
+use std::io::{self, Write as _};
+use std::process::{Command, Stdio};
+
+fn names() -> BTreeSet<&'static str> {
+    METRICS.iter().map(|metric| metric.name).collect()
+}
+
+/// The metrics that an expression speaks of.
+fn mentioned(expression: &str) -> impl Iterator<Item = &str> {
+    expression
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|word| word.starts_with("recrawl_") || word.starts_with("process_"))
+}
+
+fn all() -> String {
+    let traffic = Traffic::default();
+    traffic.answered(axum::http::StatusCode::NOT_FOUND);
+    text(&Reading { status: &status(), traffic: &traffic, streams: 3 })
+}
+
+#[test]
+fn names_and_help_follow_the_conventions() {
+    assert_eq!(names().len(), METRICS.len(), "a name is given once");
+    for Metric { name, kind, help, .. } in METRICS {
+        assert!(name.starts_with("recrawl_") || name.starts_with("process_"), "{name}");
+        assert_eq!(name.ends_with("_total"), *kind == Kind::Counter, "{name}");
+        assert!(help.ends_with('.') && !help.contains(['\n', '\\', '|']), "{name}: {help}");
+        for unit in ["_ms", "_milliseconds", "_minutes", "_kilobytes", "_percent", "_rate"] {
+            assert!(!name.contains(unit), "{name}: base units");
+        }
+    }
+}
+
+#[test]
+fn every_metric_is_told_once_with_its_values() {
+    let text = all();
+    for Metric { name, kind, help, .. } in METRICS {
+        let head = format!("# HELP {name} {help}\n# TYPE {name} {}\n{name}", kind.name());
+        assert_eq!(text.matches(&head).count(), 1, "{name} in\n{text}");
+    }
+    for line in [
+        "recrawl_state{state=\"crawling\"} 1",
+        "recrawl_state{state=\"paused\"} 0",
+        "recrawl_generation 7",
+        "recrawl_idle_seconds 0.25",
+        "recrawl_pages_done_total{outcome=\"changed\"} 40",
+        "recrawl_last_cycle_change_ratio 0.25",
+        "recrawl_console_answers_total{class=\"4xx\"} 1",
+        "recrawl_console_event_streams 3",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
+    }
+}
+
+#[test]
+fn what_has_no_value_is_left_out() {
+    let bare = Status { cycle: None, last: None, freshness: None, bytes_free: None, ..status() };
+    let text = text(&Reading { status: &bare, traffic: &Traffic::default(), streams: 0 });
+    for name in [
+        "recrawl_cycle_pages_done",
+        "recrawl_last_cycle",
+        "recrawl_freshness_ratio",
+        "recrawl_disk_free_bytes",
+    ] {
+        assert!(!text.contains(name), "{text}");
+    }
+    assert!(text.contains("recrawl_disk_used_bytes"));
+}
+
+#[test]
+fn panels_and_alerts_speak_of_metrics_that_there_are_and_panels_show_them_all() {
+    let names = names();
+    let shown: Vec<&str> =
+        PANELS.iter().flat_map(|p| p.curves).flat_map(|(query, _)| mentioned(query)).collect();
+    let watched = ALERTS.iter().flat_map(|alert| mentioned(alert.when));
+    for name in shown.iter().copied().chain(watched) {
+        assert!(names.contains(name), "there is no metric {name}");
+    }
+    for name in names {
+        assert!(shown.contains(&name), "no panel shows {name}: add it to one in panel.rs");
+    }
+    for (query, _) in PANELS.iter().flat_map(|p| p.curves) {
+        assert!(query.contains("{}"), "{query} does not heed the choice of an instance");
+    }
+}
+
+#[test]
+fn every_alert_says_what_to_do() {
+    let names: BTreeSet<&str> = ALERTS.iter().map(|alert| alert.name).collect();
+    assert_eq!(names.len(), ALERTS.len());
+    for alert in ALERTS {
+        assert!(alert.name.starts_with("Recrawl") && alert.summary.ends_with('.'), "{}", alert.name);
+        assert!(alert.runbook.len() > 20, "{}", alert.name);
+    }
+}
+
+/// What promtool says to `input`; none where it is not installed (Debian has it in the package `prometheus`).
+fn promtool(arguments: &[&str], input: &str) -> Option<String> {
+    let command = Command::new("promtool")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match command {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            eprintln!(
+                "promtool is not installed (Debian: prometheus), so {arguments:?} was not checked by it"
+            );
+            return None;
+        }
+        other => other.unwrap(),
+    };
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let said = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
+    assert!(said.status.success(), "promtool {arguments:?}: {text}");
+    Some(text)
+}
+
+#[test]
+fn promtool_finds_nothing_to_complain_of() {
+    let text = all();
+    let said = promtool(&["check", "metrics"], &text);
+    assert!(said.is_none_or(|said| said.trim().is_empty()));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), rules()).unwrap();
+    let said = promtool(&["check", "rules", file.path().to_str().unwrap()], "");
+    let found = format!("SUCCESS: {} rules found", ALERTS.len());
+    assert!(said.as_ref().is_none_or(|said| said.contains(&found)), "{said:?}");
+}

@@ -1,0 +1,8 @@
+mod change;
+mod client;
+pub mod crawl;
+mod document;
+mod event;
+mod limit;
+mod refusal;
+mod route;

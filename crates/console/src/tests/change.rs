@@ -1,0 +1,103 @@
+//! Changes: what they do, that they may be repeated, and that they are logged.
+
+use super::client::{served, served_with};
+use super::crawl::{MadeUp, NOW};
+use serde_json::{Value, json};
+
+fn did(answer: &super::client::Answer) -> String {
+    answer.json()["did"].as_str().unwrap_or_else(|| panic!("{answer:?}")).to_owned()
+}
+
+#[test]
+fn a_change_repeated_is_one_change() {
+    let served = served();
+    for (method, path, body, first) in [
+        ("PUT", "/api/v1/pause", "", "done"),
+        ("DELETE", "/api/v1/pause", "", "done"),
+        ("PUT", "/api/v1/hosts/a.example/pause", "", "done"),
+        ("DELETE", "/api/v1/hosts/a.example/pause", "", "done"),
+        ("PUT", "/api/v1/blocks/a.example", "", "done"),
+        ("DELETE", "/api/v1/blocks/a.example", "", "done"),
+        ("POST", "/api/v1/seeds", r#"{"urls":["https://d.example/","https://e.example/"]}"#, "next_cycle"),
+        ("POST", "/api/v1/recrawl", r#"{"url":"https://a.example/0007"}"#, "done"),
+        ("PUT", "/api/v1/formula", r#"{"text":"cg * 2"}"#, "next_cycle"),
+        ("DELETE", "/api/v1/formula", "", "next_cycle"),
+    ] {
+        let once = served.change(method, path, body);
+        let controls = served.get("/api/v1/controls").json();
+        let twice = served.change(method, path, body);
+        assert_eq!((did(&once).as_str(), did(&twice).as_str()), (first, "already"), "{method} {path}");
+        assert_eq!(
+            (once.status, twice.status),
+            (if first == "done" { 200 } else { 202 }, 200),
+            "{method} {path}"
+        );
+        assert_eq!(served.get("/api/v1/controls").json(), controls, "{method} {path}");
+    }
+}
+
+#[test]
+fn what_holds_is_shown_with_who_and_when() {
+    let served = served();
+    served.change("PUT", "/api/v1/pause", "");
+    served.change("PUT", "/api/v1/blocks/https%3A%2F%2Fa.example%2Fx%2F", "");
+    let decision = |what: &str| json!({"what": what, "who": "anna", "at": NOW});
+    assert_eq!(
+        served.get("/api/v1/controls").json(),
+        json!({"paused": decision(""), "paused_hosts": [], "blocks": [decision("https://a.example/x/")],
+               "seeds_waiting": 0, "recrawls_waiting": 0})
+    );
+    assert_eq!(served.get("/api/v1/status").json()["state"], "paused");
+}
+
+#[test]
+fn every_change_is_logged_with_who_when_from_where_and_what_came_of_it() {
+    let served = served();
+    served.change("PUT", "/api/v1/hosts/a.example/pause", "");
+    served.change("PUT", "/api/v1/hosts/a.example/pause", "");
+    served.change("PUT", "/api/v1/formula", r#"{"text":"nonsense"}"#);
+    let log = served.log.lock().unwrap();
+    let lines: Vec<Value> = log.iter().map(|entry| serde_json::to_value(entry).unwrap()).collect();
+    let results: Vec<&str> = lines.iter().map(|line| line["result"].as_str().unwrap()).collect();
+    assert_eq!(results, ["done", "already", "refused"]);
+    assert_eq!(lines[0]["change"], json!({"kind": "pause", "host": "a.example"}));
+    assert_eq!(lines[2]["change"], json!({"kind": "use_formula", "text": "nonsense"}));
+    for line in &lines {
+        assert_eq!(
+            (&line["name"], &line["from"], &line["at"]),
+            (&json!("anna"), &json!("127.0.0.1"), &json!(NOW))
+        );
+        assert!(line["detail"].is_string());
+    }
+}
+
+#[test]
+fn a_second_comparison_is_told_to_come_back() {
+    let (crawl, entered, go_on) = MadeUp::with_gate();
+    let served = served_with(crawl, |_| ());
+    let compare = || served.ask("POST", "/api/v1/formulas/compare", "", r#"{"text":"cg"}"#);
+    std::thread::scope(|threads| {
+        let first = threads.spawn(compare);
+        entered.recv().unwrap();
+        let second = compare();
+        assert_eq!((second.status, second.problem().as_str()), (503, "busy"));
+        assert_eq!(second.header("retry-after"), Some("1"));
+        assert_eq!(served.get("/api/v1/pages").status, 200, "nobody else waits for it");
+        go_on.send(()).unwrap();
+        assert_eq!(first.join().unwrap().json()["overlap"], 0.75);
+    });
+}
+
+#[test]
+fn a_request_under_way_at_the_end_is_answered() {
+    let (crawl, entered, go_on) = MadeUp::with_gate();
+    let served = served_with(crawl, |_| ());
+    std::thread::scope(|threads| {
+        let request =
+            threads.spawn(|| served.ask("POST", "/api/v1/formulas/compare", "", r#"{"text":"cg"}"#));
+        entered.recv().unwrap();
+        served.stop.cancel();
+        go_on.send(()).unwrap();
+        assert_eq!(request.join().unwrap().status, 200);
+    });
+}

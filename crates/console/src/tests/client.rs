@@ -1,0 +1,139 @@
+//! A console on a port of its own, and a client that sends what no good client would.
+
+use super::crawl::MadeUp;
+use crate::{ConsoleConfig, Entry, Running, Tokens, serve};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// A token that the console knows as `anna`'s.
+pub const ANNA: &str = "anna-0123456789abcdef0123456789abcdef";
+
+/// A console that serves a made-up crawl, until it is dropped.
+pub struct Served {
+    pub address: SocketAddr,
+    pub crawl: Arc<MadeUp>,
+    pub stop: CancellationToken,
+    pub log: Arc<Mutex<Vec<Entry>>>,
+    pub running: Option<Running>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(running) = self.running.take() {
+            running.join().unwrap();
+        }
+    }
+}
+
+pub fn tokens() -> Tokens {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("anna {ANNA}\n")).unwrap();
+    Tokens::read(file.path()).unwrap()
+}
+
+/// How tests have it: an address may ask as often as it likes.
+pub fn config() -> ConsoleConfig {
+    ConsoleConfig {
+        listen: ([127, 0, 0, 1], 0).into(),
+        names: vec!["crawl.example".into()],
+        connections: 64,
+        requests: 1_000_000,
+        stall: Duration::from_secs(60),
+        tokens: Some(tokens()),
+        audit: Arc::new(|_| ()),
+    }
+}
+
+pub fn served() -> Served {
+    served_with(MadeUp::new(), |_| ())
+}
+
+pub fn served_with(crawl: MadeUp, adapt: impl FnOnce(&mut ConsoleConfig)) -> Served {
+    let (crawl, stop) = (Arc::new(crawl), CancellationToken::new());
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let lines = log.clone();
+    let audit = Arc::new(move |entry: &Entry| lines.lock().unwrap().push(entry.clone()));
+    let mut config = ConsoleConfig { audit, ..config() };
+    adapt(&mut config);
+    let running = serve(crawl.clone(), config, stop.clone()).unwrap();
+    Served { address: running.address(), crawl, stop, log, running: Some(running) }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.body))
+    }
+
+    /// The kind of a problem, once it was seen to be one.
+    pub fn problem(&self) -> String {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        let problem = self.json();
+        assert_eq!(problem["status"], self.status, "{self:?}");
+        for field in ["title", "detail", "instance"] {
+            assert!(problem[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {self:?}");
+        }
+        problem["type"].as_str().unwrap().strip_prefix("/problems/").unwrap().to_owned()
+    }
+}
+
+fn parsed(text: &str) -> Answer {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let fields = lines.map(|line| line.split_once(": ").unwrap());
+    let headers = fields.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
+    Answer { status, headers, body: body.to_owned() }
+}
+
+impl Served {
+    pub fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).unwrap()
+    }
+
+    /// Sends exactly this, and reads to the end.
+    pub fn raw(&self, request: &str) -> Answer {
+        let mut stream = self.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        parsed(&answer)
+    }
+
+    /// With these header lines, each of which ends as lines of HTTP do.
+    pub fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let address = self.address;
+        let length = match body.is_empty() {
+            true => String::new(),
+            false => format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()),
+        };
+        self.raw(&format!(
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}{length}\r\n{body}"
+        ))
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, "", "")
+    }
+
+    /// As anna.
+    pub fn change(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.ask(method, path, &format!("Authorization: Bearer {ANNA}\r\n"), body)
+    }
+}

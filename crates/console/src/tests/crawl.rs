@@ -1,0 +1,353 @@
+//! A crawl that is made up: it has a few hosts and some thousand pages, and remembers what was changed.
+
+use crate::view::*;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+/// Pages of the crawl.
+pub const PAGES: usize = 2500;
+/// Another time of the crawl's clock than any that a test runs at.
+pub const NOW: u64 = 1_700_000_000_000;
+
+/// The crawl.
+pub struct MadeUp {
+    inner: Mutex<Inner>,
+    gate: Option<Gate>,
+}
+
+struct Inner {
+    status: Status,
+    controls: Controls,
+    seeds: BTreeSet<String>,
+    recrawls: BTreeSet<String>,
+    formulas: Vec<FormulaUse>,
+    /// Every change that was let in.
+    changes: Vec<(Change, Who)>,
+}
+
+/// Holds comparisons of formulas until the test lets them go on.
+struct Gate {
+    entered: Mutex<Sender<()>>,
+    go_on: Mutex<Receiver<()>>,
+}
+
+pub fn counts() -> Counts {
+    Counts {
+        fetched: 100,
+        changed: 40,
+        unchanged: 50,
+        first_visits: 10,
+        not_modified: 20,
+        failed: 3,
+        not_found: 2,
+        robots_denied: 1,
+        links_seen: 900,
+        bytes: 1_000_000,
+        ..Counts::default()
+    }
+}
+
+/// A crawl in the middle of its eighth cycle.
+pub fn status() -> Status {
+    let promise = Some(Promise { change_rate: 0.3, basis: "mean chance of change at the cut".into() });
+    Status {
+        version: "1.2.3".into(),
+        data_dir: "data/made-up".into(),
+        now: NOW,
+        started: NOW - 60_000,
+        idle_ms: 250,
+        state: State::Crawling,
+        reason: None,
+        generation: 7,
+        pages: PAGES as u64,
+        visited: 1200,
+        gone: 5,
+        hosts: 3,
+        bytes_on_disk: 1 << 20,
+        bytes_free: Some(1 << 40),
+        bytes_reserved: 1 << 30,
+        memory_bytes: Some(1 << 26),
+        formula: FormulaText { name: "cg".into(), expression: "cg * t".into(), ..FormulaText::default() },
+        cycle: Some(CycleNow {
+            cycle: 8,
+            stage: CycleStage::Fetching,
+            started: NOW - 10_000,
+            deadline: None,
+            scheduled: 500,
+            done: 106,
+            in_flight: 4,
+            open_hosts: 3,
+            counts: counts(),
+            seconds_left: Some(38.5),
+            change_rate: Some(0.4),
+            promise: promise.clone(),
+            slowest: vec![HostNow {
+                host: "a.example".into(),
+                queue: 300,
+                done: 50,
+                delay_ms: 1000,
+                latency_ms: Some(80),
+                failures: 0,
+                state: HostState::Asking,
+            }],
+        }),
+        last: Some(CycleDone {
+            cycle: 7,
+            ended: NOW - 11_000,
+            seconds: 40.0,
+            scheduled: 500,
+            counts: counts(),
+            change_rate: Some(0.25),
+            promise,
+        }),
+        next_cycle_at: Some(NOW + 60_000),
+        freshness: Some(Freshness {
+            share: 0.9,
+            low: 0.85,
+            high: 0.94,
+            basis: "45 of 50 audit visits".into(),
+        }),
+        totals: counts(),
+        cycles_done: 7,
+        cycles_failed: 0,
+        early_requests: 0,
+        paused_hosts: 0,
+        blocked: 0,
+    }
+}
+
+impl MadeUp {
+    pub fn new() -> MadeUp {
+        let inner = Inner {
+            status: status(),
+            controls: Controls::default(),
+            seeds: BTreeSet::new(),
+            recrawls: BTreeSet::new(),
+            formulas: Vec::new(),
+            changes: Vec::new(),
+        };
+        MadeUp { inner: Mutex::new(inner), gate: None }
+    }
+
+    /// One whose comparisons tell the first end that they have begun, and wait for the second.
+    pub fn with_gate() -> (MadeUp, Receiver<()>, Sender<()>) {
+        let ((entered, has_entered), (go, go_on)) = (channel(), channel());
+        let gate = Gate { entered: Mutex::new(entered), go_on: Mutex::new(go_on) };
+        (MadeUp { gate: Some(gate), ..MadeUp::new() }, has_entered, go)
+    }
+
+    /// Changes its figures.
+    pub fn set(&self, set: impl FnOnce(&mut Status)) {
+        set(&mut self.inner.lock().unwrap().status);
+    }
+
+    /// What was let in.
+    pub fn changes(&self) -> Vec<(Change, Who)> {
+        self.inner.lock().unwrap().changes.clone()
+    }
+
+    fn url(i: usize) -> String {
+        format!("https://a.example/{i:04}")
+    }
+}
+
+/// Hosts of the crawl, in the order of their names.
+const HOSTS: [&str; 3] = ["a.example", "b.example", "c.example"];
+
+fn no_cursor() -> Refusal {
+    Refusal::invalid("cursor", "not one of ours", "take the `next` of the answer before")
+}
+
+fn expression(text: &str) -> Result<&str, Refusal> {
+    match text.contains("cg") {
+        true => Ok(text),
+        false => Err(Refusal::invalid("line 1, column 1", "no formula", "see docs/formulas.md")),
+    }
+}
+
+impl CrawlView for MadeUp {
+    fn status(&self) -> Status {
+        self.inner.lock().unwrap().status.clone()
+    }
+
+    fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal> {
+        let newest = self.inner.lock().unwrap().status.last.as_ref().map_or(0, |cycle| cycle.cycle);
+        Ok((1..=newest).rev().take(last).map(|cycle| json!({"cycle": cycle})).collect())
+    }
+
+    fn hosts(&self, ask: &HostQuery) -> Result<HostList, Refusal> {
+        let begin = match &ask.cursor {
+            None => 0,
+            Some(host) => 1 + HOSTS.iter().position(|h| h == host).ok_or_else(no_cursor)?,
+        };
+        let row = |host: &str| HostRow {
+            host: host.into(),
+            state: HostState::Waiting,
+            pages: 10,
+            visited: 5,
+            queue: 1,
+            done: 2,
+            changed: 1,
+            requests: 30,
+            robots_denied: 0,
+            delay_ms: 1000,
+            latency_ms: None,
+            failures: 0,
+        };
+        let rest =
+            HOSTS.iter().skip(begin).filter(|_| ask.state.is_none_or(|state| state == HostState::Waiting));
+        let hosts: Vec<HostRow> = rest.take(ask.limit).map(|host| row(host)).collect();
+        let next =
+            (begin + hosts.len() < HOSTS.len()).then(|| hosts.last().map(|h| h.host.clone())).flatten();
+        Ok(HostList { hosts, next })
+    }
+
+    fn host(&self, host: &str) -> Result<Value, Refusal> {
+        match host {
+            "broken.example" => {
+                Err(Refusal::Failed("hosts.sled: it cannot be read; see `recrawl repository verify`".into()))
+            }
+            "panic.example" => panic!("a view that breaks off"),
+            _ if HOSTS.contains(&host) => Ok(json!([{"host": host}])),
+            _ => Err(Refusal::NotFound(format!("{host}: never asked anything"))),
+        }
+    }
+
+    fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {
+        let begin = match &ask.cursor {
+            None => 0,
+            Some(url) => {
+                let page = url.strip_prefix("https://a.example/").and_then(|page| page.parse::<usize>().ok());
+                1 + page.filter(|page| *page < PAGES).ok_or_else(no_cursor)?
+            }
+        };
+        let mut fitting = (begin..PAGES).map(MadeUp::url).filter(|url| url.starts_with(&ask.prefix));
+        let pages: Vec<Value> = fitting.by_ref().take(ask.limit).map(|url| json!({"url": url})).collect();
+        let next = fitting.next().and(pages.last()).and_then(|page| Some(page["url"].as_str()?.to_owned()));
+        Ok(PageList { pages, next })
+    }
+
+    fn page(&self, url: &str) -> Result<Value, Refusal> {
+        if !url.starts_with("http") {
+            return Err(Refusal::invalid("url", "no URL", "begin with http:// or https://"));
+        }
+        match (0..PAGES).any(|i| MadeUp::url(i) == url) {
+            true => Ok(json!({"url": url, "visits": [], "diff": null})),
+            false => Err(Refusal::NotFound(format!("{url}: not known"))),
+        }
+    }
+
+    fn controls(&self) -> Result<Controls, Refusal> {
+        Ok(self.inner.lock().unwrap().controls.clone())
+    }
+
+    fn formulas(&self) -> Result<Formulas, Refusal> {
+        let inner = self.inner.lock().unwrap();
+        let in_force = inner.status.formula.clone();
+        let next = inner.formulas.last().map(|used| used.formula.clone());
+        let history = inner.formulas.iter().rev().cloned().collect();
+        Ok(Formulas { built_in: vec![in_force.clone()], in_force, next, history })
+    }
+
+    fn check_formula(&self, text: &str) -> Result<FormulaCheck, Refusal> {
+        let expression = expression(text)?.to_owned();
+        Ok(FormulaCheck {
+            name: expression.clone(),
+            expression,
+            simplified: None,
+            terminals: vec!["cg".into()],
+            nodes: 1,
+            depth: 1,
+            cost: 1,
+            warnings: Vec::new(),
+        })
+    }
+
+    fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal> {
+        let expression = expression(text)?.to_owned();
+        if let Some(gate) = &self.gate {
+            gate.entered.lock().unwrap().send(()).unwrap();
+            gate.go_on.lock().unwrap().recv().unwrap();
+        }
+        let change =
+            RankChange { url: MadeUp::url(1), rank: 9, other_rank: 1, score: Some(0.1), other_score: None };
+        Ok(RankChanges {
+            expression,
+            pages: 1200,
+            k: 100,
+            overlap: 0.75,
+            rise: vec![change],
+            fall: Vec::new(),
+        })
+    }
+
+    fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+        let mut inner = self.inner.lock().unwrap();
+        let Inner { status, controls, seeds, recrawls, formulas, .. } = &mut *inner;
+        let decision = |what: &str| Decision { what: what.into(), who: who.name.clone(), at: NOW };
+        let put = |list: &mut Vec<Decision>, what: &str| {
+            let is_new = list.iter().all(|d| d.what != what);
+            if is_new {
+                list.push(decision(what));
+            }
+            is_new
+        };
+        let take = |list: &mut Vec<Decision>, what: &str| {
+            let before = list.len();
+            list.retain(|d| d.what != what);
+            list.len() < before
+        };
+        let is_new = match change {
+            Change::Pause { host: None } => controls.paused.replace(decision("")).is_none(),
+            Change::Resume { host: None } => controls.paused.take().is_some(),
+            Change::Pause { host: Some(host) } => put(&mut controls.paused_hosts, host),
+            Change::Resume { host: Some(host) } => take(&mut controls.paused_hosts, host),
+            Change::Block { pattern } if pattern.contains(' ') => {
+                return Err(Refusal::invalid("pattern", "no host and no URL", "write `example.com`"));
+            }
+            Change::Block { pattern } => put(&mut controls.blocks, pattern),
+            Change::Unblock { pattern } => take(&mut controls.blocks, pattern),
+            Change::AddSeeds { urls } => {
+                let before = seeds.len();
+                seeds.extend(urls.iter().cloned());
+                seeds.len() > before
+            }
+            Change::Recrawl { url } => recrawls.insert(url.clone()),
+            Change::UseFormula { text } => {
+                let expression = expression(text)?.to_owned();
+                let is_new = formulas.last().is_none_or(|used| used.formula.expression != expression);
+                let formula = FormulaText { name: "new".into(), expression, ..FormulaText::default() };
+                if is_new {
+                    formulas.push(FormulaUse {
+                        formula,
+                        at: NOW,
+                        who: who.name.clone(),
+                        from_cycle: Some(9),
+                    });
+                }
+                is_new
+            }
+            Change::RollBackFormula => formulas.pop().is_some(),
+        };
+        status.paused_hosts = controls.paused_hosts.len() as u64;
+        status.blocked = controls.blocks.len() as u64;
+        status.state = if controls.paused.is_some() { State::Paused } else { State::Crawling };
+        controls.seeds_waiting = seeds.len() as u64;
+        let waits =
+            matches!(change, Change::AddSeeds { .. } | Change::UseFormula { .. } | Change::RollBackFormula);
+        let did = match (is_new, waits) {
+            (false, _) => Did::Already,
+            (true, true) => Did::NextCycle,
+            (true, false) => Did::Done,
+        };
+        inner.changes.push((change.clone(), who.clone()));
+        Ok(Accepted { did, detail: format!("{change:?}") })
+    }
+}
+
+/// For those who need one only to look at.
+pub fn shared() -> Arc<MadeUp> {
+    Arc::new(MadeUp::new())
+}

@@ -1,0 +1,196 @@
+//! Streams of events, by a clock that stands still until nothing else is left to do.
+
+use super::client::{Served, config, served};
+use super::crawl::{MadeUp, NOW, shared};
+use crate::connection::Peer;
+use crate::console::Console;
+use crate::news::{self, MAX_STREAMS};
+use crate::view::{Change, CycleDone, Who};
+use axum::Router;
+use axum::body::{Body, BodyDataStream};
+use axum::http::Request;
+use futures_util::StreamExt;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpStream};
+use std::sync::Arc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+/// A console without a socket.
+struct Here {
+    crawl: Arc<MadeUp>,
+    console: Arc<Console>,
+    router: Router,
+    stop: CancellationToken,
+}
+
+fn here() -> Here {
+    let (crawl, stop) = (shared(), CancellationToken::new());
+    let console = Console::new(crawl.clone(), config(), stop.clone());
+    tokio::spawn(news::tell(console.clone()));
+    Here { router: crate::api::router(console.clone()), crawl, console, stop }
+}
+
+/// Events of a stream, one after the other.
+struct Events {
+    body: BodyDataStream,
+    text: String,
+}
+
+impl Events {
+    async fn of(here: &Here) -> Events {
+        let request = Request::get("/api/v1/events").header("host", "localhost");
+        let request = request.extension(Peer(IpAddr::from([127, 0, 0, 1]))).body(Body::empty()).unwrap();
+        let answer = here.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        assert_eq!(answer.headers()["content-type"], "text/event-stream");
+        Events { body: answer.into_body().into_data_stream(), text: String::new() }
+    }
+
+    /// The next: its name and what it says; none at the end. Comments are passed over.
+    async fn next(&mut self) -> Option<(String, Value)> {
+        loop {
+            while let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field = |name: &str| event.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
+                let found = field("event:").map(|name| (name.to_owned(), field("data:").unwrap().to_owned()));
+                self.text = rest.to_owned();
+                if let Some((name, data)) = found {
+                    return Some((name, serde_json::from_str(&data).unwrap()));
+                }
+            }
+            let more = self.body.next().await?.unwrap();
+            self.text += std::str::from_utf8(&more).unwrap();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn figures_come_at_once_and_then_when_they_change() {
+    let here = here();
+    let mut events = Events::of(&here).await;
+    let (name, first) = events.next().await.unwrap();
+    assert_eq!((name.as_str(), &first["generation"]), ("status", &7.into()));
+    // What was told at the first beat may be told once more; after that only what is new.
+    let begun = Instant::now();
+    let crawl = here.crawl.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_secs(100)).await;
+        crawl.set(|status| status.pages = 9999);
+    });
+    let mut told = 0;
+    while events.next().await.unwrap().1["pages"] != 9999 {
+        told += 1;
+    }
+    assert!(told <= 1, "{told} events of a crawl that stands still");
+    assert!((100..=101).contains(&begun.elapsed().as_secs()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_runs_on_is_no_news() {
+    let here = here();
+    let mut events = Events::of(&here).await;
+    events.next().await.unwrap();
+    let crawl = here.crawl.clone();
+    tokio::spawn(async move {
+        for second in 1..=50 {
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            crawl.set(|status| (status.now, status.idle_ms) = (NOW + second, second));
+        }
+        crawl.set(|status| status.gone += 1);
+    });
+    let mut told = 0;
+    while events.next().await.unwrap().1["gone"] != 6 {
+        told += 1;
+    }
+    assert!(told <= 1, "{told} events");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_committed_cycle_and_a_change_are_told() {
+    let here = here();
+    let mut events = Events::of(&here).await;
+    events.next().await.unwrap();
+    // Let the first beat pass, so that the cycle after it is new.
+    tokio::time::sleep(news::BEAT * 2).await;
+    here.crawl.set(|status| status.last = status.last.take().map(|last| CycleDone { cycle: 8, ..last }));
+    let cycle = loop {
+        let (name, data) = events.next().await.unwrap();
+        if name == "cycle" {
+            break data;
+        }
+    };
+    assert_eq!(cycle["cycle"], 8);
+    let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
+    here.console.change(who, Change::Pause { host: None }).await.unwrap();
+    let change = loop {
+        let (name, data) = events.next().await.unwrap();
+        if name == "change" {
+            break data;
+        }
+    };
+    assert_eq!((&change["name"], &change["result"]), (&"anna".into(), &"done".into()));
+    assert_eq!(change["change"]["kind"], "pause");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_is_too_slow_misses_the_oldest() {
+    let here = here();
+    let mut events = Events::of(&here).await;
+    events.next().await.unwrap();
+    for i in 0..3 * news::MAX_BEHIND as u64 {
+        here.crawl.set(|status| status.pages = i);
+        tokio::time::sleep(news::BEAT).await;
+    }
+    let mut pages = Vec::new();
+    while pages.last() != Some(&(3 * news::MAX_BEHIND as u64 - 1)) {
+        pages.push(events.next().await.unwrap().1["pages"].as_u64().unwrap());
+    }
+    assert!(pages.len() <= news::MAX_BEHIND, "{} events", pages.len());
+    assert!(pages.is_sorted());
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_end_with_the_console() {
+    let here = here();
+    let mut events = Events::of(&here).await;
+    events.next().await.unwrap();
+    here.stop.cancel();
+    while let Some((name, _)) = events.next().await {
+        assert_eq!(name, "status");
+    }
+    assert_eq!(here.console.news.streams(), 0, "its place is free again");
+}
+
+/// Opens a stream of events over a socket, and reads until its first event.
+fn listen(served: &Served) -> TcpStream {
+    let mut stream = served.connect();
+    stream
+        .write_all(format!("GET /api/v1/events HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).as_bytes())
+        .unwrap();
+    let mut text = String::new();
+    let mut some = [0; 4096];
+    while !text.contains("event: status") {
+        let n = stream.read(&mut some).unwrap();
+        assert!(n > 0, "{text}");
+        text += std::str::from_utf8(&some[..n]).unwrap();
+    }
+    stream
+}
+
+#[test]
+fn one_stream_too_many_is_told_so_and_the_end_closes_all() {
+    let mut served = served();
+    let streams: Vec<TcpStream> = (0..MAX_STREAMS).map(|_| listen(&served)).collect();
+    let refused = served.get("/api/v1/events");
+    assert_eq!((refused.status, refused.problem().as_str()), (503, "busy"));
+    assert!(served.get("/metrics").body.contains(&format!("recrawl_console_event_streams {MAX_STREAMS}\n")));
+    served.stop.cancel();
+    served.running.take().unwrap().join().unwrap();
+    for mut stream in streams {
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).unwrap();
+        assert!(rest.ends_with("0\r\n\r\n"), "the end of a stream is said: {rest:?}");
+    }
+}

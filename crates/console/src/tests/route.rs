@@ -1,0 +1,173 @@
+//! Every route once, as it is meant.
+
+use super::client::{Answer, Served, served, served_with};
+use super::crawl::{MadeUp, PAGES};
+use crate::view::State;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Method, path as it is described, path as it is asked for, body, status.
+const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
+    ("GET", "/", "/", "", 200),
+    ("GET", "/assets/{name}", "/assets/style.css", "", 200),
+    ("GET", "/health", "/health", "", 200),
+    ("GET", "/ready", "/ready", "", 200),
+    ("GET", "/metrics", "/metrics", "", 200),
+    ("GET", "/openapi.json", "/openapi.json", "", 200),
+    ("GET", "/problems/{kind}", "/problems/rate-limit", "", 200),
+    ("GET", "/api/v1/status", "/api/v1/status", "", 200),
+    ("GET", "/api/v1/cycles", "/api/v1/cycles?last=2", "", 200),
+    ("GET", "/api/v1/controls", "/api/v1/controls", "", 200),
+    ("GET", "/api/v1/hosts", "/api/v1/hosts?sort=queue&state=waiting&limit=2", "", 200),
+    ("GET", "/api/v1/hosts/{host}", "/api/v1/hosts/a.example", "", 200),
+    ("GET", "/api/v1/pages", "/api/v1/pages?prefix=https%3A%2F%2Fa.example%2F00", "", 200),
+    ("GET", "/api/v1/page", "/api/v1/page?url=https://a.example/0007", "", 200),
+    ("GET", "/api/v1/formulas", "/api/v1/formulas", "", 200),
+    ("POST", "/api/v1/formulas/check", "/api/v1/formulas/check", r#"{"text":"cg"}"#, 200),
+    ("POST", "/api/v1/formulas/compare", "/api/v1/formulas/compare", r#"{"text":"cg"}"#, 200),
+    ("PUT", "/api/v1/pause", "/api/v1/pause", "", 200),
+    ("DELETE", "/api/v1/pause", "/api/v1/pause", "", 200),
+    ("PUT", "/api/v1/hosts/{host}/pause", "/api/v1/hosts/a.example%3A8080/pause", "", 200),
+    ("DELETE", "/api/v1/hosts/{host}/pause", "/api/v1/hosts/a.example%3A8080/pause", "", 200),
+    ("POST", "/api/v1/seeds", "/api/v1/seeds", r#"{"urls":["https://d.example/"]}"#, 202),
+    ("PUT", "/api/v1/blocks/{pattern}", "/api/v1/blocks/https%3A%2F%2Fa.example%2Fx%2F", "", 200),
+    ("DELETE", "/api/v1/blocks/{pattern}", "/api/v1/blocks/https%3A%2F%2Fa.example%2Fx%2F", "", 200),
+    ("POST", "/api/v1/recrawl", "/api/v1/recrawl", r#"{"url":"https://a.example/0007"}"#, 200),
+    ("PUT", "/api/v1/formula", "/api/v1/formula", r#"{"text":"cg * 2"}"#, 202),
+    ("DELETE", "/api/v1/formula", "/api/v1/formula", "", 202),
+];
+
+/// Described and tested elsewhere: it has no end.
+const ENDLESS: (&str, &str) = ("GET", "/api/v1/events");
+
+/// The operations of the document.
+pub fn described(served: &Served) -> BTreeSet<(String, String)> {
+    let document = served.get("/openapi.json").json();
+    let paths = document["paths"].as_object().unwrap();
+    let each = paths.iter().flat_map(|(path, item)| {
+        item.as_object().unwrap().keys().map(move |method| (method.to_uppercase(), path.clone()))
+    });
+    each.collect()
+}
+
+fn assert_hardened(answer: &Answer, path: &str) {
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+    assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{path}");
+    let policy = answer.header("content-security-policy").unwrap();
+    assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{path}: {policy}");
+    let kept = answer.header("cache-control").unwrap();
+    assert_eq!(
+        kept,
+        if path == "/" || path.starts_with("/assets/") { "no-cache" } else { "no-store" },
+        "{path}"
+    );
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+    assert_eq!(answer.header("set-cookie"), None);
+}
+
+#[test]
+fn every_route_answers_as_it_is_described() {
+    let served = served();
+    for (method, _, path, body, status) in ROUTES {
+        let answer = served.change(method, path, body);
+        assert_eq!(answer.status, *status, "{method} {path}: {}", answer.body);
+        assert_hardened(&answer, path);
+        assert!(!answer.body.is_empty(), "{method} {path}");
+    }
+    let mut tried: BTreeSet<(String, String)> =
+        ROUTES.iter().map(|(method, path, ..)| ((*method).into(), (*path).into())).collect();
+    tried.insert((ENDLESS.0.into(), ENDLESS.1.into()));
+    assert_eq!(tried, described(&served), "each described route is tried here, and no other");
+}
+
+#[test]
+fn a_refusal_is_hardened_too() {
+    let served = served();
+    for (path, status) in [("/none", 404), ("/api/v1/page", 422), ("/assets/none", 404)] {
+        let answer = served.get(path);
+        assert_eq!(answer.status, status, "{path}");
+        assert_hardened(&answer, path);
+    }
+}
+
+#[test]
+fn pages_come_in_parts_that_join() {
+    let served = served();
+    let (mut urls, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let list = served.get(&format!("/api/v1/pages?limit=999{cursor}")).json();
+        urls.extend(
+            list["pages"].as_array().unwrap().iter().map(|page| page["url"].as_str().unwrap().to_owned()),
+        );
+        match list["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(urls.len(), PAGES);
+    assert!(urls.is_sorted());
+}
+
+#[test]
+fn names_in_paths_are_decoded() {
+    let served = served();
+    let host = served.get("/api/v1/hosts/nobody%2Fknows%20%C3%BC");
+    assert_eq!((host.status, host.problem().as_str()), (404, "not-found"));
+    assert!(host.json()["detail"].as_str().unwrap().starts_with("nobody/knows ü:"), "{}", host.body);
+    assert_eq!(
+        served.get("/api/v1/page?url=https%3A%2F%2Fa.example%2F0007").json()["url"],
+        "https://a.example/0007"
+    );
+}
+
+#[test]
+fn health_goes_by_moving_and_readiness_by_work() {
+    let served = served_with(MadeUp::new(), |config| config.stall = Duration::from_secs(5));
+    for (state, idle_ms, health, ready) in [
+        (State::Crawling, 5000, 200, 200),
+        (State::Crawling, 5001, 503, 200),
+        (State::Waiting, 0, 200, 200),
+        (State::Paused, 0, 200, 200),
+        (State::Starting, 0, 200, 503),
+        (State::Stopping, 0, 200, 503),
+        (State::Failed, 0, 200, 503),
+    ] {
+        served.crawl.set(|status| {
+            (status.state, status.idle_ms, status.reason) = (state, idle_ms, Some("why".into()))
+        });
+        let (alive, works) = (served.get("/health"), served.get("/ready"));
+        assert_eq!((alive.status, works.status), (health, ready), "{state:?} {idle_ms}");
+        if works.status == 503 {
+            assert_eq!(works.problem(), "busy");
+            assert!(works.body.contains(state.name()) && works.body.contains("why"), "{}", works.body);
+        } else {
+            assert_eq!(works.json(), json!({"state": state.name(), "idle_ms": idle_ms}));
+        }
+    }
+}
+
+#[test]
+fn the_page_asks_nobody_else_and_its_files_are_all_there() {
+    let served = served();
+    let page = served.get("/").body;
+    for strange in ["http://", "https://", "src=\"//", "<script>", "style=", "onclick"] {
+        assert!(!page.contains(strange), "{strange}");
+    }
+    for part in page.split("/assets/").skip(1) {
+        let name = part.split('"').next().unwrap();
+        assert_eq!(served.get(&format!("/assets/{name}")).status, 200, "{name}");
+    }
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dashboard");
+    let files: BTreeSet<String> =
+        std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
+    let listed =
+        crate::dashboard::ASSETS.iter().chain([&crate::dashboard::PAGE]).map(|asset| asset.name.to_owned());
+    assert_eq!(files, listed.collect(), "each file of the dashboard is in the list, and no other");
+}
+
+#[test]
+fn head_is_a_get_without_a_body() {
+    let answer = served().ask("HEAD", "/api/v1/status", "", "");
+    assert_eq!((answer.status, answer.body.as_str()), (200, ""));
+}
