@@ -1,28 +1,34 @@
-//! Reading on a thread of its own, ahead of what is done with it.
+//! Reading on threads of its own, ahead of what is done with it.
 
 use crate::error::ReadError;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Items in memory: one is read, one is worked on, two wait.
+/// Items in memory for each thread: one is read, one is worked on, two wait.
 pub(crate) const AHEAD: usize = 4;
 
-/// Calls `work` with each item that `fill` makes, in order, up to the first false of `fill` or the first error of
-/// either. Items are used again and again.
+/// Calls `work` with each item that `fills` make, each on a thread of its own, in turns: the first of the first, the first
+/// of the second, and so on, up to the first false or the first error of either side. Items are used again and again.
 pub(crate) fn read_ahead<T: Default + Send, E: From<ReadError>>(
-    fill: impl FnMut(&mut T) -> Result<bool, ReadError> + Send,
+    fills: Vec<impl FnMut(&mut T) -> Result<bool, ReadError> + Send>,
     mut work: impl FnMut(&mut T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (full, filled) = sync_channel(AHEAD);
-    let (empty, emptied) = sync_channel(AHEAD);
-    for _ in 0..AHEAD {
-        empty.send(T::default()).expect("the channel has room for all items");
-    }
-    // What is captured is dropped before the thread is waited for, so that it never waits in vain.
-    thread::scope(move |scope| {
-        scope.spawn(move || read(fill, emptied, full));
-        for item in filled {
-            let mut item = item?;
+    thread::scope(|scope| {
+        // They are dropped before the threads are waited for, so that none waits in vain.
+        let mut lanes = Vec::with_capacity(fills.len());
+        for fill in fills {
+            let (full, filled) = sync_channel(AHEAD);
+            let (empty, emptied) = sync_channel(AHEAD);
+            for _ in 0..AHEAD {
+                empty.send(T::default()).expect("the channel has room for all items");
+            }
+            scope.spawn(move || read(fill, emptied, full));
+            lanes.push((filled, empty));
+        }
+        for (filled, empty) in lanes.iter().cycle() {
+            // Where one has no more, none has.
+            let Ok(item) = filled.recv() else { break };
+            let mut item: T = item?;
             work(&mut item)?;
             // After the last item nobody waits for an empty one.
             let _ = empty.send(item);

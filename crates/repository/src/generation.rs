@@ -11,11 +11,15 @@ use crate::origins::{self, OriginRun, OriginRuns};
 use crate::page_block::{Extent, Scratch, gone_and_untried};
 use crate::spill::SpillReader;
 use crate::storage::Storage;
-use crate::walk::{BlockReader, Gather, PackedBlocks, Records, States};
+use crate::walk::{BlockReader, Gather, PackedBlocks, Records, StateGroup, StateGroups, States};
 use recrawl_types::{CanonicalUrl, Cycle, PageRecord, StateColumns};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
+use std::thread;
+
+/// Threads that a scan unpacks on: more would wait for the one that works on what they unpack.
+const SCAN_THREADS: usize = 2;
 
 /// A committed generation, open for reading. Its files stay readable while it lives, also when a later
 /// commit removes their names.
@@ -233,7 +237,7 @@ impl Generation {
     }
 
     /// Calls `work` with the state of each block and the ordinal of its first page, in order, while the next ones
-    /// are read and unpacked on a thread of their own. Ends with the first error of either.
+    /// are read and unpacked on threads of their own. Ends with the first error of either.
     ///
     /// # Errors
     /// When a block cannot be read, or what `work` returns.
@@ -241,16 +245,14 @@ impl Generation {
         &self,
         mut work: impl FnMut(u64, &mut StateColumns) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut states = self.states();
-        read_ahead(
-            |(first, columns): &mut (u64, StateColumns)| {
-                let Some((ordinal, block)) = states.next_block()? else { return Ok(false) };
-                *first = ordinal;
-                std::mem::swap(block, columns);
-                Ok(true)
-            },
-            |(first, columns)| work(*first, columns),
-        )
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(SCAN_THREADS);
+        let fill = |lane| {
+            let mut groups = StateGroups::new(self, lane, threads);
+            move |group: &mut StateGroup| groups.next_into(group)
+        };
+        read_ahead((0..threads).map(fill).collect(), |group| {
+            group.blocks().iter_mut().try_for_each(|(first, columns)| work(*first, columns))
+        })
     }
 
     /// Walks all pages in order.

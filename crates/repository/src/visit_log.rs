@@ -286,7 +286,7 @@ impl VisitReader {
         mut self,
         work: impl FnMut(&mut LogChunk) -> Result<(), E>,
     ) -> Result<(), E> {
-        read_ahead(|chunk| self.next_chunk(chunk), work)
+        read_ahead(vec![|chunk: &mut LogChunk| self.next_chunk(chunk)], work)
     }
 
     /// Reads the next records in place of those in `chunk`; false at the end. For reading all of a log fast: links

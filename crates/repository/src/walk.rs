@@ -12,8 +12,8 @@ use recrawl_types::{CanonicalUrl, PageRecord, StateColumns};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A walk says so many blocks before that it will read one.
-const BLOCKS_AHEAD: usize = 32;
+/// A walk says so many blocks before that it will read one: a few MiB of states.
+const BLOCKS_AHEAD: usize = 512;
 /// Frames this near to each other are announced as one piece, with what lies between: a page of the system's.
 const NEAR: u64 = 4 << 10;
 
@@ -173,7 +173,11 @@ impl<'g> States<'g> {
     /// # Errors
     /// When the block cannot be read.
     pub fn next_block(&mut self) -> Result<Option<(u64, &mut StateColumns)>, ReadError> {
-        let at = self.next;
+        self.block(self.next)
+    }
+
+    /// Block `at`, from which the walk goes on; none beyond the end.
+    fn block(&mut self, at: usize) -> Result<Option<(u64, &mut StateColumns)>, ReadError> {
         let Some(block) = self.blocks.generation.blocks.get(at) else { return Ok(None) };
         let (rows, columns, places) = (block.pages as usize, &mut self.columns, &mut self.places);
         columns.clear();
@@ -188,8 +192,55 @@ impl<'g> States<'g> {
         self.blocks.part(at, Part::History, &mut self.scratch, |payload, version| {
             take_block_history(payload, version, 0, places, columns)
         })?;
-        self.next += 1;
+        self.next = at + 1;
         Ok(Some((block.first, &mut self.columns)))
+    }
+}
+
+/// Blocks of a group.
+const GROUP_BLOCKS: usize = 4;
+
+/// The state of a few consecutive blocks, each with the ordinal of its first page.
+#[derive(Default)]
+pub(crate) struct StateGroup {
+    blocks: Vec<(u64, StateColumns)>,
+    /// So many of them were read.
+    filled: usize,
+}
+
+impl StateGroup {
+    pub fn blocks(&mut self) -> &mut [(u64, StateColumns)] {
+        &mut self.blocks[..self.filled]
+    }
+}
+
+/// The states of every so many-th group.
+pub(crate) struct StateGroups<'g> {
+    states: States<'g>,
+    /// The number of the next group.
+    next: usize,
+    step: usize,
+}
+
+impl<'g> StateGroups<'g> {
+    pub fn new(generation: &'g Generation, first: usize, step: usize) -> StateGroups<'g> {
+        StateGroups { states: States::new(generation), next: first, step }
+    }
+
+    /// Reads the next group; false where there is none.
+    pub fn next_into(&mut self, group: &mut StateGroup) -> Result<bool, ReadError> {
+        group.filled = 0;
+        group.blocks.resize_with(GROUP_BLOCKS, Default::default);
+        let first = self.next * GROUP_BLOCKS;
+        self.next += self.step;
+        for at in first..first + GROUP_BLOCKS {
+            let Some((ordinal, columns)) = self.states.block(at)? else { break };
+            let block = &mut group.blocks[group.filled];
+            block.0 = ordinal;
+            std::mem::swap(columns, &mut block.1);
+            group.filled += 1;
+        }
+        Ok(group.filled > 0)
     }
 }
 
