@@ -5,7 +5,10 @@
 //! same order: a URL that an earlier state of a block had is one that this state had, since none is ever taken
 //! away. They fill in what a damaged index or block leaves open.
 
+mod found;
 mod known_keys;
+
+pub use found::{LostRange, SalvageError, Salvaged};
 
 use crate::block::take_block_known;
 use crate::bytes::Take;
@@ -24,91 +27,7 @@ use crate::writer::GenerationWriter;
 use known_keys::{KnownKeys, keys_in};
 use recrawl_types::{CanonicalUrl, Cycle, Known, PageRecord, StateColumns};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
-
-/// What was saved and what was not.
-#[derive(Debug, Default)]
-pub struct Salvaged {
-    /// The generation that was saved; the new repository goes on with the cycle after it.
-    pub generation: Cycle,
-    /// Was it the manifest that named it? Else it is the newest index that can be read, or the newest file.
-    pub by_manifest: bool,
-    /// Pages with all that was known of them.
-    pub whole: u64,
-    /// Pages as known URLs that were never visited.
-    pub urls_only: u64,
-    /// Pages that the manifest counts, or the blocks that are lost, and that are not there now.
-    pub lost: u64,
-    /// Where these were: ranges of keys, from the first to before the second, none for the end.
-    pub lost_ranges: Vec<LostRange>,
-    /// Reports of cycles.
-    pub reports: u64,
-    /// Visits kept for export.
-    pub visits: u64,
-    /// Links that wait for a merge.
-    pub waiting: u64,
-    /// All that was found damaged.
-    pub damage: Vec<Damage>,
-}
-
-/// Pages that are gone with the block that they were in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LostRange {
-    /// The first page of the block.
-    pub from: Vec<u8>,
-    /// The first page behind it; none where there is none.
-    pub to: Option<Vec<u8>>,
-    /// Pages lost.
-    pub pages: u64,
-}
-
-/// Salvaging was not possible.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum SalvageError {
-    /// The new folder has files already.
-    Occupied(String),
-    /// There is nothing that a repository could be made of.
-    Nothing(String),
-    /// The folder cannot be listed, is of another version, or the new one is in use.
-    Open(OpenError),
-    /// The new folder takes no more.
-    Write(CommitError),
-}
-
-impl fmt::Display for SalvageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SalvageError::Occupied(folder) => write!(f, "{folder}: has files already; name a new folder"),
-            SalvageError::Nothing(folder) => {
-                write!(f, "{folder}: no file of a committed generation is there; nothing can be saved")
-            }
-            SalvageError::Open(e) => e.fmt(f),
-            SalvageError::Write(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SalvageError {}
-
-impl From<OpenError> for SalvageError {
-    fn from(e: OpenError) -> SalvageError {
-        SalvageError::Open(e)
-    }
-}
-
-impl From<CommitError> for SalvageError {
-    fn from(e: CommitError) -> SalvageError {
-        SalvageError::Write(e)
-    }
-}
-
-impl From<WriteError> for SalvageError {
-    fn from(e: WriteError) -> SalvageError {
-        SalvageError::Write(CommitError::Write(e))
-    }
-}
 
 /// Writes into the empty `to` all that can be read of what is committed in `from`. The cycle in progress is left out:
 /// its pages are asked for again.
