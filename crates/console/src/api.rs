@@ -4,7 +4,7 @@
 pub mod change;
 mod document;
 mod event;
-mod formula;
+pub mod formula;
 mod health;
 mod list;
 mod look;

@@ -130,7 +130,7 @@ impl Console {
             let result = console.view.change(&change, &who);
             let entry = Entry::of(console.view.status().now, &who, &change, &result);
             let Who { name, from } = &who;
-            tracing::info!(name, %from, change = ?change, result = ?entry.result, "{}", entry.detail);
+            tracing::info!(name, %from, %change, result = ?entry.result, "{}", entry.detail);
             (console.audit)(&entry);
             console.news.change(&entry);
             result

@@ -25,6 +25,7 @@ pub mod token;
 pub mod view;
 
 pub use config::{ConsoleConfig, Entry, Outcome};
+pub use guard::ANSWER_TIMEOUT;
 pub use serve::{Running, ServeError, serve};
 pub use token::{TokenError, Tokens};
 pub use view::CrawlView;

@@ -2,7 +2,7 @@
 //!
 //! The crawl is asked once a second however many listen, and not at all when nobody does.
 
-use crate::config::Entry;
+use crate::config::{Entry, Outcome};
 use crate::console::Console;
 use crate::problem::Problem;
 use crate::view::Status;
@@ -73,13 +73,29 @@ impl News {
 
     /// Somebody tried a change.
     pub fn change(&self, entry: &Entry) {
-        self.send(Event::new("change", entry));
+        let Entry { at, who, change, result, detail } = entry;
+        let (kind, what) = (change.kind(), change.to_string());
+        self.send(Event::new(
+            "change",
+            &Tried { at: *at, name: &who.name, kind, what, result: *result, detail },
+        ));
     }
 
     fn send(&self, event: Event) {
         // An error means that nobody listens.
         let _ = self.sender.send(event);
     }
+}
+
+/// A change, for those who listen: nothing of the operator's address, and a line whatever its size.
+#[derive(Serialize)]
+struct Tried<'a> {
+    at: u64,
+    name: &'a str,
+    kind: &'static str,
+    what: String,
+    result: Outcome,
+    detail: &'a str,
 }
 
 /// What those who listen were told last.

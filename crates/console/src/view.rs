@@ -74,7 +74,8 @@ pub trait CrawlView: Send + Sync {
     /// [`Refusal::Invalid`] when the text is no formula.
     fn check_formula(&self, text: &str) -> Result<FormulaCheck, Refusal>;
 
-    /// Where a formula would rank pages otherwise than the one in force. Changes nothing; may take seconds.
+    /// Where a formula would rank pages otherwise than the one in force. Changes nothing; may take seconds. Who asks is
+    /// told to come back after [`ANSWER_TIMEOUT`](crate::ANSWER_TIMEOUT), so that a large crawl had better compare a sample.
     ///
     /// # Errors
     /// As [`CrawlView::check_formula`], or when the pages cannot be read.

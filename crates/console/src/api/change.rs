@@ -145,7 +145,7 @@ pub async fn use_formula(
     operator: Operator,
     Sent(formula): Sent<FormulaSent>,
 ) -> Answer {
-    answer(&console, operator, Change::UseFormula { text: formula.text }).await
+    answer(&console, operator, Change::UseFormula { text: formula.text()? }).await
 }
 
 /// Roll back: rank by the formula that was chosen before, from the next cycle on.

@@ -19,7 +19,8 @@ const RETRY: Duration = Duration::from_secs(2);
 /// What happens, as server-sent events.
 ///
 /// `status`: where the crawl stands, at once, then each second while it changes. `cycle`: the report of a cycle when it is
-/// committed. `change`: that somebody tried to change something, and what came of it. A listener that is too slow misses
+/// committed. `change`: that somebody tried to change something, and what came of it: `at`, `name`, `kind`, `what`,
+/// `result`, `detail`. A listener that is too slow misses
 /// events, never the newest.
 #[utoipa::path(get, path = "/api/v1/events", tag = "look",
     responses((status = 200, description = "Events, without end", body = String, content_type = "text/event-stream")))]

@@ -10,12 +10,30 @@ use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
+/// Bytes of a formula: as many as a formula file may have.
+pub const MAX_FORMULA_BYTES: usize = 64 << 10;
+
 /// A formula, as it is sent.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FormulaSent {
     /// A name, an expression, or the text of a formula file.
-    pub text: String,
+    #[schema(max_length = 65536)]
+    text: String,
+}
+
+impl FormulaSent {
+    /// Checked: the crawl's log of changes keeps it.
+    pub fn text(self) -> Result<String, Problem> {
+        match self.text.len() <= MAX_FORMULA_BYTES {
+            true => Ok(self.text),
+            false => Err(Problem::invalid(
+                "text",
+                format!("longer than {MAX_FORMULA_BYTES} bytes"),
+                "send a formula",
+            )),
+        }
+    }
 }
 
 /// The formula in force, the next one, those before, and the built-in ones.
@@ -32,7 +50,8 @@ pub async fn check(
     State(console): State<Arc<Console>>,
     Sent(formula): Sent<FormulaSent>,
 ) -> Result<Json<FormulaCheck>, Problem> {
-    console.ask(move |view| view.check_formula(&formula.text)).await.map(Json)
+    let text = formula.text()?;
+    console.ask(move |view| view.check_formula(&text)).await.map(Json)
 }
 
 /// Where a formula would rank pages otherwise than the one in force. Changes nothing.
@@ -44,5 +63,6 @@ pub async fn compare(
     State(console): State<Arc<Console>>,
     Sent(formula): Sent<FormulaSent>,
 ) -> Result<Json<RankChanges>, Problem> {
-    console.ask_much(move |view| view.rank_changes(&formula.text)).await.map(Json)
+    let text = formula.text()?;
+    console.ask_much(move |view| view.rank_changes(&text)).await.map(Json)
 }

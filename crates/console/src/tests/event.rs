@@ -131,7 +131,8 @@ async fn a_committed_cycle_and_a_change_are_told() {
         }
     };
     assert_eq!((&change["name"], &change["result"]), (&"anna".into(), &"done".into()));
-    assert_eq!(change["change"]["kind"], "pause");
+    assert_eq!((&change["kind"], &change["what"]), (&"pause".into(), &"pause the crawl".into()));
+    assert!(change.get("from").is_none(), "whoever may read is not told addresses");
 }
 
 #[tokio::test(start_paused = true)]

@@ -211,6 +211,8 @@ fn bodies_that_make_no_sense_are_refused_by_what_is_wrong() {
     }
     let many = format!(r#"{{"urls":[{}"x"]}}"#, "\"x\",".repeat(crate::api::change::MAX_SEEDS));
     assert_eq!(served.change("POST", "/api/v1/seeds", &many).status, 422);
+    let long = format!(r#"{{"text":"{}"}}"#, "cg".repeat(crate::api::formula::MAX_FORMULA_BYTES));
+    assert_eq!(served.change("PUT", "/api/v1/formula", &long).status, 422);
     assert_nothing_changed(&served);
     let wrong = served.change("POST", "/api/v1/formulas/check", r#"{"text":"no formula"}"#).json();
     assert_eq!(

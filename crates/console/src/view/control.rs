@@ -1,6 +1,7 @@
 //! What an operator can change, and what holds of it.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::IpAddr;
 use utoipa::ToSchema;
 
@@ -45,6 +46,43 @@ pub enum Change {
     },
     /// The formula before, from the next cycle on.
     RollBackFormula,
+}
+
+impl Change {
+    /// Its kind, as it is written in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Change::Pause { .. } => "pause",
+            Change::Resume { .. } => "resume",
+            Change::AddSeeds { .. } => "add_seeds",
+            Change::Block { .. } => "block",
+            Change::Unblock { .. } => "unblock",
+            Change::Recrawl { .. } => "recrawl",
+            Change::UseFormula { .. } => "use_formula",
+            Change::RollBackFormula => "roll_back_formula",
+        }
+    }
+}
+
+/// In a line, however much is changed.
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Pause { host: None } => f.write_str("pause the crawl"),
+            Change::Resume { host: None } => f.write_str("resume the crawl"),
+            Change::Pause { host: Some(host) } => write!(f, "pause {host}"),
+            Change::Resume { host: Some(host) } => write!(f, "resume {host}"),
+            Change::AddSeeds { urls } => match urls.as_slice() {
+                [url] => write!(f, "add the seed {url}"),
+                urls => write!(f, "add {} seeds", urls.len()),
+            },
+            Change::Block { pattern } => write!(f, "block {pattern}"),
+            Change::Unblock { pattern } => write!(f, "unblock {pattern}"),
+            Change::Recrawl { url } => write!(f, "fetch {url} now"),
+            Change::UseFormula { .. } => f.write_str("use another formula"),
+            Change::RollBackFormula => f.write_str("roll back the formula"),
+        }
+    }
 }
 
 /// Who asks for a change.
@@ -101,4 +139,30 @@ pub struct Decision {
     pub who: String,
     /// When.
     pub at: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_called_what_json_calls_it_and_said_in_a_line() {
+        let (host, url) = (Some("a.example".to_owned()), "https://a.example/".to_owned());
+        for (change, line) in [
+            (Change::Pause { host: None }, "pause the crawl"),
+            (Change::Pause { host: host.clone() }, "pause a.example"),
+            (Change::Resume { host: None }, "resume the crawl"),
+            (Change::Resume { host }, "resume a.example"),
+            (Change::AddSeeds { urls: vec![url.clone()] }, "add the seed https://a.example/"),
+            (Change::AddSeeds { urls: vec![url.clone(); 10_000] }, "add 10000 seeds"),
+            (Change::Block { pattern: url.clone() }, "block https://a.example/"),
+            (Change::Unblock { pattern: url.clone() }, "unblock https://a.example/"),
+            (Change::Recrawl { url }, "fetch https://a.example/ now"),
+            (Change::UseFormula { text: "name = \"x\"\n".into() }, "use another formula"),
+            (Change::RollBackFormula, "roll back the formula"),
+        ] {
+            assert_eq!(serde_json::to_value(&change).unwrap()["kind"], change.kind());
+            assert_eq!(change.to_string(), line);
+        }
+    }
 }
