@@ -2,10 +2,14 @@
 
 use crate::token::Tokens;
 use crate::view::{Accepted, Change, Did, Refusal, Who};
+use axum::http::uri::Authority;
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Connections at a time, whatever is configured: each is an open file, of which a process has some thousands at most.
+pub const MAX_CONNECTIONS: usize = 10_000;
 
 /// What the console is told when it starts; each field but the last is a key of the section `serve`.
 #[derive(Clone)]
@@ -26,6 +30,35 @@ pub struct ConsoleConfig {
     /// Told of every change once it was tried, one at a time and before the client is answered. A client that
     /// fails to prove who it is does not come that far.
     pub audit: Arc<dyn Fn(&Entry) + Send + Sync>,
+}
+
+impl ConsoleConfig {
+    /// What of it can never work: the key of the section `serve`, and what to write instead.
+    pub fn wrong(&self) -> Option<(&'static str, String)> {
+        let bad_name = |name: &&String| {
+            let is_host = name.parse::<Authority>().is_ok_and(|authority| authority.host() == name.as_str());
+            !is_host || name.ends_with('.')
+        };
+        if let Some(name) = self.names.iter().find(bad_name) {
+            return Some((
+                "names",
+                format!("`{name}` is no name: write it without scheme, port and last dot"),
+            ));
+        }
+        if !(1..=MAX_CONNECTIONS).contains(&self.connections) {
+            return Some(("connections", format!("write a number from 1 to {MAX_CONNECTIONS}")));
+        }
+        if self.requests == 0 {
+            return Some(("requests", "with none a second nobody is ever answered: write at least 1".into()));
+        }
+        if self.stall.is_zero() {
+            return Some((
+                "stall",
+                "no crawl moves all the time: write a duration such as \"10 min\"".into(),
+            ));
+        }
+        None
+    }
 }
 
 /// A line of the log of changes.
@@ -76,5 +109,30 @@ impl From<Did> for Outcome {
             Did::Already => Outcome::Already,
             Did::NextCycle => Outcome::NextCycle,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::client::config;
+
+    #[test]
+    fn what_can_never_work_is_named() {
+        let wrong = |adapt: fn(&mut ConsoleConfig)| {
+            let mut config = config();
+            adapt(&mut config);
+            config.wrong().map(|(key, _)| key)
+        };
+        assert_eq!(wrong(|_| ()), None);
+        assert_eq!(wrong(|c| c.names = vec!["crawl.example".into(), "recrawl".into()]), None);
+        for name in ["crawl.example:80", "http://crawl.example", "crawl.example.", "a@b", "", "a b"] {
+            let config = ConsoleConfig { names: vec![name.into()], ..config() };
+            assert_eq!(config.wrong().map(|(key, _)| key), Some("names"), "{name}");
+        }
+        assert_eq!(wrong(|c| c.connections = 0), Some("connections"));
+        assert_eq!(wrong(|c| c.connections = MAX_CONNECTIONS + 1), Some("connections"));
+        assert_eq!(wrong(|c| c.requests = 0), Some("requests"));
+        assert_eq!(wrong(|c| c.stall = Duration::ZERO), Some("stall"));
     }
 }

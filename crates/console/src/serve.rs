@@ -54,17 +54,24 @@ impl Running {
 /// Serves what `view` shows, on a thread of its own, until `stop` is cancelled.
 ///
 /// # Errors
-/// When the address cannot be listened at, or the machine has no more threads.
+/// When the configuration can never work, the address cannot be listened at, or the machine has no more threads.
 pub fn serve(
     view: Arc<dyn CrawlView>,
     config: ConsoleConfig,
     stop: CancellationToken,
 ) -> Result<Running, ServeError> {
+    if let Some((key, todo)) = config.wrong() {
+        return Err(ServeError::Config { key, todo });
+    }
     let listen = config.listen;
     let cannot = |source| ServeError::Listen { address: listen, source };
     let listener = TcpListener::bind(listen).map_err(cannot)?;
     listener.set_nonblocking(true).map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
+    tracing::info!("the console is at http://{address}/");
+    if !address.ip().is_loopback() {
+        tracing::warn!("whoever reaches {address} can look at the crawl; see docs/console.md");
+    }
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .thread_name("console")
@@ -96,6 +103,13 @@ pub fn serve(
 /// Why there is no console.
 #[derive(Debug)]
 pub enum ServeError {
+    /// A value of the section `serve` can never work.
+    Config {
+        /// Its key.
+        key: &'static str,
+        /// What to write instead.
+        todo: String,
+    },
     /// The address cannot be listened at.
     Listen {
         /// The address.
@@ -112,6 +126,7 @@ pub enum ServeError {
 impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ServeError::Config { key, todo } => write!(f, "serve.{key}: {todo}"),
             ServeError::Listen { address, source } => {
                 write!(
                     f,
@@ -132,7 +147,7 @@ impl Error for ServeError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             ServeError::Listen { source, .. } | ServeError::Thread(source) => Some(source),
-            ServeError::BrokeOff => None,
+            ServeError::Config { .. } | ServeError::BrokeOff => None,
         }
     }
 }

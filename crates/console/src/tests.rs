@@ -1,5 +1,5 @@
 mod change;
-mod client;
+pub mod client;
 pub mod crawl;
 mod document;
 mod event;

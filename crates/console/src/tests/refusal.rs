@@ -184,7 +184,8 @@ fn a_body_just_beyond_the_limit_is_refused_in_words() {
         body.len()
     );
     let mut stream = served.connect();
-    stream.write_all(chunked.as_bytes()).unwrap();
+    // The last bytes may find the connection closed: the answer is there all the same.
+    let _ = stream.write_all(chunked.as_bytes());
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 413");
