@@ -10,7 +10,7 @@ use crate::view::{Accepted, Change, CrawlView, Refusal, Who};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -103,7 +103,8 @@ impl Console {
         self: &Arc<Self>,
         question: impl FnOnce(&dyn CrawlView) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.work(&self.questions, move |console| question(&*console.view)).await
+        let turn = turn(&self.questions).await?;
+        self.work(turn, move |console| question(&*console.view)).await
     }
 
     /// As [`Console::ask`], for what takes seconds: only so many at a time.
@@ -114,10 +115,9 @@ impl Console {
         self: &Arc<Self>,
         question: impl FnOnce(&dyn CrawlView) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
-        if self.comparisons.available_permits() == 0 {
-            return Err(Problem::busy("formulas are being compared already"));
-        }
-        self.work(&self.comparisons, move |console| question(&*console.view)).await
+        let turn = self.comparisons.clone().try_acquire_owned();
+        let turn = turn.map_err(|_| Problem::busy("formulas are being compared already"))?;
+        self.work(turn, move |console| question(&*console.view)).await
     }
 
     /// Tries a change, and tells the log and those who listen what came of it. One change at a time, so that
@@ -126,7 +126,8 @@ impl Console {
     /// # Errors
     /// What the crawl refuses.
     pub async fn change(self: &Arc<Self>, who: Who, change: Change) -> Result<Accepted, Problem> {
-        self.work(&self.changes, move |console| {
+        let turn = turn(&self.changes).await?;
+        self.work(turn, move |console| {
             let result = console.view.change(&change, &who);
             let entry = Entry::of(console.view.status().now, &who, &change, &result);
             let Who { name, from } = &who;
@@ -138,17 +139,16 @@ impl Console {
         .await
     }
 
-    /// Works on a thread that may wait, once there is a permit. What has begun is finished even when the client is gone.
+    /// Works on a thread that may wait, and gives the turn back. What has begun is finished even when the client is gone.
     async fn work<T: Send + 'static>(
         self: &Arc<Self>,
-        permits: &Arc<Semaphore>,
+        turn: OwnedSemaphorePermit,
         work: impl FnOnce(&Console) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
-        let permit = permits.clone().acquire_owned().await.map_err(|_| Problem::busy("the console ends"))?;
         let console = self.clone();
         let done = task::spawn_blocking(move || {
             let result = work(&console);
-            drop(permit);
+            drop(turn);
             result
         });
         match done.await {
@@ -158,4 +158,9 @@ impl Console {
             }
         }
     }
+}
+
+/// Waits for a turn.
+async fn turn(turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
+    turns.clone().acquire_owned().await.map_err(|_| Problem::busy("the console ends"))
 }

@@ -1,7 +1,8 @@
 //! What every request passes before its route, and every answer after it.
 //!
-//! In this order: the limit of its address, `Host`, `Origin`, the announced length of its body, and a time within which it
-//! must be answered. Problems are written out here, and the headers that keep browsers from mischief are added.
+//! In this order: `Host`, `Origin`, the limit of its address, the announced length of its body, and a time within which it
+//! must be answered. A browser that other pages use against the console has its address: what they ask for must not
+//! count as its own. Problems are written out here, and the headers that keep browsers from mischief are added.
 
 pub mod header;
 pub mod origin;
@@ -53,12 +54,12 @@ fn check(console: &Console, request: &Request) -> Result<(), Problem> {
     let from = request.extensions().get::<Peer>().map(|peer| peer.0);
     // Only a connection makes requests, and it names its peer; a request without one has no right to anything.
     let from: IpAddr = from.ok_or_else(|| Problem::new(Kind::Failed, "a request from nowhere"))?;
+    let host = origin::host(request, &console.names)?;
+    origin::same(request, host)?;
     console.admit(from).map_err(|seconds| {
         Problem::new(Kind::RateLimit, "more requests a second than serve.requests admits")
             .retry_after(seconds)
     })?;
-    let host = origin::host(request, &console.names)?;
-    origin::same(request, host)?;
     // A body that says how long it is need not be read to be refused.
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     match announced {

@@ -12,6 +12,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// What a browser says of where a request comes from.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// And of what it is for: `navigate` for a page that a person goes to.
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// The name by which the console was called, with its port.
 ///
@@ -31,28 +33,32 @@ pub fn host<'a>(request: &'a Request, names: &[String]) -> Result<&'a str, Probl
     Ok(host)
 }
 
-/// May this request be made from where it was?
+/// May this request be made from where it was? A page of another origin may lead to the console, and no more: what it
+/// asks for in the background it could not read, but the answers would be missing elsewhere.
 ///
 /// # Errors
-/// When it is not a mere look, and a page of another origin makes it.
+/// When it may not.
 pub fn same(request: &Request, host: &str) -> Result<(), Problem> {
-    if matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Ok(());
-    }
-    let cross = |at: HeaderName| {
+    let cross = |at: &HeaderName| {
         Problem::new(Kind::CrossSite, "a page of another origin asks for this")
             .at(at.as_str())
             .todo("ask for it yourself")
     };
-    if let Some(origin) = only(request.headers(), &ORIGIN)? {
-        let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        if !name.is_some_and(|name| name.eq_ignore_ascii_case(host)) {
-            return Err(cross(ORIGIN));
-        }
-    }
+    let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
+    let is_visit = is_look && only(request.headers(), &SEC_FETCH_MODE)? == Some("navigate");
     match only(request.headers(), &SEC_FETCH_SITE)? {
-        None | Some("same-origin" | "none") => Ok(()),
-        Some(_) => Err(cross(SEC_FETCH_SITE)),
+        None | Some("same-origin" | "none") => {}
+        Some(_) if is_visit => {}
+        Some(_) => return Err(cross(&SEC_FETCH_SITE)),
+    }
+    if is_look {
+        return Ok(());
+    }
+    let Some(origin) = only(request.headers(), &ORIGIN)? else { return Ok(()) };
+    let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    match name.is_some_and(|name| name.eq_ignore_ascii_case(host)) {
+        true => Ok(()),
+        false => Err(cross(&ORIGIN)),
     }
 }
 
@@ -145,7 +151,10 @@ mod tests {
             |method: &str, headers: &[(&str, &str)]| same(&request(method, "/", headers), host).is_ok();
         assert!(asks("PUT", &[]), "no browser");
         assert!(asks("PUT", &[("origin", "http://127.0.0.1:8420"), ("sec-fetch-site", "same-origin")]));
-        assert!(asks("GET", &[("origin", "http://evil.example")]), "a look changes nothing");
+        let cross = ("sec-fetch-site", "cross-site");
+        assert!(asks("GET", &[cross, ("sec-fetch-mode", "navigate")]), "a link leads here");
+        assert!(!asks("GET", &[cross, ("sec-fetch-mode", "no-cors")]), "an image, a thousand times");
+        assert!(!asks("POST", &[cross, ("sec-fetch-mode", "navigate")]), "a form");
         for origin in [
             "http://evil.example",
             "null",
