@@ -7,6 +7,9 @@ use std::thread::Scope;
 
 type Job<'s> = Box<dyn FnOnce(&mut Scratch) + Send + 's>;
 
+/// Jobs that wait for each thread: as many as the pass has blocks on their way, so that it never waits to hand one over.
+const JOBS_A_THREAD: usize = 32;
+
 /// A few threads with one queue.
 pub(crate) struct Workers<'s> {
     /// None when all is done by the thread that asks.
@@ -22,7 +25,7 @@ impl<'s> Workers<'s> {
         if threads < 2 {
             return Workers { jobs: None };
         }
-        let (jobs, queue) = sync_channel::<Job<'s>>(2 * threads);
+        let (jobs, queue) = sync_channel::<Job<'s>>(JOBS_A_THREAD * threads);
         let queue = Arc::new(Mutex::new(queue));
         for _ in 0..threads {
             let queue = queue.clone();
