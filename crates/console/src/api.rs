@@ -1,5 +1,5 @@
 //! The routes. Each handler carries its own description, from which `/openapi.json` is made; one that is not in
-//! [`routes`] is neither served nor described.
+//! [`routes()`] is neither served nor described.
 
 pub mod change;
 mod document;

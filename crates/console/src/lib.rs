@@ -4,9 +4,9 @@
 //! seam, the trait [`CrawlView`], and must never know what is behind it: no disk, no fetching, no formulas, no
 //! repository; it imports none of the other crates. So a crawl that a test makes up is as good as a running one.
 //!
-//! A request passes, in this order: the limit of connections and the time for its header ([`connection`]), `Host`,
-//! `Origin` and the limit of its address ([`guard`]), then its route ([`api`]). Whatever is refused is refused as problem+json
-//! ([`problem`]).
+//! A request passes, in this order: the limit of connections and the time for its header (`connection`), `Host`,
+//! `Origin` and the limit of its address (`guard`), then its route (`api`). Whatever is refused is refused as problem+json
+//! (`problem`).
 
 mod api;
 pub mod config;

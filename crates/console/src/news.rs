@@ -122,8 +122,9 @@ pub async fn tell(console: Arc<Console>) {
         let status = console.view.status();
         let committed = status.last.as_ref().map(|cycle| cycle.cycle);
         // Who has just begun to listen asks for the cycles before.
-        if told.status.is_some() && committed > told.cycle {
-            report(&console).await;
+        if told.status.is_some() {
+            let new = committed.unwrap_or(0).saturating_sub(told.cycle.unwrap_or(0));
+            report(&console, new.min(MAX_BEHIND as u64) as usize).await;
         }
         told.cycle = committed;
         if told.status.as_ref().is_none_or(|before| differ(before, &status)) {
@@ -133,15 +134,16 @@ pub async fn tell(console: Arc<Console>) {
     }
 }
 
-/// Tells of the cycle that was just committed.
-async fn report(console: &Arc<Console>) {
-    match console.ask(|view| view.cycles(1)).await {
+/// Tells of the cycles that were just committed: the last `new`, the oldest first.
+async fn report(console: &Arc<Console>, new: usize) {
+    if new == 0 {
+        return;
+    }
+    match console.ask(move |view| view.cycles(new)).await {
         Ok(reports) => {
-            if let Some(report) = reports.first() {
-                console.news.send(Event::new("cycle", report));
-            }
+            reports.iter().take(new).rev().for_each(|report| console.news.send(Event::new("cycle", report)));
         }
-        Err(problem) => tracing::warn!("console: the cycle's report: {problem:?}"),
+        Err(problem) => tracing::warn!("console: reports of cycles: {problem:?}"),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::api;
 use crate::config::ConsoleConfig;
 use crate::connection;
 use crate::console::Console;
+use crate::news;
 use crate::token::Tokens;
 use crate::view::CrawlView;
 use std::error::Error;
@@ -78,20 +79,18 @@ pub fn serve(
         .enable_all()
         .build()
         .map_err(ServeError::Thread)?;
+    let listener = {
+        let _inside = runtime.enter();
+        tokio::net::TcpListener::from_std(listener).map_err(cannot)?
+    };
     let connections = config.connections;
     let console = Console::new(view, config, stop.clone());
     let shared = console.clone();
     let work = move || {
         runtime.block_on(async {
-            match tokio::net::TcpListener::from_std(listener) {
-                Ok(listener) => {
-                    tokio::spawn(crate::news::tell(shared.clone()));
-                    let router = api::router(shared.clone());
-                    connection::accept(listener, router, connections, || shared.traffic.turned_away(), stop)
-                        .await;
-                }
-                Err(e) => tracing::error!("console: {address}: {e}"),
-            }
+            tokio::spawn(news::tell(shared.clone()));
+            let router = api::router(shared.clone());
+            connection::accept(listener, router, connections, || shared.traffic.turned_away(), stop).await;
         });
         // A question to the crawl that hangs must not keep the process from ending.
         runtime.shutdown_background();
