@@ -1,6 +1,7 @@
 //! Connections: how many at a time, how long for a header, how long for a client that does not read, and their end.
 
 mod patience;
+mod seat;
 #[cfg(test)]
 mod tests;
 
@@ -11,13 +12,12 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use patience::Patient;
+use seat::Seats;
 use std::io::Write;
 use std::net::{IpAddr, Shutdown};
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -51,7 +51,7 @@ pub async fn accept(
     too_many: impl Fn(),
     stop: CancellationToken,
 ) {
-    let free = Arc::new(Semaphore::new(connections));
+    let seats = Seats::new(connections);
     loop {
         let (stream, from) = tokio::select! {
             () = stop.cancelled() => break,
@@ -64,21 +64,21 @@ pub async fn accept(
                 }
             },
         };
-        let Ok(permit) = free.clone().try_acquire_owned() else {
+        let from = from.ip().to_canonical();
+        let Some(seat) = seats.take(from) else {
             too_many();
             turn_away(stream);
             continue;
         };
         let (router, stop) = (router.clone(), stop.clone());
         tokio::spawn(async move {
-            talk(stream, from.ip().to_canonical(), router, stop).await;
-            drop(permit);
+            talk(stream, from, router, stop).await;
+            drop(seat);
         });
     }
     drop(listener);
-    let all = u32::try_from(connections).unwrap_or(u32::MAX);
     // Each connection ends by itself in time: this waits for nothing that could last.
-    let _ended = free.acquire_many(all).await;
+    seats.empty().await;
 }
 
 /// One connection, from its first request to its end.

@@ -1,5 +1,6 @@
 use super::*;
 use axum::routing::get;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;

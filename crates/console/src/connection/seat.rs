@@ -1,0 +1,91 @@
+//! Places for connections: so many in all, and not all of them for one address.
+//!
+//! One client that opens whatever it can must not keep `/health` from another: what starts the process anew would do so.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Of so many places one is kept from an address that has all others.
+const KEPT: usize = 4;
+
+/// The places.
+pub struct Seats {
+    free: Arc<Semaphore>,
+    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    all: usize,
+}
+
+/// A place, until this is dropped.
+pub struct Seat {
+    from: IpAddr,
+    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Seats {
+    /// So many, all free.
+    pub fn new(all: usize) -> Seats {
+        Seats { free: Arc::new(Semaphore::new(all)), taken: Arc::default(), all }
+    }
+
+    /// One for `from`; none when all are taken, or all that one address may have.
+    pub fn take(&self, from: IpAddr) -> Option<Seat> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_this = taken.get(&from).copied().unwrap_or(0);
+        if of_this >= self.all - self.all / KEPT {
+            return None;
+        }
+        let permit = self.free.clone().try_acquire_owned().ok()?;
+        taken.insert(from, of_this + 1);
+        Some(Seat { from, taken: self.taken.clone(), _permit: permit })
+    }
+
+    /// Waits until all are free.
+    pub async fn empty(&self) {
+        let all = u32::try_from(self.all).unwrap_or(u32::MAX);
+        // The places are never closed, so that this ends when they are free and not before.
+        let _all = self.free.acquire_many(all).await;
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(of_this) = taken.get_mut(&self.from) {
+            *of_this -= 1;
+            if *of_this == 0 {
+                taken.remove(&self.from);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_address_does_not_get_all() {
+        let (seats, greedy, other) =
+            (Seats::new(8), IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+        let mut held: Vec<Seat> = std::iter::from_fn(|| seats.take(greedy)).collect();
+        assert_eq!(held.len(), 6);
+        held.extend(std::iter::from_fn(|| seats.take(other)));
+        assert_eq!(held.len(), 8, "the rest is for others");
+        assert!(seats.take([10, 0, 0, 3].into()).is_none());
+        drop(held.remove(0));
+        assert!(seats.take(greedy).is_some(), "a place that was given back");
+        drop(held);
+        seats.empty().await;
+        assert!(seats.taken.lock().unwrap().is_empty(), "who has none is forgotten");
+    }
+
+    #[test]
+    fn of_few_places_one_address_may_have_all() {
+        let seats = Seats::new(3);
+        let held: Vec<Seat> = std::iter::from_fn(|| seats.take([127, 0, 0, 1].into())).collect();
+        assert_eq!(held.len(), 3);
+    }
+}
