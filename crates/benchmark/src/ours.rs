@@ -11,10 +11,11 @@ use crate::size::Size;
 use crate::stream::Stream;
 use crate::web::{FIRST_CYCLE, Web};
 use recrawl_formula::builtin;
+use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{BLOCK_PAGES, Generation, Repository, VisitLog};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{PlanRequest, Planner, Ties};
+use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
 use recrawl_types::{CanonicalUrl, Content, Cycle, Visit};
 use recrawl_verifier::{Batch, BatchLimits, MergeReport, MergeRules, Waiting, merge};
 use std::collections::{BTreeMap, HashSet};
@@ -26,6 +27,8 @@ use std::time::Instant;
 
 /// The part of known pages that is planned for the next cycle.
 const PLANNED: f64 = 0.05;
+/// The default of `storage.plan_memory`.
+const PLAN_MEMORY: u64 = 128 << 20;
 /// Beyond so many pages the files do not stay in the cache, and decoding alone cannot be timed.
 const CACHED_PAGES: u64 = 30_000_000;
 
@@ -118,7 +121,7 @@ impl Ours {
         });
         let kinds: BTreeMap<String, (u64, u64)> = kinds.collect();
         clock.restart();
-        plan(&self.repository.current())?;
+        plan(&self.repository.current(), self.storage.clone())?;
         clock.stage(PLAN);
         Ok(CycleOutcome {
             checks: written.links,
@@ -214,7 +217,7 @@ pub fn run(size: &Size, dir: &Path, waiting: Waiting) -> Result<Outcome, Failure
 }
 
 /// Scores all pages by t·X and chooses those of the next cycle.
-fn plan(generation: &Generation) -> Result<usize, Failure> {
+fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failure> {
     let formula = builtin::resolve("t_times_X")?;
     let mut policy = FormulaPolicy::new(&formula);
     let request = PlanRequest {
@@ -230,9 +233,10 @@ fn plan(generation: &Generation) -> Result<usize, Failure> {
         ties: Ties::Hash,
     };
     let origins = generation.origins()?;
-    let mut planner = Planner::new(request, &mut policy, origins.iter().map(|origin| origin.pages))?;
+    let memory = PlanMemory::new(PLAN_MEMORY, Box::new(SpillRuns::new(storage, request.cycle)));
+    let mut planner = Planner::new(request, &mut policy, origins.iter().map(|origin| origin.pages), memory)?;
     generation.scan(|_, columns| -> Result<(), Failure> { Ok(planner.scan(columns)?) })?;
-    Ok(planner.finish()?.chosen.len())
+    Ok(planner.finish()?.chosen.try_fold(0, |pages, page| page.map(|_| pages + 1))?)
 }
 
 /// What the cost model goes by: pages of the blocks that a cycle has to do with.

@@ -334,6 +334,8 @@ table! {
         keep_visits: u32 = 100,
         /// The crawl stops when fewer bytes than these are free on the data directory's disk; 0: it never looks.
         reserve: Size = Size(1 << 30),
+        /// Memory of the plan of a cycle before it spills to disk.
+        plan_memory: Size = Size(128 << 20),
         /// Memory of the batch before it spills to disk.
         batch_memory: Size = Size(64 << 20),
         /// A link to a block of pages that nothing else touches waits at most so many cycles; 0: none waits.

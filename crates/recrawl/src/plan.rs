@@ -8,13 +8,16 @@ use crate::priors::SitePriors;
 use crate::scope::Scope;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
+use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{PlanRequest, Planner};
+use recrawl_scheduler::{Chosen, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
     CanonicalUrl, Cycle, Link, LogRecord, PageRecord, ScheduleEntry, ScheduleSource, Share, Status,
 };
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The name under which a cycle's facts are kept beside its schedule.
@@ -156,11 +159,11 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
         discovery_min: whole.discovery_min.saturating_sub(seeds),
         ..whole
     };
-    let chosen = choose(crawl, generation, request, &formula)?;
+    let plan = choose(crawl, generation, request, &formula)?;
     let mut writer = ScheduleWriter::create(&*crawl.storage, cycle).map_err(Failure::work)?;
-    let scheduled = write(&mut writer, generation, &chosen.chosen, &news[..seeds as usize])?;
+    let scheduled = write(&mut writer, generation, plan.chosen, &news[..seeds as usize])?;
     let facts =
-        Facts { cycle, started: (crawl.clock)(), formula: formula.name, cutoff: chosen.cutoff, scheduled };
+        Facts { cycle, started: (crawl.clock)(), formula: formula.name, cutoff: plan.cutoff, scheduled };
     keep(&crawl.tables, FACTS, &facts)?;
     crawl.tables.flush()?;
     // Last: a schedule that is there is complete, and its facts are durable.
@@ -180,7 +183,9 @@ fn choose(
     let mut policy = FormulaPolicy::new(formula);
     let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
     let hosts = origins.iter().map(|origin| origin.pages);
-    let mut planner = Planner::new(request, &mut policy, hosts).map_err(Failure::work)?;
+    let runs = SpillRuns::new(crawl.storage.clone(), request.cycle);
+    let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
+    let mut planner = Planner::new(request, &mut policy, hosts, memory).map_err(Failure::work)?;
     generation.scan(|first, columns| {
         if let Some(priors) = &priors {
             priors.fill(first, columns);
@@ -195,7 +200,7 @@ fn choose(
 fn write(
     writer: &mut ScheduleWriter<'_>,
     generation: &Generation,
-    chosen: &[(u64, Share)],
+    chosen: Chosen,
     seeds: &[NewSeed],
 ) -> Result<u64, Failure> {
     let mut seeds = seeds.iter().peekable();
@@ -209,14 +214,28 @@ fn write(
         share: Share::Discovery,
         record: record.clone(),
     };
-    let mut pages = generation.gather(chosen.iter().map(|c| c.0));
-    let mut shares = chosen.iter().map(|c| c.1);
+    // Of those pages that were asked for and have not come yet.
+    let shares = RefCell::new(VecDeque::new());
+    let failed = RefCell::new(None);
+    let mut pages = generation.gather(chosen.map_while(|page| match page {
+        Ok((ordinal, share)) => {
+            shares.borrow_mut().push_back(share);
+            Some(ordinal)
+        }
+        Err(error) => {
+            failed.replace(Some(error));
+            None
+        }
+    }));
     while let Some((_, url, record)) = pages.next_page().map_err(Failure::work)? {
         while let Some(seed) = seeds.next_if(|s| s.0 < url) {
             push(seed_entry(seed))?;
         }
-        let share = shares.next().expect("one page for each chosen one");
+        let share = shares.borrow_mut().pop_front().expect("one page for each chosen one");
         push(ScheduleEntry { url, share, record })?;
+    }
+    if let Some(error) = failed.take() {
+        return Err(Failure::work(error));
     }
     seeds.try_for_each(|seed| push(seed_entry(seed)))?;
     Ok(scheduled)

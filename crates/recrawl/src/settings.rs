@@ -100,6 +100,9 @@ impl Settings {
         if config.storage.archive_file.0 < 1 << 20 {
             return Err("storage.archive_file must be at least 1 MiB".into());
         }
+        if config.storage.plan_memory.0 < 1 << 20 {
+            return Err("storage.plan_memory must be at least 1 MiB".into());
+        }
         if config.storage.batch_memory.0 < 1 << 20 {
             return Err("storage.batch_memory must be at least 1 MiB".into());
         }

@@ -132,6 +132,12 @@ impl std::error::Error for WriteError {
     }
 }
 
+impl From<WriteError> for io::Error {
+    fn from(e: WriteError) -> io::Error {
+        io::Error::new(e.source.kind(), e)
+    }
+}
+
 /// Opening a repository failed. Nothing was changed, but that leftovers may have been removed.
 #[derive(Debug)]
 #[non_exhaustive]

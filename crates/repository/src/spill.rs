@@ -1,4 +1,4 @@
-//! Sorted runs of a batch that outgrew memory: records of any bytes, many in a frame.
+//! Sorted runs of a plan or a batch that outgrew memory: records of any bytes, many in a frame.
 
 use crate::bytes::{Put, Take};
 use crate::error::{ReadError, WriteError};
@@ -21,7 +21,7 @@ pub struct SpillWriter {
 }
 
 impl SpillWriter {
-    /// Begins run number `part` of the cycle's batch.
+    /// Begins run number `part` of the cycle.
     ///
     /// # Errors
     /// When the file cannot be made.
@@ -126,6 +126,9 @@ pub fn remove(storage: &dyn Storage, cycle: Cycle, part: u32) -> Result<(), Writ
     let name = name(cycle, part);
     storage.remove(&name).map_err(WriteError::of(storage.locate(&name), "remove"))
 }
+
+mod runs;
+pub use runs::SpillRuns;
 
 #[cfg(test)]
 mod tests;

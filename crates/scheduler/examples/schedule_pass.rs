@@ -1,6 +1,9 @@
 //! The schedule pass over synthetic records: seconds and peak memory.
 //!
-//! `cargo run --release -p recrawl-scheduler --example schedule_pass [PAGES] [MAX_PER_HOST]`
+//! `cargo run --release -p recrawl-scheduler --example schedule_pass [PAGES] [MAX_PER_HOST] [MIB]`
+//!
+//! `MAX_PER_HOST` 0 is for no limit; `MIB` is the memory of the plan, beyond which it spills to a temporary folder, and without it
+//! there is no limit.
 //!
 //! Records are made block by block and never held: nine known pages in ten were visited, up to 41 times
 //! in the last year. The formula is the default one, k is 5 % of the pages, a fifth of it for discovery
@@ -8,9 +11,12 @@
 
 use recrawl_formula::builtin::Builtin;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{PlanRequest, Planner, Ties};
-use recrawl_types::{Cycle, History, Known, StateColumns};
+use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
+use recrawl_types::{Cycle, History, Known, Spill, StateColumns};
 use std::error::Error;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Rows per block, as many as a block of a generation on disk has.
@@ -21,7 +27,11 @@ const PAGES_PER_HOST: u64 = 250;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let pages: u64 = arguments.next().map_or(Ok(10_000_000), |a| a.parse())?;
-    let max_per_host: Option<u64> = arguments.next().map(|a| a.parse()).transpose()?;
+    let max_per_host: Option<u64> = arguments.next().map(|a| a.parse()).transpose()?.filter(|cap| *cap > 0);
+    let memory = match arguments.next() {
+        Some(mib) => PlanMemory::new(mib.parse::<u64>()? << 20, Box::new(Folder::new()?)),
+        None => PlanMemory::unlimited(),
+    };
     let request = PlanRequest {
         cycle: NOW,
         pages: pages / 20,
@@ -38,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut policy = FormulaPolicy::new(&formula);
     let hosts =
         (0..pages.div_ceil(PAGES_PER_HOST)).map(|host| PAGES_PER_HOST.min(pages - host * PAGES_PER_HOST));
-    let mut planner = Planner::new(request, &mut policy, hosts)?;
+    let mut planner = Planner::new(request, &mut policy, hosts, memory)?;
 
     let before = peak_memory()?;
     let (mut making, mut passing) = (Duration::ZERO, Duration::ZERO);
@@ -57,9 +67,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let started = Instant::now();
     let plan = planner.finish()?;
+    let c = plan.counts;
+    // Written out, it would be a schedule.
+    let mut listed = 0;
+    for page in plan.chosen {
+        page?;
+        listed += 1;
+    }
+    assert_eq!(listed, c.chosen());
     let finishing = started.elapsed();
 
-    let c = plan.counts;
     println!("pages {pages}, formula {}", formula.expr);
     println!(
         "chosen: {} by score, {} discovery, {} audit, {} warm-up",
@@ -94,6 +111,46 @@ fn add_page(ordinal: u64, block: &mut StateColumns) {
     let first = Cycle(last.0 - visits);
     let history = History { visits, changes, first, last, last_change: last, ..History::default() };
     block.push(Known { last_attempt: last, ..known }, Some(&history));
+}
+
+/// A temporary folder of runs.
+struct Folder {
+    path: PathBuf,
+    written: u64,
+}
+
+impl Folder {
+    fn new() -> io::Result<Folder> {
+        let path = std::env::temp_dir().join(format!("schedule-pass-{}", std::process::id()));
+        fs::create_dir(&path)?;
+        Ok(Folder { path, written: 0 })
+    }
+
+    fn file(&self, run: u32) -> PathBuf {
+        self.path.join(run.to_string())
+    }
+}
+
+impl Spill for Folder {
+    fn create(&mut self, run: u32) -> io::Result<Box<dyn Write>> {
+        Ok(Box::new(File::create(self.file(run))?))
+    }
+
+    fn take(&mut self, run: u32) -> io::Result<Box<dyn Read>> {
+        let file = File::open(self.file(run))?;
+        self.written += file.metadata()?.len();
+        fs::remove_file(self.file(run))?;
+        Ok(Box::new(BufReader::with_capacity(256 << 10, file)))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        println!("spilled: {:.1} MB", self.written as f64 / 1e6);
+        if let Err(error) = fs::remove_dir_all(&self.path) {
+            println!("{} is left behind: {error}", self.path.display());
+        }
+    }
 }
 
 /// The most memory this process ever held, in MB.

@@ -10,7 +10,7 @@ pub struct Candidate {
     /// What it competes by.
     pub(crate) key: u64,
     /// Decides between equal keys, and holds the ordinal: see [`TieBreak`].
-    tie: u64,
+    pub(crate) tie: u64,
 }
 
 /// How ordinals decide between equals: by themselves, or by their images under a permutation, from

@@ -8,11 +8,13 @@
 //! That is exact: once `slots` candidates of one order were passed, each was either chosen, or stood in
 //! the audit sample, or found its host full; in the first two cases it holds a slot.
 
-use crate::PlanError;
+use crate::chosen::{By, Choice};
 use crate::pools::Pools;
+use crate::runs::Runs;
+use crate::{PlanError, TieBreak};
+use std::io;
 
 /// Divides the scan into hosts.
-#[derive(Debug)]
 pub(crate) struct Hosts<H> {
     lengths: H,
     limit: u64,
@@ -50,23 +52,35 @@ impl<H: Iterator<Item = u64>> Hosts<H> {
         Ok(usize::try_from(self.left).unwrap_or(usize::MAX).min(rows))
     }
 
-    /// Counts `rows` pages as scanned, and hands the candidates of a host that is complete on to `all`.
-    pub fn advance(&mut self, ordinal: u64, rows: usize, all: &mut Pools) {
+    /// Counts `rows` pages as scanned, and hands the candidates of a host that is complete on to `all`, its warm-up to
+    /// `choice`.
+    pub fn advance(
+        &mut self,
+        ordinal: u64,
+        rows: usize,
+        ties: &TieBreak,
+        all: &mut Pools,
+        choice: &mut Choice,
+        disk: &mut Runs,
+    ) -> io::Result<()> {
         self.left -= rows as u64;
         if self.left > 0 {
-            return;
+            return Ok(());
         }
         let own = &mut self.pools;
         let mut slots = self.limit;
-        for page in own.warmup.drain(self.limit) {
-            all.warmup.offer(page);
-            slots -= 1;
+        if let Some(warmup) = &mut own.warmup {
+            warmup.drain(self.limit, disk, |page, disk| {
+                slots -= 1;
+                choice.push(ties.ordinal(page), By::Warmup, disk)
+            })?;
         }
-        own.discovery.drain(slots).for_each(|page| all.discovery.offer(page));
-        own.score.drain(slots).for_each(|page| all.score.offer(page));
-        own.announced.drain(slots).for_each(|page| all.announced.offer(page));
+        own.discovery.drain(slots, disk, |page, disk| all.discovery.offer(page, disk))?;
+        own.score.drain(slots, disk, |page, disk| all.score.offer(page, disk))?;
+        own.announced.drain(slots, disk, |page, disk| all.announced.offer(page, disk))?;
         // A host without slots has no page in the audit sample, so none is eligible for it.
-        own.audit.drain(if slots > 0 { u64::MAX } else { 0 }).for_each(|page| all.audit.offer(page));
+        let drawn = if slots > 0 { u64::MAX } else { 0 };
+        own.audit.drain(drawn, disk, |image, disk| all.audit.offer(image, disk))?;
         if slots > 0 {
             all.eligible += own.eligible;
             if own.eligible + own.unfetched > slots {
@@ -75,6 +89,7 @@ impl<H: Iterator<Item = u64>> Hosts<H> {
             }
         }
         (own.eligible, own.unfetched) = (0, 0);
+        Ok(())
     }
 
     /// The hosts whose places must be counted, after the last of `pages` pages.
@@ -91,14 +106,14 @@ impl<H: Iterator<Item = u64>> Hosts<H> {
 pub(crate) struct Crowds(Vec<Crowd>);
 
 impl Crowds {
-    fn of(&mut self, ordinal: u64) -> Option<&mut Crowd> {
-        let after = self.0.partition_point(|crowd| crowd.start <= ordinal);
-        self.0[..after].last_mut().filter(|crowd| ordinal < crowd.end)
+    /// Where the page's host stands, if it is here.
+    fn place(&self, ordinal: u64) -> Option<usize> {
+        let at = self.0.partition_point(|crowd| crowd.start <= ordinal).checked_sub(1)?;
+        (ordinal < self.0[at].end).then_some(at)
     }
 
-    /// Has the page's host a free slot?
-    pub fn has_room(&mut self, ordinal: u64) -> bool {
-        self.of(ordinal).is_none_or(|crowd| crowd.used < crowd.slots)
+    fn of(&mut self, ordinal: u64) -> Option<&mut Crowd> {
+        self.place(ordinal).map(|at| &mut self.0[at])
     }
 
     /// Gives the page a slot of its host, if there is one.
@@ -121,7 +136,10 @@ impl Crowds {
     }
 
     /// The share of its host's drawn pages for which there are slots.
-    pub fn kept_share(&mut self, ordinal: u64) -> f64 {
-        self.of(ordinal).map_or(1.0, |crowd| crowd.drawn.min(crowd.slots) as f64 / crowd.drawn as f64)
+    pub fn kept_share(&self, ordinal: u64) -> f64 {
+        self.place(ordinal).map_or(1.0, |at| {
+            let Crowd { drawn, slots, .. } = self.0[at];
+            drawn.min(slots) as f64 / drawn as f64
+        })
     }
 }

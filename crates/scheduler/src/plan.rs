@@ -1,12 +1,11 @@
 //! What a cycle visits.
 
-use recrawl_types::Share;
+use crate::Chosen;
 
 /// What a cycle visits, and how it came to that.
-#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Plan {
-    /// The ordinals of the pages, ascending, each with the share that chose it.
-    pub chosen: Vec<(u64, Share)>,
+    /// The ordinals of the pages, ascending, each with the share that chose it: [`Counts::chosen`] of them.
+    pub chosen: Chosen,
     /// The lowest score that was chosen by score (NaN where pages without a score were); none when no
     /// page was.
     pub cutoff: Option<f64>,
@@ -15,7 +14,7 @@ pub struct Plan {
 }
 
 /// How many pages were scanned, how many of them stood at each gate (together: all), and how many were
-/// chosen by each share (together: the length of [`Plan::chosen`]).
+/// chosen by each share (together: [`Counts::chosen`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Pages scanned.
@@ -40,4 +39,11 @@ pub struct Counts {
     pub announced: u64,
     /// Chosen by score.
     pub score: u64,
+}
+
+impl Counts {
+    /// How many pages were chosen.
+    pub fn chosen(&self) -> u64 {
+        self.discovery + self.warmup + self.audit + self.announced + self.score
+    }
 }

@@ -1,12 +1,16 @@
 //! One pass over all pages, and then the plan.
 
+use crate::best::Best;
 use crate::candidate::{Candidate, TieBreak, discovery_key, score_key, warmup_key};
+use crate::chosen::{By, Choice};
 use crate::hosts::{Crowds, Hosts};
-use crate::pools::Pools;
+use crate::pools::{Places, Pools};
+use crate::runs::Runs;
 use crate::shares::Rules;
 use crate::shuffle::{Purpose, Shuffle};
-use crate::{Counts, Gate, Plan, PlanError, PlanRequest, Policy, TopK};
+use crate::{Counts, Gate, Plan, PlanError, PlanMemory, PlanRequest, Policy};
 use recrawl_types::{Cycle, StateColumns};
+use std::io;
 use std::ops::Range;
 
 /// Makes the plan of one cycle from one pass over the pages.
@@ -29,15 +33,20 @@ use std::ops::Range;
 /// its warm-up comes first (those that wait longest, where it is more than the limit), the audit second,
 /// and for the rest each share takes the host's best first.
 ///
-/// **Memory**: 16 bytes for each of up to 2k candidates by score and as many for discovery, that is 64 k
-/// bytes at most, 50 more for each of the announced and the audit share, 16 bytes for each warm-up page, and 24 for each page chosen; with `max_per_host` also
-/// 40 bytes for each host that has more candidates than places. A k beyond memory is for the caller to
-/// divide: the plan itself is a list of ordinals that can be written out as it is.
+/// **Memory**: [`PlanMemory`] bounds what is in proportion to k: candidates, sample and plan. They want 16 bytes for
+/// each of up to 2k candidates by score, as many for what is announced and for discovery, 16 for each page of the audit share, and 8 for each
+/// page chosen: 104 k bytes with all shares, 32 k less without announcements; with `max_per_host` the same again for the candidates
+/// of one host, of which there are no more than of its places. Each has its part of the memory, and where that is less
+/// than what it wants, sorted runs are spilled: see [`PlanMemory`]. The plan is the same either way. Beside it there are, with `max_per_host`,
+/// 40 bytes for each host that has more candidates than places.
 pub struct Planner<'p, H> {
     policy: &'p mut dyn Policy,
     keeper: Keeper,
     /// The candidates of all hosts that were scanned to their end, or of all pages without a limit.
     all: Pools,
+    /// The warm-up of the same.
+    choice: Choice,
+    disk: Runs,
     /// Only with a limit on hosts.
     hosts: Option<Hosts<H>>,
     scanned: u64,
@@ -50,6 +59,7 @@ struct Keeper {
     cycle: Cycle,
     warmup: u32,
     audits: bool,
+    announces: bool,
     ties: TieBreak,
     audit: Shuffle,
     counts: Counts,
@@ -65,13 +75,27 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
         request: PlanRequest,
         policy: &'p mut dyn Policy,
         host_lengths: H,
+        memory: PlanMemory,
     ) -> Result<Planner<'p, H>, PlanError> {
         request.check()?;
         policy.prepare(request.cycle, request.seed);
         let (k, targets) = (request.pages, request.targets());
-        let unfetched = k.saturating_add(request.discovery_min);
-        // As many of the best may be in the audit sample.
-        let announced = if targets.announced > 0 { targets.announced + targets.audit } else { 0 };
+        let all = Places {
+            warmup: None,
+            discovery: k.saturating_add(request.discovery_min),
+            score: k,
+            announced: if targets.announced > 0 { k } else { 0 },
+            audit: targets.audit,
+        };
+        let of_host = request.max_per_host.map(|limit| Places {
+            warmup: Some(limit),
+            discovery: all.discovery.min(limit),
+            score: all.score.min(limit),
+            announced: all.announced.min(limit),
+            audit: all.audit,
+        });
+        let wanted = of_host.map_or(0.0, |places| places.wanted());
+        let division = memory.divide(all.wanted() + wanted + Choice::wanted(all.discovery));
         let ties = TieBreak::new(request.ties, request.seed, request.cycle);
         let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
         Ok(Planner {
@@ -80,16 +104,18 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
                 cycle: request.cycle,
                 warmup: request.warmup,
                 audits: targets.audit > 0,
+                announces: targets.announced > 0,
                 ties,
                 audit,
                 counts: Counts::default(),
             },
-            all: Pools::new(u64::MAX, unfetched, k, announced, targets.audit),
-            hosts: request.max_per_host.map(|limit| {
-                let announced = limit.min(announced);
-                let pools = Pools::new(limit, limit.min(unfetched), limit.min(k), announced, targets.audit);
-                Hosts::new(host_lengths, limit, pools)
-            }),
+            all: Pools::new(&all, division),
+            choice: Choice::new(all.discovery, division),
+            disk: Runs::new(memory.spill),
+            hosts: request
+                .max_per_host
+                .zip(of_host)
+                .map(|(limit, places)| Hosts::new(host_lengths, limit, Pools::new(&places, division))),
             scanned: 0,
             scores: Vec::new(),
             rules: Rules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },
@@ -99,23 +125,24 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
     /// Takes the next block of pages.
     ///
     /// # Errors
-    /// When `max_per_host` is set and the hosts have fewer pages.
+    /// When `max_per_host` is set and the hosts have fewer pages, or when the disk refuses what is spilled.
     ///
     /// # Panics
     /// When the policy does not give each row a score.
     pub fn scan(&mut self, columns: &StateColumns) -> Result<(), PlanError> {
         self.policy.score(columns, self.scanned, &mut self.scores);
         assert_eq!(self.scores.len(), columns.len(), "policy {} scores each row", self.policy.name());
-        let block = Block { columns, scores: &self.scores, first: self.scanned };
-        match &mut self.hosts {
-            None => self.keeper.offer(&block, 0..columns.len(), &mut self.all),
+        let Planner { keeper, all, choice, disk, hosts, scores, .. } = self;
+        let block = Block { columns, scores, first: self.scanned };
+        match hosts {
+            None => keeper.offer(&block, 0..columns.len(), all, choice, disk)?,
             Some(hosts) => {
                 let mut row = 0;
                 while row < columns.len() {
                     let ordinal = block.first + row as u64;
                     let run = hosts.next_run(ordinal, columns.len() - row)?;
-                    self.keeper.offer(&block, row..row + run, &mut hosts.pools);
-                    hosts.advance(ordinal, run, &mut self.all);
+                    keeper.offer(&block, row..row + run, &mut hosts.pools, choice, disk)?;
+                    hosts.advance(ordinal, run, &keeper.ties, all, choice, disk)?;
                     row += run;
                 }
             }
@@ -127,13 +154,16 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
     /// The plan, after the last block.
     ///
     /// # Errors
-    /// When `max_per_host` is set and the hosts have more pages than were scanned.
+    /// When `max_per_host` is set and the hosts have more pages than were scanned, or when what was spilled cannot be
+    /// read.
     pub fn finish(self) -> Result<Plan, PlanError> {
         let crowds = match self.hosts {
             None => Crowds::default(),
             Some(hosts) => hosts.finish(self.scanned)?,
         };
-        Ok(self.rules.fill(self.all, crowds, self.keeper.counts))
+        let mut counts = self.keeper.counts;
+        counts.warmup = self.choice.pages();
+        Ok(self.rules.fill(self.all, self.choice, crowds, counts, self.disk)?)
     }
 }
 
@@ -145,8 +175,15 @@ struct Block<'a> {
 }
 
 impl Keeper {
-    /// Offers the pages of some rows to `pools`.
-    fn offer(&mut self, block: &Block<'_>, rows: Range<usize>, pools: &mut Pools) {
+    /// Offers the pages of some rows to `pools`, and chooses a warm-up that is not kept there.
+    fn offer(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        pools: &mut Pools,
+        choice: &mut Choice,
+        disk: &mut Runs,
+    ) -> io::Result<()> {
         for row in rows {
             let ordinal = block.first + row as u64;
             self.counts.pages += 1;
@@ -156,34 +193,46 @@ impl Keeper {
                 Gate::Discovery => {
                     self.counts.discovery_due += 1;
                     pools.unfetched += 1;
-                    self.offer_by(discovery_key(&block.columns.known[row]), ordinal, &mut pools.discovery);
+                    let key = discovery_key(&block.columns.known[row]);
+                    self.offer_by(key, ordinal, &mut pools.discovery, disk)?;
                 }
                 Gate::Warmup => {
                     self.counts.warmup_due += 1;
-                    self.offer_by(warmup_key(block.columns.last[row]), ordinal, &mut pools.warmup);
+                    match &mut pools.warmup {
+                        None => choice.push(ordinal, By::Warmup, disk)?,
+                        Some(pool) => {
+                            self.offer_by(warmup_key(block.columns.last[row]), ordinal, pool, disk)?
+                        }
+                    }
                 }
                 Gate::Revisit => {
                     self.counts.revisit_due += 1;
                     pools.eligible += 1;
                     if self.audits {
-                        pools.audit.offer(self.audit.apply(ordinal));
+                        pools.audit.offer(self.audit.apply(ordinal), disk)?;
                     }
-                    let key = score_key(block.scores[row]);
-                    self.offer_by(key, ordinal, &mut pools.score);
-                    if block.columns.known[row].is_announced {
-                        self.offer_by(key, ordinal, &mut pools.announced);
-                    }
+                    let is_announced = self.announces && block.columns.known[row].is_announced;
+                    let pool = if is_announced { &mut pools.announced } else { &mut pools.score };
+                    self.offer_by(score_key(block.scores[row]), ordinal, pool, disk)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// Offers a page by its key. Most pages are beyond the bar by the key alone; only for the others is
     /// it worth finding out what decides between equals.
-    fn offer_by(&self, key: u64, ordinal: u64, pool: &mut TopK<Candidate>) {
+    fn offer_by(
+        &self,
+        key: u64,
+        ordinal: u64,
+        pool: &mut Best<Candidate>,
+        disk: &mut Runs,
+    ) -> io::Result<()> {
         if pool.bar().is_none_or(|bar| key <= bar.key) {
-            pool.offer(self.ties.candidate(key, ordinal));
+            pool.offer(self.ties.candidate(key, ordinal), disk)?;
         }
+        Ok(())
     }
 }
 

@@ -1,21 +1,40 @@
 //! The candidates of one pass, by what they compete for.
 
-use crate::TopK;
+use crate::best::Best;
 use crate::candidate::Candidate;
+use crate::memory::{Division, wanted};
+
+/// How many pages of each kind are kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    /// None where all are chosen, so that none has to be kept.
+    pub warmup: Option<u64>,
+    pub discovery: u64,
+    pub score: u64,
+    pub announced: u64,
+    pub audit: u64,
+}
+
+impl Places {
+    /// Bytes that pools for so many pages want.
+    pub fn wanted(&self) -> f64 {
+        let candidates = [self.warmup, Some(self.discovery), Some(self.score), Some(self.announced)];
+        candidates.into_iter().flatten().map(wanted::<Candidate>).sum::<f64>() + wanted::<u64>(self.audit)
+    }
+}
 
 /// The candidates of all pages, or of one host.
-#[derive(Clone, Debug)]
 pub(crate) struct Pools {
-    /// Pages in their warm-up.
-    pub warmup: TopK<Candidate>,
+    /// Pages in their warm-up, where not all are chosen.
+    pub warmup: Option<Best<Candidate>>,
     /// URLs never fetched.
-    pub discovery: TopK<Candidate>,
-    /// Pages that compete by score.
-    pub score: TopK<Candidate>,
-    /// Those of them that are announced as changed.
-    pub announced: TopK<Candidate>,
-    /// The same pages by their images under the audit's shuffle: the least are the sample.
-    pub audit: TopK<u64>,
+    pub discovery: Best<Candidate>,
+    /// Pages that compete by score alone.
+    pub score: Best<Candidate>,
+    /// Pages that are announced as changed, in the same order; they compete by score too.
+    pub announced: Best<Candidate>,
+    /// Both by their images under the audit's shuffle: the least are the sample.
+    pub audit: Best<u64>,
     /// How many pages the sample is drawn from.
     pub eligible: u64,
     /// How many URLs were offered for discovery.
@@ -23,14 +42,15 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// Pools for at most so many pages of each kind.
-    pub fn new(warmup: u64, discovery: u64, score: u64, announced: u64, audit: u64) -> Pools {
+    /// Pools for so many pages, each with its part of the memory.
+    pub fn new(places: &Places, memory: Division) -> Pools {
+        let candidates = |k| Best::new(k, memory.room(wanted::<Candidate>(k)));
         Pools {
-            warmup: TopK::new(warmup),
-            discovery: TopK::new(discovery),
-            score: TopK::new(score),
-            announced: TopK::new(announced),
-            audit: TopK::new(audit),
+            warmup: places.warmup.map(candidates),
+            discovery: candidates(places.discovery),
+            score: candidates(places.score),
+            announced: candidates(places.announced),
+            audit: Best::new(places.audit, memory.room(wanted::<u64>(places.audit))),
             eligible: 0,
             unfetched: 0,
         }

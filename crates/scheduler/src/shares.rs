@@ -8,16 +8,22 @@
 //! The k best candidates of each order (and for discovery its minimum more) are enough for that: each candidate that is passed was chosen,
 //! or is in the sample, or found its host full of pages of the sample and of the other orders; and those
 //! are together no more than k.
+//!
+//! Every order is read once and from front to back, so that it may lie on disk, and no set of what was chosen is kept: the sample
+//! are the pages whose images are not above the last one drawn, and a page that is announced is in the order of
+//! those alone, of which the score takes on what their share left.
 
+use crate::Counts;
+use crate::Plan;
 use crate::candidate::{Candidate, TieBreak, key_score};
+use crate::chosen::{By, Choice};
 use crate::hosts::Crowds;
+use crate::merge::Merge;
 use crate::pools::Pools;
 use crate::request::Targets;
+use crate::runs::Runs;
 use crate::shuffle::Shuffle;
-use crate::{Counts, Plan};
-use rayon::slice::ParallelSliceMut;
-use recrawl_types::Share;
-use std::collections::HashSet;
+use std::io;
 
 /// What the places are given by.
 pub(crate) struct Rules {
@@ -28,113 +34,125 @@ pub(crate) struct Rules {
     pub audit: Shuffle,
 }
 
+/// Places that are being given.
+struct Places<'r> {
+    rules: &'r Rules,
+    crowds: Crowds,
+    /// The greatest image of the sample.
+    last_drawn: Option<u64>,
+    choice: Choice,
+    disk: Runs,
+}
+
 impl Rules {
-    /// Fills the shares.
-    pub fn fill(&self, pools: Pools, mut crowds: Crowds, mut counts: Counts) -> Plan {
-        let Pools { warmup, discovery, score, announced, audit, eligible, .. } = pools;
-        let mut chosen: Vec<(u64, Share)> =
-            warmup.into_sorted().into_iter().map(|page| (self.ties.ordinal(page), Share::Warmup)).collect();
-        counts.warmup = chosen.len() as u64;
+    /// Fills the shares; `choice` has the warm-up.
+    pub fn fill(
+        &self,
+        pools: Pools,
+        choice: Choice,
+        crowds: Crowds,
+        mut counts: Counts,
+        disk: Runs,
+    ) -> io::Result<Plan> {
+        let Pools { discovery, score, announced, audit, eligible, .. } = pools;
+        let mut places = Places { rules: self, crowds, last_drawn: None, choice, disk };
 
-        let sample = self.draw(audit.into_sorted(), eligible, &mut crowds);
-        counts.audit = sample.len() as u64;
+        let images = audit.into_merge(&mut places.disk)?;
+        let drawn;
+        (drawn, counts.audit) = places.draw(images)?;
 
-        let mut taken: HashSet<u64> = sample.iter().map(|&(ordinal, _)| ordinal).collect();
-        let not_taken = |taken: &HashSet<u64>, page: Candidate| {
-            taken.is_empty() || !taken.contains(&self.ties.ordinal(page))
-        };
-        let mut announced = Queue::new(announced.into_sorted(), self.targets.announced);
-        announced.candidates.retain(|&page| not_taken(&taken, page));
-        chosen.extend(sample);
-        while announced.taken < announced.target {
-            let Some(page) = announced.peek(&self.ties, &mut crowds) else { break };
-            announced.take();
-            crowds.admit(page);
-            chosen.push((page, Share::Announced));
-            taken.insert(page);
-        }
+        let mut announced =
+            Queue::new(announced.into_merge(&mut places.disk)?, By::Announced, self.targets.announced);
+        while announced.taken < announced.target && places.give(&mut announced)? {}
         counts.announced = announced.taken;
-        let mut score =
-            Queue::new(score.into_sorted(), self.targets.score + announced.target - announced.taken);
-        score.candidates.retain(|&page| not_taken(&taken, page));
-        let mut discovery = Queue::new(discovery.into_sorted(), self.targets.discovery);
+
+        let mut score = Queue::new(
+            score.into_merge(&mut places.disk)?,
+            By::Score,
+            self.targets.score + announced.target - announced.taken,
+        );
+        score.candidates.absorb(announced.candidates);
+        let mut discovery =
+            Queue::new(discovery.into_merge(&mut places.disk)?, By::Discovery, self.targets.discovery);
         for _ in counts.audit + counts.announced..self.pages {
-            let by_score = score.peek(&self.ties, &mut crowds);
-            let by_discovery = discovery.peek(&self.ties, &mut crowds);
-            let (page, share, queue) = match (by_score, by_discovery) {
-                (None, None) => break,
-                (Some(page), None) => (page, Share::Score, &mut score),
-                (Some(page), Some(_)) if score.goes_before(&discovery) => (page, Share::Score, &mut score),
-                (_, Some(page)) => (page, Share::Discovery, &mut discovery),
+            let (first, second) = if score.goes_before(&discovery) {
+                (&mut score, &mut discovery)
+            } else {
+                (&mut discovery, &mut score)
             };
-            queue.take();
-            crowds.admit(page);
-            chosen.push((page, share));
+            if !places.give(first)? && !places.give(second)? {
+                break;
+            }
         }
         // Beyond k, if need be: a young repository is filled without touching what the score may choose.
-        while discovery.taken < self.discovery_min {
-            let Some(page) = discovery.peek(&self.ties, &mut crowds) else { break };
-            discovery.take();
-            crowds.admit(page);
-            chosen.push((page, Share::Discovery));
-        }
+        while discovery.taken < self.discovery_min && places.give(&mut discovery)? {}
         (counts.score, counts.discovery) = (score.taken, discovery.taken);
-        chosen.par_sort_unstable_by_key(|&(ordinal, _)| ordinal);
-        Plan { chosen, cutoff: score.last_key.map(key_score), counts }
-    }
 
-    /// The audit sample. Each of the eligible pages is drawn with the same
+        let Places { crowds, choice, disk, .. } = places;
+        let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, crowds, disk)?;
+        Ok(Plan { chosen, cutoff: score.last_key.map(key_score), counts })
+    }
+}
+
+impl Places<'_> {
+    /// Draws the audit sample; gives how many pages were drawn, and how many of them have a place. Each of the eligible pages
+    /// is drawn with the same
     /// probability, drawn / eligible. Where more pages of one host are drawn than it has slots, those
     /// keep their place that were drawn first, which is by chance too: the probability of that, slots /
     /// drawn of the host, multiplies theirs. Weighing each page by the inverse of its probability
     /// therefore gives sums over all eligible pages without bias (Särndal et al. 1992, ch. 9: two-phase
     /// sampling).
-    fn draw(&self, images: Vec<u64>, eligible: u64, crowds: &mut Crowds) -> Vec<(u64, Share)> {
-        let probability = images.len() as f64 / eligible.max(1) as f64;
-        let drawn: Vec<u64> = images.into_iter().map(|image| self.audit.invert(image)).collect();
-        drawn.iter().for_each(|&page| crowds.note_drawn(page));
-        let mut sample = Vec::with_capacity(drawn.len());
-        for page in drawn {
-            if crowds.admit(page) {
-                sample.push((page, Share::Audit(probability * crowds.kept_share(page))));
+    fn draw(&mut self, mut images: Merge<u64>) -> io::Result<(u64, u64)> {
+        let (mut drawn, mut admitted) = (0, 0);
+        while drawn < self.rules.targets.audit
+            && let Some(image) = images.pop()?
+        {
+            let page = self.rules.audit.invert(image);
+            drawn += 1;
+            self.last_drawn = Some(image);
+            self.crowds.note_drawn(page);
+            if self.crowds.admit(page) {
+                admitted += 1;
+                self.choice.push(page, By::Audit, &mut self.disk)?;
             }
         }
-        sample
+        Ok((drawn, admitted))
+    }
+
+    /// Was the page, which competes by score, drawn? If it was and has no place all the same, its host is full.
+    fn is_drawn(&self, ordinal: u64) -> bool {
+        self.last_drawn.is_some_and(|last| self.rules.audit.apply(ordinal) <= last)
+    }
+
+    /// Gives a place to the best candidate whose host has a slot left; was there one? A full host stays full, so what is
+    /// passed is passed for good.
+    fn give(&mut self, queue: &mut Queue) -> io::Result<bool> {
+        while let Some(candidate) = queue.candidates.pop()? {
+            let ordinal = self.rules.ties.ordinal(candidate);
+            let is_taken = queue.by != By::Discovery && self.is_drawn(ordinal);
+            if !is_taken && self.crowds.admit(ordinal) {
+                queue.taken += 1;
+                queue.last_key = Some(candidate.key);
+                self.choice.push(ordinal, queue.by, &mut self.disk)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
 /// Candidates of one order, best first.
 struct Queue {
-    candidates: Vec<Candidate>,
-    next: usize,
+    candidates: Merge<Candidate>,
+    by: By,
     target: u64,
     taken: u64,
     last_key: Option<u64>,
 }
 
 impl Queue {
-    fn new(candidates: Vec<Candidate>, target: u64) -> Queue {
-        Queue { candidates, next: 0, target, taken: 0, last_key: None }
-    }
-
-    /// The best candidate whose host has a slot left. A full host stays full, so what is passed is
-    /// passed for good.
-    fn peek(&mut self, ties: &TieBreak, crowds: &mut Crowds) -> Option<u64> {
-        while let Some(&candidate) = self.candidates.get(self.next) {
-            let ordinal = ties.ordinal(candidate);
-            if crowds.has_room(ordinal) {
-                return Some(ordinal);
-            }
-            self.next += 1;
-        }
-        None
-    }
-
-    /// Takes the candidate that was peeked at.
-    fn take(&mut self) {
-        self.last_key = Some(self.candidates[self.next].key);
-        self.next += 1;
-        self.taken += 1;
+    fn new(candidates: Merge<Candidate>, by: By, target: u64) -> Queue {
+        Queue { candidates, by, target, taken: 0, last_key: None }
     }
 
     /// Is this one further from its target than the other? Not if it has reached it, and not if both

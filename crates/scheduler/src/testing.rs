@@ -1,11 +1,14 @@
-//! Helpers of this crate's tests: random pages, and a planner that holds everything and sorts it.
+//! Helpers of this crate's tests: random pages, a planner that holds everything and sorts it, a disk in memory.
 
 use crate::candidate::{TieBreak, discovery_key, score_key};
 use crate::shuffle::{Purpose, Shuffle};
-use crate::{Counts, Gate, Plan, PlanError, PlanRequest, Planner, Policy, Ties};
+use crate::{Counts, Gate, PlanError, PlanMemory, PlanRequest, Planner, Policy, Ties};
 use proptest::prelude::*;
-use recrawl_types::{Cycle, History, Known, Share, StateColumns, Status};
-use std::collections::{HashMap, HashSet};
+use recrawl_types::{Cycle, History, Known, Share, Spill, StateColumns, Status};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, Cursor, Read, Write};
+use std::rc::Rc;
 
 /// A request for no page at all; tests set what they are about.
 pub(crate) fn request() -> PlanRequest {
@@ -109,6 +112,14 @@ pub(crate) fn columns(pages: &[Page]) -> StateColumns {
     columns
 }
 
+/// A plan that is held.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(crate) struct Made {
+    pub chosen: Vec<(u64, Share)>,
+    pub cutoff: Option<f64>,
+    pub counts: Counts,
+}
+
 /// The plan, the pages given in blocks of `block` pages.
 pub(crate) fn plan(
     request: &PlanRequest,
@@ -116,17 +127,97 @@ pub(crate) fn plan(
     pages: &[Page],
     hosts: &[u64],
     block: usize,
-) -> Result<Plan, PlanError> {
-    let mut planner = Planner::new(request.clone(), policy, hosts.iter().copied())?;
+) -> Result<Made, PlanError> {
+    plan_within(PlanMemory::unlimited(), request, policy, pages, hosts, block)
+}
+
+/// The same within some memory.
+pub(crate) fn plan_within(
+    memory: PlanMemory,
+    request: &PlanRequest,
+    policy: &mut dyn Policy,
+    pages: &[Page],
+    hosts: &[u64],
+    block: usize,
+) -> Result<Made, PlanError> {
+    let mut planner = Planner::new(request.clone(), policy, hosts.iter().copied(), memory)?;
     for pages in pages.chunks(block) {
         planner.scan(&columns(pages))?;
         planner.scan(&StateColumns::default())?;
     }
-    planner.finish()
+    let plan = planner.finish()?;
+    let (cutoff, counts) = (plan.cutoff, plan.counts);
+    Ok(Made { chosen: plan.chosen.collect::<Result<_, _>>()?, cutoff, counts })
+}
+
+/// Runs in memory, watched from outside.
+#[derive(Clone, Default)]
+pub(crate) struct Shelf(pub Rc<RefCell<Shelved>>);
+
+#[derive(Default)]
+pub(crate) struct Shelved {
+    pub runs: BTreeMap<u32, Vec<u8>>,
+    /// Runs that are being read, and the most at a time.
+    pub open: usize,
+    pub most_open: usize,
+    /// Bytes that may still be written, where there is an end to that.
+    pub free: Option<usize>,
+}
+
+impl Spill for Shelf {
+    fn create(&mut self, run: u32) -> io::Result<Box<dyn Write>> {
+        assert!(self.0.borrow_mut().runs.insert(run, Vec::new()).is_none(), "run {run} is there already");
+        Ok(Box::new(Pen { shelf: self.clone(), run }))
+    }
+
+    fn take(&mut self, run: u32) -> io::Result<Box<dyn Read>> {
+        let mut shelved = self.0.borrow_mut();
+        shelved.open += 1;
+        shelved.most_open = shelved.most_open.max(shelved.open);
+        let bytes = shelved.runs.remove(&run).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Box::new(Reading { shelf: self.clone(), bytes: Cursor::new(bytes) }))
+    }
+}
+
+struct Pen {
+    shelf: Shelf,
+    run: u32,
+}
+
+impl Write for Pen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut shelved = self.shelf.0.borrow_mut();
+        if let Some(free) = &mut shelved.free {
+            *free = free.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        }
+        shelved.runs.get_mut(&self.run).expect("created before").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Reading {
+    shelf: Shelf,
+    bytes: Cursor<Vec<u8>>,
+}
+
+impl Read for Reading {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.bytes.read(buffer)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.shelf.0.borrow_mut().open -= 1;
+    }
 }
 
 /// The same plan by the definition: everything is held, every order is sorted whole, every host counted.
-pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page], hosts: &[u64]) -> Plan {
+pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page], hosts: &[u64]) -> Made {
     let ties = TieBreak::new(request.ties, request.seed, request.cycle);
     let targets = request.targets();
     let limit = request.max_per_host.unwrap_or(u64::MAX);
@@ -229,5 +320,5 @@ pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page
         *used.entry(host_of[i]).or_default() += 1;
     }
     chosen.sort_by_key(|c| c.0);
-    Plan { chosen, cutoff, counts }
+    Made { chosen, cutoff, counts }
 }

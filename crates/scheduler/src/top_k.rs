@@ -9,6 +9,8 @@ use rayon::slice::ParallelSliceMut;
 pub struct TopK<T> {
     kept: Vec<T>,
     k: usize,
+    /// What the buffer holds at most.
+    most: usize,
     /// The k-th least so far, once there were that many and a selection was made.
     bar: Option<T>,
 }
@@ -19,7 +21,25 @@ impl<T: Copy + Ord + Send> TopK<T> {
 
     /// For the `k` least items. Memory grows with what is offered, so k may be beyond all items.
     pub fn new(k: u64) -> TopK<T> {
-        TopK { kept: Vec::new(), k: usize::try_from(k).unwrap_or(usize::MAX), bar: None }
+        TopK::within(k, usize::MAX)
+    }
+
+    /// The same with a buffer of at most `room` items. Where that is less than 2k, whoever offers empties it
+    /// when it [must be](TopK::must_spill).
+    pub(crate) fn within(k: u64, room: usize) -> TopK<T> {
+        let k = usize::try_from(k).unwrap_or(usize::MAX);
+        let most = Self::buffer(k).min(room);
+        TopK { kept: Vec::new(), k, most, bar: None }
+    }
+
+    /// How many items of memory it takes at most to keep the `k` least.
+    pub(crate) fn buffer(k: usize) -> usize {
+        k.saturating_mul(2).max(Self::LEAST_BUFFER)
+    }
+
+    /// Is the buffer full, and too small to select from?
+    pub(crate) fn must_spill(&self) -> bool {
+        self.kept.len() == self.most && self.most < Self::buffer(self.k)
     }
 
     /// Could the item be among the k least? If not there is no need to offer it.
@@ -32,14 +52,13 @@ impl<T: Copy + Ord + Send> TopK<T> {
         if !self.admits(&item) {
             return;
         }
-        let limit = self.k.saturating_mul(2).max(Self::LEAST_BUFFER);
-        if self.kept.len() == limit {
+        if self.kept.len() == self.most {
             self.select(self.k);
             self.bar = self.kept.last().copied();
         }
         if self.kept.len() == self.kept.capacity() {
             // Doubling, but never beyond the limit.
-            let room = self.kept.len().max(Self::LEAST_BUFFER).min(limit - self.kept.len());
+            let room = self.kept.len().max(Self::LEAST_BUFFER).min(self.most - self.kept.len());
             self.kept.reserve_exact(room);
         }
         self.kept.push(item);
@@ -66,6 +85,23 @@ impl<T: Copy + Ord + Send> TopK<T> {
         self.select(usize::try_from(n).unwrap_or(usize::MAX).min(self.k));
         self.bar = None;
         self.kept.drain(..)
+    }
+
+    /// All of the buffer in ascending order; the bar stays.
+    pub(crate) fn drain_sorted(&mut self) -> impl Iterator<Item = T> + '_ {
+        self.kept.par_sort_unstable();
+        self.kept.drain(..)
+    }
+
+    /// Gives the buffer's memory back; it must be empty.
+    pub(crate) fn release(&mut self) {
+        debug_assert!(self.kept.is_empty(), "what is in the buffer would be lost");
+        self.kept = Vec::new();
+    }
+
+    /// Sets the bar, or removes it.
+    pub(crate) fn raise(&mut self, bar: Option<T>) {
+        self.bar = bar;
     }
 
     /// The k least in ascending order.

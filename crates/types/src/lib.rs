@@ -18,6 +18,7 @@ pub mod page;
 pub mod reads;
 pub mod schedule;
 pub mod site;
+pub mod spill;
 pub mod trust;
 pub mod url;
 pub mod visit;
@@ -34,6 +35,7 @@ pub use crate::page::{
 pub use crate::reads::Reads;
 pub use crate::schedule::{HostRun, ScheduleEntry, ScheduleSource, Share};
 pub use crate::site::Site;
+pub use crate::spill::Spill;
 pub use crate::trust::{Belief, SignTally, ValidatorSign, ValidatorTrust};
 pub use crate::url::{CanonicalUrl, Scheme, UrlError, UrlRules};
 pub use crate::visit::{Change, Difference, Failure, LeftOut, Link, LogRecord, Outcome, Skip, Visit};

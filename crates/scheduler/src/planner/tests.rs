@@ -1,24 +1,26 @@
 use super::*;
 use crate::Ties;
-use crate::testing::{Listed, Page, by_definition, fetched, pages, plan, request, requests, unfetched};
+use crate::testing::{
+    Listed, Made, Page, Shelf, by_definition, fetched, pages, plan, plan_within, request, requests, unfetched,
+};
 use proptest::prelude::*;
 use recrawl_types::{Known, Share, Status};
 
 /// The ordinals that a share chose.
-fn of(plan: &Plan, wanted: impl Fn(Share) -> bool) -> Vec<u64> {
+fn of(plan: &Made, wanted: impl Fn(Share) -> bool) -> Vec<u64> {
     plan.chosen.iter().filter(|c| wanted(c.1)).map(|c| c.0).collect()
 }
 
-fn by_score(plan: &Plan) -> Vec<u64> {
+fn by_score(plan: &Made) -> Vec<u64> {
     of(plan, |s| s == Share::Score)
 }
 
-fn by_discovery(plan: &Plan) -> Vec<u64> {
+fn by_discovery(plan: &Made) -> Vec<u64> {
     of(plan, |s| s == Share::Discovery)
 }
 
 /// A plan by a list of scores, all pages of one host.
-fn plan_by(request: &PlanRequest, scores: &[f64], pages: &[Page]) -> Plan {
+fn plan_by(request: &PlanRequest, scores: &[f64], pages: &[Page]) -> Made {
     plan(request, &mut Listed(scores.to_vec()), pages, &[pages.len() as u64], 3).unwrap()
 }
 
@@ -78,8 +80,8 @@ fn more_are_asked_for_than_there_are() {
 #[test]
 fn without_pages_the_plan_is_empty() {
     let request = PlanRequest { pages: 10, max_per_host: Some(1), ..request() };
-    assert_eq!(plan(&request, &mut Listed(vec![]), &[], &[], 1).unwrap(), Plan::default());
-    assert_eq!(plan(&request, &mut Listed(vec![]), &[], &[0, 0], 1).unwrap(), Plan::default());
+    assert_eq!(plan(&request, &mut Listed(vec![]), &[], &[], 1).unwrap(), Made::default());
+    assert_eq!(plan(&request, &mut Listed(vec![]), &[], &[0, 0], 1).unwrap(), Made::default());
 }
 
 #[test]
@@ -222,21 +224,73 @@ fn hosts_that_do_not_fit_the_pages_are_an_error() {
         (vec![5], PlanError::Hosts { pages: 4, more: true }),
         (vec![4, 1], PlanError::Hosts { pages: 4, more: true }),
     ] {
-        assert_eq!(plan(&request, &mut Listed(vec![0.0; 4]), &pages, &hosts, 4), Err(error), "{hosts:?}");
+        let made = plan(&request, &mut Listed(vec![0.0; 4]), &pages, &hosts, 4);
+        assert_eq!(made.unwrap_err().to_string(), error.to_string(), "{hosts:?}");
     }
     assert!(plan(&request, &mut Listed(vec![0.0; 4]), &pages, &[0, 4, 0], 4).is_ok());
 }
 
 /// Plans are the same; NaN cut-offs too.
-fn assert_same(one: &Plan, other: &Plan) {
+fn assert_same(one: &Made, other: &Made) {
     assert_eq!(one.chosen, other.chosen);
     assert_eq!(one.counts, other.counts);
-    let bits = |p: &Plan| p.cutoff.map(|c| if c.is_nan() { f64::NAN.to_bits() } else { c.to_bits() });
+    let bits = |p: &Made| p.cutoff.map(|c| if c.is_nan() { f64::NAN.to_bits() } else { c.to_bits() });
     assert_eq!(bits(one), bits(other));
+}
+
+#[test]
+fn a_disk_that_is_full_is_an_error() {
+    let pages = vec![fetched(3, 50); 100];
+    let request = PlanRequest { pages: 50, audit_share: 0.2, ..request() };
+    let made = |free| {
+        let shelf = Shelf::default();
+        shelf.0.borrow_mut().free = Some(free);
+        let memory = PlanMemory::new(100, Box::new(shelf));
+        plan_within(memory, &request, &mut Listed(vec![1.0; 100]), &pages, &[], 8)
+    };
+    for free in [0, 200, 2000] {
+        let error = made(free).unwrap_err();
+        assert!(matches!(&error, PlanError::Spill(e) if e.kind() == io::ErrorKind::StorageFull), "{error}");
+    }
+    assert_eq!(made(1 << 20).unwrap(), plan(&request, &mut Listed(vec![1.0; 100]), &pages, &[], 8).unwrap());
+}
+
+#[test]
+fn a_small_plan_never_spills() {
+    let pages = vec![fetched(3, 50); 3000];
+    let scores: Vec<f64> = (0..3000).map(f64::from).collect();
+    let request = PlanRequest { pages: 100, discovery_share: 0.2, audit_share: 0.1, ..request() };
+    let shelf = Shelf::default();
+    shelf.0.borrow_mut().free = Some(0);
+    let memory = PlanMemory::new(104 * 100, Box::new(shelf));
+    let made = plan_within(memory, &request, &mut Listed(scores), &pages, &[], 1000).unwrap();
+    assert_eq!(made.chosen.len(), 100);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// The plan is the same with memory for a few candidates, so that all but these is spilled; nothing is left on the disk, and
+    /// no more runs are read at a time than two for each order and the plan.
+    #[test]
+    fn whatever_is_spilled_the_plan_is_the_same(
+        request in requests(),
+        pages in pages(400),
+        scores in prop::collection::vec(prop::sample::select(vec![0.0, -0.0, 1.0, 2.5, -3.0, f64::NAN, f64::INFINITY]), 400),
+        hosts in prop::collection::vec(1u64..80, 0..12),
+        bytes in prop_oneof![Just(0), 0u64..4000],
+    ) {
+        let mut left = pages.len() as u64;
+        let mut hosts: Vec<u64> = hosts.into_iter().map(|length| { let length = length.min(left); left -= length; length }).collect();
+        hosts.push(left);
+        let shelf = Shelf::default();
+        let memory = PlanMemory::new(bytes, Box::new(shelf.clone()));
+        let made = plan_within(memory, &request, &mut Listed(scores.clone()), &pages, &hosts, 30).unwrap();
+        assert_same(&made, &by_definition(&request, &scores, &pages, &hosts));
+        let shelved = shelf.0.borrow();
+        prop_assert!(shelved.runs.is_empty() && shelved.open == 0, "{} runs are left", shelved.runs.len());
+        prop_assert!(shelved.most_open <= 8, "{} runs at a time", shelved.most_open);
+    }
 
     /// One pass with bounded memory makes the plan that the definition says, whatever the request, the
     /// blocks and the hosts, and no host passes its limit.

@@ -4,7 +4,7 @@ use crate::testing::{datasets, rules};
 use crate::{Budget, Page, Truth};
 use proptest::prelude::*;
 use recrawl_formula::Formula;
-use recrawl_scheduler::{PlanRequest, Planner, Ties};
+use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
 use recrawl_types::{Share, StateColumns};
 use std::collections::HashSet;
 
@@ -83,9 +83,9 @@ fn planned(
     let lengths =
         (0..data.sites.len() as u32).map(|s| data.pages.iter().filter(|p| p.site == s).count() as u64);
     let mut policy = Listed(scores.clone());
-    let mut planner = Planner::new(request, &mut policy, lengths).unwrap();
+    let mut planner = Planner::new(request, &mut policy, lengths, PlanMemory::unlimited()).unwrap();
     planner.scan(columns).unwrap();
-    planner.finish().unwrap().chosen
+    planner.finish().unwrap().chosen.map(Result::unwrap).collect()
 }
 
 fn visited(visits: &[Visit], kind: impl Fn(&Visit) -> bool) -> HashSet<u64> {

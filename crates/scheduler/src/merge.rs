@@ -1,0 +1,67 @@
+//! Sorted sources as one sorted stream.
+
+use crate::runs::Item;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::io::{self, Read};
+use std::vec;
+
+/// Items in ascending order.
+pub(crate) enum Source<T> {
+    /// In memory.
+    Memory(vec::IntoIter<T>),
+    /// In a run, of which so many are still to be read.
+    Run(Box<dyn Read>, u64),
+}
+
+impl<T: Item> Source<T> {
+    fn next(&mut self) -> io::Result<Option<T>> {
+        match self {
+            Source::Memory(items) => Ok(items.next()),
+            Source::Run(_, 0) => Ok(None),
+            Source::Run(bytes, left) => {
+                *left -= 1;
+                T::read(bytes).map(Some)
+            }
+        }
+    }
+}
+
+/// The items of all sources in ascending order: log n steps an item for n sources, and of each source one
+/// item in memory beside what its reader holds.
+pub(crate) struct Merge<T> {
+    /// The next item of each source, with the source's number.
+    heads: BinaryHeap<Reverse<(T, usize)>>,
+    sources: Vec<Source<T>>,
+}
+
+impl<T: Item> Merge<T> {
+    /// Merges these.
+    pub fn of(sources: Vec<Source<T>>) -> io::Result<Merge<T>> {
+        let mut merge = Merge { heads: BinaryHeap::new(), sources };
+        for (number, source) in merge.sources.iter_mut().enumerate() {
+            merge.heads.extend(source.next()?.map(|item| Reverse((item, number))));
+        }
+        Ok(merge)
+    }
+
+    /// Takes the next item.
+    pub fn pop(&mut self) -> io::Result<Option<T>> {
+        let Some(mut head) = self.heads.peek_mut() else { return Ok(None) };
+        let Reverse((item, number)) = *head;
+        match self.sources[number].next()? {
+            Some(next) => head.0.0 = next,
+            None => drop(PeekMut::pop(head)),
+        }
+        Ok(Some(item))
+    }
+
+    /// Takes what is left of another merge into this one.
+    pub fn absorb(&mut self, other: Merge<T>) {
+        let first = self.sources.len();
+        self.heads
+            .extend(other.heads.into_iter().map(|Reverse((item, number))| Reverse((item, first + number))));
+        self.sources.extend(other.sources);
+    }
+}

@@ -1,0 +1,93 @@
+//! Sorted runs of items on what a plan spills to.
+
+use crate::candidate::Candidate;
+use crate::merge::Source;
+use recrawl_types::Spill;
+use std::io::{self, Read, Write};
+
+/// Bytes of a run that are written at once.
+const CHUNK: usize = 64 << 10;
+
+/// What can be spilled: a fixed number of bytes, little-endian.
+pub(crate) trait Item: Copy + Ord + Send {
+    /// How many bytes.
+    const BYTES: usize;
+
+    /// Appends the bytes.
+    fn put(self, out: &mut Vec<u8>);
+
+    /// Reads one.
+    fn read(bytes: &mut dyn Read) -> io::Result<Self>;
+}
+
+impl Item for u64 {
+    const BYTES: usize = 8;
+
+    fn put(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_le_bytes());
+    }
+
+    fn read(bytes: &mut dyn Read) -> io::Result<u64> {
+        let mut number = [0; 8];
+        bytes.read_exact(&mut number)?;
+        Ok(u64::from_le_bytes(number))
+    }
+}
+
+impl Item for Candidate {
+    const BYTES: usize = 2 * u64::BYTES;
+
+    fn put(self, out: &mut Vec<u8>) {
+        self.key.put(out);
+        self.tie.put(out);
+    }
+
+    fn read(bytes: &mut dyn Read) -> io::Result<Candidate> {
+        Ok(Candidate { key: u64::read(bytes)?, tie: u64::read(bytes)? })
+    }
+}
+
+/// A sorted run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    number: u32,
+    /// Items in it.
+    pub length: u64,
+}
+
+/// Writes runs and opens them again, each once.
+pub(crate) struct Runs {
+    spill: Box<dyn Spill>,
+    next: u32,
+    chunk: Vec<u8>,
+}
+
+impl Runs {
+    pub fn new(spill: Box<dyn Spill>) -> Runs {
+        Runs { spill, next: 0, chunk: Vec::new() }
+    }
+
+    /// Writes the items that `next` gives, which ascend, up to the first none.
+    pub fn write<T: Item>(&mut self, mut next: impl FnMut() -> io::Result<Option<T>>) -> io::Result<Run> {
+        let mut run = Run { number: self.next, length: 0 };
+        self.next += 1;
+        let mut file = self.spill.create(run.number)?;
+        self.chunk.clear();
+        while let Some(item) = next()? {
+            item.put(&mut self.chunk);
+            run.length += 1;
+            if self.chunk.len() >= CHUNK {
+                file.write_all(&self.chunk)?;
+                self.chunk.clear();
+            }
+        }
+        file.write_all(&self.chunk)?;
+        file.flush()?;
+        Ok(run)
+    }
+
+    /// Opens a run for its one reading.
+    pub fn open<T: Item>(&mut self, run: Run) -> io::Result<Source<T>> {
+        Ok(Source::Run(self.spill.take(run.number)?, run.length))
+    }
+}
