@@ -240,3 +240,6 @@ fn write(
     seeds.try_for_each(|seed| push(seed_entry(seed)))?;
     Ok(scheduled)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::best::Best;
 use crate::hosts::Crowds;
-use crate::memory::{Division, wanted};
+use crate::memory::Division;
 use crate::merge::Merge;
 use crate::runs::Runs;
 use recrawl_types::Share;
@@ -33,14 +33,12 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// Bytes that a plan of so many pages wants.
-    pub fn wanted(pages: u64) -> f64 {
-        wanted::<u64>(pages) / 2.0
-    }
+    /// Bytes that it wants: nobody knows how many pages are in their warm-up.
+    pub const WANTED: f64 = f64::INFINITY;
 
-    /// For any number of pages, with the memory for `pages`.
-    pub fn new(pages: u64, memory: Division) -> Choice {
-        Choice { best: Best::new(u64::MAX, memory.room(Choice::wanted(pages))), pages: 0 }
+    /// For any number of pages.
+    pub fn new(memory: Division) -> Choice {
+        Choice { best: Best::new(u64::MAX, memory.room(Choice::WANTED)), pages: 0 }
     }
 
     /// How many there are.

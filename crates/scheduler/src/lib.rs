@@ -7,6 +7,7 @@
 //!
 //! The k best are selected from a buffer of 2k whenever it is full. A heap of k would need half the
 //! memory, but log k steps a page all over it; a histogram of scores would need less, but two passes.
+//! Where 2k are more than the memory for them, sorted runs are spilled and merged.
 //!
 //! This crate knows nothing of disk (what it spills to is handed in), of HTTP and of URLs: a page is an ordinal, a host a number of
 //! consecutive ordinals.

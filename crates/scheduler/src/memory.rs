@@ -25,26 +25,39 @@ impl PlanMemory {
     }
 
     /// So many bytes for candidates, sample and plan together, and for reading runs of them again. A run that is being
-    /// written takes what `spill` does for it besides. What is less than a megabyte may be passed by as much.
+    /// written takes what `spill` does for it besides. For less than some megabytes readers may take as many more.
     pub fn new(bytes: u64, spill: Box<dyn Spill>) -> PlanMemory {
         PlanMemory { bytes: bytes as f64, spill }
     }
 
-    /// Divides it among those who want so many bytes together.
-    pub(crate) fn divide(&self, wanted: f64) -> Division {
-        Division(self.bytes / wanted)
+    /// Divides it among those who want so many bytes each.
+    pub(crate) fn divide(&self, wanted: impl IntoIterator<Item = f64>) -> Division {
+        let mut wanted: Vec<f64> = wanted.into_iter().collect();
+        wanted.sort_unstable_by(f64::total_cmp);
+        let (mut left, mut others) = (self.bytes, wanted.len());
+        for bytes in wanted {
+            let most = left / others as f64;
+            if bytes > most {
+                return Division { most };
+            }
+            left -= bytes;
+            others -= 1;
+        }
+        Division { most: f64::INFINITY }
     }
 }
 
-/// Bytes for each byte that is wanted. What is never used is not taken from the system, so nobody gets more where
-/// another needs less than it might have.
+/// Who wants little gets it whole, the others get equally much: so a large discovery does not make a small
+/// score spill.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Division(f64);
+pub(crate) struct Division {
+    most: f64,
+}
 
 impl Division {
     /// The part of one who wants so many bytes.
     pub fn room(self, wanted: f64) -> Room {
-        Room { bytes: (self.0 * wanted) as usize }
+        Room { bytes: wanted.min(self.most) as usize }
     }
 }
 
@@ -81,5 +94,30 @@ impl Spill for Nowhere {
 
     fn take(&mut self, _run: u32) -> io::Result<Box<dyn Read>> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_wants_little_gets_it_whole() {
+        let rooms = |bytes: f64, wanted: &[f64]| -> Vec<usize> {
+            let division = PlanMemory { bytes, ..PlanMemory::unlimited() }.divide(wanted.iter().copied());
+            wanted.iter().map(|&wanted| division.room(wanted).bytes).collect()
+        };
+        let all = f64::INFINITY;
+        assert_eq!(rooms(100.0, &[10.0, 20.0, all]), [10, 20, 70]);
+        assert_eq!(rooms(100.0, &[1e30, 10.0, all]), [45, 10, 45]);
+        assert_eq!(rooms(100.0, &[30.0, 20.0]), [30, 20]);
+        assert_eq!(rooms(0.0, &[10.0, all]), [0, 0]);
+        assert_eq!(rooms(all, &[10.0, all]), [10, usize::MAX]);
+    }
+
+    #[test]
+    fn as_many_runs_are_read_at_a_time_as_the_room_has_for_their_readers() {
+        let fan_in = |bytes| Room { bytes }.fan_in();
+        assert_eq!((fan_in(0), fan_in(3 << 20), fan_in(1 << 30)), (2, 6, MAX_RUNS));
     }
 }

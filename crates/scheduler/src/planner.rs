@@ -34,11 +34,12 @@ use std::ops::Range;
 /// and for the rest each share takes the host's best first.
 ///
 /// **Memory**: [`PlanMemory`] bounds what is in proportion to k: candidates, sample and plan. They want 16 bytes for
-/// each of up to 2k candidates by score, as many for what is announced and for discovery, 16 for each page of the audit share, and 8 for each
-/// page chosen: 104 k bytes with all shares, 32 k less without announcements; with `max_per_host` the same again for the candidates
-/// of one host, of which there are no more than of its places. Each has its part of the memory, and where that is less
-/// than what it wants, sorted runs are spilled: see [`PlanMemory`]. The plan is the same either way. Beside it there are, with `max_per_host`,
-/// 40 bytes for each host that has more candidates than places.
+/// each of up to 2k candidates by score, as many for what is announced (if it has a share) and for discovery (there with
+/// `discovery_min` added to k), 16 for each page of the audit share, 8 for each page chosen while it is listed; with `max_per_host` the same
+/// again for the candidates of one host, of which there are no more than twice its places. An equal part of the memory goes to each who wants as much. So
+/// 128 bytes a page of k are enough for all to stay in memory; where they are not there, sorted runs are spilled, and the plan is the same.
+/// What is spilled is at most 2k candidates of each order at 16 bytes, and as much again while it is merged. Beside all that there are, with
+/// `max_per_host`, 40 bytes for each host that has more candidates than places.
 pub struct Planner<'p, H> {
     policy: &'p mut dyn Policy,
     keeper: Keeper,
@@ -94,8 +95,8 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
             announced: all.announced.min(limit),
             audit: all.audit,
         });
-        let wanted = of_host.map_or(0.0, |places| places.wanted());
-        let division = memory.divide(all.wanted() + wanted + Choice::wanted(all.discovery));
+        let wanted_by_host = of_host.iter().flat_map(Places::wanted);
+        let division = memory.divide(all.wanted().into_iter().chain(wanted_by_host).chain([Choice::WANTED]));
         let ties = TieBreak::new(request.ties, request.seed, request.cycle);
         let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
         Ok(Planner {
@@ -110,7 +111,7 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
                 counts: Counts::default(),
             },
             all: Pools::new(&all, division),
-            choice: Choice::new(all.discovery, division),
+            choice: Choice::new(division),
             disk: Runs::new(memory.spill),
             hosts: request
                 .max_per_host

@@ -16,10 +16,11 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Bytes that pools for so many pages want.
-    pub fn wanted(&self) -> f64 {
-        let candidates = [self.warmup, Some(self.discovery), Some(self.score), Some(self.announced)];
-        candidates.into_iter().flatten().map(wanted::<Candidate>).sum::<f64>() + wanted::<u64>(self.audit)
+    /// Bytes that each pool for so many pages wants.
+    pub fn wanted(&self) -> [f64; 5] {
+        let [discovery, score, announced] =
+            [self.discovery, self.score, self.announced].map(wanted::<Candidate>);
+        [self.warmup.map_or(0.0, wanted::<Candidate>), discovery, score, announced, wanted::<u64>(self.audit)]
     }
 }
 

@@ -9,9 +9,9 @@
 //! or is in the sample, or found its host full of pages of the sample and of the other orders; and those
 //! are together no more than k.
 //!
-//! Every order is read once and from front to back, so that it may lie on disk, and no set of what was chosen is kept: the sample
-//! are the pages whose images are not above the last one drawn, and a page that is announced is in the order of
-//! those alone, of which the score takes on what their share left.
+//! Every order is read once and from front to back, so that it may lie on disk, and no set of what was chosen is kept. The sample
+//! are the pages whose images are not above that of the last one drawn. Pages that are announced have an order of their own; when their
+//! share is filled, what is left of it is merged with the order of the others, and the score goes on in both.
 
 use crate::Counts;
 use crate::Plan;
@@ -95,9 +95,8 @@ impl Rules {
 }
 
 impl Places<'_> {
-    /// Draws the audit sample; gives how many pages were drawn, and how many of them have a place. Each of the eligible pages
-    /// is drawn with the same
-    /// probability, drawn / eligible. Where more pages of one host are drawn than it has slots, those
+    /// Draws the audit sample; gives how many pages were drawn, and how many of them have a place. Each of
+    /// the eligible pages is drawn with the same probability, drawn / eligible. Where more pages of one host are drawn than it has slots, those
     /// keep their place that were drawn first, which is by chance too: the probability of that, slots /
     /// drawn of the host, multiplies theirs. Weighing each page by the inverse of its probability
     /// therefore gives sums over all eligible pages without bias (Särndal et al. 1992, ch. 9: two-phase

@@ -26,8 +26,9 @@ impl SpillRuns {
 
 impl Spill for SpillRuns {
     fn create(&mut self, run: u32) -> io::Result<Box<dyn Write>> {
+        let records = SpillWriter::create(&*self.storage, self.cycle, run)?;
         self.parts.insert(run);
-        Ok(Box::new(RunWriter(Some(SpillWriter::create(&*self.storage, self.cycle, run)?))))
+        Ok(Box::new(RunWriter(Some(records))))
     }
 
     fn take(&mut self, run: u32) -> io::Result<Box<dyn Read>> {

@@ -4,6 +4,9 @@ use super::*;
 use crate::storage::MemoryStorage;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use recrawl_types::Spill;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 const CYCLE: Cycle = Cycle(4);
 
@@ -53,4 +56,42 @@ fn a_damaged_run_is_told() {
     }
     assert!(read(&storage, 4).unwrap_err().is_absent());
     assert!(remove(&storage, CYCLE, 4).is_err());
+}
+
+#[test]
+fn a_run_of_bytes_is_read_once_and_then_gone() {
+    let storage = Arc::new(MemoryStorage::new());
+    let mut runs = SpillRuns::new(storage.clone(), CYCLE);
+    let bytes: Vec<u8> = (0..300_000u32).map(|i| (i % 251) as u8).collect();
+    for (run, bytes) in [(0, &bytes[..]), (7, &[]), (8, b"never read")] {
+        let mut file = runs.create(run).unwrap();
+        // In pieces of any length, one of them empty.
+        bytes.chunks(70_001).chain([&[][..]]).for_each(|piece| file.write_all(piece).unwrap());
+        file.flush().unwrap();
+        file.flush().unwrap();
+        assert!(file.write_all(b"more").is_err(), "it is complete");
+    }
+    assert_eq!(storage.list().unwrap().len(), 3);
+
+    let (mut one, mut other) = (runs.take(0).unwrap(), runs.take(7).unwrap());
+    assert_eq!(storage.list().unwrap(), [name(CYCLE, 8)], "what is open has no name any more");
+    let mut back = Vec::new();
+    assert_eq!(one.read_to_end(&mut back).unwrap(), 300_000);
+    assert_eq!(back, bytes);
+    assert_eq!(other.read(&mut [0; 8]).unwrap(), 0);
+    assert_eq!(runs.take(0).err().unwrap().kind(), io::ErrorKind::NotFound);
+    drop(runs);
+    assert!(storage.list().unwrap().is_empty(), "what was never read goes too");
+}
+
+#[test]
+fn a_damaged_run_of_bytes_is_told_with_its_name() {
+    let storage = MemoryStorage::new();
+    write(&storage, 0, &[vec![1; 100]]);
+    let mut image = storage.image();
+    *image.get_mut(&name(CYCLE, 0)).unwrap().last_mut().unwrap() ^= 1;
+    let mut runs = SpillRuns::new(Arc::new(MemoryStorage::with_files(image)), CYCLE);
+    let error = runs.take(0).unwrap().read_to_end(&mut Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    assert!(error.to_string().contains(&name(CYCLE, 0)), "{error}");
 }

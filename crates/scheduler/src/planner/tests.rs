@@ -255,16 +255,27 @@ fn a_disk_that_is_full_is_an_error() {
     assert_eq!(made(1 << 20).unwrap(), plan(&request, &mut Listed(vec![1.0; 100]), &pages, &[], 8).unwrap());
 }
 
+/// 128 bytes a page are enough, and many URLs that might be discovered take nothing from the score.
 #[test]
 fn a_small_plan_never_spills() {
-    let pages = vec![fetched(3, 50); 3000];
-    let scores: Vec<f64> = (0..3000).map(f64::from).collect();
-    let request = PlanRequest { pages: 100, discovery_share: 0.2, audit_share: 0.1, ..request() };
-    let shelf = Shelf::default();
-    shelf.0.borrow_mut().free = Some(0);
-    let memory = PlanMemory::new(104 * 100, Box::new(shelf));
-    let made = plan_within(memory, &request, &mut Listed(scores), &pages, &[], 1000).unwrap();
-    assert_eq!(made.chosen.len(), 100);
+    let announced = (Known { is_announced: true, ..fetched(3, 50).0 }, fetched(3, 50).1);
+    let pages = [fetched(3, 50), announced, unfetched(0)].repeat(300);
+    let scores: Vec<f64> = (0..900).map(f64::from).collect();
+    for (discovery_min, bytes, discovery) in [(0, 200 * 131, 40), (1 << 40, 40_000, 300)] {
+        let request = PlanRequest {
+            pages: 200,
+            discovery_share: 0.2,
+            discovery_min,
+            audit_share: 0.1,
+            announced_share: 0.1,
+            ..request()
+        };
+        let shelf = Shelf::default();
+        shelf.0.borrow_mut().free = Some(0);
+        let memory = PlanMemory::new(bytes, Box::new(shelf));
+        let made = plan_within(memory, &request, &mut Listed(scores.clone()), &pages, &[], 90).unwrap();
+        assert_eq!((made.counts.announced, made.counts.discovery), (20, discovery));
+    }
 }
 
 proptest! {

@@ -1,0 +1,72 @@
+use super::*;
+use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_scheduler::Ties;
+use recrawl_scheduler::policy::age::AgePolicy;
+use recrawl_types::{History, Known, StateColumns};
+use std::path::Path;
+
+const PAGES: u64 = 20_000;
+
+fn planner_in(policy: &mut AgePolicy, memory: PlanMemory) -> Planner<'_, impl Iterator<Item = u64>> {
+    let request = PlanRequest {
+        cycle: Cycle(90),
+        pages: 4_000,
+        discovery_share: 0.2,
+        announced_share: 0.1,
+        audit_share: 0.1,
+        discovery_min: 1_500,
+        warmup: 2,
+        max_per_host: Some(30),
+        seed: 3,
+        ties: Ties::Hash,
+    };
+    let mut planner =
+        Planner::new(request, policy, std::iter::repeat_n(100, PAGES as usize / 100), memory).unwrap();
+    for block in 0..PAGES / 1_000 {
+        let mut columns = StateColumns::default();
+        for ordinal in block * 1_000..(block + 1) * 1_000 {
+            let known =
+                Known { is_announced: ordinal % 9 == 0, depth: (ordinal % 7) as u16, ..Known::default() };
+            let mut history = History::first_fetch(Cycle((ordinal % 50) as u32));
+            (0..ordinal % 6).for_each(|visit| history.record(Cycle(51 + visit as u32), visit % 2 == 0));
+            columns.push(known, Some(&history).filter(|_| ordinal % 4 > 0));
+        }
+        planner.scan(&columns).unwrap();
+    }
+    planner
+}
+
+fn listed(planner: Planner<'_, impl Iterator<Item = u64>>) -> Vec<(u64, Share)> {
+    planner.finish().unwrap().chosen.map(Result::unwrap).collect()
+}
+
+fn spilling(folder: &Path) -> (Arc<dyn Storage>, PlanMemory) {
+    let storage: Arc<dyn Storage> = Arc::new(FileStorage::create(folder).unwrap());
+    let runs = SpillRuns::new(storage.clone(), Cycle(90));
+    (storage, PlanMemory::new(20_000, Box::new(runs)))
+}
+
+#[test]
+fn a_plan_in_spill_files_is_the_plan_in_memory_and_leaves_none_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (storage, memory) = spilling(folder.path());
+    let mut policy = AgePolicy::default();
+    let planner = planner_in(&mut policy, memory);
+    let spilled = storage.list().unwrap();
+    assert!(spilled.iter().any(|name| name.contains(".spill-")), "{spilled:?}");
+    let made = listed(planner);
+    assert_eq!(storage.list().unwrap(), [""; 0]);
+    assert_eq!(made, listed(planner_in(&mut AgePolicy::default(), PlanMemory::unlimited())));
+    assert!(made.len() > 4_000, "{}", made.len());
+}
+
+#[test]
+fn a_plan_that_is_given_up_leaves_no_spill_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (storage, memory) = spilling(folder.path());
+    let mut policy = AgePolicy::default();
+    let planner = planner_in(&mut policy, memory);
+    assert!(!storage.list().unwrap().is_empty());
+    drop(planner);
+    assert_eq!(storage.list().unwrap(), [""; 0]);
+}
