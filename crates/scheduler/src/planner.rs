@@ -4,7 +4,7 @@ use crate::best::Best;
 use crate::candidate::{Candidate, TieBreak, discovery_key, score_key, warmup_key};
 use crate::chosen::{By, Choice};
 use crate::hosts::{Crowds, Hosts};
-use crate::pools::{Places, Pools};
+use crate::pools::{Limits, Pools};
 use crate::runs::Runs;
 use crate::shares::Rules;
 use crate::shuffle::{Purpose, Shuffle};
@@ -81,21 +81,21 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
         request.check()?;
         policy.prepare(request.cycle, request.seed);
         let (k, targets) = (request.pages, request.targets());
-        let all = Places {
+        let all = Limits {
             warmup: None,
             discovery: k.saturating_add(request.discovery_min),
             score: k,
             announced: if targets.announced > 0 { k } else { 0 },
             audit: targets.audit,
         };
-        let of_host = request.max_per_host.map(|limit| Places {
+        let of_host = request.max_per_host.map(|limit| Limits {
             warmup: Some(limit),
             discovery: all.discovery.min(limit),
             score: all.score.min(limit),
             announced: all.announced.min(limit),
             audit: all.audit,
         });
-        let wanted_by_host = of_host.iter().flat_map(Places::wanted);
+        let wanted_by_host = of_host.iter().flat_map(Limits::wanted);
         let division = memory.divide(all.wanted().into_iter().chain(wanted_by_host).chain([Choice::WANTED]));
         let ties = TieBreak::new(request.ties, request.seed, request.cycle);
         let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
@@ -116,7 +116,7 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
             hosts: request
                 .max_per_host
                 .zip(of_host)
-                .map(|(limit, places)| Hosts::new(host_lengths, limit, Pools::new(&places, division))),
+                .map(|(limit, limits)| Hosts::new(host_lengths, limit, Pools::new(&limits, division))),
             scanned: 0,
             scores: Vec::new(),
             rules: Rules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },

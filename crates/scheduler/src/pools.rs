@@ -6,7 +6,7 @@ use crate::memory::{Division, wanted};
 
 /// How many pages of each kind are kept.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct Limits {
     /// None where all are chosen, so that none has to be kept.
     pub warmup: Option<u64>,
     pub discovery: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Places {
     pub audit: u64,
 }
 
-impl Places {
+impl Limits {
     /// Bytes that each pool for so many pages wants.
     pub fn wanted(&self) -> [f64; 5] {
         let [discovery, score, announced] =
@@ -44,14 +44,14 @@ pub(crate) struct Pools {
 
 impl Pools {
     /// Pools for so many pages, each with its part of the memory.
-    pub fn new(places: &Places, memory: Division) -> Pools {
+    pub fn new(limits: &Limits, memory: Division) -> Pools {
         let candidates = |k| Best::new(k, memory.room(wanted::<Candidate>(k)));
         Pools {
-            warmup: places.warmup.map(candidates),
-            discovery: candidates(places.discovery),
-            score: candidates(places.score),
-            announced: candidates(places.announced),
-            audit: Best::new(places.audit, memory.room(wanted::<u64>(places.audit))),
+            warmup: limits.warmup.map(candidates),
+            discovery: candidates(limits.discovery),
+            score: candidates(limits.score),
+            announced: candidates(limits.announced),
+            audit: Best::new(limits.audit, memory.room(wanted::<u64>(limits.audit))),
             eligible: 0,
             unfetched: 0,
         }
