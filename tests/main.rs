@@ -25,6 +25,8 @@ mod hazards;
 mod hints;
 /// HTTP as operators meet it: validators that lie, what fetching may cost.
 mod http;
+/// What others knew of pages: lists and indexes become known.
+mod import;
 /// A formula from recorded changes: what is written, refused, stopped and resumed.
 mod learn;
 /// Not looked at is never gone: what a failed or skipped visit leaves alone.
@@ -39,6 +41,8 @@ mod repository;
 mod simulate;
 /// Formulas that read the rates of sites.
 mod sites;
+/// What is removed at somebody's request: from records, visits and archive, for good.
+mod takedown;
 mod traps;
 /// Bad disks, other versions, a directory in use.
 mod trouble;

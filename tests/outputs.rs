@@ -1,7 +1,8 @@
 //! What other programs read: Parquet beside JSON lines, the index of the archive, the stream of events.
 
 use crate::harness::{World, count, fails, json_lines, succeeds, web};
-use recrawl_mockweb::Validators;
+use recrawl_mockweb::procedural::ProceduralConfig;
+use recrawl_mockweb::{Config, Validators, WebConfig};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -133,6 +134,79 @@ fn events_can_be_printed_in_place_of_reports_and_need_kept_visits() {
     assert!(line.contains("storage.keep_visits"), "{line}");
 }
 
+/// The WARC files by number, with their lengths.
+fn warc_files(world: &World) -> BTreeMap<u64, u64> {
+    let number = |name: String| name.strip_prefix("recrawl-")?.strip_suffix(".warc.gz")?.parse().ok();
+    let files = fs::read_dir(world.data_dir.join("warc")).unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        (number(entry.file_name().into_string().unwrap()).unwrap(), entry.metadata().unwrap().len())
+    });
+    files.collect()
+}
+
+#[test]
+fn the_oldest_bodies_go_first_and_what_they_were_of_is_still_told() {
+    const MIB: u64 = 1 << 20;
+    let procedural =
+        ProceduralConfig { pages: 40, hosts: 2, seed: 7, page_bytes: 250_000, ..Default::default() };
+    // Whoever answers 304 sends no body again.
+    let mut config = Config::new(WebConfig::Procedural(procedural));
+    config.validators = Validators::None;
+    let world = World::new(
+        config,
+        "[cycle]\npages = \"100%\"\n[storage]\nreserve = \"0 B\"\narchive_file = \"1 MiB\"\narchive_max = \"2 MiB\"\n",
+    );
+    let (mut removed, mut again) = (None, 0);
+    let mut before = BTreeMap::new();
+    for _ in 0..6 {
+        let newest = warc_files_or_none(&world).keys().last().copied().unwrap_or(0);
+        world.next_cycle();
+        let files = warc_files(&world);
+        assert!(files.values().sum::<u64>() <= 2 * MIB || files.len() == 1, "{files:?}");
+        assert!(
+            files.keys().zip(files.keys().skip(1)).all(|(a, b)| a + 1 == *b),
+            "the oldest went: {files:?}"
+        );
+        let pages = world.pages();
+        for (url, page) in &pages {
+            let file = count(page, "warc_file");
+            let expected = file.map(|file| if files.contains_key(&file) { "archived" } else { "removed" });
+            assert_eq!(page["body"].as_str(), expected, "{url}: {page}");
+            if expected == Some("removed") {
+                removed = Some(url.clone());
+            }
+            // Its body came again, the same, after the file was removed.
+            let was: Option<&Value> = before.get(url);
+            if was.is_some_and(|was| was["body"] == "removed" && was["X"] == page["X"])
+                && was.unwrap()["n"] != page["n"]
+            {
+                assert!(file >= Some(newest), "{url} is archived anew: {page}");
+                again += 1;
+            }
+        }
+        before = pages;
+    }
+    assert!(again > 0, "no body came again");
+    let url = removed.expect("a cycle has more than the cap");
+    let told: Value = serde_json::from_str(&succeeds(world.run(&["explain", &url, "--json"]))).unwrap();
+    let state = world.pages()[&url]["body"].clone();
+    assert_eq!(told["page"]["body"], state);
+    let words = if state == "removed" { "which was removed" } else { "body        in recrawl-" };
+    let told = succeeds(world.run(&["explain", &url]));
+    assert!(told.contains(words), "{told}");
+    let output = world.run(&["export", "cdxj", "--out", "-"]);
+    let warning = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(warning.contains("storage.archive_max"), "{warning}");
+    let numbers: Vec<String> = warc_files(&world).keys().map(|n| format!("recrawl-{n:06}.warc.gz")).collect();
+    assert!(succeeds(output).lines().all(|line| numbers.iter().any(|name| line.contains(name))));
+    world.is_sound();
+}
+
+/// The same, where there may be no folder yet.
+fn warc_files_or_none(world: &World) -> BTreeMap<u64, u64> {
+    if world.data_dir.join("warc").exists() { warc_files(world) } else { BTreeMap::new() }
+}
+
 /// The Python with the programs that `make check-archives` installs, where it did.
 fn python() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_BIN_EXE_recrawl")).parent()?.parent()?;
@@ -160,6 +234,11 @@ fn archive_index_and_tables_are_what_other_programs_take_them_for() {
         let place = (format!("\"recrawl-{file:06}.warc.gz\""), offset.to_string());
         assert_eq!(places[&place]["url"], url.as_str(), "the page's record is in the index");
     }
+    is_what_other_programs_read(&world);
+}
+
+/// Reads the archive, its index and the tables with other programs, where they are installed.
+pub fn is_what_other_programs_read(world: &World) {
     let Some(python) = python() else {
         println!(
             "not compared with warcio, cdxj-indexer, pywb and pyarrow: `make check-archives` installs them"
@@ -167,12 +246,12 @@ fn archive_index_and_tables_are_what_other_programs_take_them_for() {
         return;
     };
     let (pages, visits) =
-        (export(&world, "pages", "pages.parquet"), export(&world, "visits", "visits.parquet"));
+        (export(world, "pages", "pages.parquet"), export(world, "visits", "visits.parquet"));
     let (pages_lines, visits_lines) =
-        (export(&world, "pages", "pages.jsonl"), export(&world, "visits", "visits.jsonl"));
+        (export(world, "pages", "pages.jsonl"), export(world, "visits", "visits.jsonl"));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-archives.py");
     let mut check = Command::new(python);
-    check.arg(script).arg(world.data_dir.join("warc")).arg(&index);
+    check.arg(script).arg(world.data_dir.join("warc")).arg(export(world, "cdxj", "index.cdxj"));
     let output = check.args([pages, pages_lines, visits, visits_lines]).output().unwrap();
     println!("{}", succeeds(output));
 }

@@ -13,6 +13,7 @@ mod base;
 mod canonical;
 mod charset;
 mod date;
+mod dated;
 mod directives;
 mod hints;
 mod html;
@@ -22,6 +23,7 @@ mod scope;
 mod text;
 mod walk;
 
+pub use dated::{DatedLine, dated_line};
 pub use hints::{HintEntry, Hints, HintsKind};
 pub use media::Types;
 

@@ -11,6 +11,7 @@ pub mod dataset;
 pub mod formula;
 pub mod hints;
 pub mod html;
+pub mod import;
 pub mod repository;
 pub mod robots;
 pub mod url;
@@ -30,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     formula::TARGET,
     hints::TARGET,
     html::TARGET,
+    import::TARGET,
     repository::TARGET,
     robots::TARGET,
     url::TARGET,

@@ -6,10 +6,13 @@
 //! the body as it stands there: a `Content-Encoding` is kept as `X-Archive-Orig-Content-Encoding`.
 //!
 //! Records are built and compressed where there is time ([`Record::compress`], in the page workers) and
-//! only appended in order here. A position in a page's record is valid for good: no file is ever cut or
-//! written over. After a crash the archive goes on in a new file.
+//! only appended in order here. A position in a page's record is valid for good: no record is ever moved. Files go
+//! whole ([`cap`]), and a record that is taken down is overwritten where it lies ([`takedown`]). After a crash the
+//! archive goes on in a new file.
 
+pub mod cap;
 pub mod records;
+pub mod takedown;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use recrawl_types::ArchivePosition;

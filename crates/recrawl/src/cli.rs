@@ -73,6 +73,19 @@ pub enum Command {
         after_help = "Example:\n  recrawl export pages --out pages.parquet --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example\n  recrawl export cdxj --out data/example/warc/index.cdxj --data-dir data/example"
     )]
     Export(ExportArgs),
+    /// Make URLs known from elsewhere, with dates, as a commit of their own
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  recrawl import list urls.tsv --data-dir data/example\n  \
+                      recrawl import cdx example.cdx.gz --data-dir data/example"
+    )]
+    Import(ImportCommand),
+    /// Remove what is known of a host's or a prefix's pages, and ask for them no more
+    #[command(
+        after_help = "Examples:\n  recrawl takedown --host example.com --dry-run --data-dir data/example\n  \
+                      recrawl takedown --prefix https://example.com/private/ --data-dir data/example"
+    )]
+    Takedown(TakedownArgs),
     /// Check or show the configuration
     #[command(subcommand, after_help = "Example:\n  recrawl config check --config recrawl.toml")]
     Config(ConfigCommand),
@@ -401,6 +414,55 @@ pub enum Exported {
     Cycles,
     /// The index of the WARC files, sorted
     Cdxj,
+}
+
+/// `recrawl import`
+#[derive(Subcommand)]
+pub enum ImportCommand {
+    /// A list: a URL a line and, behind a tab or a comma, when it was changed, if that is known
+    List(ImportArgs),
+    /// The index of a web archive, CDX or CDXJ: pages whose last capture shows them, with the date of the first capture
+    /// that shows the same
+    Cdx(ImportArgs),
+}
+
+/// What is imported.
+#[derive(Args)]
+pub struct ImportArgs {
+    /// The file, in gzip or not; `-` for standard input
+    pub file: PathBuf,
+    /// Leave out lines that cannot be used; without it, one of them is enough to import nothing
+    #[arg(long)]
+    pub skip_bad: bool,
+    /// Which crawl.
+    #[command(flatten)]
+    pub at: Where,
+    /// One JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recrawl takedown`
+#[derive(Args)]
+pub struct TakedownArgs {
+    /// A host, or `*.example.com` for it and all below it
+    #[arg(long, value_name = "HOST", conflicts_with = "prefix")]
+    pub host: Option<String>,
+    /// A URL with which the addresses begin
+    #[arg(long, value_name = "URL")]
+    pub prefix: Option<String>,
+    /// Only count what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Block nothing: the pages stay in the crawl, and are seen for the first time again
+    #[arg(long)]
+    pub keep_crawling: bool,
+    /// Which crawl.
+    #[command(flatten)]
+    pub at: Where,
+    /// One JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `recrawl config`

@@ -7,10 +7,12 @@ mod dates;
 mod explain;
 mod export;
 mod formula;
+mod import;
 mod learn;
 mod repository;
 mod simulate;
 mod status;
+mod takedown;
 mod traps;
 
 use crate::cli::Command;
@@ -32,6 +34,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Simulate(args) => simulate::run(&args),
         Command::Learn(args) => learn::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Import(command) => import::run(&command),
+        Command::Takedown(args) => takedown::run(&args),
         Command::Config(command) => config::run(&command),
     }
 }

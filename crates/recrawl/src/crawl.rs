@@ -1,11 +1,12 @@
 //! A crawl opened: everything that outlives a cycle.
 
-use crate::archive::{Archive, ArchiveEnd};
+use crate::archive::{Archive, ArchiveEnd, cap};
 use crate::contact;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::space::Space;
+use crate::takedown;
 use recrawl_change::Features;
 use recrawl_fetcher::{Fetcher, HttpNetwork, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -27,7 +28,7 @@ const PINNED: &str = "pinned";
 const ARCHIVE_END: &str = "archive_end";
 
 /// Sites that seeds may bring into the scope by themselves; a crawl of more names its hosts, or all (`*`).
-const MAX_SEED_SITES: usize = 100_000;
+pub const MAX_SEED_SITES: usize = 100_000;
 
 /// An open crawl. No other process has it.
 pub struct Crawl {
@@ -76,6 +77,7 @@ impl Crawl {
         let space = Space::of(&storage, settings.config.storage.reserve);
         let tables = Arc::new(SledTables::open(&folder.join(TABLES))?);
         check_pinned(&tables, &settings)?;
+        settings.scope.refuse_taken_down(takedown::blocked(&tables)?);
         if settings.config.scope.hosts.is_empty() {
             settings.scope.admit_sites(seed_sites(&tables, seeds)?);
         }
@@ -107,6 +109,24 @@ impl Crawl {
         let folder = self.settings.data_dir.join(WARC);
         let closed = kept(&self.tables, ARCHIVE_END)?;
         Archive::open(&folder, storage.archive_file.0, closed).map(Some).map_err(Failure::from)
+    }
+
+    /// Removes the oldest WARC files beyond `storage.archive_max`: between two cycles, so that nothing points to a
+    /// file that is not there but what was committed. What cannot be removed now is removed after the next cycle.
+    pub fn cap_archive(&self) {
+        let max = self.settings.config.storage.archive_max.0;
+        let folder = self.settings.data_dir.join(WARC);
+        if max == 0 || !folder.is_dir() {
+            return;
+        }
+        let removed = FileStorage::existing(&folder).and_then(|folder| cap::keep_within(&folder, max));
+        match removed {
+            Ok(removed) if removed.files == 0 => {}
+            Ok(cap::Removed { files, bytes }) => {
+                tracing::info!(files, bytes, "the oldest WARC files are removed");
+            }
+            Err(error) => tracing::warn!("WARC files beyond storage.archive_max are left: {error}"),
+        }
     }
 
     /// Remembers where the archive was closed, durably.
@@ -143,7 +163,7 @@ fn in_folder(folder: &Path, error: std::io::Error) -> Failure {
 }
 
 /// Pins the decisions on the first opening and holds the configuration to them on every later one.
-fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
+pub fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
     let pinned = Pinned { rules: settings.rules.clone(), features: settings.change.features };
     let Some(before) = kept::<Pinned>(tables, PINNED)? else {
         return keep(tables, PINNED, &pinned);
@@ -161,9 +181,17 @@ fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure>
 
 /// The sites of all seeds that this repository was ever given.
 pub fn seed_sites(tables: &SledTables, seeds: &[CanonicalUrl]) -> Result<BTreeSet<String>, Failure> {
+    add_seed_sites(tables, seeds.iter().map(|url| Site::of(url).to_string()))
+}
+
+/// The same, and these from now on.
+pub fn add_seed_sites(
+    tables: &SledTables,
+    news: impl IntoIterator<Item = String>,
+) -> Result<BTreeSet<String>, Failure> {
     let mut sites: BTreeSet<String> = kept(tables, SEED_SITES)?.unwrap_or_default();
     let before = sites.len();
-    sites.extend(seeds.iter().map(|url| Site::of(url).to_string()));
+    sites.extend(news);
     if sites.len() > MAX_SEED_SITES {
         let text = format!(
             "seeds of more than {MAX_SEED_SITES} sites: say in scope.hosts what belongs to the crawl"

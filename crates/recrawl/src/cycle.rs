@@ -79,5 +79,6 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     traps.keep()?;
     crawl.tables.flush()?;
     crawl.repository.commit(next, &report.to_json()).map_err(Failure::work)?;
+    crawl.cap_archive();
     Ok(Turn::Committed(Box::new(report)))
 }

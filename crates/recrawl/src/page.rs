@@ -2,6 +2,7 @@
 //!
 //! Pure but for the noise floors, and independent of every other page, so that workers share nothing.
 
+use crate::archive::cap::Bodies;
 use crate::archive::{Compressor, Head, Record};
 use crate::config;
 use crate::consent;
@@ -42,6 +43,8 @@ pub struct PageReader<'c> {
     pub hints: &'c HintRules<'c>,
     /// Are bodies archived?
     pub archive: bool,
+    /// WARC files that are there: a body whose file was removed is archived again.
+    pub bodies: &'c Bodies,
 }
 
 /// A page read and compared.
@@ -159,7 +162,7 @@ impl PageReader<'_> {
             return Ok(None);
         }
         let same = before.map(|b| &b.content).filter(|b| b.payload == content.payload);
-        let record = match same.and_then(|b| b.archive) {
+        let record = match same.and_then(|b| b.archive).filter(|position| self.bodies.has(*position)) {
             Some(position) => {
                 content.archive = Some(position);
                 Record::Same { body: &response.body }

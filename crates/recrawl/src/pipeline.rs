@@ -4,8 +4,9 @@
 //! appends to the archive and to the visit log, in that order, so that a logged visit never points at a
 //! record that is not there. Every queue holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
 
+use crate::archive::cap::Bodies;
 use crate::archive::{Archive, ArchiveEnd, Compressor};
-use crate::crawl::Crawl;
+use crate::crawl::{Crawl, WARC};
 use crate::failure::Failure;
 use crate::hints::HintRules;
 use crate::page::{PageReader, ReadPage};
@@ -49,6 +50,7 @@ pub struct Fetched {
 pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered } = plan;
     let mut archive = crawl.archive()?;
+    let bodies = Bodies::of(&crawl.settings.data_dir.join(WARC))?;
     let noise = SiteNoise::new(&crawl.tables);
     let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables));
     let hints = HintRules {
@@ -69,6 +71,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
         consent: &crawl.settings.config.consent,
         hints: &hints,
         archive: archive.is_some(),
+        bodies: &bodies,
     };
     let done = Arc::new(recovered.done);
     let progress = Progress::new(facts.cycle.0, schedule.len(), schedule.hosts().len(), done.count());

@@ -2,6 +2,7 @@
 
 use crate::filters::{Filters, TooMuch};
 use crate::opt_out::OptOut;
+use crate::takedown::Pattern;
 use recrawl_types::host::is_within;
 use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use std::collections::BTreeSet;
@@ -22,6 +23,8 @@ pub struct Scope {
     seed_sites: BTreeSet<String>,
     /// Hosts whose owners opted out, whatever the rest says.
     opt_out: Arc<OptOut>,
+    /// What was taken down, and is asked for no more.
+    taken_down: Arc<[Pattern]>,
     /// Shapes of addresses.
     filters: Filters,
 }
@@ -35,6 +38,8 @@ pub enum Refusal {
     RefusedHost,
     /// Its host's owner opted out: where that is said.
     OptedOut(String),
+    /// It was taken down: by which pattern.
+    TakenDown(String),
     /// It begins with none of `scope.prefixes`.
     Prefix,
     /// It begins with one of `scope.refuse_prefixes`.
@@ -49,6 +54,7 @@ impl fmt::Display for Refusal {
             Refusal::Host => f.write_str("scope.hosts does not name its host, nor is a seed of its site"),
             Refusal::RefusedHost => f.write_str("scope.refuse_hosts names its host"),
             Refusal::OptedOut(why) => f.write_str(why),
+            Refusal::TakenDown(pattern) => write!(f, "it was taken down (recrawl takedown, {pattern})"),
             Refusal::Prefix => f.write_str("it begins with none of scope.prefixes"),
             Refusal::RefusedPrefix => f.write_str("it begins with one of scope.refuse_prefixes"),
             Refusal::Shape(rule) => rule.fmt(f),
@@ -138,6 +144,7 @@ impl Scope {
             max_depth: config.max_depth,
             seed_sites: BTreeSet::new(),
             opt_out: Arc::new(OptOut::read(&config.opt_out)?),
+            taken_down: Arc::default(),
             filters: Filters::new(config),
         })
     }
@@ -145,6 +152,11 @@ impl Scope {
     /// Lets the sites of these seeds in, where the configuration names no hosts.
     pub fn admit_sites(&mut self, sites: impl IntoIterator<Item = String>) {
         self.seed_sites.extend(sites);
+    }
+
+    /// Refuses what was taken down.
+    pub fn refuse_taken_down(&mut self, patterns: Vec<Pattern>) {
+        self.taken_down = patterns.into();
     }
 
     /// Reads the list of hosts whose owners opted out again.
@@ -187,6 +199,9 @@ impl Scope {
     }
 
     fn refuse_place(&self, url: &CanonicalUrl) -> Option<Refusal> {
+        if let Some(pattern) = self.taken_down.iter().find(|pattern| pattern.matches(url)) {
+            return Some(Refusal::TakenDown(pattern.to_string()));
+        }
         let refusal = self.refuse_host(&url.host());
         if refusal.is_some() || self.prefixes.is_empty() && self.refuse_prefixes.is_empty() {
             return refusal;

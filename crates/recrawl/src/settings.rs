@@ -103,6 +103,10 @@ impl Settings {
         if config.storage.plan_memory.0 < 1 << 20 {
             return Err("storage.plan_memory must be at least 1 MiB".into());
         }
+        let max = config.storage.archive_max.0;
+        if max > 0 && max < config.storage.archive_file.0 {
+            return Err("storage.archive_max must be 0 or at least storage.archive_file".into());
+        }
         if config.storage.batch_memory.0 < 1 << 20 {
             return Err("storage.batch_memory must be at least 1 MiB".into());
         }

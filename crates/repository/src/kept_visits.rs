@@ -9,8 +9,8 @@
 
 use crate::bytes::{Malformed, Put, Take};
 use crate::codec::{outcome_of, outcome_parts, put_key, put_share, take_share, take_url};
-use crate::error::{ReadError, WriteError};
-use crate::format::{FileKind, number_in};
+use crate::error::{CommitError, ReadError, WriteError};
+use crate::format::{FileKind, UNFINISHED, number_in};
 use crate::frames::{FrameReader, FrameWriter};
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, Outcome, Share};
@@ -62,7 +62,11 @@ pub(crate) struct KeptWriter {
 
 impl KeptWriter {
     pub fn create(storage: &dyn Storage, cycle: Cycle) -> Result<KeptWriter, WriteError> {
-        let frames = FrameWriter::create(storage, &file(cycle), FileKind::Kept, cycle)?;
+        KeptWriter::create_as(storage, &file(cycle), cycle)
+    }
+
+    fn create_as(storage: &dyn Storage, name: &str, cycle: Cycle) -> Result<KeptWriter, WriteError> {
+        let frames = FrameWriter::create(storage, name, FileKind::Kept, cycle)?;
         Ok(KeptWriter { frames, payload: Vec::new(), last: Vec::new(), held: 0, total: 0 })
     }
 
@@ -166,6 +170,40 @@ impl KeptVisits {
         self.total += 1;
         Ok(Some(visit))
     }
+}
+
+/// Removes the visits of a cycle to pages that are meant, by a file written anew and renamed over the old one; gives
+/// their number. With `only_count`, nothing is written.
+pub(crate) fn remove(
+    storage: &dyn Storage,
+    cycle: Cycle,
+    is_meant: &dyn Fn(&CanonicalUrl) -> bool,
+    only_count: bool,
+) -> Result<u64, CommitError> {
+    let (mut meant, mut total) = (0, 0);
+    let Some(mut visits) = KeptVisits::open(storage, cycle)? else { return Ok(0) };
+    while let Some(visit) = visits.next_visit()? {
+        meant += u64::from(is_meant(&visit.url));
+        total += 1;
+    }
+    if meant == 0 || only_count {
+        return Ok(meant);
+    }
+    let name = file(cycle);
+    let part = format!("{name}{UNFINISHED}");
+    let mut writer = KeptWriter::create_as(storage, &part, cycle)?;
+    let Some(mut visits) = KeptVisits::open(storage, cycle)? else { return Ok(0) };
+    while let Some(visit) = visits.next_visit()? {
+        if !is_meant(&visit.url) {
+            writer.push(&visit)?;
+        }
+    }
+    writer.finish()?;
+    debug_assert_eq!(writer.total, total - meant);
+    drop(writer);
+    storage.rename(&part, &name).map_err(WriteError::of(storage.locate(&part), "rename"))?;
+    storage.sync_dir().map_err(WriteError::of(storage.locate(""), "sync"))?;
+    Ok(meant)
 }
 
 /// The visits of a frame, as far as they can be read.

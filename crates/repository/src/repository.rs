@@ -11,7 +11,7 @@ use crate::kept_visits::{self, KeptVisits};
 use crate::manifest::{self, Manifest};
 use crate::storage::Storage;
 use crate::writer::GenerationWriter;
-use recrawl_types::Cycle;
+use recrawl_types::{CanonicalUrl, Cycle};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -150,6 +150,23 @@ impl Repository {
     /// When they cannot be read.
     pub fn kept_visits(&self, cycle: Cycle) -> Result<Option<KeptVisits>, ReadError> {
         KeptVisits::open(&*self.storage, cycle)
+    }
+
+    /// Removes the kept visits to pages that are meant, cycle by cycle, each durably; gives their number. With
+    /// `only_count`, nothing is removed. To begin again after a stop is right.
+    ///
+    /// # Errors
+    /// When they cannot be read or written. A file is the old one or the new one, whole.
+    pub fn remove_visits(
+        &self,
+        is_meant: &dyn Fn(&CanonicalUrl) -> bool,
+        only_count: bool,
+    ) -> Result<u64, CommitError> {
+        let mut removed = 0;
+        for cycle in self.kept_cycles()? {
+            removed += kept_visits::remove(&*self.storage, cycle, is_meant, only_count)?;
+        }
+        Ok(removed)
     }
 
     /// Begins the next generation from `base`, the current one, whose blocks can be carried, or from an empty one.

@@ -6,13 +6,15 @@ mod cdx;
 mod cdxj;
 mod error;
 mod gp4c;
+mod index;
 mod lines;
 mod native;
 mod visits;
 
-pub use self::captures::MAX_CAPTURES;
+pub use self::captures::{Capture, MAX_CAPTURES};
 pub use self::error::DatasetError;
-pub use self::lines::MAX_LINE;
+pub use self::index::IndexLines;
+pub use self::lines::{MAX_LINE, shown};
 
 use crate::{Dataset, histories::Histories};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use flate2::bufread::GzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes of a record in which its fields, and those of the answer in it, are looked for.
 const MAX_HEAD: u64 = 128 << 10;
@@ -14,6 +14,8 @@ pub struct Found {
     pub offset: u64,
     /// Bytes of the member.
     pub length: u64,
+    /// Does the file end within it? Then its fields are those that could still be read.
+    pub is_torn: bool,
     /// Fields of the record.
     head: Vec<u8>,
     /// Status line and fields of the answer in it, where there is one.
@@ -52,30 +54,36 @@ fn field<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
 }
 
 /// Reads a file from front to back, in bounded memory.
-pub struct Records {
-    path: PathBuf,
-    reader: Counted<BufReader<File>>,
+pub struct Records<R> {
+    name: String,
+    reader: Counted<BufReader<R>>,
 }
 
-impl Records {
+impl Records<File> {
     /// Opens the file.
     ///
     /// # Errors
     /// With its name.
-    pub fn open(path: &Path) -> io::Result<Records> {
+    pub fn open(path: &Path) -> io::Result<Records<File>> {
         let file = File::open(path).map_err(|e| super::named(path, e))?;
-        let inner = BufReader::with_capacity(256 << 10, file);
-        Ok(Records { path: path.into(), reader: Counted { inner, at: 0 } })
+        Ok(Records::over(file, path.display().to_string()))
+    }
+}
+
+impl<R: Read> Records<R> {
+    /// Reads what this gives; the name is for messages.
+    pub fn over(reader: R, name: String) -> Records<R> {
+        Records { name, reader: Counted { inner: BufReader::with_capacity(256 << 10, reader), at: 0 } }
     }
 
     /// The next record; none at the end.
     ///
     /// # Errors
-    /// With file and offset, where a member is damaged or torn. Nothing behind it can be read.
+    /// With file and offset, where a member is damaged. Nothing behind it can be read.
     pub fn next_record(&mut self) -> io::Result<Option<Found>> {
         let offset = self.reader.at;
         self.read().map_err(|e| {
-            let text = format!("{}, byte {offset}: the record cannot be read: {e}", self.path.display());
+            let text = format!("{}, byte {offset}: the record cannot be read: {e}", self.name);
             io::Error::new(e.kind(), text)
         })
     }
@@ -87,15 +95,20 @@ impl Records {
         let offset = self.reader.at;
         let mut member = GzDecoder::new(&mut self.reader);
         let mut start = Vec::new();
-        (&mut member).take(MAX_HEAD).read_to_end(&mut start)?;
-        io::copy(&mut member, &mut io::sink())?;
-        if !start.starts_with(b"WARC/1.") {
+        let head = (&mut member).take(MAX_HEAD).read_to_end(&mut start);
+        let is_torn = match head.and_then(|_| io::copy(&mut member, &mut io::sink())) {
+            Ok(_) => false,
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => true,
+            Err(e) => return Err(e),
+        };
+        if !is_torn && !start.starts_with(b"WARC/1.") {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no WARC record"));
         }
         let (head, rest) = cut_head(&start);
         let is_answer = field(head, "Content-Type").is_some_and(|kind| kind.starts_with("application/http"));
         let http = if is_answer { cut_head(rest).0.to_vec() } else { Vec::new() };
-        Ok(Some(Found { offset, length: self.reader.at - offset, head: head.to_vec(), http }))
+        let length = self.reader.at - offset;
+        Ok(Some(Found { offset, length, is_torn, head: head.to_vec(), http }))
     }
 }
 

@@ -5,7 +5,9 @@ mod lookup;
 
 use super::export::page_json;
 use super::{print, print_json, traps};
+use crate::archive::cap::Bodies;
 use crate::cli::ExplainArgs;
+use crate::crawl::WARC;
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::plan;
@@ -54,6 +56,7 @@ struct Explanation {
     /// What is known of the page that this one names as canonical.
     canonical: Option<Standing>,
     lastmod: Lastmod,
+    bodies: Bodies,
 }
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
@@ -120,6 +123,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         opted_out,
         canonical,
         lastmod,
+        bodies: Bodies::of(&settings.data_dir.join(WARC))?,
     };
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
 }
@@ -213,7 +217,7 @@ impl Explanation {
         let history = self.record.visited.as_ref().map(|v| v.history);
         json!({
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
-            "page": page_json(&self.url, &self.record), "cycle": self.cycle, "gate": self.gate_name(),
+            "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
             "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
             "cutoff": self.cutoff, "terms": history.map(|h| self.terms(&h)),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
@@ -268,6 +272,9 @@ impl Explanation {
                     ))?;
                 }
             }
+        }
+        if let Some(body) = self.bodies.words(self.record.visited.as_ref().map(|v| &v.content)) {
+            print(format!("body        {body}"))?;
         }
         for (what, text) in canonical::wishes(&self.url, &self.record, self.canonical.as_ref()) {
             print(format!("{what:<10}  {text}"))?;

@@ -90,3 +90,41 @@ fn a_cycle_whose_visits_are_not_kept_has_none_and_names_are_told_apart() {
         assert_eq!(cycle_in(name), None, "{name}");
     }
 }
+
+#[test]
+fn visits_are_removed_whole_file_by_whole_file_whatever_stops_it() {
+    use crate::storage::{Fault, FaultyStorage, Survivors};
+    let visits: Vec<KeptVisit> = (10..40)
+        .map(|i| KeptVisit {
+            url: canonical(&format!("http://{}.example/{i}", if i % 3 == 0 { "b" } else { "a" })),
+            at: 1_700_000_000 + i,
+            share: Share::Score,
+            outcome: Outcome::NotFound(404),
+            confirmed: 1,
+        })
+        .collect();
+    let mut visits = visits;
+    visits.sort_by(|a, b| a.url.cmp(&b.url));
+    let is_meant = |url: &CanonicalUrl| url.host() == "b.example";
+    let image = written(&visits).image();
+    let rest: Vec<KeptVisit> = visits.iter().filter(|visit| !is_meant(&visit.url)).cloned().collect();
+    let count = (visits.len() - rest.len()) as u64;
+    let storage = FaultyStorage::with_files(image.clone());
+    assert_eq!(remove(&storage, CYCLE, &is_meant, true).unwrap(), count);
+    assert_eq!(read(&storage).unwrap(), visits, "only counted");
+    let before = storage.points();
+    assert_eq!(remove(&storage, CYCLE, &is_meant, false).unwrap(), count);
+    assert_eq!(read(&storage).unwrap(), rest);
+    for point in 1..=storage.points() - before {
+        for fault in [Fault::Fail(point), Fault::Stop(point)] {
+            let storage = FaultyStorage::with_files(image.clone());
+            storage.set_fault(fault);
+            assert!(remove(&storage, CYCLE, &is_meant, false).is_err(), "{fault:?}");
+            let left = storage.after_power_cut(Survivors::Some(point));
+            let found = read(&left).unwrap();
+            assert!(found == visits || found == rest, "{fault:?}");
+            remove(&left, CYCLE, &is_meant, false).unwrap();
+            assert_eq!(read(&left).unwrap(), rest);
+        }
+    }
+}

@@ -26,6 +26,26 @@ pub struct Capture<'a> {
     pub digest: &'a str,
 }
 
+impl Capture<'_> {
+    /// When, in seconds since 1970.
+    ///
+    /// # Errors
+    /// That it is no time.
+    pub fn seconds(&self) -> Result<u64, String> {
+        let wrong = || format!("time {}: expected 14 digits, YYYYMMDDhhmmss", super::lines::shown(self.time));
+        calendar::parse_time(self.time).ok_or_else(wrong)
+    }
+
+    /// Does it show a page? Its status is 200, or it is a revisit, which repeats a capture of before: redirects and
+    /// errors say nothing of the content. What is not HTTP shows none.
+    pub fn shows_a_page(&self) -> bool {
+        let is_revisit = self.mime == "warc/revisit" && self.status == "-";
+        let is_http =
+            self.url.is_empty() || self.url.starts_with("http://") || self.url.starts_with("https://");
+        is_http && (self.status == "200" || is_revisit)
+    }
+}
+
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Seen {
     page: u32,
@@ -44,20 +64,14 @@ pub struct Captures {
 }
 
 impl Captures {
-    /// Takes in a capture. Pages are told by status 200, or by a revisit, which repeats a capture of
-    /// before: redirects and errors say nothing of the content. What is not HTTP is passed over too.
+    /// Takes in a capture that shows a page; others are passed over.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn push(&mut self, capture: &Capture) -> Result<(), String> {
         let shown = super::lines::shown;
-        let wrong_time = || format!("time {}: expected 14 digits, YYYYMMDDhhmmss", shown(capture.time));
-        let time = calendar::parse_time(capture.time).ok_or_else(wrong_time)?;
-        let is_revisit = capture.mime == "warc/revisit" && capture.status == "-";
-        let is_http = capture.url.is_empty()
-            || capture.url.starts_with("http://")
-            || capture.url.starts_with("https://");
-        if !is_http || !(capture.status == "200" || is_revisit) {
+        let time = capture.seconds()?;
+        if !capture.shows_a_page() {
             return Ok(());
         }
         if capture.digest.is_empty() || capture.digest == "-" {

@@ -22,7 +22,7 @@ const HEADER: &str = " CDX ";
 /// Without one: the fields that all usual layouts begin with, and the fewest there are.
 const USUAL: &str = "N b a m s k";
 
-fn is_cdx(line: &str) -> bool {
+pub(super) fn is_cdx(line: &str) -> bool {
     let fields: Vec<&str> = line.split(' ').collect();
     line.starts_with(HEADER)
         || fields.len() >= USUAL.split(' ').count()
@@ -31,7 +31,7 @@ fn is_cdx(line: &str) -> bool {
 }
 
 /// Where the fields are that matter here.
-struct Layout {
+pub(super) struct Layout {
     /// Fields of a line.
     count: usize,
     /// Places of key, time, address, media type, status, digest.
@@ -43,25 +43,38 @@ fn read(path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
     let mut captures = Captures::default();
     let mut layout = None;
     while let Some(line) = lines.next_line()? {
-        let header = line.strip_prefix(HEADER);
-        let read = match (&layout, header) {
-            (None, Some(letters)) => Layout::named(letters).map(|named| layout = Some(named)),
-            (None, None) => {
-                let usual = layout.insert(Layout::usual(line));
-                usual.capture(line).and_then(|capture| captures.push(&capture))
-            }
-            // Files that were put together repeat their first line.
-            (Some(layout), Some(letters)) => {
-                Layout::named(letters).and_then(|named| match named.places == layout.places {
-                    true => Ok(()),
-                    false => Err("the fields are others from here on: read the parts one by one".to_owned()),
-                })
-            }
-            (Some(layout), None) => layout.capture(line).and_then(|capture| captures.push(&capture)),
-        };
+        let read = read_line(&mut layout, line, |capture| captures.push(capture));
         read.map_err(|what| lines.wrong(what))?;
     }
     captures.finish(path, seconds)
+}
+
+/// Gives the capture of a line to `take`; a line that names the fields has none.
+pub(super) fn read_line<T>(
+    layout: &mut Option<Layout>,
+    line: &str,
+    take: impl FnOnce(&Capture<'_>) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    let Some(letters) = line.strip_prefix(HEADER) else {
+        let taken = match layout {
+            Some(layout) => take(&layout.capture(line)?)?,
+            // A line that is bad tells nothing of the others.
+            None => {
+                let usual = Layout::usual(line);
+                let taken = take(&usual.capture(line)?)?;
+                *layout = Some(usual);
+                taken
+            }
+        };
+        return Ok(Some(taken));
+    };
+    let named = Layout::named(letters)?;
+    // Files that were put together repeat their first line.
+    if layout.as_ref().is_some_and(|layout| layout.places != named.places) {
+        return Err("the fields are others from here on: read the parts one by one".to_owned());
+    }
+    layout.get_or_insert(named);
+    Ok(None)
 }
 
 impl Layout {

@@ -21,7 +21,7 @@ pub const FORMAT: Format = Format {
 /// How lines begin that speak of the file.
 const META: char = '!';
 
-fn is_cdxj(line: &str) -> bool {
+pub(super) fn is_cdxj(line: &str) -> bool {
     let is_capture = |(_, time, fields): (&str, &str, &str)| {
         calendar::parse_time(time).is_some() && fields.starts_with('{')
     };
@@ -61,14 +61,19 @@ fn read(path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
     let mut lines = Lines::open(path)?;
     let mut captures = Captures::default();
     while let Some(line) = lines.next_line()? {
-        if !line.starts_with(META) {
-            read_capture(line, &mut captures).map_err(|what| lines.wrong(what))?;
-        }
+        read_line(line, |capture| captures.push(capture)).map_err(|what| lines.wrong(what))?;
     }
     captures.finish(path, seconds)
 }
 
-fn read_capture(line: &str, captures: &mut Captures) -> Result<(), String> {
+/// Gives the capture of a line to `take`; a line that speaks of the file has none.
+pub(super) fn read_line<T>(
+    line: &str,
+    take: impl FnOnce(&Capture<'_>) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    if line.starts_with(META) {
+        return Ok(None);
+    }
     let wrong = || format!("{}: expected a key, a time and an object, one space between", shown(line));
     let (key, time, fields) = parts(line).ok_or_else(wrong)?;
     let fields: Fields = serde_json::from_str(fields).map_err(|e| format!("the object: {e}"))?;
@@ -81,14 +86,8 @@ fn read_capture(line: &str, captures: &mut Captures) -> Result<(), String> {
             &code
         }
     };
-    captures.push(&Capture {
-        key,
-        time,
-        url: &fields.url,
-        mime: &fields.mime,
-        status,
-        digest: &fields.digest,
-    })
+    let (url, mime, digest) = (&fields.url, &fields.mime, &fields.digest);
+    take(&Capture { key, time, url, mime, status, digest }).map(Some)
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ fn names_are_few_words_and_no_two_are_the_same() {
         assert!(ALL[..place].iter().all(|other| other.name != format.name), "{}", format.name);
     }
     // One file each: what lies in the folder and is no format is the machinery that they share.
-    let shared = ["calendar", "captures", "error", "lines", "tests"];
+    let shared = ["calendar", "captures", "error", "index", "lines", "tests"];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/format");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<String> = files

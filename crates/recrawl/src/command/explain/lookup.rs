@@ -50,6 +50,9 @@ pub fn scope(
     tables: &Result<SledTables, String>,
     url: &CanonicalUrl,
 ) -> Result<Option<Option<Refusal>>, Failure> {
+    if let Ok(tables) = tables {
+        settings.scope.refuse_taken_down(crate::takedown::blocked(tables)?);
+    }
     if settings.config.scope.hosts.is_empty() {
         let Ok(tables) = tables else { return Ok(None) };
         settings.scope.admit_sites(crate::crawl::seed_sites(tables, &[])?);

@@ -48,6 +48,11 @@ fn read_file(folder: &Path, number: u32, sorted: &mut SortedLines) -> Result<(),
     let mut records = Records::open(&file_path(folder, number))?;
     loop {
         match records.next_record() {
+            Ok(Some(record)) if record.is_torn => {
+                let (path, at) = (file_path(folder, number), record.offset);
+                tracing::warn!("{}, byte {at}: the last record is torn, and left out", path.display());
+                return Ok(());
+            }
             Ok(Some(record)) => {
                 if let Some(line) = line(&record, &file_name(number)) {
                     sorted.push(line)?;

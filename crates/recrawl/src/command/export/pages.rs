@@ -1,8 +1,10 @@
 //! `recrawl export pages`: every known URL with its record. docs/outputs.md describes a row.
 
 use super::rows::{Cell, Column, Kind, Rows};
+use crate::archive::cap::Bodies;
 use crate::cli::Format;
 use crate::consent::claim;
+use crate::crawl::WARC;
 use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
@@ -40,6 +42,7 @@ pub const COLUMNS: &[Column] = &[
     Column::new("canonical_claim", Kind::Text),
     Column::new("warc_file", Kind::Count),
     Column::new("warc_offset", Kind::Count),
+    Column::new("body", Kind::Text),
 ];
 
 /// Writes all known pages in the order of their URLs.
@@ -48,12 +51,13 @@ pub const COLUMNS: &[Column] = &[
 /// When they cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
     let repository = reading::repository(settings)?;
+    let bodies = Bodies::of(&settings.data_dir.join(WARC))?;
     let mut rows = Rows::create(out, format, COLUMNS)?;
     let generation = repository.current();
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record().map_err(Failure::work)? {
         let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
-        if !rows.write(&row(&url, &record))? {
+        if !rows.write(&row(&url, &record, &bodies))? {
             return Ok(());
         }
     }
@@ -61,12 +65,13 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
 }
 
 /// A page as one JSON object.
-pub fn page_json(url: &CanonicalUrl, record: &PageRecord) -> Value {
-    let named = COLUMNS.iter().zip(row(url, record)).map(|(column, cell)| (column.name.into(), cell.json()));
+pub fn page_json(url: &CanonicalUrl, record: &PageRecord, bodies: &Bodies) -> Value {
+    let row = row(url, record, bodies);
+    let named = COLUMNS.iter().zip(row).map(|(column, cell)| (column.name.into(), cell.json()));
     Value::Object(named.collect())
 }
 
-fn row(url: &CanonicalUrl, record: &PageRecord) -> [Cell; COLUMNS.len()] {
+fn row(url: &CanonicalUrl, record: &PageRecord, bodies: &Bodies) -> [Cell; COLUMNS.len()] {
     let known = &record.known;
     let history = record.visited.as_ref().map(|v| &v.history);
     let content = record.visited.as_ref().map(|v| &v.content);
@@ -101,6 +106,7 @@ fn row(url: &CanonicalUrl, record: &PageRecord) -> [Cell; COLUMNS.len()] {
         Cell::of(consent.and_then(|c| claim(&c.canonical, url))),
         Cell::of(archive.map(|position| position.file)),
         Cell::of(archive.map(|position| position.offset)),
+        Cell::of(bodies.state(content)),
     ]
 }
 

@@ -1,0 +1,126 @@
+//! Lists of addresses with dates, as other crawlers and content systems give them: an address a line, and perhaps when
+//! it was changed.
+
+use crate::date;
+
+/// A line of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatedLine<'l> {
+    /// The address as it is written.
+    pub address: &'l str,
+    /// The date of modification in seconds since 1970; 0 where the line has none.
+    pub lastmod: u32,
+}
+
+/// Reads a line: an address, then, behind a tab or a comma, a date; what follows that is passed over. Either may stand in
+/// quotation marks. None for an empty line, a comment (`#`), and a line of names (`url`, `loc`).
+///
+/// Addresses may hold commas: only one with the form of a date behind it (`2026-01-31`), or with nothing, is a separator.
+///
+/// # Errors
+/// What the line has in place of a date.
+pub fn dated_line(line: &str) -> Result<Option<DatedLine<'_>>, String> {
+    let line = line.trim_start_matches('\u{feff}').trim_matches([' ', '\r', '\n']);
+    let first = unquoted(line.split(['\t', ',']).next().unwrap_or("").trim());
+    let (address, rest) = split(line);
+    let address = address.trim();
+    if line.is_empty() || line.starts_with('#') || is_name(first) || is_name(address) {
+        return Ok(None);
+    }
+    let field = rest.split('\t').next().unwrap_or("").trim();
+    let lastmod = match unquoted(field) {
+        "" | "-" => 0,
+        text => date::seconds(text)
+            .or_else(|| text.split_once(',').and_then(|(date, _)| date::seconds(unquoted(date.trim()))))
+            .ok_or_else(|| format!("{:?} is no date", text.chars().take(40).collect::<String>()))?,
+    };
+    Ok(Some(DatedLine { address, lastmod }))
+}
+
+/// Is it what a column of addresses is called?
+fn is_name(field: &str) -> bool {
+    ["url", "loc", "address"].iter().any(|name| field.eq_ignore_ascii_case(name))
+}
+
+/// Address, and what follows the separator.
+fn split(line: &str) -> (&str, &str) {
+    if let Some((address, rest)) = line.strip_prefix('"').and_then(|inner| inner.split_once('"')) {
+        return (address, rest.strip_prefix([',', '\t', ';']).unwrap_or(rest));
+    }
+    if let Some((address, rest)) = line.split_once('\t') {
+        return (unquoted(address), rest);
+    }
+    let is_separator = |at: &usize| {
+        let rest = line[at + 1..].trim_start_matches([' ', '"']);
+        rest.is_empty() || has_date_form(rest)
+    };
+    match line.match_indices(',').map(|(at, _)| at).find(is_separator) {
+        Some(at) => (&line[..at], &line[at + 1..]),
+        None => (line, ""),
+    }
+}
+
+/// Does it begin with `2026-01-31`, or with digits in that order?
+fn has_date_form(text: &str) -> bool {
+    let day = text.as_bytes().get(..10);
+    let fits =
+        |(at, byte): (usize, &u8)| if matches!(at, 4 | 7) { *byte == b'-' } else { byte.is_ascii_digit() };
+    day.is_some_and(|day| day.iter().enumerate().all(fits))
+}
+
+fn unquoted(field: &str) -> &str {
+    field.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_may_hold_commas_and_dates_come_in_many_forms() {
+        const DAY: u32 = 1_769_817_600;
+        for (line, expected) in [
+            ("http://a.example/", Some(("http://a.example/", 0))),
+            ("\u{feff}http://a.example/\r\n", Some(("http://a.example/", 0))),
+            ("http://a.example/\t2026-01-31", Some(("http://a.example/", DAY))),
+            ("http://a.example/\t2026-01-31\tmore\t,", Some(("http://a.example/", DAY))),
+            ("http://a.example/\t", Some(("http://a.example/", 0))),
+            ("http://a.example/\t-", Some(("http://a.example/", 0))),
+            ("http://a.example/,2026-01-31", Some(("http://a.example/", DAY))),
+            ("http://a.example/,2026-01-31T01:00:00+01:00,x", Some(("http://a.example/", DAY))),
+            ("http://a.example/a,b,2026-01-31", Some(("http://a.example/a,b", DAY))),
+            ("http://a.example/a,b", Some(("http://a.example/a,b", 0))),
+            ("http://a.example/a,2026", Some(("http://a.example/a,2026", 0))),
+            ("http://a.example/,", Some(("http://a.example/", 0))),
+            (
+                "\"http://a.example/a,2026-01-31\",\"2026-01-31\"",
+                Some(("http://a.example/a,2026-01-31", DAY)),
+            ),
+            ("\"http://a.example/\"\t\"2026-01-31 00:00:00\"", Some(("http://a.example/", DAY))),
+            ("\"http://a.example/\"", Some(("http://a.example/", 0))),
+            ("http://a.example/\tSat, 31 Jan 2026 00:00:00 GMT", Some(("http://a.example/", DAY))),
+            ("rubbish", Some(("rubbish", 0))),
+            ("# http://a.example/", None),
+            ("  ", None),
+            ("url,lastmod", None),
+            ("\"loc\",\"lastmod\"", None),
+            ("url\tlastmod", None),
+            ("URL", None),
+        ] {
+            let found = dated_line(line).unwrap().map(|line| (line.address, line.lastmod));
+            assert_eq!(found, expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_for_a_date_and_is_none_is_told() {
+        for line in [
+            "http://a.example/\tyesterday",
+            "http://a.example/\t2026-02-30",
+            "\"http://a.example/\",1e9",
+            "http://a.example/,2999-01-01",
+        ] {
+            assert!(dated_line(line).unwrap_err().contains("is no date"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The cap on all WARC files together, and which bodies are still there.
+//!
+//! Files are removed between two cycles, the oldest first, and never the newest, in which the next cycle goes on.
+//! A page's record keeps its position: that the file is not there is what tells a body that was removed from one that
+//! never was.
+
+use super::{file_name, file_numbers, number_in};
+use recrawl_repository::storage::Storage;
+use recrawl_types::{ArchivePosition, Content};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+/// What was removed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Files.
+    pub files: u32,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Removes the oldest WARC files until the others take `max` bytes or fewer, or the newest alone is left.
+///
+/// # Errors
+/// When the folder cannot be read, or a file cannot be removed. Files removed before it stay so.
+pub fn keep_within(folder: &dyn Storage, max: u64) -> io::Result<Removed> {
+    let mut files = Vec::new();
+    for name in folder.list()? {
+        if let Some(number) = number_in(&name) {
+            let length = folder.open(&name)?.length()?;
+            files.push((number, length, name));
+        }
+    }
+    files.sort_unstable();
+    let mut total: u64 = files.iter().map(|(_, length, _)| length).sum();
+    files.pop();
+    let mut removed = Removed::default();
+    for (_, length, name) in files {
+        if total <= max {
+            break;
+        }
+        folder.remove(&name)?;
+        total -= length;
+        removed.files += 1;
+        removed.bytes += length;
+    }
+    if removed.files > 0 {
+        folder.sync_dir()?;
+    }
+    Ok(removed)
+}
+
+/// The WARC files that are there.
+#[derive(Clone, Debug, Default)]
+pub struct Bodies(BTreeSet<u32>);
+
+impl Bodies {
+    /// Of this folder; none where there is no folder.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
+    pub fn of(folder: &Path) -> io::Result<Bodies> {
+        match file_numbers(folder) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Bodies::default()),
+            numbers => Ok(Bodies(numbers?.into_iter().collect())),
+        }
+    }
+
+    /// Is the file there that has this record?
+    pub fn has(&self, position: ArchivePosition) -> bool {
+        self.0.contains(&position.file)
+    }
+
+    /// `archived`, or `removed` with its file; none where no body was ever archived.
+    pub fn state(&self, content: Option<&Content>) -> Option<&'static str> {
+        let position = content?.archive?;
+        Some(if self.has(position) { "archived" } else { "removed" })
+    }
+
+    /// The same for a person.
+    pub fn words(&self, content: Option<&Content>) -> Option<String> {
+        let position = content?.archive?;
+        let name = file_name(position.file);
+        Some(match self.has(position) {
+            true => format!("in {name}, byte {}", position.offset),
+            false => format!("was in {name}, which was removed"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_repository::storage::MemoryStorage;
+
+    fn folder(lengths: &[usize]) -> MemoryStorage {
+        let files = (1..).zip(lengths).map(|(number, length)| (file_name(number), vec![0; *length]));
+        let others =
+            [("index.cdxj".to_owned(), vec![0; 1000]), ("recrawl-1.warc.gz".to_owned(), vec![0; 50])];
+        MemoryStorage::with_files(files.chain(others).collect())
+    }
+
+    fn numbers(folder: &MemoryStorage) -> Vec<u32> {
+        let mut numbers: Vec<u32> =
+            folder.list().unwrap().iter().filter_map(|name| number_in(name)).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    #[test]
+    fn the_oldest_go_first_and_the_newest_stays() {
+        for (max, expected) in [
+            (100, &[1, 2, 3, 4][..]),
+            (99, &[2, 3, 4]),
+            (90, &[2, 3, 4]),
+            (89, &[3, 4]),
+            (40, &[4]),
+            (1, &[4]),
+        ] {
+            let folder = folder(&[10, 20, 30, 40]);
+            let removed = keep_within(&folder, max).unwrap();
+            assert_eq!(numbers(&folder), expected, "{max}");
+            assert_eq!(removed.files as usize, 4 - expected.len());
+            assert_eq!(folder.list().unwrap().len(), expected.len() + 2, "what is not ours stays");
+            assert_eq!(keep_within(&folder, max).unwrap(), Removed::default(), "once is enough");
+        }
+        assert_eq!(keep_within(&folder(&[]), 1).unwrap(), Removed::default());
+    }
+}

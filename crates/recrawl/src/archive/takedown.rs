@@ -1,0 +1,182 @@
+//! Bodies taken out of the archive: their records are overwritten in place, so that no other record moves.
+//!
+//! What stands there then is one gzip member of the same length, stored without compression, with a WARC record of
+//! type `metadata` that says no more than that something was taken down. A file is written anew beside the old one and
+//! renamed over it, so at any moment it is the one or the other, whole, and to begin again after a stop is right.
+
+use super::records::Records;
+use super::{number_in, record_id, timestamp};
+use flate2::Crc;
+use recrawl_repository::storage::{ReadFile, Storage};
+use std::io::{self, Read};
+
+/// What a deflate block that is only stored holds at most.
+const BLOCK: usize = 65_535;
+/// Bytes copied at a time.
+const CHUNK: u64 = 1 << 20;
+/// What the record says; spaces fill the rest of its place.
+const WORDS: &[u8] = b"takedown: what was recorded here was removed\r\n";
+/// A file in the making; what a stop has left of one is written anew.
+const PART: &str = ".part";
+
+/// What was taken down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TakenDown {
+    /// Files that had such records.
+    pub files: u64,
+    /// Records.
+    pub records: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Overwrites the records of all addresses that are meant, in all WARC files of the folder; or only counts them.
+///
+/// # Errors
+/// When a file cannot be read or written; with its name. The files before it are done, it and those behind are as they were.
+pub fn take_down(
+    folder: &dyn Storage,
+    is_meant: &dyn Fn(&str) -> bool,
+    now: u64,
+    only_count: bool,
+) -> io::Result<TakenDown> {
+    let mut names: Vec<String> =
+        folder.list()?.into_iter().filter(|name| number_in(name).is_some()).collect();
+    names.sort_unstable();
+    let mut taken = TakenDown::default();
+    for name in names {
+        let places = places(folder, &name, is_meant)?;
+        if places.is_empty() {
+            continue;
+        }
+        taken.files += 1;
+        taken.records += places.len() as u64;
+        taken.bytes += places.iter().map(|place| place.length).sum::<u64>();
+        if !only_count {
+            rewrite(folder, &name, &places, now).map_err(|e| in_file(folder, &name, &e))?;
+        }
+    }
+    Ok(taken)
+}
+
+struct Place {
+    offset: u64,
+    length: u64,
+}
+
+/// Where the records lie that are meant.
+fn places(folder: &dyn Storage, name: &str, is_meant: &dyn Fn(&str) -> bool) -> io::Result<Vec<Place>> {
+    let file = folder.open(name)?;
+    let length = file.length()?;
+    let mut records = Records::over(Sequential { file, at: 0, length }, folder.locate(name));
+    let mut places = Vec::new();
+    while let Some(found) = records.next_record()? {
+        if found.field("WARC-Target-URI").is_some_and(is_meant) {
+            let end = if found.is_torn { length } else { found.offset + found.length };
+            places.push(Place { offset: found.offset, length: end - found.offset });
+        }
+        if found.is_torn {
+            break;
+        }
+    }
+    Ok(places)
+}
+
+fn rewrite(folder: &dyn Storage, name: &str, places: &[Place], now: u64) -> io::Result<()> {
+    let part = format!("{name}{PART}");
+    let old = folder.open(name)?;
+    let length = old.length()?;
+    let mut new = folder.create(&part)?;
+    let mut at = 0;
+    let mut buffer = Vec::new();
+    let mut copy = |from: u64, to: u64, new: &mut dyn FnMut(&[u8]) -> io::Result<()>| {
+        let mut from = from;
+        while from < to {
+            buffer.resize((to - from).min(CHUNK) as usize, 0);
+            old.read_at(&mut buffer, from)?;
+            new(&buffer)?;
+            from += buffer.len() as u64;
+        }
+        Ok::<_, io::Error>(())
+    };
+    for place in places {
+        copy(at, place.offset, &mut |bytes| new.write(bytes))?;
+        // What is too short for a record was torn, and stays what no reader can read.
+        let id = record_id(&format!("{name}/{}", place.offset), now);
+        let notice = notice(place.length as usize, &id, now);
+        new.write(&notice.unwrap_or_else(|| vec![0; place.length as usize]))?;
+        at = place.offset + place.length;
+    }
+    copy(at, length, &mut |bytes| new.write(bytes))?;
+    new.sync()?;
+    drop(new);
+    let written = folder.open(&part)?.length()?;
+    if written != length {
+        let text = format!("{written} bytes were written in place of {length}; the file stays as it was");
+        return Err(io::Error::other(text));
+    }
+    folder.rename(&part, name)?;
+    folder.sync_dir()
+}
+
+/// A gzip member of exactly this length with a record in it; none where the length is too small.
+fn notice(length: usize, id: &str, now: u64) -> Option<Vec<u8>> {
+    // Header and trailer of the member, five bytes a block, and the rest is the record.
+    let inside = length.checked_sub(10 + 8)?;
+    let blocks = inside.div_ceil(BLOCK + 5).max(1);
+    let record_bytes = inside.checked_sub(5 * blocks)?;
+    let head = |content: usize| {
+        // Of one width whatever the number is: spaces before a field's value mean nothing.
+        format!(
+            "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {}\r\n\
+             Content-Type: application/warc-fields\r\nContent-Length: {content:>12}\r\n\r\n",
+            timestamp(now)
+        )
+    };
+    let content = record_bytes.checked_sub(head(0).len() + 4)?;
+    let mut record = head(content).into_bytes();
+    record.extend(WORDS.iter().chain(std::iter::repeat(&b' ')).take(content));
+    record.extend_from_slice(b"\r\n\r\n");
+
+    let mut member = Vec::with_capacity(length);
+    // No name, no time, no flags; made on an unknown system (RFC 1952 §2.3).
+    member.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+    let mut rest = record.as_slice();
+    for block in 0..blocks {
+        let (held, after) = rest.split_at(rest.len().min(BLOCK));
+        rest = after;
+        member.push(u8::from(block + 1 == blocks));
+        member.extend_from_slice(&(held.len() as u16).to_le_bytes());
+        member.extend_from_slice(&(!(held.len() as u16)).to_le_bytes());
+        member.extend_from_slice(held);
+    }
+    let mut crc = Crc::new();
+    crc.update(&record);
+    member.extend_from_slice(&crc.sum().to_le_bytes());
+    member.extend_from_slice(&(record.len() as u32).to_le_bytes());
+    debug_assert_eq!(member.len(), length);
+    Some(member)
+}
+
+/// A file of a storage, read from front to back.
+struct Sequential {
+    file: Box<dyn ReadFile>,
+    at: u64,
+    length: u64,
+}
+
+impl Read for Sequential {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let wanted = (self.length - self.at).min(buffer.len() as u64) as usize;
+        self.file.read_at(&mut buffer[..wanted], self.at)?;
+        self.at += wanted as u64;
+        Ok(wanted)
+    }
+}
+
+fn in_file(folder: &dyn Storage, name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", folder.locate(name)))
+}
+
+#[cfg(test)]
+mod tests;

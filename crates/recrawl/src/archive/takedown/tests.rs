@@ -1,0 +1,172 @@
+//! Nothing moves, nothing is left of what was taken down, and a stop at any moment loses nothing.
+
+use super::*;
+use crate::archive::{Compressor, Head, Record, file_name};
+use flate2::read::MultiGzDecoder;
+use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
+use std::collections::BTreeMap;
+
+const NOW: u64 = 1_795_000_000_000;
+
+fn member(url: &str, body: &[u8]) -> Vec<u8> {
+    let head = Head { url, at: 1_700_000_000_000, peer: None, status: 200 };
+    Record::Response { truncated: false, body }.compress(&mut Compressor::new(), &head, [].into_iter())
+}
+
+/// Bytes that do not pack.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 7u32;
+    let step = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..length).map(step).collect()
+}
+
+/// Two files of members, and the address of each.
+fn files() -> Vec<Vec<(String, Vec<u8>)>> {
+    let urls = |file: u32, count: u32| {
+        let members = (0..count).map(move |page| {
+            let host = if page % 3 == 1 { "secret" } else { "open" };
+            let url = format!("http://{host}.example/{file}/{page}");
+            let body = noise([10, 70_000, 500][page as usize % 3] + page as usize);
+            (url.clone(), member(&url, &body))
+        });
+        members.collect::<Vec<_>>()
+    };
+    vec![urls(1, 7), urls(2, 1), urls(3, 4)]
+}
+
+fn image(files: &[Vec<(String, Vec<u8>)>]) -> BTreeMap<String, Vec<u8>> {
+    let bytes = |file: &Vec<(String, Vec<u8>)>| file.iter().flat_map(|(_, member)| member.clone()).collect();
+    (1..).zip(files).map(|(number, file)| (file_name(number), bytes(file))).collect()
+}
+
+fn is_meant(url: &str) -> bool {
+    url.starts_with("http://secret.example/")
+}
+
+/// Every record that is not meant is where it was, byte for byte; in place of each that is stands a record that says so.
+fn is_taken_down(files: &[Vec<(String, Vec<u8>)>], after: &BTreeMap<String, Vec<u8>>) {
+    let before = image(files);
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    for (number, file) in (1..).zip(files) {
+        let bytes = &after[&file_name(number)];
+        let mut records = Records::over(bytes.as_slice(), String::new());
+        for (url, member) in file {
+            let found = records.next_record().unwrap().unwrap();
+            let place = found.offset as usize..(found.offset + found.length) as usize;
+            assert_eq!(found.length as usize, member.len());
+            if is_meant(url) {
+                assert_eq!((found.kind(), found.field("WARC-Target-URI")), (Some("metadata"), None));
+                assert!(!bytes[place].windows(6).any(|part| part == b"secret"));
+            } else {
+                assert_eq!(found.field("WARC-Target-URI"), Some(url.as_str()));
+                assert_eq!(&bytes[place], member);
+            }
+        }
+        assert!(records.next_record().unwrap().is_none());
+    }
+}
+
+#[test]
+fn a_notice_fits_every_length_that_a_record_has() {
+    let id = record_id("x", NOW);
+    let smallest = (1..1000).find(|length| notice(*length, &id, NOW).is_some()).unwrap();
+    let head = Head { url: "http://a/", at: 1, peer: None, status: 304 };
+    let record = Record::NotModified.compress(&mut Compressor::new(), &head, [].into_iter());
+    assert!(
+        smallest <= record.len(),
+        "{smallest} bytes, and the least record that we write has {}",
+        record.len()
+    );
+    let around = |block: usize| block.saturating_sub(20)..block + 20;
+    let lengths = (smallest..smallest + 300)
+        .chain(around(BLOCK + 5 + 18))
+        .chain(around(2 * (BLOCK + 5) + 18))
+        .chain([1 << 20, (1 << 20) + 1]);
+    for length in lengths {
+        let member = notice(length, &id, NOW).unwrap();
+        assert_eq!(member.len(), length);
+        let mut text = Vec::new();
+        MultiGzDecoder::new(member.as_slice()).read_to_end(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let (head, content) = text.split_once("\r\n\r\n").unwrap();
+        let told: usize = head.rsplit_once(": ").unwrap().1.trim().parse().unwrap();
+        assert_eq!(content.len(), told + 4, "the content and two line ends, at {length}");
+    }
+}
+
+#[test]
+fn what_is_meant_goes_and_nothing_else_moves() {
+    let files = files();
+    let folder = MemoryStorage::with_files(image(&files));
+    let counted = take_down(&folder, &is_meant, NOW, true).unwrap();
+    assert_eq!(folder.image(), image(&files), "only counted");
+    let taken = take_down(&folder, &is_meant, NOW, false).unwrap();
+    assert_eq!((taken, taken.files, taken.records), (counted, 2, 3));
+    is_taken_down(&files, &folder.image());
+    assert_eq!(take_down(&folder, &is_meant, NOW, false).unwrap(), TakenDown::default(), "once is enough");
+}
+
+#[test]
+fn a_torn_end_is_taken_down_too_where_it_tells_whose_it_is() {
+    let mut whole = member("http://open.example/", b"one");
+    let place = whole.len();
+    whole.extend(member("http://secret.example/", &noise(5_000)));
+    for cut in [place + 1, place + 100, whole.len() - 1000, whole.len() - 1] {
+        let bytes = whole[..cut].to_vec();
+        let folder = MemoryStorage::with_files([(file_name(1), bytes.clone())].into());
+        let taken = take_down(&folder, &is_meant, NOW, false).unwrap();
+        let after = folder.image().remove(&file_name(1)).unwrap();
+        assert_eq!((after.len(), &after[..place]), (cut, &bytes[..place]));
+        // Of its first bytes no address can be unpacked.
+        assert!(taken.records == 1 || cut <= place + 100, "cut at {cut}");
+        assert_eq!(after == bytes, taken.records == 0);
+    }
+}
+
+#[test]
+fn damage_stops_it_with_file_and_place_and_changes_nothing() {
+    let mut image = image(&files());
+    let bytes = image.get_mut(&file_name(1)).unwrap();
+    bytes[300..320].fill(0xff);
+    let folder = MemoryStorage::with_files(image.clone());
+    let error = take_down(&folder, &is_meant, NOW, false).unwrap_err().to_string();
+    assert!(error.contains("recrawl-000001.warc.gz, byte "), "{error}");
+    assert_eq!(folder.image(), image);
+}
+
+#[test]
+fn a_stop_or_an_error_at_any_point_leaves_each_file_whole_and_a_second_run_ends_it() {
+    let files = files();
+    let before = image(&files);
+    let done = MemoryStorage::with_files(before.clone());
+    take_down(&done, &is_meant, NOW, false).unwrap();
+    let done = done.image();
+    let points = {
+        let folder = FaultyStorage::with_files(before.clone());
+        take_down(&folder, &is_meant, NOW, false).unwrap();
+        folder.points()
+    };
+    assert!(points > 10, "{points} points");
+    for point in 1..=points {
+        for (fault, survivors) in [
+            (Fault::Fail(point), Survivors::All),
+            (Fault::Stop(point), Survivors::Synced),
+            (Fault::Stop(point), Survivors::Some(point)),
+        ] {
+            let folder = FaultyStorage::with_files(before.clone());
+            folder.set_fault(fault);
+            assert!(take_down(&folder, &is_meant, NOW, false).is_err());
+            let left = folder.after_power_cut(survivors);
+            for (name, bytes) in left.image().iter().filter(|(name, _)| number_in(name).is_some()) {
+                assert!(*bytes == before[name] || *bytes == done[name], "{name} after {fault:?}");
+            }
+            take_down(&left, &is_meant, NOW, false).unwrap();
+            let mut after = left.image();
+            after.retain(|name, _| number_in(name).is_some());
+            is_taken_down(&files, &after);
+        }
+    }
+}

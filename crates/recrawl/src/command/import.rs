@@ -1,0 +1,184 @@
+//! `recrawl import`: lists of URLs and indexes of archives become known pages.
+
+use super::{print, print_json, thousands};
+use crate::cli::{ImportArgs, ImportCommand};
+use crate::failure::Failure;
+use crate::import::lines::TextLines;
+use crate::import::{Import, Offered};
+use recrawl_extractor::dated_line;
+use recrawl_simulation::format::{Capture, IndexLines, shown};
+use serde_json::json;
+use std::path::Path;
+
+/// So many bad lines are named; the rest is counted.
+const NAMED_LINES: usize = 5;
+
+pub fn run(command: &ImportCommand) -> Result<(), Failure> {
+    let (ImportCommand::List(args) | ImportCommand::Cdx(args)) = command;
+    let clock = recrawl_fetcher::system_clock();
+    let failed = |e: std::io::Error| Failure::Work(format!("{}: {e}", args.file.display()));
+    // Before anything is touched.
+    let mut lines = TextLines::open(&args.file).map_err(|e| Failure::Usage(failed(e).to_string()))?;
+    let mut import = Import::open(args.at.settings()?, clock())?;
+    let mut bad = BadLines { named: Vec::new(), count: 0 };
+    let (mut pages, mut last) = (Pages::default(), 0);
+    while let Some((number, line)) = lines.next_line().map_err(failed)? {
+        last = number;
+        let taken = match (line, command) {
+            (Err(what), _) => Err(what.to_owned()),
+            (Ok(line), ImportCommand::List(_)) => offer_line(&mut import, line)?,
+            (Ok(line), ImportCommand::Cdx(_)) => pages.offer_line(&mut import, line)?,
+        };
+        if let Err(what) = taken {
+            bad.add(&args.file, number, &what);
+        }
+    }
+    if let Err(what) = pages.finish(&mut import)? {
+        bad.add(&args.file, last, &what);
+    }
+    if bad.count > 0 && !args.skip_bad {
+        let text =
+            format!("{}; nothing was imported: mend them, or leave them out with --skip-bad", bad.words());
+        return Err(Failure::Work(text));
+    }
+    if bad.count > 0 {
+        tracing::warn!("left out: {}", bad.words());
+    }
+    let counts = import.counts.clone();
+    let report = import.commit(clock())?;
+    tell(args, bad.count, &json!(counts), report.links_new, report.pages_known)
+}
+
+fn tell(
+    args: &ImportArgs,
+    bad: u64,
+    counts: &serde_json::Value,
+    new: u64,
+    known: u64,
+) -> Result<(), Failure> {
+    if args.json {
+        return print_json(&json!({ "offered": counts, "new": new, "bad_lines": bad, "pages_known": known }));
+    }
+    let of = |name: &str| thousands(counts[name].as_u64().unwrap_or(0));
+    print(format!(
+        "{} URLs taken, {} of them with a date; {} new, {} known now",
+        of("taken"),
+        of("dated"),
+        thousands(new),
+        thousands(known)
+    ))?;
+    print(format!(
+        "left out: {} outside the scope, {} bad lines, {} dates in the future",
+        of("out_of_scope"),
+        thousands(bad),
+        of("ahead")
+    ))
+}
+
+fn offer_line(import: &mut Import, line: &str) -> Result<Offered, Failure> {
+    match dated_line(line) {
+        Ok(Some(dated)) => {
+            let offered = import.offer(dated.address, dated.lastmod)?;
+            Ok(offered.map_err(|e| format!("{}: {e}", shown(dated.address))))
+        }
+        Ok(None) => Ok(Ok(())),
+        Err(what) => Ok(Err(what)),
+    }
+}
+
+/// The captures of an index, as pages: those of an address stand together.
+#[derive(Default)]
+struct Pages {
+    index: IndexLines,
+    page: Option<Page>,
+}
+
+/// What the captures of an address say so far.
+struct Page {
+    key: String,
+    address: String,
+    /// Does the last capture show it?
+    is_there: bool,
+    digest: String,
+    /// The first capture since which it shows the same, in seconds since 1970.
+    since: u64,
+}
+
+impl Pages {
+    fn offer_line(&mut self, import: &mut Import, line: &str) -> Result<Offered, Failure> {
+        let mut before = None;
+        let page = &mut self.page;
+        let read = self.index.read(line, |capture| {
+            let seconds = capture.seconds()?;
+            let known = page.as_mut().filter(|page| page.key == capture.key);
+            match known {
+                Some(page) => page.see(capture, seconds),
+                None => before = page.replace(Page::first(capture, seconds)),
+            }
+            Ok(())
+        });
+        // What is wrong with an address is told at the line behind its captures, as nothing else is wrong there.
+        let offered = before.map_or(Ok(Ok(())), |page| page.offer(import))?;
+        Ok(read.map(drop).and(offered))
+    }
+
+    /// Offers the last page.
+    fn finish(self, import: &mut Import) -> Result<Offered, Failure> {
+        self.page.map_or(Ok(Ok(())), |page| page.offer(import))
+    }
+}
+
+impl Page {
+    fn first(capture: &Capture<'_>, seconds: u64) -> Page {
+        Page {
+            key: capture.key.into(),
+            address: capture.url.into(),
+            is_there: capture.shows_a_page(),
+            digest: capture.digest.into(),
+            since: seconds,
+        }
+    }
+
+    fn see(&mut self, capture: &Capture<'_>, seconds: u64) {
+        let shows = capture.shows_a_page();
+        if shows && (capture.digest != self.digest || !self.is_there) {
+            self.digest = capture.digest.into();
+            self.since = seconds;
+        }
+        if shows && !capture.url.is_empty() {
+            self.address = capture.url.into();
+        }
+        // A revisit shows what was there before.
+        self.is_there = shows;
+    }
+
+    fn offer(self, import: &mut Import) -> Result<Offered, Failure> {
+        if !self.is_there {
+            return Ok(Ok(()));
+        }
+        let lastmod = u32::try_from(self.since).unwrap_or(u32::MAX);
+        let offered = import.offer(&self.address, lastmod)?;
+        Ok(offered.map_err(|e| format!("{}: {e}", shown(&self.address))))
+    }
+}
+
+/// Lines that cannot be used.
+struct BadLines {
+    named: Vec<String>,
+    count: u64,
+}
+
+impl BadLines {
+    fn add(&mut self, file: &Path, number: u64, what: &str) {
+        self.count += 1;
+        if self.named.len() < NAMED_LINES {
+            self.named.push(format!("{}:{number}: {what}", file.display()));
+        }
+    }
+
+    fn words(&self) -> String {
+        let more = self.count - self.named.len() as u64;
+        let rest = if more > 0 { format!("; and {more} more bad lines") } else { String::new() };
+        format!("{}{rest}", self.named.join("; "))
+    }
+}

@@ -1,0 +1,41 @@
+//! `recrawl takedown`: what is known of pages is removed, and they are asked for no more.
+
+use super::{print, print_json, thousands};
+use crate::cli::TakedownArgs;
+use crate::failure::Failure;
+use crate::takedown::{self, Pattern};
+use crate::units::Size;
+use serde_json::json;
+
+pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
+    let meant = match (&args.host, &args.prefix) {
+        (Some(host), _) => Pattern::host(host).map_err(|e| format!("--host: {e}")),
+        (None, Some(prefix)) => Pattern::prefix(prefix).map_err(|e| format!("--prefix: {e}")),
+        (None, None) => Err("say what: --host HOST or --prefix URL".into()),
+    };
+    let meant = meant.map_err(Failure::Usage)?;
+    let settings = args.at.settings()?;
+    let now = (recrawl_fetcher::system_clock())();
+    let summary = takedown::run(&settings, &meant, args.dry_run, args.keep_crawling, now)?;
+    let is_blocked = !args.dry_run && !args.keep_crawling;
+    if args.json {
+        return print_json(&json!({
+            "meant": meant, "dry_run": args.dry_run, "blocked": is_blocked, "removed": summary,
+        }));
+    }
+    let verb = if args.dry_run { "would be " } else { "" };
+    print(format!(
+        "{}: {} pages known, {} of them visited and {verb}emptied; {} kept visits {verb}removed",
+        meant,
+        thousands(summary.pages),
+        thousands(summary.emptied),
+        thousands(summary.visits)
+    ))?;
+    print(format!(
+        "{} records ({}) in {} WARC files {verb}overwritten",
+        thousands(summary.warc_records),
+        Size(summary.warc_bytes),
+        thousands(summary.warc_files)
+    ))?;
+    if is_blocked { print("they are asked for no more") } else { Ok(()) }
+}

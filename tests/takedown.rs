@@ -1,0 +1,143 @@
+//! What is taken down is nowhere any more, is not asked for again, and nothing else has moved.
+
+use crate::harness::{World, count, fails, json_lines, succeeds, web};
+use crate::outputs::is_what_other_programs_read;
+use flate2::read::MultiGzDecoder;
+use recrawl_mockweb::Validators;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::Read;
+
+fn crawled() -> World {
+    let mut config = web(40, 2);
+    config.validators = Validators::None;
+    let world = World::new(config, "[cycle]\npages = \"100%\"");
+    (0..4).for_each(|_| drop(world.next_cycle()));
+    world
+}
+
+fn takedown(world: &World, words: &[&str]) -> Value {
+    let mut all = vec!["takedown", "--json"];
+    all.extend(words);
+    serde_json::from_str(&succeeds(world.run(&all))).unwrap()
+}
+
+/// The host of the first seed, as a URL begins and as a name.
+fn first_host(world: &World) -> (String, String) {
+    let seed = world.server.seeds()[0].clone();
+    let name = seed.split('/').nth(2).unwrap().split(':').next().unwrap().to_owned();
+    (seed, name)
+}
+
+fn visits(world: &World) -> Vec<Value> {
+    json_lines(&succeeds(world.run(&["export", "visits", "--out", "-"])))
+}
+
+/// All that the archive holds, unpacked.
+fn archive(world: &World) -> Vec<u8> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(world.data_dir.join("warc")).unwrap() {
+        MultiGzDecoder::new(File::open(entry.unwrap().path()).unwrap()).read_to_end(&mut all).unwrap();
+    }
+    all
+}
+
+/// Is this somewhere in the bytes?
+fn holds(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[test]
+fn a_host_that_is_taken_down_is_nowhere_and_is_asked_no_more() {
+    let world = crawled();
+    let (beginning, host) = first_host(&world);
+    let (before, visits_before) = (world.pages(), visits(&world));
+    let is_meant = |url: &str| url.starts_with(&beginning);
+    let told = takedown(&world, &["--host", &host, "--dry-run"]);
+    assert_eq!((world.pages(), visits(&world)), (before.clone(), visits_before.clone()), "only counted");
+    let recorded = format!("WARC-Target-URI: {beginning}");
+    assert!(holds(&archive(&world), recorded.as_bytes()));
+
+    let done = takedown(&world, &["--host", &host]);
+    assert_eq!((&done["removed"], &done["blocked"]), (&told["removed"], &true.into()));
+    let visited = before.iter().filter(|(url, page)| is_meant(url) && !page["n"].is_null()).count() as u64;
+    assert!(visited > 5, "{visited} pages");
+    assert_eq!(count(&done["removed"], "emptied"), Some(visited));
+    assert!(count(&done["removed"], "warc_records") >= Some(visited), "{done}");
+    assert!(!holds(&archive(&world), recorded.as_bytes()), "nothing of it is left in the archive");
+    let after = world.pages();
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>(), "addresses stay known");
+    for (url, page) in &after {
+        if is_meant(url) {
+            for name in ["n", "X", "digest", "simhash", "etag", "warc_file", "first"] {
+                assert!(page[name].is_null(), "{url}: {page}");
+            }
+        } else {
+            assert_eq!(page, &before[url], "no other page has changed");
+        }
+    }
+    let rest: Vec<Value> =
+        visits_before.into_iter().filter(|v| !is_meant(v["url"].as_str().unwrap())).collect();
+    assert_eq!(visits(&world), rest);
+    world.is_sound();
+    is_what_other_programs_read(&world);
+
+    // Nor in a part of an older generation that is merely no longer used.
+    let names = fs::read_dir(&world.data_dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let parts: Vec<String> = names.filter(|name| name.starts_with("generation-")).collect();
+    assert!(parts.iter().all(|name| name.starts_with("generation-0000000005.")), "{parts:?}");
+
+    let asked =
+        || world.server.log(0).unwrap().iter().filter(|a| format!("http://{}/", a.host) == beginning).count();
+    let before = asked();
+    (0..3).for_each(|_| drop(world.next_cycle()));
+    assert_eq!(asked(), before, "nothing of it is asked for");
+    let told = succeeds(world.run(&["explain", &beginning]));
+    assert!(told.contains("it was taken down (recrawl takedown, host "), "{told}");
+    let again = takedown(&world, &["--host", &host]);
+    assert_eq!(count(&again["removed"], "emptied"), Some(0));
+
+    // The block ends, and the pages are seen for the first time.
+    takedown(&world, &["--host", &host, "--keep-crawling"]);
+    let is_seen = (0..20).any(|_| count(&world.next_cycle(), "first_visits") > Some(0));
+    assert!(is_seen, "they come back once their back-off is over");
+}
+
+#[test]
+fn a_prefix_is_taken_down_and_a_crawl_or_a_cycle_in_progress_is_in_the_way() {
+    let world = crawled();
+    let lone = world.lone_pages().into_iter().map(|page| world.server.url(page));
+    let pages = world.pages();
+    let url = lone.into_iter().find(|url| pages.get(url).is_some_and(|page| !page["n"].is_null())).unwrap();
+    let done = takedown(&world, &["--prefix", &url, "--keep-crawling"]);
+    assert_eq!((count(&done["removed"], "pages"), count(&done["removed"], "emptied")), (Some(1), Some(1)));
+    assert!(!holds(&archive(&world), format!("WARC-Target-URI: {url}\r\n").as_bytes()));
+    let report = world.next_cycle();
+    assert_eq!(count(&report, "first_visits"), Some(1), "it is seen for the first time again");
+
+    for words in
+        [&["--host", "*"][..], &["--prefix", "nonsense"], &[], &["--host", "a", "--prefix", "http://a/"]]
+    {
+        let mut all = vec!["takedown"];
+        all.extend(words);
+        assert_eq!(world.run(&all).status.code(), Some(2), "{words:?}");
+    }
+    world.configure("[cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"50 ms\"");
+    let schedule = world.data_dir.join(format!("cycle-{:010}.hosts", count(&report, "cycle").unwrap() + 1));
+    let mut child = world.spawn_crawl(1);
+    while !schedule.exists() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let line = fails(world.run(&["takedown", "--prefix", &url]), 1);
+    assert!(line.contains("another process"), "{line}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let line = fails(world.run(&["takedown", "--prefix", &url]), 1);
+    assert!(line.contains("in progress") && line.contains("they are asked for no more"), "{line}");
+    let asked = world.asked(&url);
+    world.crawl(1);
+    takedown(&world, &["--prefix", &url]);
+    assert_eq!(world.asked(&url), asked, "it was blocked before the cycle went on");
+    let empty = World::new(web(5, 1), "");
+    assert_eq!(empty.run(&["takedown", "--host", "a.example"]).status.code(), Some(2));
+}
