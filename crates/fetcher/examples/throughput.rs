@@ -82,6 +82,8 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         spent: Default::default(),
         cycle: recrawl_types::Cycle(2),
         deadline: None,
+        held_deadline: None,
+        control: Arc::default(),
     };
     let count = async {
         let mut count = 0u64;

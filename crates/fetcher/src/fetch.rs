@@ -4,6 +4,7 @@ use crate::WallClock;
 use crate::addresses::Addresses;
 use crate::budget::Budget;
 use crate::client::{Network, NetworkError, Reply};
+use crate::control::{Control, FIGURES_EVERY, Figures, MAX_SLOWEST};
 use crate::frontier::Frontier;
 use crate::host::{Ask, Errand, Next, Waiting};
 use crate::limits::{FetchConfig, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
@@ -12,9 +13,10 @@ use crate::report::{FetchReport, StoppedBy};
 use crate::robots::standing::{Standing, judge};
 use crate::visit::{Ended, EndedKind, Visit, deliver};
 use recrawl_types::{
-    CanonicalUrl, Cycle, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Skip, UrlRules,
-    ValidatorTrust, Validators,
+    CanonicalUrl, Cycle, Found, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Share, Skip,
+    UrlRules, ValidatorTrust, Validators,
 };
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -63,6 +65,10 @@ pub struct Job {
     pub spent: BTreeMap<Origin, u64>,
     /// From here on nothing new is asked; the rest is delivered as skipped.
     pub deadline: Option<Instant>,
+    /// The same, once nothing is left but at hosts that are held.
+    pub held_deadline: Option<Instant>,
+    /// What may be decided while it runs.
+    pub control: Arc<Control>,
 }
 
 /// What all parts of a run need.
@@ -77,10 +83,13 @@ pub struct Run {
     pub refuses: Refuses,
     pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub rules: Arc<UrlRules>,
+    pub control: Arc<Control>,
     /// When the run began. It knows of no request before, so it keeps each delay from here on.
     pub began: Instant,
     budget: Mutex<Budget>,
     report: Mutex<FetchReport>,
+    /// Entries that were taken out of their turn before they were read: one index a page that somebody asked for.
+    taken: Mutex<HashSet<u64>>,
 }
 
 impl Run {
@@ -100,6 +109,10 @@ impl Run {
     pub fn report(&self) -> MutexGuard<'_, FetchReport> {
         self.report.lock().expect("no panic under the lock")
     }
+
+    pub fn taken(&self) -> MutexGuard<'_, HashSet<u64>> {
+        self.taken.lock().expect("no panic under the lock")
+    }
 }
 
 impl Fetcher {
@@ -114,7 +127,8 @@ impl Fetcher {
     }
 
     /// Visits a schedule. Every entry that is not done comes out exactly once, unless the run is
-    /// stopped; targets of redirects that are news come out besides, without an index.
+    /// stopped; targets of redirects that are news, and pages that somebody asks for, come out besides, without an
+    /// index.
     ///
     /// # Errors
     /// [`FetchError`]: the schedule or the host table cannot be read or written, or nobody takes the
@@ -131,10 +145,12 @@ impl Fetcher {
             refuses: job.refuses,
             opted_out: job.opted_out,
             rules: job.rules,
+            control: job.control,
             began: start,
             cycle: job.cycle,
             budget: Mutex::new(Budget::new(&self.config, &job.spent, start)),
             report: Mutex::default(),
+            taken: Mutex::default(),
         });
         let mut state = Loop {
             frontier: Frontier::new(run.schedule.hosts()),
@@ -142,9 +158,10 @@ impl Fetcher {
             visits: JoinSet::new(),
             followed: job.followed.into_iter().collect(),
             out: job.out,
+            told: start,
             run: run.clone(),
         };
-        let stopped_by = state.visit_all(&job.stop, job.deadline).await?;
+        let stopped_by = state.visit_all(&job.stop, job.deadline, job.held_deadline).await?;
         match stopped_by {
             StoppedBy::Deadline => state.skip_rest(Skip::Deadline).await?,
             StoppedBy::ByteBudget => state.skip_rest(Skip::ByteBudget).await?,
@@ -153,6 +170,7 @@ impl Fetcher {
         for host in state.frontier.hosts() {
             host.store(&run)?;
         }
+        run.control.tell(Figures::default());
         let mut report = run.report().clone();
         report.elapsed = start.elapsed();
         report.stopped_by = stopped_by;
@@ -166,9 +184,11 @@ struct Loop {
     frontier: Frontier,
     addresses: Addresses,
     visits: JoinSet<Ended>,
-    /// Redirect targets met in this run.
+    /// Pages beside the schedule met in this run: targets of redirects, and what somebody asked for.
     followed: HashSet<CanonicalUrl>,
     out: Sender<FetchedPage>,
+    /// When the figures were told last.
+    told: Instant,
 }
 
 impl Loop {
@@ -177,30 +197,42 @@ impl Loop {
         &mut self,
         stop: &CancellationToken,
         deadline: Option<Instant>,
+        held_deadline: Option<Instant>,
     ) -> Result<StoppedBy, FetchError> {
+        let control = self.run.control.clone();
         let mut stopped = None;
         loop {
             if stopped.is_none() {
                 if stop.is_cancelled() {
                     stopped = Some(StoppedBy::Stop);
-                } else if deadline.is_some_and(|at| at <= Instant::now()) {
+                } else if self.deadline(deadline, held_deadline).is_some_and(|at| at <= Instant::now()) {
                     stopped = Some(StoppedBy::Deadline);
                 } else if self.run.budget().is_spent() && !self.frontier.is_finished() {
                     stopped = Some(StoppedBy::ByteBudget);
-                } else {
+                } else if !control.is_held() {
+                    while let Some(entry) = control.next_asked() {
+                        self.ask(entry)?;
+                    }
                     self.start_visits()?;
                 }
             }
-            if self.visits.is_empty() && (stopped.is_some() || self.frontier.is_finished()) {
+            self.tell();
+            let is_finished = self.frontier.is_finished() && !control.has_asked();
+            if self.visits.is_empty() && (stopped.is_some() || is_finished) {
                 return Ok(stopped.unwrap_or_default());
             }
             let has_room = self.visits.len() < self.run.config.connections;
-            let next = self.frontier.next_at().filter(|_| stopped.is_none() && has_room);
+            let is_free = stopped.is_none() && has_room && !control.is_held();
+            let next = self.frontier.next_at().filter(|_| is_free);
+            let deadline = self.deadline(deadline, held_deadline);
             let next = next.map(|next| self.run.budget().free_at().map_or(next, |free| free.max(next)));
             tokio::select! {
                 biased;
                 () = stop.cancelled(), if stopped.is_none() => {}
                 () = at(deadline), if stopped.is_none() => {}
+                () = control.changed(), if stopped.is_none() => {
+                    self.frontier.parked().into_iter().for_each(|id| self.wake(id));
+                }
                 Some(ended) = self.visits.join_next() => {
                     self.ended(unwrap_visit(ended))?;
                     while let Some(ended) = self.visits.try_join_next() {
@@ -210,6 +242,12 @@ impl Loop {
                 () = at(next), if next.is_some() => {}
             }
         }
+    }
+
+    /// The deadline that holds now: the other one too, when nothing is left but at hosts that are held.
+    fn deadline(&self, all: Option<Instant>, held: Option<Instant>) -> Option<Instant> {
+        let is_waiting = self.visits.is_empty() && self.frontier.has_only_held();
+        [all, held.filter(|_| is_waiting)].into_iter().flatten().min()
     }
 
     /// Sends visits to all hosts whose time has come, as far as there are connections.
@@ -224,7 +262,10 @@ impl Loop {
             if let Some(address) = called {
                 self.addresses.came(address);
             }
-            match host.next(&self.run, &mut self.addresses, called.is_some())? {
+            let next = host.next(&self.run, &mut self.addresses, called.is_some())?;
+            self.frontier.set_parked(id, matches!(next, Next::Held));
+            let host = self.frontier.host(id);
+            match next {
                 Next::Visit { settled, ask, last } => {
                     host.in_flight += 1;
                     let may_go_elsewhere = host.may_go_elsewhere();
@@ -244,7 +285,7 @@ impl Loop {
                     self.addresses.join(address, id);
                     self.call(address);
                 }
-                Next::Idle => {}
+                Next::Idle | Next::Held => {}
                 Next::Linger(at) => {
                     self.frontier.set_lingering(id, true);
                     self.frontier.push(id, at);
@@ -280,6 +321,7 @@ impl Loop {
             self.call(address);
         }
         let host = self.frontier.host(ended.host);
+        host.done += u64::from(matches!(ended.kind, EndedKind::Page { .. }));
         host.ended(ended.track, ended.echo.as_ref(), &self.run)?;
         match ended.kind {
             EndedKind::Settled => {}
@@ -316,17 +358,62 @@ impl Loop {
         let follow = self.followed.len() < MAX_FOLLOWED
             && (self.run.refuses)(&waiting.entry).is_none()
             && self.followed.insert(url.clone())
-            && !self.is_scheduled(url)?;
+            && self.find(url)?.is_none();
         if !follow {
             self.run.report().not_followed += 1;
             return Ok(());
         }
         self.run.report().followed += 1;
-        let id = self.frontier.host_of(url, &self.run);
+        self.put_first(waiting)
+    }
+
+    /// Queues a page that somebody asked for, unless it comes out by itself, or did. Like any page, it may end
+    /// without a request.
+    fn ask(&mut self, entry: ScheduleEntry) -> Result<(), FetchError> {
+        let waiting = match self.find(&entry.url)? {
+            Some(found) if (self.run.done)(found.index) => None,
+            Some(found) => {
+                let id = self.frontier.host_of(&entry.url, &self.run);
+                self.frontier.host(id).take_early(found, &self.run)
+            }
+            None if self.followed.len() < MAX_FOLLOWED && self.followed.insert(entry.url.clone()) => {
+                Some(Waiting::of(None, ScheduleEntry { share: Share::Asked, ..entry }))
+            }
+            None => None,
+        };
+        waiting.map_or(Ok(()), |waiting| self.put_first(waiting))
+    }
+
+    /// Queues a page before what of the schedule waits at its host.
+    fn put_first(&mut self, waiting: Waiting) -> Result<(), FetchError> {
+        let id = self.frontier.host_of(&waiting.entry.url, &self.run);
         self.frontier.set_lingering(id, false);
         self.frontier.host(id).add_followed(waiting, &self.run)?;
         self.wake(id);
         Ok(())
+    }
+
+    /// Tells where the run stands, now and then.
+    fn tell(&mut self) {
+        let now = Instant::now();
+        if now.saturating_duration_since(self.told) < FIGURES_EVERY {
+            return;
+        }
+        self.told = now;
+        let at = self.run.now();
+        let mut slowest: Vec<_> = self
+            .frontier
+            .hosts()
+            .filter_map(|host| host.figures(&self.run, at))
+            .filter(|h| h.queue > 0)
+            .collect();
+        // Among hosts that take the same time, by name: the table must not jump.
+        slowest.sort_by_cached_key(|h| {
+            (Reverse(h.queue.saturating_mul(h.delay.as_millis() as u64)), h.host.clone())
+        });
+        slowest.truncate(MAX_SLOWEST);
+        let (in_flight, open_hosts) = (self.visits.len(), self.frontier.open_hosts());
+        self.run.control.tell(Figures { in_flight, open_hosts, slowest });
     }
 
     /// Lets a host that waits for nothing look again.
@@ -336,26 +423,9 @@ impl Loop {
         }
     }
 
-    /// Is the page in this schedule? Then it has its visit, and need not be followed. Two binary
-    /// searches: over the hosts in memory, and over the host's entries where they lie.
-    fn is_scheduled(&self, url: &CanonicalUrl) -> Result<bool, FetchError> {
-        let schedule = &self.run.schedule;
-        let runs = schedule.hosts();
-        let found = runs.binary_search_by(|run| run.first.origin_key().cmp(url.origin_key()));
-        let Ok(at) = found else { return Ok(false) };
-        let (mut low, mut high) = (runs[at].start, runs[at].start + runs[at].count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let error = |source| FetchError::Schedule { index: middle, source };
-            let entry = schedule.read(&runs[at], middle, 1).map_err(error)?;
-            let entry = entry.first().ok_or_else(|| error(std::io::Error::other("it ends too early")))?;
-            match entry.url.cmp(url) {
-                std::cmp::Ordering::Equal => return Ok(true),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-            }
-        }
-        Ok(false)
+    /// The page's place in this schedule. One that is there has its visit, and need not be followed.
+    fn find(&self, url: &CanonicalUrl) -> Result<Option<Found>, FetchError> {
+        self.run.schedule.find(url).map_err(|source| FetchError::Search { url: url.clone(), source })
     }
 
     /// An answer to a request for robots.txt: a redirect is followed, anything else is judged, always
@@ -419,7 +489,7 @@ impl Loop {
 
     /// After the deadline, or with the budget spent: what is left of the schedule is not asked for.
     async fn skip_rest(&mut self, why: Skip) -> Result<(), FetchError> {
-        let again: Vec<Waiting> = self.frontier.hosts().flat_map(|host| host.take_again()).collect();
+        let again: Vec<Waiting> = self.frontier.hosts().flat_map(|host| host.take_promised()).collect();
         for waiting in again {
             let page = waiting.settled(Outcome::Skipped(why), self.run.now());
             deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;

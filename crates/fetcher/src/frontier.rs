@@ -26,8 +26,10 @@ pub struct Frontier {
     /// Hosts in order of the time they may be asked; among equals, who waited longest.
     queue: BinaryHeap<Reverse<(Instant, u64, HostId)>>,
     pushed: u64,
-    /// Open hosts that do not merely linger.
+    /// Open hosts that neither merely linger nor are held.
     open: usize,
+    /// Open hosts that are held, and have something to do.
+    parked: usize,
     /// Runs of consecutive origins with the same host: index of the first of each host.
     groups: Vec<u32>,
     /// Groups that were handed to a host.
@@ -54,6 +56,7 @@ impl Frontier {
             queue: BinaryHeap::new(),
             pushed: 0,
             open: 0,
+            parked: 0,
             begun: vec![false; groups.len()],
             order: (0..groups.len() as u32).collect(),
             groups,
@@ -155,6 +158,24 @@ impl Frontier {
         }
     }
 
+    /// The host is held and waits to be let go, or no longer. While it does, it takes no other host's place.
+    pub fn set_parked(&mut self, id: HostId, parked: bool) {
+        let host = self.host(id);
+        if host.parked != parked {
+            host.parked = parked;
+            let (from, to) =
+                if parked { (&mut self.open, &mut self.parked) } else { (&mut self.parked, &mut self.open) };
+            *from -= 1;
+            *to += 1;
+        }
+    }
+
+    /// Those that wait to be let go.
+    pub fn parked(&self) -> Vec<HostId> {
+        let is_parked = |id: &HostId| self.hosts[*id].as_ref().is_some_and(|host| host.parked);
+        if self.parked == 0 { Vec::new() } else { (0..self.hosts.len()).filter(is_parked).collect() }
+    }
+
     /// Forgets a host.
     pub fn close(&mut self, id: HostId) {
         self.set_lingering(id, true);
@@ -165,7 +186,17 @@ impl Frontier {
 
     /// Is there nothing left to visit, now or later?
     pub fn is_finished(&self) -> bool {
+        self.parked == 0 && self.has_only_held()
+    }
+
+    /// Is nothing left to visit but at hosts that are held?
+    pub fn has_only_held(&self) -> bool {
         self.open == 0 && self.next_in_order == self.order.len()
+    }
+
+    /// Hosts that are being visited, those that are held among them.
+    pub fn open_hosts(&self) -> usize {
+        self.open + self.parked
     }
 
     /// Takes away all that is left of the schedule: for the deadline.

@@ -11,12 +11,13 @@ pub use cursor::{Cursor, Waiting};
 pub use track::{Ask, Errand, Track};
 
 use crate::addresses::Addresses;
+use crate::control::{HostFigures, HostStanding};
 use crate::fetch::Run;
 use crate::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
 use crate::outcome::{FetchError, FetchedPage};
 use crate::politeness::{Pace, Sign, Strain};
 use crate::visit::Echo;
-use recrawl_types::{HostRun, Origin};
+use recrawl_types::{Found, HostRun, Origin, Share};
 use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Duration;
@@ -40,6 +41,8 @@ pub enum Next {
     Line(IpAddr),
     /// Nothing until an answer comes.
     Idle,
+    /// Something, but the host is held.
+    Held,
     /// Nothing is left, but the delay runs on; ask again then.
     Linger(Instant),
     /// Nothing is left, and whoever comes next need not wait.
@@ -80,6 +83,10 @@ pub struct Host {
     passed_over: usize,
     /// Has it nothing to do but to keep its delay?
     pub lingering: bool,
+    /// Has it something to do, and is it held?
+    pub parked: bool,
+    /// Pages that came out in this run.
+    pub done: u64,
     /// Its runs in the schedule that were not begun.
     runs: Range<usize>,
     tracks: Vec<Track>,
@@ -98,6 +105,8 @@ impl Host {
             place: Place::Unknown,
             passed_over: 0,
             lingering: false,
+            parked: false,
+            done: 0,
             runs,
             tracks: Vec::new(),
             next_track: 0,
@@ -170,7 +179,13 @@ impl Host {
             let (at, step) = self.step(run, now)?;
             match step {
                 Step::Nothing => break,
-                Step::Settle(outcome) => settled.push(self.tracks[at].settle(outcome, now)),
+                Step::Settle(_) | Step::Request if run.control.is_host_held(&self.tracks[at].origin.host) => {
+                    return Ok(Next::Held);
+                }
+                Step::Settle(outcome) => {
+                    self.done += 1;
+                    settled.push(self.tracks[at].settle(outcome, now));
+                }
                 Step::Request => match (self.pace.wait(), self.turn(addresses, was_called)) {
                     (Some(at), _) if settled.is_empty() => return Ok(Next::Wait(at)),
                     (None, Turn::Now) => {
@@ -309,10 +324,46 @@ impl Host {
         if echo.sign == Sign::Overloaded { self.track(id).store(run) } else { Ok(()) }
     }
 
-    /// Takes away the pages of the schedule that were asked for once and wait to be asked for again.
-    pub fn take_again(&mut self) -> Vec<Waiting> {
+    /// Takes a page of the schedule out of its turn; none where it was visited, or is about to be.
+    pub fn take_early(&mut self, found: Found, run: &Run) -> Option<Waiting> {
+        let Found { host, index, entry } = found;
+        let cursors = self.tracks.iter_mut().filter_map(|track| track.cursor.as_mut());
+        let cursor = cursors.into_iter().find(|cursor| cursor.holds(index));
+        match cursor {
+            Some(cursor) if !cursor.is_ahead(index) => return cursor.take(index),
+            None if !self.runs.contains(&host) => return None,
+            Some(_) | None => {}
+        }
+        run.taken().insert(index).then(|| Waiting::of(Some(index), entry))
+    }
+
+    /// Takes away the pages that were promised to come out and wait beside the schedule: those that are to be asked
+    /// for again, or that somebody asked for.
+    pub fn take_promised(&mut self) -> Vec<Waiting> {
         let waiting = self.tracks.iter_mut().flat_map(|t| t.followed.drain(..));
-        waiting.filter(|w| w.index.is_some()).collect()
+        waiting.filter(|w| w.index.is_some() || w.entry.share == Share::Asked).collect()
+    }
+
+    /// Where it stands; none while nothing was read of it.
+    pub fn figures(&self, run: &Run, now: u64) -> Option<HostFigures> {
+        let track = self.tracks.first()?;
+        let runs = run.schedule.hosts()[self.runs.clone()].iter().map(|run| run.count);
+        let failures = self.tracks.iter().map(|t| t.state.failures).max().unwrap_or_default();
+        let state = match () {
+            () if self.in_flight > 0 => HostStanding::Asking,
+            () if self.parked => HostStanding::Held,
+            () if self.tracks.iter().any(|t| t.state.back_off_until > now) => HostStanding::BackedOff,
+            () => HostStanding::Waiting,
+        };
+        Some(HostFigures {
+            host: track.origin.host.to_string(),
+            queue: self.tracks.iter().map(Track::queue).sum::<u64>() + runs.sum::<u64>(),
+            done: self.done,
+            delay: self.strain.delay(self.asked_delay(run), &run.config),
+            latency: Duration::from_millis(track.state.latency.into()),
+            failures,
+            state,
+        })
     }
 
     /// Takes away all that is left of the schedule for this host: for the deadline.

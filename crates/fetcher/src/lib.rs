@@ -15,6 +15,7 @@ mod access;
 mod addresses;
 mod budget;
 pub mod client;
+pub mod control;
 pub mod dns;
 mod fetch;
 mod frontier;
@@ -32,6 +33,7 @@ mod visit;
 
 pub use access::HostAccess;
 pub use client::{HttpNetwork, Meter, Network, NetworkError, Reply, Request};
+pub use control::Control;
 pub use fetch::{Fetcher, Job, Refuses};
 pub use guard::Guard;
 pub use limits::FetchConfig;

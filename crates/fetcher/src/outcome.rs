@@ -196,6 +196,13 @@ pub enum FetchError {
         /// Why.
         source: io::Error,
     },
+    /// A page could not be looked up in the schedule.
+    Search {
+        /// The page.
+        url: CanonicalUrl,
+        /// Why.
+        source: io::Error,
+    },
     /// A host's state could not be loaded or stored.
     Host {
         /// The host.
@@ -213,6 +220,9 @@ impl fmt::Display for FetchError {
             FetchError::Schedule { index, source } => {
                 write!(f, "the schedule cannot be read from entry {index} on: {source}")
             }
+            FetchError::Search { url, source } => {
+                write!(f, "the schedule cannot be searched for {url}: {source}")
+            }
             FetchError::Host { origin, source } => {
                 write!(f, "the state of {origin} cannot be loaded or stored: {source}")
             }
@@ -224,7 +234,9 @@ impl fmt::Display for FetchError {
 impl std::error::Error for FetchError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            FetchError::Schedule { source, .. } | FetchError::Host { source, .. } => Some(source),
+            FetchError::Schedule { source, .. }
+            | FetchError::Search { source, .. }
+            | FetchError::Host { source, .. } => Some(source),
             FetchError::OutputClosed => None,
         }
     }

@@ -72,6 +72,7 @@ pub struct Outcomes {
     pub skipped_opted_out: u64,
     pub skipped_byte_budget: u64,
     pub skipped_trap: u64,
+    pub skipped_blocked: u64,
 }
 
 impl Outcomes {
@@ -107,6 +108,7 @@ impl Outcomes {
                     Skip::OptedOut => &mut self.skipped_opted_out,
                     Skip::ByteBudget => &mut self.skipped_byte_budget,
                     Skip::Trap => &mut self.skipped_trap,
+                    Skip::Blocked => &mut self.skipped_blocked,
                 },
                 Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => {
                     unreachable!("{outcome:?} comes with an answer")
@@ -149,5 +151,6 @@ impl Outcomes {
             + self.skipped_opted_out
             + self.skipped_byte_budget
             + self.skipped_trap
+            + self.skipped_blocked
     }
 }

@@ -221,5 +221,5 @@ fn followed(target: CanonicalUrl, hops: u8, source: &Known) -> Waiting {
     let known = Known { depth: source.depth, hops, ..Known::default() };
     let entry =
         ScheduleEntry { url: target, share: Share::Followed, record: PageRecord { known, visited: None } };
-    Waiting { index: None, entry, hops, condition: Condition::Unconditional, sitemaps: None }
+    Waiting { hops, ..Waiting::of(None, entry) }
 }

@@ -8,7 +8,7 @@ use crate::shutdown::Shutdown;
 use crate::space::Space;
 use crate::takedown;
 use recrawl_change::Features;
-use recrawl_fetcher::{Fetcher, HttpNetwork, WallClock};
+use recrawl_fetcher::{Control, Fetcher, HttpNetwork, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Repository, SledTables};
 use recrawl_types::{CanonicalUrl, HostTable, Site, UrlRules};
@@ -44,6 +44,8 @@ pub struct Crawl {
     pub tables: Arc<SledTables>,
     /// The fetcher.
     pub fetcher: Fetcher,
+    /// What may be decided while a cycle runs.
+    pub control: Arc<Control>,
     /// Signals.
     pub shutdown: Shutdown,
     /// The time of day.
@@ -94,7 +96,19 @@ impl Crawl {
             "stopping; the pages in flight are finished first (a second signal ends it at once)",
         )
         .map_err(Failure::work)?;
-        Ok(Crawl { settings, storage, repository, space, tables, fetcher, shutdown, clock, random_seed })
+        let control = Arc::new(Control::default());
+        Ok(Crawl {
+            settings,
+            storage,
+            repository,
+            space,
+            tables,
+            fetcher,
+            control,
+            shutdown,
+            clock,
+            random_seed,
+        })
     }
 
     /// Opens the archive where it was last closed.

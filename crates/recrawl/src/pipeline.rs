@@ -79,13 +79,13 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let recorder = Recorder { archive: archive.as_mut(), log: &mut log, progress: &progress, room };
     // Its own token: a disk that takes no more stops this cycle, and is no signal.
     let stop = crawl.shutdown.token().child_token();
-    let left = crawl.settings.config.cycle.deadline.map(|d| {
-        let ran = Duration::from_millis((crawl.clock)().saturating_sub(facts.started));
-        d.0.saturating_sub(ran)
-    });
+    // A clock that was set back makes a cycle no longer than its deadline.
+    let ran = Duration::from_millis((crawl.clock)().saturating_sub(facts.started));
+    let left = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
+    let left_for_held = crawl.settings.config.cycle.period.0.saturating_sub(ran);
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let cut_off = traps.clone();
-    let stopped_by = join_stages(crawl, &reader, recorder, &stop, pages, |deadline| {
+    let stopped_by = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
         let scope = crawl.settings.scope.clone();
         let opt_out = scope.opt_out().clone();
         Job {
@@ -103,7 +103,9 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
             stop: stop.clone(),
             followed: recovered.followed,
             spent: recovered.bytes,
-            deadline: left.map(|left| deadline + left),
+            deadline: left.map(|left| now + left),
+            held_deadline: Some(now + left_for_held),
+            control: crawl.control.clone(),
         }
     })?;
     Ok(Fetched { stopped_by, archive: archive.as_ref().map(Archive::end) })

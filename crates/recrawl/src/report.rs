@@ -50,6 +50,8 @@ pub struct Tally {
     pub opted_out: u64,
     /// Of these, never fetched, since their pattern is cut off as a trap.
     pub trapped: u64,
+    /// Of these, blocked by an operator.
+    pub blocked: u64,
     /// Pages fetched that are not to be shown by an index.
     pub noindex: u64,
     /// Pages fetched whose links are not to be followed.
@@ -96,6 +98,7 @@ impl Tally {
                 self.skipped += 1;
                 self.opted_out += u64::from(skip == Skip::OptedOut);
                 self.trapped += u64::from(skip == Skip::Trap);
+                self.blocked += u64::from(skip == Skip::Blocked);
             }
         }
     }
@@ -128,7 +131,7 @@ impl Tally {
             Share::Audit(_) => count(&mut self.audit_changed, &mut self.audit_visits),
             Share::Warmup => self.warmup_visits += 1,
             Share::Announced => count(&mut self.announced_changed, &mut self.announced_visits),
-            Share::Discovery | Share::Followed => {}
+            Share::Discovery | Share::Followed | Share::Asked => {}
         }
         if changed {
             self.changed += 1;

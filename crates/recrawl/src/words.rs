@@ -45,6 +45,7 @@ pub fn share(share: Share) -> (&'static str, Option<f64>) {
         Share::Audit(probability) => ("audit", Some(probability)),
         Share::Followed => ("followed", None),
         Share::Announced => ("announced", None),
+        Share::Asked => ("asked", None),
     }
 }
 

@@ -322,6 +322,7 @@ pub(crate) fn put_share(out: &mut Vec<u8>, share: Share) {
         }
         Share::Followed => out.put_u8(4),
         Share::Announced => out.put_u8(5),
+        Share::Asked => out.put_u8(6),
     }
 }
 
@@ -333,6 +334,7 @@ pub(crate) fn take_share(take: &mut Take<'_>) -> Result<Share, Malformed> {
         3 => Share::Audit(take_f64(take)?),
         4 => Share::Followed,
         5 => Share::Announced,
+        6 => Share::Asked,
         _ => return Err(Malformed("a share is unknown")),
     })
 }
@@ -385,6 +387,7 @@ pub(crate) fn outcome_parts(outcome: Outcome) -> (u8, u64) {
         Outcome::Skipped(Skip::OptedOut) => (9, 4),
         Outcome::Skipped(Skip::ByteBudget) => (9, 5),
         Outcome::Skipped(Skip::Trap) => (9, 6),
+        Outcome::Skipped(Skip::Blocked) => (9, 7),
     }
 }
 
@@ -421,6 +424,7 @@ pub(crate) fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
         (9, 4) => Outcome::Skipped(Skip::OptedOut),
         (9, 5) => Outcome::Skipped(Skip::ByteBudget),
         (9, 6) => Outcome::Skipped(Skip::Trap),
+        (9, 7) => Outcome::Skipped(Skip::Blocked),
         _ => return Err(unknown),
     })
 }

@@ -126,6 +126,7 @@ fn share() -> impl Strategy<Value = Share> {
         (0.0..=1.0f64).prop_map(Share::Audit),
         Just(Share::Followed),
         Just(Share::Announced),
+        Just(Share::Asked),
     ]
 }
 
@@ -150,6 +151,7 @@ pub fn outcomes(status: u16) -> Vec<Outcome> {
         Skip::OptedOut,
         Skip::ByteBudget,
         Skip::Trap,
+        Skip::Blocked,
     ];
     let mut all = vec![
         Outcome::NotModified,

@@ -33,7 +33,7 @@ pub use crate::page::{
     Visited,
 };
 pub use crate::reads::Reads;
-pub use crate::schedule::{HostRun, ScheduleEntry, ScheduleSource, Share};
+pub use crate::schedule::{Found, HostRun, ScheduleEntry, ScheduleSource, Share};
 pub use crate::site::Site;
 pub use crate::spill::Spill;
 pub use crate::trust::{Belief, SignTally, ValidatorSign, ValidatorTrust};

@@ -2,6 +2,7 @@
 
 use crate::{CanonicalUrl, PageRecord};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::io;
 
 /// Why a page is in the schedule. `change_rate` counts [`Share::Score`] alone.
@@ -20,6 +21,8 @@ pub enum Share {
     Followed,
     /// A sitemap or feed that is trusted says that it changed.
     Announced,
+    /// Somebody asked for it while the cycle ran; not scheduled.
+    Asked,
 }
 
 /// One page to visit. It carries its record, so that nothing is looked up at random later.
@@ -60,6 +63,41 @@ pub trait ScheduleSource: Send + Sync {
     /// Reads up to `max` entries from index `start` on, all of one host. Entries that an earlier,
     /// interrupted run of the cycle already visited are read too; the caller knows which.
     fn read(&self, host: &HostRun, start: u64, max: usize) -> io::Result<Vec<ScheduleEntry>>;
+
+    /// Finds a page: its place among the hosts, its index, and its entry. Two binary searches: over the hosts in
+    /// memory, and over the host's entries where they lie.
+    ///
+    /// # Errors
+    /// When an entry cannot be read.
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>> {
+        let hosts = self.hosts();
+        let Ok(at) = hosts.binary_search_by(|run| run.first.origin_key().cmp(url.origin_key())) else {
+            return Ok(None);
+        };
+        let (mut low, mut high) = (hosts[at].start, hosts[at].start + hosts[at].count);
+        while low < high {
+            let index = low + (high - low) / 2;
+            let entry = self.read(&hosts[at], index, 1)?.pop();
+            let entry = entry.ok_or_else(|| io::Error::other("it ends too early"))?;
+            match entry.url.cmp(url) {
+                Ordering::Equal => return Ok(Some(Found { host: at, index, entry })),
+                Ordering::Less => low = index + 1,
+                Ordering::Greater => high = index,
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Where a page stands in a schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The place of its host's run in [`ScheduleSource::hosts`].
+    pub host: usize,
+    /// Its index.
+    pub index: u64,
+    /// Its entry.
+    pub entry: ScheduleEntry,
 }
 
 /// A schedule in memory: for tests and small crawls.

@@ -154,6 +154,8 @@ pub enum Skip {
     ByteBudget,
     /// It was never fetched, and addresses of its pattern are cut off: a trap.
     Trap,
+    /// An operator blocked it while the crawl ran.
+    Blocked,
 }
 
 /// A link, as it enters the uniqueness check.

@@ -74,7 +74,7 @@ pub(crate) fn apply_visit(
         (Outcome::Failed(_) | Outcome::RobotsDenied | Outcome::RobotsUnreachable, _)
         | (Outcome::RefusedAddress, _)
         // Skipped for what will be so next time too: it backs off, or it would hold its place for ever.
-        | (Outcome::Skipped(Skip::OutOfScope | Skip::CrawlDelay | Skip::OptedOut | Skip::Trap), _) => {
+        | (Outcome::Skipped(Skip::OutOfScope | Skip::CrawlDelay | Skip::OptedOut | Skip::Trap | Skip::Blocked), _) => {
             fail(&mut record.known, cycle);
             outcome
         }

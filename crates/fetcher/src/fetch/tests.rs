@@ -2,6 +2,7 @@
 
 mod addresses;
 mod budget;
+mod control;
 mod opted_out;
 mod outcomes;
 mod politeness;
@@ -13,7 +14,9 @@ mod strain;
 mod validators;
 
 use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
-use crate::{FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Refuses, Request};
+use crate::{
+    Control, FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Refuses, Request,
+};
 use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::MemorySchedule;
 use recrawl_types::{
@@ -53,6 +56,8 @@ pub struct Setup {
     stop: CancellationToken,
     followed: Vec<CanonicalUrl>,
     deadline: Option<Instant>,
+    held_deadline: Option<Instant>,
+    control: Arc<Control>,
     now: u64,
 }
 
@@ -89,6 +94,8 @@ impl Setup {
             spent: BTreeMap::new(),
             cycle: Cycle(2),
             deadline: None,
+            held_deadline: None,
+            control: Arc::default(),
             now: NOW,
         }
     }
@@ -114,8 +121,12 @@ impl Setup {
             spent: self.spent.clone(),
             cycle: self.cycle,
             deadline: self.deadline,
+            held_deadline: self.held_deadline,
+            control: self.control.clone(),
         };
-        let (report, pages) = tokio::join!(fetcher.run(job), collect(pages));
+        let both = async { tokio::join!(fetcher.run(job), collect(pages)) };
+        let year = Duration::from_secs(365 * 24 * 3600);
+        let (report, pages) = tokio::time::timeout(year, both).await.expect("a run comes to its end");
         let report = report?;
         assert_eq!(report.outcomes.total(), pages.len() as u64, "the report counts what was delivered");
         Ok(Brought { pages, report })

@@ -20,6 +20,12 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// A page of which nothing is decided yet.
+    pub fn of(index: Option<u64>, entry: ScheduleEntry) -> Waiting {
+        let (hops, condition) = (entry.record.known.hops, Condition::Unconditional);
+        Waiting { index, hops, entry, condition, sitemaps: None }
+    }
+
     /// The page, settled without a request.
     pub fn settled(self, outcome: Outcome, now: u64) -> FetchedPage {
         FetchedPage {
@@ -67,7 +73,9 @@ impl Cursor {
             }
             let first = self.next;
             self.next += entries.len() as u64;
-            self.chunk.extend((first..).zip(entries).filter(|(index, _)| !(run.done)(*index)));
+            let taken = run.taken();
+            let is_due = |index: &u64| !taken.contains(index) && !(run.done)(*index);
+            self.chunk.extend((first..).zip(entries).filter(|(index, _)| is_due(index)));
         }
         Ok(!self.chunk.is_empty())
     }
@@ -91,7 +99,28 @@ impl Cursor {
     /// The page at the front, taken; none before [`Cursor::fill`].
     pub fn pop(&mut self) -> Option<Waiting> {
         let (index, entry) = self.chunk.pop_front()?;
-        let condition = Condition::Unconditional;
-        Some(Waiting { index: Some(index), hops: entry.record.known.hops, entry, condition, sitemaps: None })
+        Some(Waiting::of(Some(index), entry))
+    }
+
+    /// Is the entry one of this run?
+    pub fn holds(&self, index: u64) -> bool {
+        (self.run.start..self.run.start + self.run.count).contains(&index)
+    }
+
+    /// Was the entry not read yet?
+    pub fn is_ahead(&self, index: u64) -> bool {
+        index >= self.next
+    }
+
+    /// Takes an entry that was read, out of its turn; none when it was taken already.
+    pub fn take(&mut self, index: u64) -> Option<Waiting> {
+        let at = self.chunk.binary_search_by_key(&index, |(index, _)| *index).ok()?;
+        let (index, entry) = self.chunk.remove(at)?;
+        Some(Waiting::of(Some(index), entry))
+    }
+
+    /// Entries that were not taken; those that an interrupted run visited are among them until they are read.
+    pub fn queue(&self) -> u64 {
+        self.run.start + self.run.count - self.next + self.chunk.len() as u64
     }
 }

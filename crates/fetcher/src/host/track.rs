@@ -265,6 +265,11 @@ impl Track {
         !waits && self.errands.is_empty() && self.followed.is_empty() && self.in_flight == 0
     }
 
+    /// Pages that wait.
+    pub fn queue(&self) -> u64 {
+        self.followed.len() as u64 + self.cursor.as_ref().map_or(0, Cursor::queue)
+    }
+
     /// Is nothing left to ask for, as far as is known here?
     pub fn is_exhausted(&self) -> bool {
         self.errands.is_empty()

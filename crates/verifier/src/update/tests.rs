@@ -188,7 +188,7 @@ fn a_skipped_page_stays_as_it_is() {
         assert_eq!(after(visited_page(), visit(Outcome::Skipped(skip), None)).0, visited_page());
     }
     // What will be skipped again next time backs off, or it would take up the budget for ever.
-    for skip in [Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut, Skip::Trap] {
+    for skip in [Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut, Skip::Trap, Skip::Blocked] {
         let skipped = after(visited_page(), visit(Outcome::Skipped(skip), None)).0;
         assert_eq!(skipped, after(visited_page(), visit(Outcome::RobotsDenied, None)).0);
     }

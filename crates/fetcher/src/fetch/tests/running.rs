@@ -61,6 +61,8 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
         spent: Default::default(),
         cycle: Cycle(2),
         deadline: None,
+        held_deadline: None,
+        control: Arc::default(),
     }
 }
 

@@ -83,6 +83,8 @@ async fn a_run_over_real_sockets() {
         spent: Default::default(),
         cycle: Cycle(2),
         deadline: None,
+        held_deadline: None,
+        control: Arc::default(),
     };
     let (report, pages) = tokio::join!(fetcher.run(job), collect(pages));
     let brought = Brought { report: report.unwrap(), pages };

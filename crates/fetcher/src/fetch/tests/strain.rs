@@ -123,6 +123,8 @@ async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
         spent: Default::default(),
         cycle: Cycle(2),
         deadline: None,
+        held_deadline: None,
+        control: Arc::default(),
     };
     let (report, pages) = tokio::join!(fetcher.run(job), collect(taken));
     assert_eq!((report.unwrap().robots_requests, pages.len()), (2, 20), "asked for again, once");
