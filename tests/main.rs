@@ -37,6 +37,7 @@ mod outputs;
 mod politeness;
 /// What operators do with a repository: look at it, copy it, save what damage has left.
 mod repository;
+mod serve;
 /// Policies replayed over a recorded history.
 mod simulate;
 /// Formulas that read the rates of sites.

@@ -6,8 +6,8 @@
 
 use recrawl_types::ScheduleEntry;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -16,8 +16,8 @@ pub const MAX_HELD_HOSTS: usize = 10_000;
 /// Pages that are asked for and not taken up yet, at most.
 pub const MAX_ASKED: usize = 10_000;
 /// Hosts in [`Figures::slowest`].
-pub const MAX_SLOWEST: usize = 20;
-/// How long figures may be old while there is something to do.
+pub const MAX_SLOWEST: usize = 1000;
+/// How long [`Figures::slowest`] may be old while there is something to do.
 pub(crate) const FIGURES_EVERY: Duration = Duration::from_secs(1);
 
 /// What is decided of runs while they go on, and what they tell.
@@ -28,7 +28,10 @@ pub struct Control {
     held_hosts: AtomicUsize,
     hosts: Mutex<BTreeSet<String>>,
     asked: Mutex<VecDeque<ScheduleEntry>>,
-    figures: Mutex<Figures>,
+    in_flight: AtomicUsize,
+    open_hosts: AtomicUsize,
+    early: AtomicU64,
+    slowest: Mutex<Arc<[HostFigures]>>,
     changed: Notify,
 }
 
@@ -40,7 +43,7 @@ pub struct Figures {
     /// Hosts that are being visited, those that are held among them.
     pub open_hosts: usize,
     /// The open hosts that will take longest, by what is left there and how fast it may be asked for.
-    pub slowest: Vec<HostFigures>,
+    pub slowest: Arc<[HostFigures]>,
 }
 
 /// Where a host stands in a run.
@@ -126,11 +129,27 @@ impl Control {
 
     /// Where the run stood a moment ago. Without a run, nothing is under way.
     pub fn figures(&self) -> Figures {
-        lock(&self.figures).clone()
+        let (in_flight, open_hosts) = (self.in_flight.load(Relaxed), self.open_hosts.load(Relaxed));
+        Figures { in_flight, open_hosts, slowest: lock(&self.slowest).clone() }
     }
 
-    pub(crate) fn tell(&self, figures: Figures) {
-        *lock(&self.figures) = figures;
+    /// Requests of all runs that started before the configured delay of their host was over, by a watch of its own. More
+    /// than none is a fault of ours.
+    pub fn early_requests(&self) -> u64 {
+        self.early.load(Relaxed)
+    }
+
+    pub(crate) fn count_early(&self) {
+        self.early.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn tell(&self, in_flight: usize, open_hosts: usize) {
+        self.in_flight.store(in_flight, Relaxed);
+        self.open_hosts.store(open_hosts, Relaxed);
+    }
+
+    pub(crate) fn tell_slowest(&self, slowest: Vec<HostFigures>) {
+        *lock(&self.slowest) = slowest.into();
     }
 
     pub(crate) fn has_asked(&self) -> bool {

@@ -4,7 +4,7 @@ use crate::WallClock;
 use crate::addresses::Addresses;
 use crate::budget::Budget;
 use crate::client::{Network, NetworkError, Reply};
-use crate::control::{Control, FIGURES_EVERY, Figures, MAX_SLOWEST};
+use crate::control::{Control, FIGURES_EVERY, MAX_SLOWEST};
 use crate::frontier::Frontier;
 use crate::host::{Ask, Errand, Next, Waiting};
 use crate::limits::{FetchConfig, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
@@ -170,7 +170,8 @@ impl Fetcher {
         for host in state.frontier.hosts() {
             host.store(&run)?;
         }
-        run.control.tell(Figures::default());
+        run.control.tell(0, 0);
+        run.control.tell_slowest(Vec::new());
         let mut report = run.report().clone();
         report.elapsed = start.elapsed();
         report.stopped_by = stopped_by;
@@ -267,6 +268,9 @@ impl Loop {
             let host = self.frontier.host(id);
             match next {
                 Next::Visit { settled, ask, last } => {
+                    if matches!(ask, Some((Some(_), _))) && host.is_early(&self.run) {
+                        self.run.control.count_early();
+                    }
                     host.in_flight += 1;
                     let may_go_elsewhere = host.may_go_elsewhere();
                     let address = host.address().filter(|_| matches!(ask, Some((Some(_), _))));
@@ -396,6 +400,7 @@ impl Loop {
     /// Tells where the run stands, now and then.
     fn tell(&mut self) {
         let now = Instant::now();
+        self.run.control.tell(self.visits.len(), self.frontier.open_hosts());
         if now.saturating_duration_since(self.told) < FIGURES_EVERY {
             return;
         }
@@ -412,8 +417,7 @@ impl Loop {
             (Reverse(h.queue.saturating_mul(h.delay.as_millis() as u64)), h.host.clone())
         });
         slowest.truncate(MAX_SLOWEST);
-        let (in_flight, open_hosts) = (self.visits.len(), self.frontier.open_hosts());
-        self.run.control.tell(Figures { in_flight, open_hosts, slowest });
+        self.run.control.tell_slowest(slowest);
     }
 
     /// Lets a host that waits for nothing look again.

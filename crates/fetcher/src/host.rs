@@ -87,6 +87,8 @@ pub struct Host {
     pub parked: bool,
     /// Pages that came out in this run.
     pub done: u64,
+    /// When its last answer ended: for the watch over its pace.
+    answered: Option<Instant>,
     /// Its runs in the schedule that were not begun.
     runs: Range<usize>,
     tracks: Vec<Track>,
@@ -107,6 +109,7 @@ impl Host {
             lingering: false,
             parked: false,
             done: 0,
+            answered: None,
             runs,
             tracks: Vec::new(),
             next_track: 0,
@@ -306,6 +309,7 @@ impl Host {
         self.track(id).ended(echo.is_some(), run.cycle, now);
         let Some(echo) = echo else { return Ok(()) };
         self.passed_over = 0;
+        self.answered = Some(Instant::now());
         self.strain.answered(echo.sign, echo.elapsed, self.asked_delay(run), &run.config);
         self.keep_delay(run);
         if let (Place::Known(Some(_), until), Some(peer)) = (self.place, echo.peer) {
@@ -342,6 +346,11 @@ impl Host {
     pub fn take_promised(&mut self) -> Vec<Waiting> {
         let waiting = self.tracks.iter_mut().flat_map(|t| t.followed.drain(..));
         waiting.filter(|w| w.index.is_some() || w.entry.share == Share::Asked).collect()
+    }
+
+    /// Would a request that starts now be early, by the configured delay alone?
+    pub fn is_early(&self, run: &Run) -> bool {
+        self.answered.is_some_and(|at| at.elapsed() < run.config.delay_per_host)
     }
 
     /// Where it stands; none while nothing was read of it.

@@ -46,6 +46,29 @@ pub struct Sample {
 }
 
 impl Check {
+    /// What to beware of, in words; nothing where all is well.
+    pub fn warnings(&self) -> Vec<String> {
+        let not_finite = self.not_finite.map(|at| {
+            format!(
+                "the score is not finite at n = {}, X = {}, t = {}: {} (NaN ranks below every number)",
+                at.n, at.x, at.t, at.score
+            )
+        });
+        let falls = self.falls_with_age.map(|[young, old]| {
+            format!(
+                "the score falls with age: at n = {}, X = {} from {} at t = {} to {} at t = {}",
+                young.n, young.x, young.score, young.t, old.score, old.t
+            )
+        });
+        let starves = self.starves.map(|at| {
+            format!(
+                "pages that never changed are never visited again: at X = 0, n = {} the score stays {} however old they are",
+                at.n, at.score
+            )
+        });
+        [not_finite, falls, starves].into_iter().flatten().collect()
+    }
+
     /// Examines a formula.
     pub(crate) fn of(formula: &Formula) -> Check {
         let simple = crate::simplify(&formula.expr, formula.protection);

@@ -32,6 +32,9 @@ pub enum Command {
         after_help = "Example:\n  recrawl crawl --seed https://example.com/ --contact me@example.org --data-dir data/example --cycles 3"
     )]
     Crawl(CrawlArgs),
+    /// Crawl as a daemon: look at it and steer it over HTTP
+    #[command(after_help = "Example:\n  recrawl serve --config recrawl.toml --data-dir data/example")]
+    Serve(ServeArgs),
     /// Show the repository, the last cycles and hosts, or one host
     #[command(
         after_help = "Example:\n  recrawl status --data-dir data/example\n  recrawl status --host example.com"
@@ -143,6 +146,17 @@ pub struct CrawlArgs {
     /// place of the reports
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+}
+
+/// `recrawl serve`
+#[derive(Args)]
+pub struct ServeArgs {
+    /// Which crawl.
+    #[command(flatten)]
+    pub at: Where,
+    /// Decides ties, the audit sample and jitter; the same seed repeats them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub random_seed: u64,
 }
 
 /// `recrawl status`

@@ -4,14 +4,14 @@ mod config;
 mod crawl;
 mod dataset;
 mod dates;
-mod explain;
-mod export;
+pub mod explain;
+pub mod export;
 mod formula;
 mod import;
 mod learn;
 mod repository;
 mod simulate;
-mod status;
+pub mod status;
 mod takedown;
 mod traps;
 
@@ -26,6 +26,7 @@ use std::io::{self, Write};
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Crawl(args) => crawl::run(&args),
+        Command::Serve(args) => crate::serve::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Formula(command) => formula::run(&command),

@@ -62,6 +62,8 @@ table! {
         schedule: Schedule = Schedule::default(),
         /// Where things are kept.
         storage: Storage = Storage::default(),
+        /// How the crawl is looked at and steered while it runs.
+        serve: Serve = Serve::default(),
     }
 }
 
@@ -344,6 +346,24 @@ table! {
         link_wait: u32 = 3,
         /// So many URLs linked to in one block wait no longer.
         link_batch: usize = 32,
+    }
+}
+
+table! {
+    /// `[serve]`
+    Serve {
+        /// Where the console listens.
+        listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8420)),
+        /// A file of lines `name token`; empty: nothing can be changed.
+        tokens: PathBuf = PathBuf::new(),
+        /// Names by which the console may be called besides addresses and localhost.
+        names: Vec<String> = Vec::new(),
+        /// Requests a second of one address.
+        requests: u32 = 50,
+        /// Connections at a time.
+        connections: u32 = 256,
+        /// After so long without a sign of life of the crawl it counts as stalled.
+        stall: Span = Span::millis(600_000),
     }
 }
 

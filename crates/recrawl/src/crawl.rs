@@ -2,13 +2,15 @@
 
 use crate::archive::{Archive, ArchiveEnd, cap};
 use crate::contact;
+use crate::control::Control;
 use crate::failure::Failure;
+use crate::live::Live;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::space::Space;
 use crate::takedown;
 use recrawl_change::Features;
-use recrawl_fetcher::{Control, Fetcher, HttpNetwork, WallClock};
+use recrawl_fetcher::{Control as Steering, Fetcher, HttpNetwork, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Repository, SledTables};
 use recrawl_types::{CanonicalUrl, HostTable, Site, UrlRules};
@@ -44,8 +46,12 @@ pub struct Crawl {
     pub tables: Arc<SledTables>,
     /// The fetcher.
     pub fetcher: Fetcher,
-    /// What may be decided while a cycle runs.
+    /// What operators decided.
     pub control: Arc<Control>,
+    /// How a running cycle is told.
+    pub steering: Arc<Steering>,
+    /// Figures of the running cycle.
+    pub live: Arc<Live>,
     /// Signals.
     pub shutdown: Shutdown,
     /// The time of day.
@@ -96,7 +102,9 @@ impl Crawl {
             "stopping; the pages in flight are finished first (a second signal ends it at once)",
         )
         .map_err(Failure::work)?;
-        let control = Arc::new(Control::default());
+        let steering = Arc::new(Steering::default());
+        let control = Arc::new(Control::open(tables.clone(), steering.clone())?);
+        let live = Arc::new(Live::new(clock.clone()));
         Ok(Crawl {
             settings,
             storage,
@@ -105,6 +113,8 @@ impl Crawl {
             tables,
             fetcher,
             control,
+            steering,
+            live,
             shutdown,
             clock,
             random_seed,

@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod consent;
 mod contact;
+mod control;
 mod crawl;
 mod cycle;
 mod cycle_cache;
@@ -21,6 +22,7 @@ mod gather;
 mod hints;
 mod import;
 mod lastmods;
+mod live;
 mod opt_out;
 mod page;
 mod pipeline;
@@ -32,6 +34,7 @@ mod report;
 mod scope;
 mod secret;
 mod seeds;
+mod serve;
 mod settings;
 mod shutdown;
 mod site_noise;
@@ -49,7 +52,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse(); // wrong words: clap says so and exits with 2
-    start_logging();
+    start_logging(&cli.command);
     match command::run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -59,9 +62,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Logs to standard error, warnings and worse unless RECRAWL_LOG says otherwise.
-fn start_logging() {
+/// Logs to standard error, warnings and worse unless RECRAWL_LOG says otherwise; of a daemon also what it does.
+fn start_logging(command: &cli::Command) {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("RECRAWL_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let usual = if matches!(command, cli::Command::Serve(_)) { "info" } else { "warn" };
+    let filter = EnvFilter::try_from_env("RECRAWL_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
 }

@@ -17,7 +17,8 @@ use crate::space::Watch;
 use crate::traps::Traps;
 use recrawl_fetcher::{FetchedPage, Job, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
-use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Skip};
+use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share, Skip};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -30,6 +31,9 @@ const QUEUE: usize = 32;
 /// Pages that a worker takes, and hands on, at a time: what waits already goes together, so that threads
 /// wake each other less often. Nothing waits for a batch to fill.
 const BATCH: usize = 8;
+
+/// How often a run that waits says that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// Pages read together.
 type Batch = Vec<Result<ReadPage, Failure>>;
@@ -76,7 +80,8 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let done = Arc::new(recovered.done);
     let progress = Progress::new(facts.cycle.0, schedule.len(), schedule.hosts().len(), done.count());
     let room = crawl.space.watch();
-    let recorder = Recorder { archive: archive.as_mut(), log: &mut log, progress: &progress, room };
+    let recorder = Recorder { archive: archive.as_mut(), log: &mut log, progress: &progress, room, crawl };
+    ask_again(crawl)?;
     // Its own token: a disk that takes no more stops this cycle, and is no signal.
     let stop = crawl.shutdown.token().child_token();
     // A clock that was set back makes a cycle no longer than its deadline.
@@ -84,7 +89,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let left = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
     let left_for_held = crawl.settings.config.cycle.period.0.saturating_sub(ran);
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
-    let cut_off = traps.clone();
+    let (cut_off, control) = (traps.clone(), crawl.control.clone());
     let stopped_by = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
         let scope = crawl.settings.scope.clone();
         let opt_out = scope.opt_out().clone();
@@ -94,6 +99,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
             done: Arc::new(move |index| Done::contains(&done, index)),
             refuses: Arc::new(move |entry: &ScheduleEntry| match () {
                 () if !scope.admits(&entry.url) => Some(Skip::OutOfScope),
+                () if control.blocks().cover(&entry.url).is_some() => Some(Skip::Blocked),
                 () if cut_off.refuse(entry) => Some(Skip::Trap),
                 () => None,
             }),
@@ -105,9 +111,14 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
             spent: recovered.bytes,
             deadline: left.map(|left| now + left),
             held_deadline: Some(now + left_for_held),
-            control: crawl.control.clone(),
+            control: crawl.steering.clone(),
         }
     })?;
+    crawl.steering.forget_asked();
+    crawl.control.keep_answers();
+    if stopped_by != StoppedBy::Stop {
+        crawl.live.merging();
+    }
     Ok(Fetched { stopped_by, archive: archive.as_ref().map(Archive::end) })
 }
 
@@ -145,7 +156,13 @@ fn join_stages(
         let recorder = move || record(&reads, &mut recorder, stop);
         let recording = thread::Builder::new().name("recorder".into()).spawn_scoped(scope, recorder)?;
         let job = job(tokio::time::Instant::now());
-        let report = crawl.shutdown.runtime().block_on(crawl.fetcher.run(job));
+        let run = async {
+            tokio::select! {
+                report = crawl.fetcher.run(job) => report,
+                never = sign_of_life(crawl) => match never {},
+            }
+        };
+        let report = crawl.shutdown.runtime().block_on(run);
         recording
             .join()
             .map_err(|_| Failure::work("the recorder panicked; the log holds what came before"))??;
@@ -153,8 +170,33 @@ fn join_stages(
     })
 }
 
+/// A run that waits for hosts, or is held, moves though no page is recorded. While requests are under way it does when
+/// they end, as each must.
+async fn sign_of_life(crawl: &Crawl) -> Infallible {
+    loop {
+        tokio::time::sleep(SIGN_OF_LIFE).await;
+        if crawl.steering.is_held() || crawl.steering.figures().in_flight == 0 {
+            crawl.live.moved();
+        }
+    }
+}
+
+/// Pages that somebody asked for and that no cycle came to: a look at each, as at seeds.
+fn ask_again(crawl: &Crawl) -> Result<(), Failure> {
+    crawl.steering.forget_asked();
+    let generation = crawl.repository.current();
+    for url in crawl.control.asked() {
+        if let Some((_, record)) = generation.get(&url).map_err(Failure::work)? {
+            crawl.steering.ask(ScheduleEntry { url, share: Share::Asked, record });
+        }
+    }
+    Ok(())
+}
+
 /// Where the recorder puts things.
 struct Recorder<'r> {
+    /// What is told of each page.
+    crawl: &'r Crawl,
     /// Page bodies; none when they are not kept.
     archive: Option<&'r mut Archive>,
     /// The cycle's log.
@@ -202,7 +244,12 @@ fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failur
             content.archive = Some(position);
         }
     }
-    recorder.log.append(&LogRecord::Visit(Box::new(visit))).map_err(Failure::work)?;
+    let record = LogRecord::Visit(Box::new(visit));
+    recorder.log.append(&record).map_err(Failure::work)?;
+    if let LogRecord::Visit(visit) = &record {
+        recorder.crawl.live.recorded(visit);
+        recorder.crawl.control.recorded(visit);
+    }
     recorder.progress.page_done();
     Ok(())
 }

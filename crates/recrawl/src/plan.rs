@@ -63,6 +63,7 @@ pub fn resume_or_make(
     cycle: Cycle,
     seeds: &[CanonicalUrl],
 ) -> Result<Plan, Failure> {
+    crawl.live.begin(cycle);
     let news = new_seeds(generation, seeds, &crawl.settings.scope)?;
     let (mut log, recovered) = VisitLog::open(&*crawl.storage, cycle).map_err(Failure::work)?;
     if recovered.cut > 0 {
@@ -89,6 +90,15 @@ pub fn resume_or_make(
         let links = part.iter().map(|(url, _)| Link::to(url.clone(), 0));
         log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
     }
+    if recovered.records > 0 {
+        let mut visits = VisitLog::read(&*crawl.storage, cycle).map_err(Failure::work)?;
+        while let Some(record) = visits.next_record().map_err(Failure::work)? {
+            if let LogRecord::Visit(visit) = record {
+                crawl.live.recovered(&visit);
+            }
+        }
+    }
+    crawl.live.planned(facts.started, schedule.len(), &facts.formula, recovered.done.count());
     Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered })
 }
 

@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::report::CycleReport;
 use crate::settings::Settings;
 use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{OpenError, Repository, SledTables};
+use recrawl_repository::{KeptVisit, OpenError, Repository, SledTables};
+use recrawl_types::{CanonicalUrl, Cycle};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,13 +26,16 @@ pub fn repository(settings: &Settings) -> Result<Repository, Failure> {
     })
 }
 
+/// The tables, or why they cannot be had.
+pub type Tables = Result<Arc<SledTables>, String>;
+
 /// The tables of a data directory, or why they cannot be had: a running crawl keeps them to itself.
-pub fn tables(data_dir: &Path) -> Result<SledTables, String> {
+pub fn tables(data_dir: &Path) -> Tables {
     let folder = data_dir.join(TABLES);
     if !folder.is_dir() {
         return Err("no host was ever asked anything".into());
     }
-    SledTables::open(&folder).map_err(|e| match e.to_string() {
+    SledTables::open(&folder).map(Arc::new).map_err(|e| match e.to_string() {
         text if text.contains("could not acquire lock") => {
             "in use by the running crawl: stop it to read hosts".into()
         }
@@ -53,4 +57,26 @@ pub fn last_reports(repository: &Repository, most: usize) -> Result<Vec<CycleRep
         }
     }
     Ok(last.into())
+}
+
+/// The visits of a page in the cycles whose visits are kept, oldest first. Each cycle's are read up to the page.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn visits_of(repository: &Repository, url: &CanonicalUrl) -> Result<Vec<(Cycle, KeptVisit)>, Failure> {
+    let mut found = Vec::new();
+    for cycle in repository.kept_cycles().map_err(Failure::work)? {
+        let Some(mut visits) = repository.kept_visits(cycle).map_err(Failure::work)? else { continue };
+        while let Some(visit) = visits.next_visit().map_err(Failure::work)? {
+            if visit.url < *url {
+                continue;
+            }
+            if visit.url == *url {
+                found.push((cycle, visit));
+            } else {
+                break;
+            }
+        }
+    }
+    Ok(found)
 }

@@ -221,6 +221,19 @@ impl CycleReport {
         }
     }
 
+    /// One line in the log.
+    pub fn log(&self) {
+        tracing::info!(
+            cycle = self.cycle,
+            scheduled = self.scheduled,
+            fetched = self.tally.fetched,
+            changed = self.tally.changed,
+            known = self.pages_known,
+            seconds = self.seconds,
+            "cycle committed"
+        );
+    }
+
     /// As it is committed, and printed with `--json`.
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a report is plain data")

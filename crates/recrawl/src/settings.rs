@@ -121,6 +121,10 @@ impl Settings {
         if config.hints.max_entries > MAX_ENTRIES {
             return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}: no sitemap may have more"));
         }
+        let serve = &config.serve;
+        if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {
+            return Err("serve.requests, serve.connections and serve.stall must not be 0".into());
+        }
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,
             "index" => Ties::Index,

@@ -129,6 +129,7 @@ impl Setup {
         let (report, pages) = tokio::time::timeout(year, both).await.expect("a run comes to its end");
         let report = report?;
         assert_eq!(report.outcomes.total(), pages.len() as u64, "the report counts what was delivered");
+        assert_eq!(self.control.early_requests(), 0, "no request came before its time");
         Ok(Brought { pages, report })
     }
 

@@ -1,7 +1,9 @@
 //! `recrawl crawl`: cycle after cycle.
 
 use super::{print, thousands};
+use crate::archive::timestamp;
 use crate::cli::CrawlArgs;
+use crate::control::Mark;
 use crate::crawl::Crawl;
 use crate::cycle::{self, Turn};
 use crate::events::Events;
@@ -37,6 +39,10 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         eprintln!("data in {}", settings.data_dir.display());
     }
     let mut crawl = Crawl::open(settings, &seeds, args.random_seed)?;
+    if let Some(Mark { who, at }) = crawl.control.paused() {
+        let text = format!("{who} paused this crawl at {}: `recrawl serve` lets it go on", timestamp(at));
+        return Err(Failure::Usage(text));
+    }
     let mut events = args.events.as_deref().map(|at| Events::open(at, &crawl)).transpose()?;
     let mut rows = 0;
     loop {
@@ -46,14 +52,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                 return Ok(());
             }
             Turn::Committed(report) => {
-                tracing::info!(
-                    cycle = report.cycle,
-                    scheduled = report.scheduled,
-                    fetched = report.tally.fetched,
-                    changed = report.tally.changed,
-                    known = report.pages_known,
-                    "cycle committed"
-                );
+                report.log();
                 events.as_mut().map_or(Ok(()), |events| events.follow(&crawl))?;
                 if events.as_ref().is_none_or(|events| !events.are_printed()) {
                     publish(&report, rows, args.json)?;

@@ -2,35 +2,44 @@
 
 mod canonical;
 mod lookup;
+mod obstacle;
+mod visits;
+
+pub use lookup::unknown;
 
 use super::export::page_json;
 use super::{print, print_json, traps};
 use crate::archive::cap::Bodies;
+use crate::archive::timestamp;
 use crate::cli::ExplainArgs;
 use crate::crawl::WARC;
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::plan;
 use crate::priors::SitePriors;
-use crate::reading;
+use crate::reading::{self, Tables};
 use crate::report::CycleReport;
 use crate::scope::Refusal;
+use crate::settings::Settings;
 use crate::trust;
 use canonical::Standing;
-use lookup::Lastmod;
-use recrawl_fetcher::promise::LeftAlone;
+use lookup::{Held, Lastmod, Robots};
+use obstacle::Obstacle;
+use recrawl_fetcher::promise::{LeftAlone, Promise};
+use recrawl_fetcher::system_clock;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
-use recrawl_repository::Generation;
+use recrawl_repository::{Generation, KeptVisit};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Gate, PlanRequest, Policy, RankCounter};
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord, ValidatorTrust};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// For a formula that does not look at them.
 const NO_RATES: SiteRates = SiteRates { global: 0.0, site: 0.0 };
 
 /// What decides about a page, in the order in which it is asked.
-struct Explanation {
+pub struct Explanation {
     url: CanonicalUrl,
     record: PageRecord,
     cycle: Cycle,
@@ -40,10 +49,16 @@ struct Explanation {
     rates: Option<SiteRates>,
     /// Among the pages that compete by score; from 1.
     rank: Option<u64>,
+    /// Pages that the next cycle chooses by all shares together.
+    chosen: u64,
+    /// Pages that no fetch was ever tried of, after the last cycle.
+    never_tried: Option<u64>,
     score: Option<f64>,
     cutoff: Option<f64>,
-    robots: String,
+    robots: Robots,
     left_alone: Option<LeftAlone>,
+    /// What its host may expect between an answer and the next request.
+    delay: Option<Duration>,
     /// Are the host's validators believed? None where that cannot be looked up, or nothing is known.
     trust: Option<ValidatorTrust>,
     in_scope: Option<bool>,
@@ -53,10 +68,13 @@ struct Explanation {
     trap: Option<traps::Standing>,
     /// Where it is said that the host's owner opted out.
     opted_out: Option<String>,
+    /// What operators decided.
+    held: Held,
     /// What is known of the page that this one names as canonical.
     canonical: Option<Standing>,
     lastmod: Lastmod,
     bodies: Bodies,
+    visits: Vec<(Cycle, KeptVisit)>,
 }
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
@@ -69,63 +87,103 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     };
     let repository = reading::repository(&settings)?;
     let generation = repository.current();
-    let Some((ordinal, record)) = generation.get(&url).map_err(Failure::work)? else {
-        return Err(lookup::unknown(&mut settings, &url)?);
-    };
-    let cycle = generation.number().next();
-    let warmup = settings.config.cycle.warmup;
-    let visits = record.visited.as_ref().map(|v| v.history.visits);
-    let gate = Gate::of(&record.known, visits, cycle, warmup);
-    let origins = generation.origins().map_err(Failure::work)?;
-    let priors = SitePriors::wanted_by(&formula, &generation, &origins)?;
-    let rates = priors.as_ref().map(|priors| priors.of(ordinal));
-    let terms = |history| formula.explain(history, rates.unwrap_or(NO_RATES), cycle);
-    let score = record.visited.as_ref().map(|v| terms(&v.history)[0].value);
-    let rank = match (gate, score) {
-        (Gate::Revisit, Some(score)) => {
-            let request = plan::request(&settings, cycle, generation.pages(), 0);
-            let counter = RankCounter::new(&request, ordinal, score);
-            Some(rank(counter, &request, &generation, &formula, priors.as_ref())?)
-        }
-        _ => None,
-    };
-    let last = reading::last_reports(&repository, 1)?;
+    let data_dir = settings.data_dir.clone();
+    if generation.get(&url).map_err(Failure::work)?.is_none() {
+        return Err(unknown(&mut settings, &reading::tables(&data_dir), &url)?);
+    }
+    let last = reading::last_reports(&repository, 1)?.pop();
+    let visits = reading::visits_of(&repository, &url)?;
     // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
-    let tables = reading::tables(&settings.data_dir);
-    let standing = lookup::scope(&mut settings, &tables, &url)?;
-    let (in_scope, refusal) = (standing.as_ref().map(Option::is_none), standing.flatten());
-    let trap = lookup::trap(&settings, &tables, &url)?;
-    let opted_out = settings.scope.opt_out().because(&url.host());
-    let canonical = Standing::of(&generation, &url, &record)?;
-    let robots = lookup::robots(&settings, &tables, &url)?;
-    let left_alone = lookup::left_alone(&settings, &tables, &url)?;
-    let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
-    let trust = state.map(|state| state.trust);
-    let lastmod = lookup::lastmod(&settings, &tables, &url, &record)?;
-    // The cut-off of another formula says nothing of this one's scores.
-    let cutoff = last.first().filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
-    let explanation = Explanation {
-        url,
-        record,
-        cycle,
-        formula,
-        gate,
-        rates,
-        rank,
-        score,
-        cutoff,
-        robots,
-        left_alone,
-        trust,
-        in_scope,
-        refusal,
-        trap,
-        opted_out,
-        canonical,
-        lastmod,
-        bodies: Bodies::of(&settings.data_dir.join(WARC))?,
-    };
+    let tables = || reading::tables(&data_dir);
+    let page = Page { url, formula, last: last.as_ref(), visits };
+    let explanation = Explanation::of(page, &mut settings, &generation, tables)?;
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
+}
+
+/// A page to be explained.
+pub struct Page<'r> {
+    /// Its address. It is known.
+    pub url: CanonicalUrl,
+    /// What is to rank it.
+    pub formula: Formula,
+    /// The report of the last cycle.
+    pub last: Option<&'r CycleReport>,
+    /// Its visits in the cycles whose visits are kept.
+    pub visits: Vec<(Cycle, KeptVisit)>,
+}
+
+impl Explanation {
+    /// Looks up all that decides about a page; the tables last.
+    ///
+    /// # Errors
+    /// When something cannot be read, or the page is not known.
+    pub fn of(
+        page: Page<'_>,
+        settings: &mut Settings,
+        generation: &Generation,
+        tables: impl FnOnce() -> Tables,
+    ) -> Result<Explanation, Failure> {
+        let Page { url, formula, last, visits } = page;
+        let found = generation.get(&url).map_err(Failure::work)?;
+        let (ordinal, record) = found.ok_or_else(|| Failure::Work(format!("{url}: not known")))?;
+        let cycle = generation.number().next();
+        let warmup = settings.config.cycle.warmup;
+        let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
+        let origins = generation.origins().map_err(Failure::work)?;
+        let priors = SitePriors::wanted_by(&formula, generation, &origins)?;
+        let rates = priors.as_ref().map(|priors| priors.of(ordinal));
+        let terms = |history| formula.explain(history, rates.unwrap_or(NO_RATES), cycle);
+        let score = record.visited.as_ref().map(|v| terms(&v.history)[0].value);
+        let request = plan::request(settings, cycle, generation.pages(), 0);
+        let rank = match (gate, score) {
+            (Gate::Revisit, Some(score)) => {
+                let counter = RankCounter::new(&request, ordinal, score);
+                Some(rank(counter, &request, generation, &formula, priors.as_ref())?)
+            }
+            _ => None,
+        };
+        let tables = tables();
+        let standing = lookup::scope(settings, &tables, &url)?;
+        let (in_scope, refusal) = (standing.as_ref().map(Option::is_none), standing.flatten());
+        let trap = lookup::trap(settings, &tables, &url)?;
+        let opted_out = settings.scope.opt_out().because(&url.host());
+        let canonical = Standing::of(generation, &url, &record)?;
+        let robots = lookup::robots(settings, &tables, &url)?;
+        let left_alone = lookup::left_alone(settings, &tables, &url)?;
+        let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
+        let promise = state.as_ref().map(|state| Promise::of(state, &settings.fetch, system_clock()()));
+        let trust = state.map(|state| state.trust);
+        let lastmod = lookup::lastmod(settings, &tables, &url, &record)?;
+        let held = lookup::held(&tables, &url)?;
+        // The cut-off of another formula says nothing of this one's scores.
+        let cutoff = last.filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
+        Ok(Explanation {
+            url,
+            record,
+            cycle,
+            formula,
+            gate,
+            rates,
+            rank,
+            chosen: request.pages,
+            never_tried: last.map(|last| last.never_tried),
+            score,
+            cutoff,
+            robots,
+            left_alone,
+            delay: promise.map(|promise| promise.delay),
+            trust,
+            in_scope,
+            refusal,
+            trap,
+            opted_out,
+            held,
+            canonical,
+            lastmod,
+            bodies: Bodies::of(&settings.data_dir.join(WARC))?,
+            visits,
+        })
+    }
 }
 
 /// The page's place among all that compete by score in the next cycle.
@@ -161,11 +219,14 @@ impl Explanation {
         if let Some(refusal) = trap.and_then(traps::Standing::refusal) {
             return format!("no: {refusal}");
         }
-        if self.robots.starts_with("forbidden") {
+        if let Some((what, by)) = self.held.first() {
+            return format!("no: {what} by {} since {}", by.who, timestamp(by.at));
+        }
+        if self.robots.is_forbidden {
             return "no: robots.txt forbids it".into();
         }
         if let Some(left_alone) = self.left_alone {
-            let until = left_alone.until().map(|at| format!(" before {}", crate::archive::timestamp(at)));
+            let until = left_alone.until().map(|at| format!(" before {}", timestamp(at)));
             return format!("not{}: its host is left alone, since {left_alone}", until.unwrap_or_default());
         }
         match self.gate {
@@ -213,7 +274,9 @@ impl Explanation {
         }
     }
 
-    fn json(&self) -> Value {
+    /// For machines.
+    pub fn json(&self) -> Value {
+        let obstacles = self.obstacles();
         let history = self.record.visited.as_ref().map(|v| v.history);
         json!({
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
@@ -221,12 +284,16 @@ impl Explanation {
             "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
             "cutoff": self.cutoff, "terms": history.map(|h| self.terms(&h)),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
-            "robots": self.robots, "left_alone": self.left_alone.map(|l| l.name()),
+            "robots": self.robots.words, "robots_rule": self.robots.rule, "robots_fetched": self.robots.fetched,
+            "host_delay_ms": self.delay.map(|d| d.as_millis() as u64), "left_alone": self.left_alone.map(|l| l.name()),
             "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope,
             "refused_by": self.refusal.as_ref().map(Refusal::to_string),
             "trap": self.trap.as_ref().map(traps::Standing::json),
             "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(Standing::name),
             "visited_next": self.verdict(),
+            "stopped_by": obstacles.iter().map(Obstacle::json).collect::<Value>(),
+            "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),
+            "visits": visits::json(&self.visits),
         })
     }
 
@@ -280,14 +347,17 @@ impl Explanation {
             print(format!("{what:<10}  {text}"))?;
         }
         if let Some(trust) = &self.lastmod.trust {
-            let at = crate::archive::timestamp(u64::from(known.lastmod) * 1000);
+            let at = timestamp(u64::from(known.lastmod) * 1000);
             let moved = if known.is_announced { "moved" } else { "not moved" };
             print(format!("lastmod     {at}, {moved} since the last visit; {trust}"))?;
         }
         if let Some(rank) = self.rank {
             print(format!("rank        {rank} by score"))?;
         }
-        print(format!("robots.txt  {}", self.robots))?;
+        print(format!("robots.txt  {}", self.robots.words))?;
+        if let Some(delay) = self.delay {
+            print(format!("host        asked {delay:?} after each answer"))?;
+        }
         if let Some(trust) = &self.trust {
             print(format!("validators  {}", trust::words(trust)))?;
         }
@@ -303,6 +373,15 @@ impl Explanation {
         if let Some(why) = &self.opted_out {
             print(format!("opted out   {why}"))?;
         }
-        print(format!("visited     {}", self.verdict()))
+        if let Some(strip) = visits::strip(&self.visits) {
+            print(format!("history     {strip}"))?;
+        }
+        for (what, by) in self.held.all() {
+            print(format!("operator    {what} by {} since {}", by.who, timestamp(by.at)))?;
+        }
+        print(format!("visited     {}", self.verdict()))?;
+        self.obstacles()
+            .iter()
+            .try_for_each(|obstacle| print(format!("            would be fetched if {}", obstacle.lifted)))
     }
 }

@@ -71,30 +71,9 @@ fn check(formula: &Formula, as_json: bool) -> Result<(), Failure> {
         "size        {} nodes, depth {}, {} operations a page",
         check.nodes, check.depth, check.cost
     ))?;
-    let mut warned = false;
-    let mut warn = |text: String| {
-        warned = true;
-        print(format!("warning     {text}"))
-    };
-    if let Some(at) = &check.not_finite {
-        let text = "the score is not finite at n = ";
-        warn(format!(
-            "{text}{}, X = {}, t = {}: {} (NaN ranks below every number)",
-            at.n, at.x, at.t, at.score
-        ))?;
-    }
-    if let Some([young, old]) = &check.falls_with_age {
-        let text = "the score falls with age: at n = ";
-        warn(format!(
-            "{text}{}, X = {} from {} at t = {} to {} at t = {}",
-            young.n, young.x, young.score, young.t, old.score, old.t
-        ))?;
-    }
-    if let Some(at) = &check.starves {
-        let text = "pages that never changed are never visited again: at X = 0, n = ";
-        warn(format!("{text}{} the score stays {} however old they are", at.n, at.score))?;
-    }
-    if warned {
+    let warnings = check.warnings();
+    warnings.iter().try_for_each(|text| print(format!("warning     {text}")))?;
+    if !warnings.is_empty() {
         Ok(())
     } else {
         print("fine        finite, rising with age, no page starves (on the grid of states tried)")

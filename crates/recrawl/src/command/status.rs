@@ -12,6 +12,7 @@ use crate::settings::Settings;
 use crate::trust;
 use recrawl_fetcher::promise::Promise;
 use recrawl_fetcher::system_clock;
+use recrawl_repository::{Generation, SledTables};
 use recrawl_types::host::{Pace, RobotsBody};
 use recrawl_types::{HostState, Origin, Scheme};
 use refused::Refusals;
@@ -99,8 +100,8 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failure> {
-    let tables = reading::tables(&settings.data_dir).map_err(|e| Failure::Work(format!("hosts: {e}")))?;
+/// The origins of a host, or one origin, that were ever asked anything; in order.
+fn origins_of(tables: &SledTables, host: &str) -> Result<Vec<(Origin, HostState)>, Failure> {
     let mut found = Vec::new();
     for entry in tables.hosts() {
         let (origin, state) = entry?;
@@ -108,38 +109,55 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
             found.push((origin, state));
         }
     }
-    let opted_out = settings.scope.opt_out().because(host);
-    if let (true, Some(why)) = (found.is_empty(), &opted_out) {
-        return if as_json {
-            print_json(&json!([{"host": host, "opted_out": why}]))
-        } else {
-            print(format!("host          {host}\nopted out     {why}: nothing is sent to it"))
-        };
-    }
-    if found.is_empty() {
-        return Err(Failure::Work(format!(
-            "{host}: never asked anything; `recrawl status` lists the largest hosts"
-        )));
-    }
     found.sort_by(|a, b| a.0.cmp(&b.0));
-    let generation = reading::repository(settings)?.current();
-    let refusals =
-        |(origin, state): &(Origin, HostState)| Refusals::of(settings, &tables, &generation, origin, state);
-    if as_json {
-        let host = |found: &(Origin, HostState)| {
-            let (origin, state) = found;
-            let mut host = host_json(settings, origin, state);
-            host["refused"] = refusals(found)?.json();
-            host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
-            host["traps"] = traps::list(&traps::of_host(&settings.traps, &tables, origin)?);
-            Ok(host)
-        };
-        return print_json(&found.iter().map(host).collect::<Result<Vec<_>, Failure>>()?);
+    Ok(found)
+}
+
+/// The document of `recrawl status --host HOST --json`; none of a host that was never asked anything.
+///
+/// # Errors
+/// When pages or tables cannot be read.
+pub fn host_document(
+    settings: &Settings,
+    tables: &SledTables,
+    generation: &Generation,
+    host: &str,
+) -> Result<Option<Value>, Failure> {
+    let found = origins_of(tables, host)?;
+    if found.is_empty() {
+        let opted_out = settings.scope.opt_out().because(host);
+        return Ok(opted_out.map(|why| json!([{"host": host, "opted_out": why}])));
     }
-    found.iter().try_for_each(|found| {
-        let (origin, state) = found;
+    let document = |(origin, state): &(Origin, HostState)| {
+        let mut host = host_json(settings, origin, state);
+        host["refused"] = Refusals::of(settings, tables, generation, origin, state)?.json();
+        host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
+        host["traps"] = traps::list(&traps::of_host(&settings.traps, tables, origin)?);
+        Ok::<_, Failure>(host)
+    };
+    found.iter().map(document).collect::<Result<Value, Failure>>().map(Some)
+}
+
+fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failure> {
+    let tables = reading::tables(&settings.data_dir).map_err(|e| Failure::Work(format!("hosts: {e}")))?;
+    let unknown =
+        || Failure::Work(format!("{host}: never asked anything; `recrawl status` lists the largest hosts"));
+    let found = origins_of(&tables, host)?;
+    let opted_out = settings.scope.opt_out().because(host);
+    if let (true, Some(why), false) = (found.is_empty(), &opted_out, as_json) {
+        return print(format!("host          {host}\nopted out     {why}: nothing is sent to it"));
+    }
+    if found.is_empty() && opted_out.is_none() {
+        return Err(unknown());
+    }
+    let generation = reading::repository(settings)?.current();
+    if as_json {
+        return print_json(&host_document(settings, &tables, &generation, host)?.ok_or_else(unknown)?);
+    }
+    found.iter().try_for_each(|(origin, state)| {
         print_host(settings, origin, state)?;
-        refusals(found)?.lines().iter().try_for_each(|line| print(format!("refused       {line}")))?;
+        let refusals = Refusals::of(settings, &tables, &generation, origin, state)?;
+        refusals.lines().iter().try_for_each(|line| print(format!("refused       {line}")))?;
         print(format!("lastmod       {}", dates::text(settings, &tables.lastmods(origin)?)))?;
         let known = traps::of_host(&settings.traps, &tables, origin)?;
         traps::lines(&known).try_for_each(|line| print(format!("trap          {line}")))

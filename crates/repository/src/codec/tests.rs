@@ -123,9 +123,34 @@ fn every_outcome_has_its_own_bytes() {
     parts.sort_unstable();
     parts.dedup();
     assert_eq!(parts.len(), all.len());
-    for (tag, detail) in [(0, 4), (1, 1), (3, 1 << 16), (5, 7), (9, 7), (10, 0), (255, 0)] {
+    for (tag, detail) in [(0, 4), (1, 1), (3, 1 << 16), (5, 7), (9, 8), (10, 0), (255, 0)] {
         assert!(outcome_of(tag, detail).is_err(), "{tag} {detail}");
     }
+}
+
+#[test]
+fn tags_of_older_logs_mean_what_they_meant() {
+    for (detail, skip) in [
+        (0, Skip::Deadline),
+        (1, Skip::HostBackOff),
+        (2, Skip::OutOfScope),
+        (3, Skip::CrawlDelay),
+        (4, Skip::OptedOut),
+        (5, Skip::ByteBudget),
+        (6, Skip::Trap),
+    ] {
+        assert_eq!(outcome_of(9, detail), Ok(Outcome::Skipped(skip)));
+    }
+    for (tag, share) in [
+        (0, Share::Score),
+        (1, Share::Discovery),
+        (2, Share::Warmup),
+        (4, Share::Followed),
+        (5, Share::Announced),
+    ] {
+        assert_eq!(take_share(&mut Take(&[tag])), Ok(share));
+    }
+    assert!(take_share(&mut Take(&[7])).is_err());
 }
 
 #[test]

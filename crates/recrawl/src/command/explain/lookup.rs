@@ -2,18 +2,19 @@
 //! tables to itself; then what they say is left open.
 
 use crate::command::{dates, traps};
+use crate::control::{Control, Mark};
 use crate::crawl::TABLES;
 use crate::failure::Failure;
 use crate::lastmods::is_trusted;
-use crate::reading;
+use crate::reading::Tables;
 use crate::scope::Refusal;
 use crate::settings::Settings;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::robots::Rules;
 use recrawl_fetcher::system_clock;
-use recrawl_repository::SledTables;
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostTable, Origin, PageRecord};
+use std::sync::Arc;
 
 /// What a sitemap or feed says of the page, and whether it is acted upon.
 #[derive(Default)]
@@ -25,10 +26,9 @@ pub struct Lastmod {
 }
 
 /// Why an address is not among the pages: what refuses it, if something does.
-pub fn unknown(settings: &mut Settings, url: &CanonicalUrl) -> Result<Failure, Failure> {
-    let tables = reading::tables(&settings.data_dir);
-    let refusal = scope(settings, &tables, url)?.flatten().map(|refusal| format!("refused: {refusal}"));
-    let trap = || Ok(trap(settings, &tables, url)?.and_then(|trap| trap.refusal()));
+pub fn unknown(settings: &mut Settings, tables: &Tables, url: &CanonicalUrl) -> Result<Failure, Failure> {
+    let refusal = scope(settings, tables, url)?.flatten().map(|refusal| format!("refused: {refusal}"));
+    let trap = || Ok(trap(settings, tables, url)?.and_then(|trap| trap.refusal()));
     let why = refusal.map_or_else(trap, |refusal| Ok::<_, Failure>(Some(refusal)))?;
     let why = why.unwrap_or_else(|| "no seed names it and no page visited so far links to it".into());
     Ok(Failure::Work(format!("{url}: not known: {why}")))
@@ -37,7 +37,7 @@ pub fn unknown(settings: &mut Settings, url: &CanonicalUrl) -> Result<Failure, F
 /// What is known of the patterns of its address.
 pub fn trap(
     settings: &Settings,
-    tables: &Result<SledTables, String>,
+    tables: &Tables,
     url: &CanonicalUrl,
 ) -> Result<Option<traps::Standing>, Failure> {
     let Ok(tables) = tables else { return Ok(None) };
@@ -47,7 +47,7 @@ pub fn trap(
 /// Why the page does not belong to the crawl, if it does not. None where the sites of the seeds cannot be read.
 pub fn scope(
     settings: &mut Settings,
-    tables: &Result<SledTables, String>,
+    tables: &Tables,
     url: &CanonicalUrl,
 ) -> Result<Option<Option<Refusal>>, Failure> {
     if let Ok(tables) = tables {
@@ -63,7 +63,7 @@ pub fn scope(
 /// Why the page's host is left alone, if it is. What robots.txt says of it stands apart.
 pub fn left_alone(
     settings: &Settings,
-    tables: &Result<SledTables, String>,
+    tables: &Tables,
     url: &CanonicalUrl,
 ) -> Result<Option<LeftAlone>, Failure> {
     let Ok(tables) = tables else { return Ok(None) };
@@ -74,7 +74,7 @@ pub fn left_alone(
 /// What a date of the page's is worth.
 pub fn lastmod(
     settings: &Settings,
-    tables: &Result<SledTables, String>,
+    tables: &Tables,
     url: &CanonicalUrl,
     record: &PageRecord,
 ) -> Result<Lastmod, Failure> {
@@ -87,28 +87,74 @@ pub fn lastmod(
     Ok(Lastmod { trust: Some(dates::text(settings, &counts)), is_news })
 }
 
+/// What robots.txt says of a page.
+pub struct Robots {
+    /// For people.
+    pub words: String,
+    /// Is the page forbidden, for now or as long as the file stays as it is?
+    pub is_forbidden: bool,
+    /// The line that forbids it.
+    pub rule: Option<String>,
+    /// When the file was fetched, in milliseconds since 1970.
+    pub fetched: Option<u64>,
+}
+
 /// What robots.txt says of the page.
-pub fn robots(
-    settings: &Settings,
-    tables: &Result<SledTables, String>,
-    url: &CanonicalUrl,
-) -> Result<String, Failure> {
+pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Result<Robots, Failure> {
+    let open = |words: String| Robots { words, is_forbidden: false, rule: None, fetched: None };
     let tables = match tables {
         Ok(tables) => tables,
-        Err(why) => return Ok(format!("not looked up: {TABLES}: {why}")),
+        Err(why) => return Ok(open(format!("not looked up: {TABLES}: {why}"))),
     };
-    let Some(state) = tables.load(&Origin::of(url))? else { return Ok("not fetched yet".into()) };
-    let Some(robots) = state.robots else { return Ok("not fetched yet".into()) };
+    let Some(robots) = tables.load(&Origin::of(url))?.and_then(|state| state.robots) else {
+        return Ok(open("not fetched yet".into()));
+    };
     let when = crate::archive::timestamp(robots.fetched);
-    Ok(match robots.body {
-        RobotsBody::AllowAll => format!("allowed: there was none at {when}"),
-        RobotsBody::DisallowAll => format!("forbidden for now: it could not be had at {when}"),
+    let (words, is_forbidden, rule) = match robots.body {
+        RobotsBody::AllowAll => (format!("allowed: there was none at {when}"), false, None),
+        RobotsBody::DisallowAll => (format!("forbidden for now: it could not be had at {when}"), true, None),
         RobotsBody::Rules(body) => {
             let rules = Rules::parse(&body, settings.fetch.product_token());
-            match rules.forbids(url.path_and_query()) {
-                Some(rule) => format!("forbidden by `{rule}` in the file of {when}"),
-                None => format!("allowed by the file of {when}"),
+            match rules.forbids(url.path_and_query()).map(|rule| rule.to_string()) {
+                Some(rule) => (format!("forbidden by `{rule}` in the file of {when}"), true, Some(rule)),
+                None => (format!("allowed by the file of {when}"), false, None),
             }
         }
-    })
+    };
+    Ok(Robots { words, is_forbidden, rule, fetched: Some(robots.fetched) })
+}
+
+/// What operators decided of a page.
+#[derive(Default)]
+pub struct Held {
+    /// The pattern that blocks it.
+    pub blocked: Option<(String, Mark)>,
+    /// The pause of its host.
+    pub host: Option<Mark>,
+    /// The pause of all.
+    pub all: Option<Mark>,
+}
+
+impl Held {
+    /// All that holds, the strongest first, in words and by whom.
+    pub fn all(&self) -> Vec<(String, &Mark)> {
+        let blocked = self.blocked.iter().map(|(pattern, mark)| (format!("{pattern} was blocked"), mark));
+        let host = self.host.iter().map(|mark| ("its host was paused".into(), mark));
+        let all = self.all.iter().map(|mark| ("the whole crawl was paused".into(), mark));
+        blocked.chain(host).chain(all).collect()
+    }
+
+    /// The strongest.
+    pub fn first(&self) -> Option<(String, &Mark)> {
+        self.all().into_iter().next()
+    }
+}
+
+/// What operators decided of the page, as it is kept.
+pub fn held(tables: &Tables, url: &CanonicalUrl) -> Result<Held, Failure> {
+    let Ok(tables) = tables else { return Ok(Held::default()) };
+    let control = Control::open(tables.clone(), Arc::default())?;
+    let pattern = control.blocks().cover(url);
+    let blocked = pattern.and_then(|pattern| control.blocked(&pattern).map(|mark| (pattern, mark)));
+    Ok(Held { blocked, host: control.paused_host(&url.host()), all: control.paused() })
 }

@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "recrawl",
         &[
             "change",
+            "console",
             "extractor",
             "fetcher",
             "formula",

@@ -1,0 +1,79 @@
+//! The history of a page's visits, as far as they are kept.
+
+use crate::words;
+use recrawl_repository::KeptVisit;
+use recrawl_types::{Change, Cycle, Outcome};
+use serde_json::{Value, json};
+
+/// Visits in a strip for people; the last ones.
+const STRIP: usize = 60;
+
+/// For machines, oldest first.
+pub fn json(visits: &[(Cycle, KeptVisit)]) -> Value {
+    let one = |(cycle, visit): &(Cycle, KeptVisit)| {
+        let changed = visit.outcome.change().and_then(|change| match change {
+            Change::Changed => Some(true),
+            Change::Unchanged => Some(false),
+            Change::First | Change::Undecided => None,
+        });
+        json!({
+            "cycle": cycle.0, "time": visit.at, "outcome": words::outcome(visit.outcome), "changed": changed,
+            "why": words::why(visit.outcome), "status": words::status(visit.outcome), "share": words::share(visit.share).0,
+        })
+    };
+    visits.iter().map(one).collect()
+}
+
+/// One sign a visit, oldest first, and what the signs say; none without visits.
+pub fn strip(visits: &[(Cycle, KeptVisit)]) -> Option<String> {
+    let (first, last) = (visits.first()?.0, visits.last()?.0);
+    let signs: String =
+        visits[visits.len().saturating_sub(STRIP)..].iter().map(|(_, v)| sign(v.outcome)).collect();
+    Some(format!(
+        "{signs}  (cycles {first} to {last}: * first, # changed, - unchanged, x not got, . not asked)"
+    ))
+}
+
+fn sign(outcome: Outcome) -> char {
+    match outcome.change() {
+        Some(Change::First) => '*',
+        Some(Change::Changed) => '#',
+        Some(Change::Unchanged | Change::Undecided) => '-',
+        None => match outcome {
+            Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RobotsUnreachable => 'x',
+            _ => '.',
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Failure, Share, Skip, UrlRules};
+
+    #[test]
+    fn each_visit_has_its_sign() {
+        let url = UrlRules::default().canonicalize("http://a.test/").unwrap();
+        let visit =
+            |outcome| KeptVisit { url: url.clone(), at: 0, share: Share::Asked, outcome, confirmed: 0 };
+        let all: Vec<_> = [
+            Outcome::Fetched(Change::First),
+            Outcome::Fetched(Change::Changed),
+            Outcome::NotModified,
+            Outcome::Failed(Failure::Dns),
+            Outcome::Skipped(Skip::Blocked),
+        ]
+        .into_iter()
+        .zip(3..)
+        .map(|(outcome, cycle)| (Cycle(cycle), visit(outcome)))
+        .collect();
+        let text = strip(&all).unwrap();
+        assert!(text.starts_with("*#-x.  (cycles 3 to 7:"), "{text}");
+        assert_eq!(strip(&[]), None);
+        let json = json(&all);
+        assert_eq!(
+            (&json[1]["changed"], &json[4]["why"], &json[4]["share"]),
+            (&true.into(), &"blocked".into(), &"asked".into())
+        );
+    }
+}

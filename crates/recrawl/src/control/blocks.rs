@@ -1,0 +1,82 @@
+//! Patterns that an operator blocked: hosts with all below them, and beginnings of URLs.
+
+use crate::scope::HostPattern;
+use recrawl_types::{CanonicalUrl, UrlRules};
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Bound;
+
+/// The patterns, ready to be asked about each page: the time does not grow with their number.
+#[derive(Debug, Default, PartialEq)]
+pub struct Blocks {
+    hosts: HashSet<String>,
+    prefixes: BTreeSet<Vec<u8>>,
+}
+
+impl Blocks {
+    /// A pattern in its canonical spelling: `example.com`, or `https://example.com/a/`.
+    ///
+    /// # Errors
+    /// That it is none, and how one is written.
+    pub fn pattern(text: &str) -> Result<String, String> {
+        let text = text.trim();
+        if text.contains("://") {
+            let url = UrlRules::keep_all().canonicalize(text).map_err(|e| format!("{text:?}: {e}"))?;
+            return Ok(url.to_string());
+        }
+        match HostPattern::parse(text) {
+            Ok(HostPattern::Exact(host)) => Ok(host),
+            Ok(HostPattern::Any | HostPattern::WithSubdomains(_)) | Err(_) => Err(format!(
+                "{text:?} is no pattern: write example.com, which covers all below it too, or https://example.com/a/"
+            )),
+        }
+    }
+
+    /// Of patterns in their canonical spelling.
+    pub fn of<'p>(patterns: impl Iterator<Item = &'p String>) -> Blocks {
+        let mut blocks = Blocks::default();
+        for pattern in patterns {
+            if pattern.contains("://") {
+                blocks.prefixes.insert(pattern.clone().into_bytes());
+            } else {
+                blocks.hosts.insert(pattern.clone());
+            }
+        }
+        blocks
+    }
+
+    /// The pattern that covers this page, if one does.
+    pub fn cover(&self, url: &CanonicalUrl) -> Option<String> {
+        if !self.hosts.is_empty()
+            && let Some(host) = self.cover_host(&url.host())
+        {
+            return Some(host);
+        }
+        if self.prefixes.is_empty() {
+            return None;
+        }
+        let text = url.to_string();
+        // What is not after the text and no beginning of it differs from it somewhere; a beginning of the text
+        // that comes before it is then no longer than what they share.
+        let mut end = text.as_bytes();
+        loop {
+            let nearest =
+                self.prefixes.range::<[u8], _>((Bound::Unbounded, Bound::Included(end))).next_back()?;
+            let shared = nearest.iter().zip(end).take_while(|(a, b)| a == b).count();
+            if shared == nearest.len() {
+                return Some(String::from_utf8_lossy(nearest).into_owned());
+            }
+            end = &end[..shared];
+        }
+    }
+
+    /// The pattern that covers all of this host, if one does.
+    pub fn cover_host(&self, host: &str) -> Option<String> {
+        let mut name = host;
+        loop {
+            if let Some(found) = self.hosts.get(name) {
+                return Some(found.clone());
+            }
+            name = name.split_once('.')?.1;
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Decisions as they are kept: plain data, in JSON, every field with a default, so that an older file is read.
+
+use super::Did;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who decided something, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// A name.
+    pub who: String,
+    /// In milliseconds since 1970.
+    pub at: u64,
+}
+
+/// Decisions by what they are about.
+pub type Marks = BTreeMap<String, Mark>;
+/// Seeds that wait.
+pub type Seeds = BTreeSet<String>;
+/// Pages that are asked for.
+pub type Asked = Marks;
+/// The history of formulas.
+pub type Chosens = Vec<Chosen>;
+
+/// Pauses and blocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Decided {
+    /// All is.
+    pub paused: Option<Mark>,
+    /// Hosts by canonical name.
+    pub paused_hosts: Marks,
+    /// Patterns.
+    pub blocks: Marks,
+}
+
+/// A formula that was chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The text of its file.
+    pub toml: String,
+    /// Who chose it, and when.
+    #[serde(flatten)]
+    pub mark: Mark,
+    /// The first cycle that it ranks; none where nobody knows.
+    pub from_cycle: Option<u64>,
+}
+
+/// Enters a decision, or takes it out where `mark` is none.
+pub fn set(all: &mut Marks, what: &str, mark: Option<Mark>, limit: usize) -> Did {
+    match mark {
+        Some(_) if all.contains_key(what) => Did::Already,
+        Some(_) if all.len() >= limit => Did::Full,
+        Some(mark) => {
+            all.insert(what.to_owned(), mark);
+            Did::Done
+        }
+        None if all.remove(what).is_some() => Did::Done,
+        None => Did::Already,
+    }
+}

@@ -1,0 +1,140 @@
+use super::*;
+use proptest::prelude::*;
+use recrawl_types::UrlRules;
+
+fn url(text: &str) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(text).unwrap()
+}
+
+fn mark() -> Mark {
+    Mark { who: "anna".into(), at: 7 }
+}
+
+fn open(tables: &Arc<SledTables>) -> (Control, Arc<Steering>) {
+    let steering = Arc::new(Steering::default());
+    (Control::open(tables.clone(), steering.clone()).unwrap(), steering)
+}
+
+#[test]
+fn decisions_are_in_force_at_once_and_after_a_restart() {
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    let (control, steering) = open(&tables);
+    assert_eq!(control.pause(Some(mark())).unwrap(), Did::Done);
+    assert_eq!(control.pause(Some(mark())).unwrap(), Did::Already);
+    assert_eq!(control.pause_host("a.test", Some(mark())).unwrap(), Did::Done);
+    assert_eq!(control.block("b.test", Some(mark())).unwrap(), Did::Done);
+    assert_eq!(control.add_seeds(&[url("http://s.test/")]).unwrap(), Some(1));
+    assert_eq!(control.add_seeds(&[url("http://s.test/")]).unwrap(), Some(0));
+    assert_eq!(control.ask(&url("http://q.test/"), mark()).unwrap(), Did::Done);
+    assert!(steering.is_held() && steering.is_host_held("a.test"));
+    drop(control);
+
+    let (control, steering) = open(&tables);
+    assert!(steering.is_held() && steering.is_host_held("a.test"));
+    assert_eq!(control.paused(), Some(mark()));
+    assert_eq!(control.blocks().cover(&url("http://www.b.test/x")).as_deref(), Some("b.test"));
+    assert_eq!(
+        (control.seeds(), control.asked()),
+        (vec![url("http://s.test/")], vec![url("http://q.test/")])
+    );
+    assert_eq!(control.counts(), [1, 1, 1, 1]);
+    assert_eq!(control.pause(None).unwrap(), Did::Done);
+    assert_eq!(control.pause_host("a.test", None).unwrap(), Did::Done);
+    assert_eq!(control.pause_host("a.test", None).unwrap(), Did::Already);
+    assert_eq!(control.block("b.test", None).unwrap(), Did::Done);
+    control.forget_seeds(&control.seeds()).unwrap();
+    assert!(!steering.is_held() && !steering.is_host_held("a.test"));
+    assert_eq!(control.counts(), [0, 0, 0, 1]);
+}
+
+#[test]
+fn a_page_asked_for_is_answered_by_a_visit_and_not_by_a_deadline() {
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    let (control, _) = open(&tables);
+    let page = url("http://a.test/");
+    control.ask(&page, mark()).unwrap();
+    control.recorded(&Visit::new(page.clone(), Outcome::Skipped(Skip::Deadline)));
+    control.recorded(&Visit::new(url("http://a.test/other"), Outcome::NotModified));
+    assert_eq!(control.counts()[3], 1);
+    control.recorded(&Visit::new(page, Outcome::NotFound(404)));
+    assert_eq!(control.counts()[3], 0);
+    control.keep_answers();
+    assert_eq!(open(&tables).0.counts()[3], 0);
+}
+
+#[test]
+fn what_has_no_room_is_refused_and_nothing_is_lost() {
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    let (control, _) = open(&tables);
+    let seeds: Vec<_> = (0..MAX_WAITING_SEEDS).map(|i| url(&format!("http://a.test/{i}"))).collect();
+    assert_eq!(control.add_seeds(&seeds).unwrap(), Some(MAX_WAITING_SEEDS));
+    assert_eq!(control.add_seeds(&[url("http://b.test/")]).unwrap(), None);
+    assert_eq!(control.counts()[2], MAX_WAITING_SEEDS as u64);
+    let mut marks = decided::Marks::new();
+    assert_eq!(decided::set(&mut marks, "a", Some(mark()), 1), Did::Done);
+    assert_eq!(decided::set(&mut marks, "b", Some(mark()), 1), Did::Full);
+    assert_eq!(decided::set(&mut marks, "a", Some(mark()), 1), Did::Already);
+    let chosen = |i: usize| Chosen { toml: i.to_string(), mark: mark(), from_cycle: None };
+    control.set_chosen((0..=MAX_CHOSEN).map(chosen).collect()).unwrap();
+    assert_eq!((control.chosen().len(), control.chosen()[0].toml.as_str()), (MAX_CHOSEN, "1"));
+}
+
+#[test]
+fn what_an_older_program_kept_is_read() {
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    tables.set_setting(DECIDED, br#"{"blocks":{"a.test":{"who":"x","at":1}}}"#).unwrap();
+    let (control, steering) = open(&tables);
+    assert!(!steering.is_held() && control.blocked("a.test").is_some());
+    tables.set_setting(DECIDED, b"nonsense").unwrap();
+    assert!(
+        Control::open(tables.clone(), Arc::default()).is_err(),
+        "what is damaged is not taken for nothing"
+    );
+}
+
+#[test]
+fn patterns_are_hosts_and_beginnings_of_urls() {
+    for (given, pattern) in [
+        ("Example.COM", Some("example.com")),
+        (" example.com ", Some("example.com")),
+        ("https://Example.com/a/", Some("https://example.com/a/")),
+        ("https://example.com", Some("https://example.com/")),
+        ("*", None),
+        ("*.example.com", None),
+        ("example.com/a", None),
+        ("ftp://example.com/", None),
+        ("", None),
+    ] {
+        assert_eq!(Blocks::pattern(given).ok().as_deref(), pattern, "{given}");
+    }
+    let blocks =
+        ["example.com", "http://a.test/x", "http://a.test/x/y/", "http://a.test/w"].map(String::from);
+    let blocks = Blocks::of(blocks.iter());
+    for (page, pattern) in [
+        ("http://example.com/", Some("example.com")),
+        ("https://www.example.com:8443/a", Some("example.com")),
+        ("http://notexample.com/", None),
+        ("http://example.com.test/", None),
+        ("http://a.test/x", Some("http://a.test/x")),
+        ("http://a.test/xx", Some("http://a.test/x")),
+        ("http://a.test/x/z", Some("http://a.test/x")),
+        ("http://a.test/x/y/z", Some("http://a.test/x/y/")),
+        ("http://a.test/", None),
+        ("https://a.test/x", None),
+    ] {
+        assert_eq!(blocks.cover(&url(page)).as_deref(), pattern, "{page}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_block_is_found_whatever_lies_around_it(
+        prefixes in prop::collection::btree_set("[ab]{0,4}", 0..12),
+        page in "[ab]{0,6}",
+    ) {
+        let prefixes: Vec<String> = prefixes.iter().map(|p| format!("http://a.test/{p}")).collect();
+        let page = url(&format!("http://a.test/{page}"));
+        let expected = prefixes.iter().any(|p| page.to_string().starts_with(p));
+        prop_assert_eq!(Blocks::of(prefixes.iter()).cover(&page).is_some(), expected);
+    }
+}

@@ -1,0 +1,162 @@
+//! The crawl as a daemon: cycle after cycle on this thread, and beside it the console, through which people look at it
+//! and steer it.
+//!
+//! Readers never wait for a cycle, nor it for them: what they read is laid out on the [`desk::Desk`].
+
+mod audit;
+mod changes;
+mod desk;
+mod disk;
+mod files;
+mod formulas;
+mod hangup;
+mod hosts;
+mod notify;
+mod pages;
+mod reload;
+mod rhythm;
+mod status;
+mod view;
+
+use crate::cli::ServeArgs;
+use crate::crawl::{Crawl, seed_sites};
+use crate::cycle::{self, Turn};
+use crate::failure::Failure;
+use crate::settings::Settings;
+use desk::{Desk, Phase};
+use hangup::Hangup;
+use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
+use recrawl_repository::ScheduleFile;
+use rhythm::Rhythm;
+use std::sync::Arc;
+use std::time::Duration;
+use view::View;
+
+/// How often the time of day is looked at while the next cycle is not due: clocks are set, and machines sleep.
+const TICK: Duration = Duration::from_secs(1);
+/// After a cycle that failed the next try is so far off; twice as far after each, up to [`MAX_RETRY`].
+const FIRST_RETRY: Duration = Duration::from_secs(60);
+/// See [`FIRST_RETRY`].
+const MAX_RETRY: Duration = Duration::from_secs(3600);
+
+/// Runs until a signal comes.
+///
+/// # Errors
+/// When it cannot begin. A cycle that fails later is tried again.
+pub fn run(args: &ServeArgs) -> Result<(), Failure> {
+    let settings = args.at.settings()?;
+    files::make_room(&settings)?;
+    let tokens = tokens_of(&settings)?;
+    let mut crawl = Crawl::open(settings, &[], args.random_seed)?;
+    let desk = Arc::new(Desk::new(&crawl)?);
+    let console = recrawl_console::serve(
+        Arc::new(View::new(desk.clone())),
+        console_config(&crawl.settings, tokens)?,
+        crawl.shutdown.token().clone(),
+    );
+    let console = Arc::new(console.map_err(|e| match e {
+        ServeError::Config { .. } => Failure::usage(e),
+        other => Failure::work(other),
+    })?);
+    let hangup = Hangup::listen(desk.clone(), console.clone()).map_err(Failure::work)?;
+    let stall = crawl.settings.config.serve.stall.0;
+    let _watchdog = notify::ready(desk.clone(), stall).map_err(Failure::work)?;
+    let ended = crawl_on(args, &mut crawl, &desk, &hangup);
+    desk.set_phase(Phase::Stopping);
+    notify::stopping();
+    crawl.control.keep_answers();
+    crawl.tables.flush()?;
+    // A failure ends it too, and then no signal has told the console.
+    crawl.shutdown.token().cancel();
+    drop(hangup);
+    if let Some(console) = Arc::into_inner(console) {
+        console.join().map_err(Failure::work)?;
+    }
+    ended
+}
+
+/// Cycle after cycle, as they are due and as operators let them.
+fn crawl_on(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, hangup: &Hangup) -> Result<(), Failure> {
+    let mut rhythm = Rhythm::new(desk.last_started(), desk.now(), desk.uptime());
+    let mut failures = 0;
+    let cycle = crawl.repository.current().number().next();
+    // A cycle that was begun goes on at once.
+    let mut is_begun = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?.is_some();
+    while !crawl.shutdown.requested() {
+        if hangup.take() {
+            reload::reload(args, crawl, desk);
+        }
+        crawl.live.moved();
+        let period = crawl.settings.config.cycle.period.0;
+        let seeds = crawl.control.seeds();
+        let is_empty = crawl.repository.current().pages() == 0;
+        let left = match () {
+            () if is_empty && seeds.is_empty() => TICK,
+            () if is_empty || is_begun => Duration::ZERO,
+            () => rhythm.left(period, desk.now(), desk.uptime()),
+        };
+        let left = left.max(rhythm.retry_in(desk.uptime()));
+        if crawl.control.paused().is_some() || !left.is_zero() {
+            desk.wait(&crawl.shutdown, left, is_empty && seeds.is_empty());
+            continue;
+        }
+        desk.set_phase(Phase::Crawling);
+        rhythm.began(desk.now(), desk.uptime());
+        let turned = admit(crawl, desk, &seeds).and_then(|()| cycle::turn(crawl, &seeds));
+        crawl.live.ended();
+        match turned {
+            Ok(Turn::Interrupted) => tracing::info!("stopped; the next start goes on with this cycle"),
+            Ok(Turn::Committed(report)) => {
+                (failures, is_begun) = (0, false);
+                report.log();
+                // A cycle that was taken up began before this process did.
+                rhythm = Rhythm::new(Some(report.started), desk.now(), desk.uptime());
+                desk.committed(crawl, *report)?;
+                crawl.control.forget_seeds(&seeds)?;
+            }
+            Err(failure) => {
+                let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);
+                tracing::error!("the cycle failed, the next try is in {wait:?}: {failure}");
+                failures += 1;
+                is_begun = true;
+                rhythm.retry_at(desk.uptime() + wait);
+                desk.failed(&failure);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lets the sites of new seeds into the scope, where the configuration names no hosts.
+fn admit(crawl: &mut Crawl, desk: &Desk, seeds: &[recrawl_types::CanonicalUrl]) -> Result<(), Failure> {
+    if !seeds.is_empty() && crawl.settings.config.scope.hosts.is_empty() {
+        crawl.settings.scope.admit_sites(seed_sites(&crawl.tables, seeds)?);
+        desk.set_settings(&crawl.settings);
+    }
+    Ok(())
+}
+
+fn console_config(settings: &Settings, tokens: Option<Tokens>) -> Result<ConsoleConfig, Failure> {
+    let serve = &settings.config.serve;
+    Ok(ConsoleConfig {
+        listen: serve.listen,
+        names: serve.names.clone(),
+        connections: serve.connections as usize,
+        requests: serve.requests,
+        stall: serve.stall.0,
+        tokens,
+        audit: audit::log(&settings.data_dir)?,
+    })
+}
+
+/// Whose changes are taken: `serve.tokens`; nobody's where it is empty.
+fn tokens_of(settings: &Settings) -> Result<Option<Tokens>, Failure> {
+    let path = &settings.config.serve.tokens;
+    if path.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    Tokens::read(path).map(Some).map_err(|e| Failure::Usage(format!("serve.tokens: {e}")))
+}
+
+/// What a console that runs is shared as.
+type Console = Arc<Running>;

@@ -1,0 +1,141 @@
+//! Every change that an operator can make, one way in.
+
+use super::desk::Desk;
+use super::formulas;
+use super::view::failed;
+use crate::contact;
+use crate::control::{
+    Blocks, Did as Decided, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_SEEDS, Mark,
+};
+use crate::live::Stage;
+use crate::scope::HostPattern;
+use recrawl_console::view::Refusal;
+use recrawl_console::view::{Accepted, Change, Did, Who};
+use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site};
+
+/// Makes a change. It is kept, and in force, once this returns.
+pub fn make(desk: &Desk, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+    let mark = Mark { who: who.name.clone(), at: desk.now() };
+    let accepted = match change {
+        Change::Pause { host } => pause(desk, host.as_deref(), Some(mark)),
+        Change::Resume { host } => pause(desk, host.as_deref(), None),
+        Change::AddSeeds { urls } => add_seeds(desk, urls),
+        Change::Block { pattern } => block(desk, pattern, Some(mark)),
+        Change::Unblock { pattern } => block(desk, pattern, None),
+        Change::Recrawl { url } => recrawl(desk, url, mark),
+        Change::UseFormula { text } => formulas::choose(desk, text, who),
+        Change::RollBackFormula => formulas::roll_back(desk),
+    };
+    desk.wake();
+    accepted
+}
+
+fn accepted(did: Did, detail: impl Into<String>) -> Result<Accepted, Refusal> {
+    Ok(Accepted { did, detail: detail.into() })
+}
+
+/// What came of a decision that is in force at once.
+fn decided(did: Decided, done: String, limit: usize) -> Result<Accepted, Refusal> {
+    match did {
+        Decided::Done => accepted(Did::Done, done),
+        Decided::Already => accepted(Did::Already, format!("as it was before: {done}")),
+        Decided::Full => {
+            Err(Refusal::Busy(format!("there are {limit} already, which is the limit: end some first")))
+        }
+    }
+}
+
+fn pause(desk: &Desk, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted, Refusal> {
+    let is_pause = mark.is_some();
+    let Some(host) = host else {
+        let did = desk.control.pause(mark).map_err(failed)?;
+        let done = if is_pause {
+            "nothing new is asked; what is under way is finished"
+        } else {
+            "the crawl goes on"
+        };
+        return decided(did, done.into(), 1);
+    };
+    let host = host_name(host)?;
+    let did = desk.control.pause_host(&host, mark).map_err(failed)?;
+    let done = match is_pause {
+        true => format!("{host} is asked for nothing; its pages wait until the cycle's deadline"),
+        false => format!("{host} is asked again"),
+    };
+    decided(did, done, MAX_HELD_HOSTS)
+}
+
+fn host_name(text: &str) -> Result<String, Refusal> {
+    match HostPattern::parse(text) {
+        Ok(HostPattern::Exact(host)) => Ok(host),
+        Ok(_) => Err(Refusal::invalid("host", format!("{text:?} is not one host"), "write example.com")),
+        Err(what) => Err(Refusal::invalid("host", what, "write example.com, without scheme and port")),
+    }
+}
+
+fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Refusal> {
+    let pattern = Blocks::pattern(pattern)
+        .map_err(|what| Refusal::invalid("pattern", what, "write example.com or https://example.com/a/"))?;
+    let done = match mark {
+        Some(_) => format!("{pattern} is not asked for"),
+        None => format!("{pattern} is asked for again"),
+    };
+    decided(desk.control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
+}
+
+fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
+    let settings = desk.settings();
+    let mut seeds = Vec::with_capacity(urls.len());
+    for (at, text) in urls.iter().enumerate() {
+        let wrong = |what: String, todo: &str| {
+            Refusal::invalid(format!("urls[{at}]"), format!("{text:?}: {what}"), todo)
+        };
+        let url = settings.rules.canonicalize(text.trim());
+        let url = url.map_err(|e| wrong(e.to_string(), "write it with https:// or http://"))?;
+        let mut scope = settings.scope.clone();
+        if settings.config.scope.hosts.is_empty() {
+            scope.admit_sites([Site::of(&url).to_string()]);
+        }
+        if let Some(refusal) = scope.refuse(&url) {
+            return Err(wrong(refusal.to_string(), "change the scope, and send SIGHUP"));
+        }
+        seeds.push(url);
+    }
+    contact::check_pages(&settings, &seeds)
+        .map_err(|e| Refusal::invalid("urls", e.to_string(), "set crawler.contact, and send SIGHUP"))?;
+    match desk.control.add_seeds(&seeds).map_err(failed)? {
+        None => Err(Refusal::Busy(format!(
+            "more than {MAX_WAITING_SEEDS} seeds would wait: wait for the next cycle"
+        ))),
+        Some(0) => accepted(Did::Already, "all of them wait for the next cycle already"),
+        Some(added) => accepted(Did::NextCycle, format!("{added} seeds more wait for the next cycle")),
+    }
+}
+
+fn recrawl(desk: &Desk, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
+    let settings = desk.settings();
+    let url: CanonicalUrl = settings.rules.canonicalize(text.trim()).map_err(|e| {
+        Refusal::invalid("url", format!("{text:?}: {e}"), "write it with https:// or http://")
+    })?;
+    let generation = desk.generation();
+    let Some((_, record)) = generation.get(&url).map_err(failed)? else {
+        return Err(Refusal::NotFound(format!("{url}: not known; add it as a seed")));
+    };
+    if let Some(pattern) = desk.control.blocks().cover(&url) {
+        let what = format!("{url} is blocked by {pattern}");
+        return Err(Refusal::invalid("url", what, "unblock it first"));
+    }
+    let did = desk.control.ask(&url, mark).map_err(failed)?;
+    // A cycle that is planned but not fetched takes it up when it begins to fetch.
+    let is_fetching = desk.live.now().is_some_and(|now| now.stage == Stage::Fetching);
+    if did == Decided::Done && is_fetching {
+        desk.steering.ask(ScheduleEntry { url: url.clone(), share: Share::Asked, record });
+    }
+    match did {
+        Decided::Done if is_fetching => {
+            accepted(Did::Done, format!("{url} is asked for as soon as politeness has it; once a cycle"))
+        }
+        Decided::Done => accepted(Did::NextCycle, format!("{url} is asked for first in the next cycle")),
+        other => decided(other, format!("{url} waits to be asked for"), MAX_ASKED),
+    }
+}

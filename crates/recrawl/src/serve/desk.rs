@@ -1,0 +1,241 @@
+//! What the thread of the cycles lays out for readers, so that neither waits for the other.
+
+use super::disk::{self, Disk};
+use crate::control::Control;
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::formula_file;
+use crate::live::Live;
+use crate::reading;
+use crate::report::CycleReport;
+use crate::settings::Settings;
+use crate::shutdown::Shutdown;
+use recrawl_fetcher::{Control as Steering, WallClock};
+use recrawl_formula::Formula;
+use recrawl_repository::{Generation, Repository, SledTables};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// Reports of cycles in memory; of older ones `recrawl export cycles` tells.
+pub const MAX_REPORTS: usize = 1000;
+/// Questions that scan all pages, at a time.
+const MAX_SCANS: usize = 2;
+
+/// What the crawl is at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// It opens its data.
+    Starting,
+    /// A cycle runs.
+    Crawling,
+    /// The next cycle is not due.
+    Waiting {
+        /// When it is, in milliseconds since 1970; none where that hangs on something else.
+        next: Option<u64>,
+        /// What it waits for besides, in words.
+        what: Option<&'static str>,
+    },
+    /// A signal came.
+    Stopping,
+}
+
+/// What is laid out.
+pub struct Desk {
+    pub tables: Arc<SledTables>,
+    pub control: Arc<Control>,
+    pub steering: Arc<Steering>,
+    pub live: Arc<Live>,
+    pub data_dir: PathBuf,
+    clock: WallClock,
+    began: Instant,
+    pub started: u64,
+    settings: RwLock<Arc<Settings>>,
+    generation: RwLock<Arc<Generation>>,
+    /// The formula of the next cycle.
+    formula: RwLock<Arc<Formula>>,
+    /// Newest last.
+    reports: Mutex<VecDeque<CycleReport>>,
+    disk: Mutex<Disk>,
+    phase: Mutex<Phase>,
+    /// Why the last cycle failed, if it did.
+    failure: Mutex<Option<String>>,
+    pub cycles_done: AtomicU64,
+    pub cycles_failed: AtomicU64,
+    scans: AtomicUsize,
+    woken: Notify,
+}
+
+/// The right to scan all pages.
+pub struct Scan<'d>(&'d AtomicUsize);
+
+impl Drop for Scan<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Desk {
+    /// Of a crawl just opened.
+    ///
+    /// # Errors
+    /// When reports or formula cannot be read.
+    pub fn new(crawl: &Crawl) -> Result<Desk, Failure> {
+        let reports = reading::last_reports(&crawl.repository, MAX_REPORTS)?;
+        let generation = crawl.repository.current();
+        Ok(Desk {
+            tables: crawl.tables.clone(),
+            control: crawl.control.clone(),
+            steering: crawl.steering.clone(),
+            live: crawl.live.clone(),
+            data_dir: crawl.settings.data_dir.clone(),
+            clock: crawl.clock.clone(),
+            began: Instant::now(),
+            started: (crawl.clock)(),
+            settings: RwLock::new(Arc::new(crawl.settings.clone())),
+            formula: RwLock::new(Arc::new(formula_file::in_force(&crawl.settings)?)),
+            disk: Mutex::new(disk::measure(&crawl.settings.data_dir, &*crawl.storage)),
+            generation: RwLock::new(generation),
+            reports: Mutex::new(reports.into()),
+            phase: Mutex::new(Phase::Starting),
+            failure: Mutex::default(),
+            cycles_done: AtomicU64::new(0),
+            cycles_failed: AtomicU64::new(0),
+            scans: AtomicUsize::new(0),
+            woken: Notify::new(),
+        })
+    }
+
+    /// The time of day, in milliseconds since 1970.
+    pub fn now(&self) -> u64 {
+        (self.clock)()
+    }
+
+    /// By a clock that never steps.
+    pub fn uptime(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// The configuration in force.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.read().expect("no panic under the lock").clone()
+    }
+
+    /// Another is in force.
+    pub fn set_settings(&self, settings: &Settings) {
+        *self.settings.write().expect("no panic under the lock") = Arc::new(settings.clone());
+    }
+
+    /// The last generation that was committed.
+    pub fn generation(&self) -> Arc<Generation> {
+        self.generation.read().expect("no panic under the lock").clone()
+    }
+
+    /// The formula of the next cycle.
+    pub fn formula(&self) -> Arc<Formula> {
+        self.formula.read().expect("no panic under the lock").clone()
+    }
+
+    /// Another is.
+    pub fn set_formula(&self, formula: Formula) {
+        *self.formula.write().expect("no panic under the lock") = Arc::new(formula);
+    }
+
+    /// What the disk of the data directory had when it was looked at last.
+    pub fn disk(&self) -> Disk {
+        lock(&self.disk).clone()
+    }
+
+    /// Why the last cycle failed, if it did.
+    pub fn failure(&self) -> Option<String> {
+        lock(&self.failure).clone()
+    }
+
+    /// What the crawl is at.
+    pub fn phase(&self) -> Phase {
+        lock(&self.phase).clone()
+    }
+
+    /// It is at something else.
+    pub fn set_phase(&self, phase: Phase) {
+        *lock(&self.phase) = phase;
+    }
+
+    /// The reports of the last cycles, newest first.
+    pub fn reports(&self, last: usize) -> Vec<CycleReport> {
+        lock(&self.reports).iter().rev().take(last).cloned().collect()
+    }
+
+    /// When the last committed cycle began, in milliseconds since 1970.
+    pub fn last_started(&self) -> Option<u64> {
+        lock(&self.reports).back().map(|report| report.started)
+    }
+
+    /// A cycle was committed.
+    ///
+    /// # Errors
+    /// When the formula of the next one cannot be read.
+    pub fn committed(&self, crawl: &Crawl, report: CycleReport) -> Result<(), Failure> {
+        *self.generation.write().expect("no panic under the lock") = crawl.repository.current();
+        let mut reports = lock(&self.reports);
+        reports.push_back(report);
+        if reports.len() > MAX_REPORTS {
+            reports.pop_front();
+        }
+        drop(reports);
+        *lock(&self.disk) = disk::measure(&self.data_dir, &*crawl.storage);
+        *lock(&self.failure) = None;
+        self.cycles_done.fetch_add(1, Relaxed);
+        // `recrawl formula use` may have left another one.
+        self.set_formula(formula_file::in_force(&crawl.settings)?);
+        Ok(())
+    }
+
+    /// A cycle broke off.
+    pub fn failed(&self, why: &Failure) {
+        *lock(&self.failure) = Some(why.to_string());
+        self.cycles_failed.fetch_add(1, Relaxed);
+    }
+
+    /// Waits for the next cycle, a signal, or an operator, and for no more than a tick.
+    pub fn wait(&self, shutdown: &Shutdown, left: Duration, has_nothing: bool) {
+        let paused = self.control.paused().is_some();
+        let next = (!paused && !has_nothing).then(|| self.now() + left.as_millis() as u64);
+        let what = has_nothing.then_some("seeds: it has none yet, and no pages");
+        self.set_phase(Phase::Waiting { next, what });
+        let tick = super::TICK;
+        shutdown.runtime().block_on(async {
+            tokio::select! {
+                () = shutdown.token().cancelled() => {}
+                () = self.woken.notified() => {}
+                () = tokio::time::sleep(if left.is_zero() { tick } else { left.min(tick) }) => {}
+            }
+        });
+    }
+
+    /// Something was decided.
+    pub fn wake(&self) {
+        self.woken.notify_one();
+    }
+
+    /// The right to a scan of all pages; none while as many run as may.
+    pub fn scan(&self) -> Option<Scan<'_>> {
+        let enter = |running: usize| (running < MAX_SCANS).then_some(running + 1);
+        self.scans.fetch_update(Relaxed, Relaxed, enter).ok().map(|_| Scan(&self.scans))
+    }
+
+    /// The repository as it was last committed: for what the generation alone does not hold.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn repository(&self) -> Result<Repository, Failure> {
+        reading::repository(&self.settings())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no panic under the lock")
+}

@@ -1,0 +1,262 @@
+//! Formulas over the console: shown, checked, compared, chosen and taken back.
+
+use super::desk::Desk;
+use super::status::formula_text;
+use super::view::failed;
+use crate::control::{Chosen, Mark};
+use crate::failure::Failure;
+use crate::formula_file;
+use crate::plan;
+use crate::priors::SitePriors;
+use recrawl_console::view::Refusal;
+use recrawl_console::view::{
+    Accepted, Did, FormulaCheck, FormulaUse, Formulas, RankChange, RankChanges, Who,
+};
+use recrawl_formula::{Formula, builtin};
+use recrawl_repository::Generation;
+use recrawl_scheduler::policy::formula::FormulaPolicy;
+use recrawl_scheduler::{Gate, Policy};
+use std::cmp::Ordering;
+
+/// Pages that are ranked by two formulas at most; of more, every second, third and so on.
+const MAX_COMPARED: u64 = 2_000_000;
+/// Pages shown that win or lose most.
+const SHOWN: usize = 20;
+
+/// A formula as a stranger writes it: a built-in one's name, an expression, or the text of a formula file. Never the name
+/// of a file.
+fn parse(text: &str) -> Result<Formula, Refusal> {
+    let wrong = |what: String| {
+        Refusal::invalid("formula", what, "send a name, an expression or a formula file's text")
+    };
+    // The text of a file has keys, which no expression has.
+    if text.contains('=') {
+        return Formula::from_toml(text).map_err(|e| wrong(e.to_string()));
+    }
+    builtin::resolve(text.trim()).map_err(|e| wrong(e.to_string()))
+}
+
+/// All that are known.
+pub fn list(desk: &Desk) -> Result<Formulas, Refusal> {
+    let chosen = desk.control.chosen();
+    let use_of = |chosen: &Chosen| {
+        Formula::from_toml(&chosen.toml).ok().map(|formula| FormulaUse {
+            formula: formula_text(&formula),
+            at: chosen.mark.at,
+            who: chosen.mark.who.clone(),
+            from_cycle: chosen.from_cycle,
+        })
+    };
+    let coming = desk.formula();
+    // What ranked the running cycle is known by its name alone, unless it is one of those chosen.
+    let running =
+        desk.live.now().map(|now| now.formula).filter(|name| !name.is_empty() && *name != coming.name);
+    let ranked = running.and_then(|name| named(&name, &chosen));
+    let (in_force, next) = match ranked {
+        Some(ranked) => (formula_text(&ranked), Some(formula_text(&coming))),
+        None => (formula_text(&coming), None),
+    };
+    Ok(Formulas {
+        in_force,
+        next,
+        history: chosen.iter().rev().filter_map(use_of).collect(),
+        built_in: builtin::ALL.iter().map(|b| formula_text(&b.formula())).collect(),
+    })
+}
+
+fn named(name: &str, chosen: &[Chosen]) -> Option<Formula> {
+    let mut known = chosen.iter().rev().filter_map(|chosen| Formula::from_toml(&chosen.toml).ok());
+    known.find(|formula| formula.name == name).or_else(|| builtin::resolve(name).ok())
+}
+
+/// What a formula uses and costs, and what to beware of.
+pub fn check(text: &str) -> Result<FormulaCheck, Refusal> {
+    let formula = parse(text)?;
+    let check = formula.check();
+    Ok(FormulaCheck {
+        name: formula.name.clone(),
+        expression: formula.expr.to_string(),
+        warnings: check.warnings(),
+        simplified: check.simplified,
+        terminals: check.terminals.iter().map(|name| (*name).to_owned()).collect(),
+        nodes: check.nodes as u64,
+        depth: check.depth as u64,
+        cost: check.cost as u64,
+    })
+}
+
+/// From the next cycle on, this formula.
+pub fn choose(desk: &Desk, text: &str, who: &Who) -> Result<Accepted, Refusal> {
+    let formula = parse(text)?;
+    let before = desk.formula();
+    if formula == *before {
+        let detail = format!("{} is in force already", formula.name);
+        return Ok(Accepted { did: Did::Already, detail });
+    }
+    let mut chosen = desk.control.chosen();
+    if chosen.last().is_none_or(|last| Formula::from_toml(&last.toml).ok().as_ref() != Some(&before)) {
+        // What is to be gone back to: it was set by the configuration or on the command line.
+        let mark = Mark { who: "command line".into(), at: desk.now() };
+        chosen.push(entry(&before, mark, None)?);
+    }
+    let mark = Mark { who: who.name.clone(), at: desk.now() };
+    chosen.push(entry(&formula, mark, Some(next_cycle(desk)))?);
+    put_in_force(desk, formula, chosen)
+}
+
+/// From the next cycle on, the formula before the last that was chosen.
+pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
+    let mut chosen = desk.control.chosen();
+    if chosen.len() < 2 {
+        let detail = "there is none before it: no formula was chosen".into();
+        return Ok(Accepted { did: Did::Already, detail });
+    }
+    chosen.pop();
+    let last = chosen.last_mut().expect("two, less one");
+    let formula = Formula::from_toml(&last.toml).map_err(failed)?;
+    last.from_cycle = Some(next_cycle(desk));
+    put_in_force(desk, formula, chosen)
+}
+
+fn put_in_force(desk: &Desk, formula: Formula, chosen: Vec<Chosen>) -> Result<Accepted, Refusal> {
+    formula_file::keep_in_data_dir(&desk.data_dir, &formula).map_err(failed)?;
+    desk.control.set_chosen(chosen).map_err(failed)?;
+    let detail = format!("{}: in force from cycle {} on", formula.name, next_cycle(desk));
+    desk.set_formula(formula);
+    Ok(Accepted { did: Did::NextCycle, detail })
+}
+
+fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chosen, Refusal> {
+    Ok(Chosen { toml: formula.to_toml().map_err(failed)?, mark, from_cycle })
+}
+
+/// The first cycle that is not planned yet.
+fn next_cycle(desk: &Desk) -> u64 {
+    let running = desk.live.now().map(|now| u64::from(now.cycle.0));
+    running.unwrap_or_else(|| desk.generation().number().0.into()) + 1
+}
+
+/// Where a formula would rank pages otherwise than the one of the next cycle.
+pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
+    let other = parse(text)?;
+    let _scan = desk.scan().ok_or_else(|| Refusal::Busy("as many scans as may run already".into()))?;
+    let (generation, settings, in_force) = (desk.generation(), desk.settings(), desk.formula());
+    let request = plan::request(&settings, generation.number().next(), generation.pages(), 0);
+    let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
+    let [mine, others] = scores(&generation, &[&in_force, &other], request.warmup, step).map_err(failed)?;
+    let (ranks, other_ranks) = (ranks(&mine), ranks(&others));
+    let k = (request.pages / step).min(mine.len() as u64);
+    let both =
+        ranks.iter().zip(&other_ranks).filter(|(a, b)| u64::from(**a) < k && u64::from(**b) < k).count();
+    let mut moved: Vec<usize> = (0..mine.len()).filter(|at| ranks[*at] != other_ranks[*at]).collect();
+    // Risers first; among equals in the order of URLs.
+    moved.sort_by_key(|at| i64::from(other_ranks[*at]) - i64::from(ranks[*at]));
+    let rises = |at: &&usize| other_ranks[**at] < ranks[**at];
+    let rise: Vec<usize> = moved.iter().filter(rises).take(SHOWN).copied().collect();
+    let fall: Vec<usize> = moved.iter().rev().filter(|at| !rises(at)).take(SHOWN).copied().collect();
+    let show = |places: &[usize]| {
+        let one = |at: &usize| -> Result<RankChange, Failure> {
+            let mut page = generation.gather(std::iter::once(mine[*at].0));
+            let (_, url, _) =
+                page.next_page().map_err(Failure::work)?.ok_or_else(|| Failure::work("a page is gone"))?;
+            let rank = |rank: u32| u64::from(rank) * step + 1;
+            Ok(RankChange {
+                url: url.to_string(),
+                rank: rank(ranks[*at]),
+                other_rank: rank(other_ranks[*at]),
+                score: Some(mine[*at].1).filter(|score| score.is_finite()),
+                other_score: Some(others[*at].1).filter(|score| score.is_finite()),
+            })
+        };
+        places.iter().map(one).collect::<Result<Vec<_>, _>>().map_err(failed)
+    };
+    Ok(RankChanges {
+        expression: other.expr.to_string(),
+        pages: mine.len() as u64,
+        k,
+        overlap: if k == 0 { 1.0 } else { both as f64 / k as f64 },
+        rise: show(&rise)?,
+        fall: show(&fall)?,
+    })
+}
+
+/// Ordinal and score of every `step`-th of the pages that compete by score, by each of two formulas.
+fn scores(
+    generation: &Generation,
+    formulas: &[&Formula; 2],
+    warmup: u32,
+    step: u64,
+) -> Result<[Vec<(u64, f64)>; 2], Failure> {
+    let cycle = generation.number().next();
+    let origins = generation.origins().map_err(Failure::work)?;
+    let mut all = [Vec::new(), Vec::new()];
+    for (formula, scored) in formulas.iter().zip(&mut all) {
+        let priors = SitePriors::wanted_by(formula, generation, &origins)?;
+        let mut policy = FormulaPolicy::new(formula);
+        policy.prepare(cycle, 0);
+        let mut scores = Vec::new();
+        generation.scan(|first, columns| -> Result<(), Failure> {
+            if let Some(priors) = &priors {
+                priors.fill(first, columns);
+            }
+            policy.score(columns, first, &mut scores);
+            for (row, score) in scores.iter().enumerate() {
+                let ordinal = first + row as u64;
+                let competes = Gate::of_row(columns, row, cycle, warmup) == Gate::Revisit;
+                if competes && ordinal.is_multiple_of(step) {
+                    scored.push((ordinal, *score));
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(all)
+}
+
+/// The rank of each place, from 0 for the best. NaN ranks below every number, and equals stay in order.
+fn ranks(scored: &[(u64, f64)]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..scored.len() as u32).collect();
+    order.sort_by(|a, b| better(scored[*a as usize].1, scored[*b as usize].1).then(a.cmp(b)));
+    let mut ranks = vec![0; scored.len()];
+    for (rank, place) in order.into_iter().enumerate() {
+        ranks[place as usize] = rank as u32;
+    }
+    ranks
+}
+
+fn better(a: f64, b: f64) -> Ordering {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => Ordering::Equal,
+        (true, false) => Ordering::Greater,
+        (false, true) => Ordering::Less,
+        (false, false) => b.total_cmp(&a),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stranger_names_formulas_and_never_files() {
+        assert_eq!(parse("age").unwrap().name, "age");
+        assert_eq!(parse(" t * 2 ").unwrap().expr.to_string(), "t * 2");
+        assert_eq!(parse("name = \"x\"\nexpression = \"t + n\"").unwrap().name, "x");
+        for text in ["/etc/passwd", "../formula.toml", "config/formulas/age.toml", "", "name = \"x\""] {
+            assert!(matches!(parse(text), Err(Refusal::Invalid { .. })), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_to_beware_of_is_said() {
+        assert!(check("age").unwrap().warnings.is_empty());
+        let warned = check("X / t").unwrap().warnings;
+        assert!(warned.iter().any(|w| w.contains("falls with age")), "{warned:?}");
+    }
+
+    #[test]
+    fn ranks_follow_scores_and_nan_comes_last() {
+        let scored = [0.5, f64::NAN, 2.0, 0.5, f64::INFINITY].map(|score| (0, score));
+        assert_eq!(ranks(&scored), [2, 4, 1, 3, 0]);
+    }
+}

@@ -1,0 +1,61 @@
+//! SIGHUP: read the configuration anew. Tokens are read at once; the rest at the next boundary of cycles.
+
+use super::desk::Desk;
+use super::{Console, tokens_of};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// Whether a SIGHUP came. Dropped, it no longer listens.
+pub struct Hangup {
+    came: Arc<AtomicBool>,
+    end: CancellationToken,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Hangup {
+    /// Listens on a thread of its own, so that tokens are taken back whatever the crawl is busy with.
+    ///
+    /// # Errors
+    /// When the system gives no signal handler or no thread.
+    pub fn listen(desk: Arc<Desk>, console: Console) -> io::Result<Hangup> {
+        let (came, end) = (Arc::new(AtomicBool::new(false)), CancellationToken::new());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut hangups = runtime.block_on(async { signal(SignalKind::hangup()) })?;
+        let (told, ended) = (came.clone(), end.clone());
+        let listen = async move {
+            loop {
+                tokio::select! {
+                    () = ended.cancelled() => return,
+                    _ = hangups.recv() => {}
+                }
+                match tokens_of(&desk.settings()) {
+                    Ok(tokens) => console.set_tokens(tokens),
+                    Err(error) => tracing::error!("the tokens stay as they are: {error}"),
+                }
+                told.store(true, Relaxed);
+                desk.wake();
+            }
+        };
+        let thread = thread::Builder::new().name("hangup".into()).spawn(move || runtime.block_on(listen))?;
+        Ok(Hangup { came, end, thread: Some(thread) })
+    }
+
+    /// Did one come since this was asked last?
+    pub fn take(&self) -> bool {
+        self.came.swap(false, Relaxed)
+    }
+}
+
+impl Drop for Hangup {
+    fn drop(&mut self) {
+        self.end.cancel();
+        if let Some(thread) = self.thread.take() {
+            // It holds the console, which must be let go of before that can be waited for.
+            drop(thread.join());
+        }
+    }
+}

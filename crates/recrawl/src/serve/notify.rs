@@ -1,0 +1,79 @@
+//! systemd is told that the crawl has begun, that it ends, and that it lives (sd_notify(3)).
+//!
+//! One datagram each to the socket that `NOTIFY_SOCKET` names; nothing where it names none. Small enough to be written out.
+
+use super::desk::Desk;
+use std::env;
+use std::io;
+use std::os::unix::net::UnixDatagram;
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+/// What keeps the watchdog fed; dropped, it starves.
+pub struct Watchdog(#[expect(dead_code, reason = "its end is the sign")] Arc<()>);
+
+/// It is ready. From now on the watchdog is fed, where the service has one, as long as the crawl moves.
+///
+/// # Errors
+/// When there is no thread to be had.
+pub fn ready(desk: Arc<Desk>, stall: Duration) -> io::Result<Watchdog> {
+    tell("READY=1");
+    let life = Arc::new(());
+    let micros = env::var("WATCHDOG_USEC").ok().and_then(|text| text.parse::<u64>().ok());
+    if let Some(micros) = micros.filter(|micros| *micros > 0) {
+        let (lives, every) = (Arc::downgrade(&life), Duration::from_micros(micros / 2));
+        thread::Builder::new().name("watchdog".into()).spawn(move || feed(&lives, &desk, every, stall))?;
+    }
+    Ok(Watchdog(life))
+}
+
+fn feed(lives: &Weak<()>, desk: &Desk, every: Duration, stall: Duration) {
+    while lives.upgrade().is_some() {
+        if u128::from(desk.live.idle_ms()) < stall.as_millis() {
+            tell("WATCHDOG=1");
+        }
+        thread::sleep(every);
+    }
+}
+
+/// It ends.
+pub fn stopping() {
+    tell("STOPPING=1");
+}
+
+/// A service manager that cannot be told is no reason to fail.
+fn tell(state: &str) {
+    let Some(path) = env::var_os("NOTIFY_SOCKET") else { return };
+    if let Err(error) = send(&path.to_string_lossy(), state) {
+        tracing::warn!(%error, state, "systemd could not be told");
+    }
+}
+
+fn send(path: &str, state: &str) -> io::Result<()> {
+    let socket = UnixDatagram::unbound()?;
+    #[cfg(target_os = "linux")]
+    if let Some(name) = path.strip_prefix('@') {
+        use std::os::linux::net::SocketAddrExt;
+        let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
+        return socket.send_to_addr(state.as_bytes(), &address).map(drop);
+    }
+    socket.send_to(state.as_bytes(), path).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_one_datagram() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let manager = UnixDatagram::bind(&path).unwrap();
+        send(path.to_str().unwrap(), "READY=1").unwrap();
+        let mut bytes = [0; 64];
+        let length = manager.recv(&mut bytes).unwrap();
+        assert_eq!(&bytes[..length], b"READY=1");
+        assert!(send("/nowhere/at/all", "READY=1").is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! Lists of pages, and what is known of one.
+
+use super::desk::Desk;
+use super::view::failed;
+use crate::archive::cap::Bodies;
+use crate::command::explain::{Explanation, Page, unknown};
+use crate::command::export::page_json;
+use crate::crawl::WARC;
+use crate::reading;
+use recrawl_console::view::Refusal;
+use recrawl_console::view::{PageList, PageQuery};
+use recrawl_repository::Generation;
+use recrawl_types::{CanonicalUrl, UrlRules};
+use serde_json::Value;
+
+/// The pages whose URLs begin with a prefix, in the order of URLs. Reads the blocks that hold them, and no other.
+pub fn list(desk: &Desk, ask: &PageQuery) -> Result<PageList, Refusal> {
+    let rules = UrlRules::keep_all();
+    let key = |text: &str, at: &str, todo: &str| {
+        rules.canonicalize(text).map_err(|e| Refusal::invalid(at, format!("{text:?}: {e}"), todo))
+    };
+    let prefix = match ask.prefix.is_empty() {
+        true => None,
+        false => Some(key(
+            &ask.prefix,
+            "prefix",
+            "write the beginning of a URL with its whole host: https://example.com/a",
+        )?),
+    };
+    let after = match &ask.cursor {
+        None => None,
+        Some(text) => Some(key(text, "cursor", "leave it out to begin anew")?),
+    };
+    let prefix = prefix.as_ref().map_or(&[][..], CanonicalUrl::key);
+    let from = after.as_ref().map_or(prefix, |after| after.key().max(prefix));
+    let generation = desk.generation();
+    let bodies = Bodies::of(&desk.data_dir.join(WARC)).map_err(failed)?;
+    let mut pages = generation.gather(first_block(&generation, from)..generation.pages());
+    let mut list = PageList { pages: Vec::new(), next: None };
+    let mut last = None;
+    while let Some((_, url, record)) = pages.next_page().map_err(failed)? {
+        if url.key() < from || after.as_ref().is_some_and(|after| url == *after) {
+            continue;
+        }
+        if !url.key().starts_with(prefix) {
+            break;
+        }
+        if list.pages.len() == ask.limit {
+            list.next = last;
+            break;
+        }
+        list.pages.push(page_json(&url, &record, &bodies));
+        last = Some(url.to_string());
+    }
+    Ok(list)
+}
+
+/// The ordinal of the first page of the block in which a key stands, or would.
+fn first_block(generation: &Generation, key: &[u8]) -> u64 {
+    let (mut low, mut high) = (0, generation.blocks());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if generation.first_key(middle) <= key { low = middle + 1 } else { high = middle }
+    }
+    (0..low.saturating_sub(1)).map(|block| generation.block_pages(block) as u64).sum()
+}
+
+/// The document of `recrawl explain URL --json`.
+pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
+    let mut settings = (*desk.settings()).clone();
+    let url = settings.rules.canonicalize(text).map_err(|e| {
+        Refusal::invalid("url", format!("{text:?}: {e}"), "write it with https:// or http://")
+    })?;
+    let generation = desk.generation();
+    let tables = Ok(desk.tables.clone());
+    if generation.get(&url).map_err(failed)?.is_none() {
+        let why = unknown(&mut settings, &tables, &url).map_err(failed)?;
+        return Err(Refusal::NotFound(why.to_string()));
+    }
+    let _scan = desk
+        .scan()
+        .ok_or_else(|| Refusal::Busy("as many pages as may are being explained already".into()))?;
+    let visits = reading::visits_of(&desk.repository().map_err(failed)?, &url).map_err(failed)?;
+    let reports = desk.reports(1);
+    let page = Page { url, formula: (*desk.formula()).clone(), last: reports.first(), visits };
+    let explanation = Explanation::of(page, &mut settings, &generation, || tables).map_err(failed)?;
+    Ok(explanation.json())
+}

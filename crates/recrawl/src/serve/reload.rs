@@ -1,0 +1,122 @@
+//! The configuration read anew: what can change while the crawl lives does, and what cannot is named.
+
+use super::desk::Desk;
+use crate::cli::ServeArgs;
+use crate::config::{Config, Serve};
+use crate::crawl::{Crawl, seed_sites};
+use crate::failure::Failure;
+use crate::formula_file;
+use crate::settings::Settings;
+use crate::takedown;
+use recrawl_fetcher::{Fetcher, HttpNetwork};
+use recrawl_types::HostTable;
+use std::sync::Arc;
+
+/// Reads it and puts it in force between two cycles. One that cannot be used changes nothing.
+pub fn reload(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk) {
+    match args.at.settings().and_then(|fresh| put_in_force(fresh, crawl, desk)) {
+        Ok(Changes { taken, left }) => {
+            tracing::info!(taken = taken.join(" "), "the configuration was read anew");
+            if !left.is_empty() {
+                let keys = left.join(", ");
+                tracing::warn!("until the next start these stay as they were: {keys}");
+            }
+        }
+        Err(failure) => tracing::error!("the configuration stays as it was: {failure}"),
+    }
+}
+
+/// Keys with another value than before.
+#[derive(Debug, PartialEq)]
+struct Changes {
+    /// In force.
+    taken: Vec<String>,
+    /// Not before the next start.
+    left: Vec<String>,
+}
+
+fn put_in_force(fresh: Settings, crawl: &mut Crawl, desk: &Desk) -> Result<Changes, Failure> {
+    let old = &crawl.settings;
+    let (config, changes) = merge(&old.config, fresh.config);
+    let mut settings = Settings::check(config).map_err(Failure::Usage)?;
+    settings.data_dir.clone_from(&old.data_dir);
+    if settings.config.scope.hosts.is_empty() {
+        settings.scope.admit_sites(seed_sites(&crawl.tables, &[])?);
+    }
+    settings.scope.refuse_taken_down(takedown::blocked(&crawl.tables)?);
+    settings.scope.read_opt_out().map_err(Failure::Usage)?;
+    crate::contact::check_known(&settings, &crawl.repository.current())?;
+    let formula = formula_file::in_force(&settings)?;
+    if settings.fetch != old.fetch {
+        let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
+        let hosts: Arc<dyn HostTable> = crawl.tables.clone();
+        crawl.fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, crawl.clock.clone());
+    }
+    crawl.settings = settings;
+    desk.set_settings(&crawl.settings);
+    desk.set_formula(formula);
+    Ok(changes)
+}
+
+/// The new configuration with all that belongs to the process, or to the repository for life, as it was.
+fn merge(old: &Config, fresh: Config) -> (Config, Changes) {
+    let mut merged = fresh.clone();
+    merged.storage.data_dir.clone_from(&old.storage.data_dir);
+    merged.storage.keep_visits = old.storage.keep_visits;
+    merged.storage.reserve = old.storage.reserve;
+    merged.urls.clone_from(&old.urls);
+    merged.change.features = old.change.features;
+    merged.serve = Serve { tokens: fresh.serve.tokens.clone(), ..old.serve.clone() };
+    let changes = Changes { taken: differing(old, &merged), left: differing(&fresh, &merged) };
+    (merged, changes)
+}
+
+/// The keys in which two configurations differ, as `table.key`.
+fn differing(a: &Config, b: &Config) -> Vec<String> {
+    let keys = |config: &Config| {
+        let tables = toml::Table::try_from(config).expect("the configuration is a table of tables");
+        let mut keys = std::collections::BTreeMap::new();
+        for (table, value) in tables {
+            match value {
+                toml::Value::Table(inner) => {
+                    keys.extend(inner.into_iter().map(|(key, value)| (format!("{table}.{key}"), value)));
+                }
+                other => drop(keys.insert(table, other)),
+            }
+        }
+        keys
+    };
+    let (a, b) = (keys(a), keys(b));
+    let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    names.into_iter().filter(|name| a.get(*name) != b.get(*name)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_change_does_and_what_cannot_is_named() {
+        let old = Config::default();
+        let text = "[politeness]\ndelay_per_host = \"3 s\"\n[cycle]\ndeadline = \"2 h\"\n[serve]\nlisten = \"127.0.0.1:1\"\n\
+                    tokens = \"t\"\n[storage]\ndata_dir = \"other\"\narchive = false\n[urls]\ndrop_parameters = []\n\
+                    [scope]\nrefuse_hosts = [\"a.test\"]";
+        let fresh: Config = toml::from_str(text).unwrap();
+        let (merged, Changes { taken, left }) = merge(&old, fresh);
+        assert_eq!(
+            taken,
+            [
+                "cycle.deadline",
+                "politeness.delay_per_host",
+                "scope.refuse_hosts",
+                "serve.tokens",
+                "storage.archive"
+            ]
+        );
+        assert_eq!(left, ["serve.listen", "storage.data_dir", "urls.drop_parameters"]);
+        assert_eq!((merged.serve.listen, merged.storage.data_dir), (old.serve.listen, old.storage.data_dir));
+        assert_eq!(merged.politeness.delay_per_host.0.as_secs(), 3);
+        let (_, none) = merge(&Config::default(), Config::default());
+        assert_eq!(none, Changes { taken: vec![], left: vec![] });
+    }
+}

@@ -1,0 +1,111 @@
+//! When the next cycle is due, on clocks that are set and machines that sleep.
+//!
+//! Two clocks are asked: the time of day, which may be set, and one that never steps but stands still while the machine
+//! sleeps. A cycle is due `cycle.period` after the last one began, by whichever says so first: a clock that was set back
+//! delays nothing by more than a period, a machine that wakes up late begins at once, and a cycle that took longer than the
+//! period is followed at once, by one and not by all that were missed.
+
+use std::time::Duration;
+
+/// When the last cycle began, by both clocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rhythm {
+    /// In milliseconds since 1970; none while there was no cycle.
+    started: Option<u64>,
+    /// How long ago that was when this was written down, by the time of day, …
+    before: Duration,
+    /// … which was at this moment of the clock that never steps.
+    since: Duration,
+    /// No cycle before this moment of it: the last one failed.
+    not_before: Duration,
+}
+
+impl Rhythm {
+    /// From what is known of the last cycle. `wall` is in milliseconds since 1970, `steady` by the clock that never steps.
+    pub fn new(started: Option<u64>, wall: u64, steady: Duration) -> Rhythm {
+        let before = started.map_or(Duration::ZERO, |at| Duration::from_millis(wall.saturating_sub(at)));
+        Rhythm { started, before, since: steady, not_before: Duration::ZERO }
+    }
+
+    /// A cycle begins now.
+    pub fn began(&mut self, wall: u64, steady: Duration) {
+        *self = Rhythm::new(Some(wall), wall, steady);
+    }
+
+    /// The last one failed.
+    pub fn retry_at(&mut self, steady: Duration) {
+        self.not_before = steady;
+    }
+
+    /// How long a failed cycle is still to be left alone.
+    pub fn retry_in(&self, steady: Duration) -> Duration {
+        self.not_before.saturating_sub(steady)
+    }
+
+    /// How long until the next cycle is due.
+    pub fn left(&self, period: Duration, wall: u64, steady: Duration) -> Duration {
+        let Some(started) = self.started else { return Duration::ZERO };
+        let by_wall = Duration::from_millis(wall.saturating_sub(started));
+        let by_steady = self.before + steady.saturating_sub(self.since);
+        period.saturating_sub(by_wall.max(by_steady))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    const HOUR: Duration = Duration::from_secs(3600);
+    const NOON: u64 = 1_790_000_000_000;
+
+    fn after(hours: u64) -> u64 {
+        NOON + hours * 3_600_000
+    }
+
+    #[test]
+    fn the_first_cycle_is_due_at_once_and_the_next_after_a_period() {
+        let mut rhythm = Rhythm::new(None, NOON, Duration::ZERO);
+        assert_eq!(rhythm.left(DAY, NOON, Duration::ZERO), Duration::ZERO);
+        rhythm.began(NOON, Duration::ZERO);
+        assert_eq!(rhythm.left(DAY, after(5), HOUR * 5), HOUR * 19);
+        assert_eq!(rhythm.left(DAY, after(24), HOUR * 24), Duration::ZERO);
+        assert_eq!(rhythm.left(HOUR, after(5), HOUR * 5), Duration::ZERO, "a cycle that overran");
+    }
+
+    #[test]
+    fn a_restart_keeps_the_rhythm() {
+        let rhythm = Rhythm::new(Some(NOON), after(7), HOUR * 100);
+        assert_eq!(rhythm.left(DAY, after(8), HOUR * 101), HOUR * 16);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_delays_by_no_more_than_a_period() {
+        let mut rhythm = Rhythm::new(None, NOON, Duration::ZERO);
+        rhythm.began(NOON, Duration::ZERO);
+        let set_back = NOON - 10 * 24 * 3_600_000;
+        assert_eq!(rhythm.left(DAY, set_back, HOUR), HOUR * 23);
+        assert_eq!(rhythm.left(DAY, set_back, DAY), Duration::ZERO);
+        // Also when it was set back while the program was not running.
+        let rhythm = Rhythm::new(Some(NOON), set_back, Duration::ZERO);
+        assert_eq!(rhythm.left(DAY, set_back, Duration::ZERO), DAY);
+        assert_eq!(rhythm.left(DAY, set_back + 3_600_000, HOUR), HOUR * 23);
+    }
+
+    #[test]
+    fn a_machine_that_slept_begins_when_it_wakes_up_and_once() {
+        let mut rhythm = Rhythm::new(None, NOON, Duration::ZERO);
+        rhythm.began(NOON, Duration::ZERO);
+        assert_eq!(rhythm.left(DAY, after(72), HOUR), Duration::ZERO);
+        rhythm.began(after(72), HOUR);
+        assert_eq!(rhythm.left(DAY, after(72), HOUR), DAY);
+    }
+
+    #[test]
+    fn a_cycle_that_failed_is_left_alone_for_a_while() {
+        let mut rhythm = Rhythm::new(Some(NOON), NOON, HOUR);
+        rhythm.retry_at(HOUR * 2);
+        assert_eq!(rhythm.retry_in(HOUR), HOUR);
+        assert_eq!(rhythm.retry_in(HOUR * 3), Duration::ZERO);
+    }
+}

@@ -1,0 +1,235 @@
+//! Where the crawl stands, from what lies on the desk.
+
+use super::desk::{Desk, Phase};
+use super::{disk, hosts};
+use crate::live::{Now, Stage};
+use crate::report::{CycleReport, Tally};
+use recrawl_console::view::{
+    Counts, CycleDone, CycleNow, CycleStage, FormulaText, Freshness, HostNow, Promise, State, Status,
+};
+use recrawl_fetcher::control::Figures;
+use recrawl_formula::Formula;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Hosts shown of a running cycle.
+const SLOWEST: usize = 20;
+/// Cycles that a promise rests on at most.
+const PROMISING: usize = 10;
+/// Of the normal distribution: 95 % lie within so many standard deviations.
+const Z: f64 = 1.96;
+
+/// Where the crawl stands.
+pub fn of(desk: &Desk) -> Status {
+    let (generation, settings, disk) = (desk.generation(), desk.settings(), desk.disk());
+    let summary = generation.summary();
+    let (phase, failure, paused) = (desk.phase(), desk.failure(), desk.control.paused());
+    let (state, reason) = match &phase {
+        Phase::Starting => (State::Starting, None),
+        Phase::Stopping => (State::Stopping, None),
+        _ if paused.is_some() => (State::Paused, paused.map(|by| format!("paused by {}", by.who))),
+        Phase::Crawling => (State::Crawling, None),
+        Phase::Waiting { .. } if failure.is_some() => (State::Failed, failure),
+        Phase::Waiting { what, .. } => (State::Waiting, what.map(|what| format!("waits for {what}"))),
+    };
+    let next_cycle_at = match phase {
+        Phase::Waiting { next, .. } => next,
+        _ => None,
+    };
+    let reports = desk.reports(PROMISING + 1);
+    let [paused_hosts, blocked, _, _] = desk.control.counts();
+    Status {
+        version: env!("CARGO_PKG_VERSION").into(),
+        data_dir: desk.data_dir.display().to_string(),
+        now: desk.now(),
+        started: desk.started,
+        idle_ms: desk.live.idle_ms(),
+        state,
+        reason,
+        generation: summary.number.0.into(),
+        pages: summary.pages,
+        visited: summary.visited,
+        gone: summary.gone,
+        hosts: summary.origins,
+        bytes_on_disk: disk.used,
+        bytes_free: disk.free,
+        bytes_reserved: settings.config.storage.reserve.0,
+        memory_bytes: disk::memory(),
+        formula: formula_text(&desk.formula()),
+        cycle: desk.live.now().map(|now| cycle_now(desk, &now, &reports)),
+        last: reports.first().map(|last| cycle_done(last, &reports[1..])),
+        next_cycle_at,
+        freshness: reports.iter().find_map(freshness),
+        totals: counts(&desk.live.totals()),
+        cycles_done: desk.cycles_done.load(Relaxed),
+        cycles_failed: desk.cycles_failed.load(Relaxed),
+        early_requests: desk.steering.early_requests(),
+        paused_hosts,
+        blocked,
+    }
+}
+
+/// A formula as it is shown.
+pub fn formula_text(formula: &Formula) -> FormulaText {
+    FormulaText {
+        name: formula.name.clone(),
+        expression: formula.expr.to_string(),
+        description: formula.description.clone(),
+        provenance: serde_json::to_value(&formula.provenance).ok().filter(|value| !is_empty(value)),
+    }
+}
+
+fn is_empty(value: &serde_json::Value) -> bool {
+    value.as_object().is_none_or(serde_json::Map::is_empty)
+}
+
+fn cycle_now(desk: &Desk, now: &Now, reports: &[CycleReport]) -> CycleNow {
+    let figures = desk.steering.figures();
+    let is_held = desk.steering.is_held();
+    let stage = match now.stage {
+        Stage::Planning => CycleStage::Planning,
+        Stage::Fetching if is_held => CycleStage::Waiting,
+        Stage::Fetching => CycleStage::Fetching,
+        Stage::Merging => CycleStage::Merging,
+    };
+    let deadline = desk.settings().config.cycle.deadline.map(|d| now.started + d.0.as_millis() as u64);
+    let host_now = |host: &recrawl_fetcher::control::HostFigures| HostNow {
+        host: host.host.clone(),
+        queue: host.queue,
+        done: host.done,
+        delay_ms: host.delay.as_millis() as u64,
+        latency_ms: Some(host.latency.as_millis() as u64).filter(|ms| *ms > 0),
+        failures: host.failures,
+        state: hosts::state(desk, &host.host, Some(host.state), false),
+    };
+    CycleNow {
+        cycle: now.cycle.0.into(),
+        stage,
+        started: now.started,
+        deadline,
+        scheduled: now.scheduled,
+        done: now.done,
+        in_flight: figures.in_flight as u64,
+        open_hosts: figures.open_hosts as u64,
+        counts: counts(&now.tally),
+        seconds_left: (stage == CycleStage::Fetching)
+            .then(|| seconds_left(now, &figures, desk.now()))
+            .flatten(),
+        change_rate: ratio(now.tally.score_changed, now.tally.score_visits),
+        promise: promise(&now.formula, reports),
+        slowest: figures.slowest.iter().take(SLOWEST).map(host_now).collect(),
+    }
+}
+
+/// By the pace of this run so far, but no less than what the host with the longest way to go must take.
+fn seconds_left(now: &Now, figures: &Figures, at: u64) -> Option<f64> {
+    let (done, left) = (now.done - now.done_before, now.scheduled.saturating_sub(now.done));
+    let seconds = at.saturating_sub(now.fetching_since) as f64 / 1000.0;
+    if done == 0 || seconds <= 0.0 {
+        return None;
+    }
+    let by_pace = left as f64 * seconds / done as f64;
+    let of_host = |host: &recrawl_fetcher::control::HostFigures| host.queue as f64 * host.delay.as_secs_f64();
+    Some(figures.slowest.iter().map(of_host).fold(by_pace, f64::max))
+}
+
+/// A committed cycle; `before` are the reports of those before it, newest first.
+fn cycle_done(report: &CycleReport, before: &[CycleReport]) -> CycleDone {
+    CycleDone {
+        cycle: report.cycle.into(),
+        ended: report.started + (report.seconds * 1000.0) as u64,
+        seconds: report.seconds,
+        scheduled: report.scheduled,
+        counts: counts(&report.tally),
+        change_rate: report.change_rate,
+        promise: promise(&report.formula, before),
+    }
+}
+
+fn counts(tally: &Tally) -> Counts {
+    Counts {
+        fetched: tally.fetched,
+        changed: tally.changed,
+        unchanged: tally.unchanged,
+        first_visits: tally.first_visits,
+        not_modified: tally.not_modified,
+        failed: tally.failed,
+        not_found: tally.not_found,
+        robots_denied: tally.robots_denied,
+        refused: tally.refused,
+        skipped: tally.skipped,
+        links_seen: tally.links_seen,
+        bytes: tally.bytes,
+    }
+}
+
+/// Scores are no probabilities in general, so what a formula promises is what it kept: the ChangeRate of the last cycles
+/// that it ranked, all their visits together.
+fn promise(formula: &str, before: &[CycleReport]) -> Option<Promise> {
+    let ranked: Vec<&CycleReport> =
+        before.iter().take_while(|report| report.formula == formula).take(PROMISING).collect();
+    let sum = |of: fn(&Tally) -> u64| ranked.iter().map(|report| of(&report.tally)).sum::<u64>();
+    let change_rate = ratio(sum(|t| t.score_changed), sum(|t| t.score_visits))?;
+    let basis = format!("the last {} cycles that this formula ranked", ranked.len());
+    Some(Promise { change_rate, basis })
+}
+
+/// The share of the audit sample that was unchanged, with its Wilson interval (Wilson 1927, JASA 22).
+fn freshness(report: &CycleReport) -> Option<Freshness> {
+    let (n, changed) = (report.tally.audit_visits, report.tally.audit_changed);
+    let share = 1.0 - ratio(changed, n)?;
+    let (count, square) = (n as f64, Z * Z);
+    let middle = (share + square / (2.0 * count)) / (1.0 + square / count);
+    let spread =
+        Z / (1.0 + square / count) * (share * (1.0 - share) / count + square / (4.0 * count * count)).sqrt();
+    let basis = format!("{n} audit visits of cycle {}, Wilson interval of 95 %", report.cycle);
+    Some(Freshness { share, low: (middle - spread).max(0.0), high: (middle + spread).min(1.0), basis })
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    crate::report::ratio(part, whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(formula: &str, tally: Tally) -> CycleReport {
+        let json = serde_json::json!({
+            "cycle": 4, "scheduled": 0, "gone": 0, "links_new": 0, "links_pending": 0, "pages_known": 0,
+            "pages_visited": 0, "never_tried": 0, "formula": formula, "started": 1000, "seconds": 2.5,
+            "stopped_by": "schedule",
+        });
+        CycleReport { tally, ..serde_json::from_value(json).unwrap() }
+    }
+
+    #[test]
+    fn freshness_is_told_with_its_interval_and_only_where_there_is_a_sample() {
+        let sample = |audit_visits, audit_changed| {
+            freshness(&report("age", Tally { audit_visits, audit_changed, ..Tally::default() }))
+        };
+        assert_eq!(sample(0, 0), None);
+        let found = sample(100, 10).unwrap();
+        // The values of the formula, worked out apart.
+        assert!(
+            (found.share - 0.9).abs() < 1e-12
+                && (found.low - 0.8256).abs() < 1e-4
+                && (found.high - 0.9448).abs() < 1e-4
+        );
+        let all = sample(3, 0).unwrap();
+        assert!(all.high == 1.0 && all.low > 0.4 && all.low < 0.5, "{all:?}");
+    }
+
+    #[test]
+    fn a_promise_rests_on_cycles_of_the_same_formula() {
+        let of = |formula, score_changed| {
+            report(formula, Tally { score_visits: 10, score_changed, ..Tally::default() })
+        };
+        let before = [of("age", 4), of("age", 6), of("nad", 9), of("age", 9)];
+        let promised = promise("age", &before).unwrap();
+        assert_eq!((promised.change_rate, promised.basis.contains("last 2 cycles")), (0.5, true));
+        assert_eq!(promise("nad", &before), None, "the last cycle was ranked by another");
+        assert_eq!(promise("age", &[]), None);
+        let done = cycle_done(&before[0], &before[1..]);
+        assert_eq!((done.ended, done.promise.unwrap().change_rate), (3500, 0.6));
+    }
+}

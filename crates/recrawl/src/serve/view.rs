@@ -1,0 +1,91 @@
+//! The crawl as the console sees it.
+
+use super::desk::Desk;
+use super::{changes, formulas, hosts, pages, status};
+use crate::command::status::host_document;
+use crate::control::Mark;
+use recrawl_console::CrawlView;
+use recrawl_console::view::Refusal;
+use recrawl_console::view::{
+    Accepted, Change, Controls, Decision, FormulaCheck, Formulas, HostList, HostQuery, PageList, PageQuery,
+    RankChanges, Status, Who,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The desk, looked at from outside.
+pub struct View(Arc<Desk>);
+
+impl View {
+    /// Of this crawl.
+    pub fn new(desk: Arc<Desk>) -> View {
+        View(desk)
+    }
+}
+
+/// What could not be done, in its own words.
+pub fn failed(error: impl std::fmt::Display) -> Refusal {
+    Refusal::Failed(error.to_string())
+}
+
+impl CrawlView for View {
+    fn status(&self) -> Status {
+        status::of(&self.0)
+    }
+
+    fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal> {
+        let reports = self.0.reports(last);
+        reports.iter().map(|report| serde_json::from_slice(&report.to_json()).map_err(failed)).collect()
+    }
+
+    fn hosts(&self, ask: &HostQuery) -> Result<HostList, Refusal> {
+        hosts::list(&self.0, ask)
+    }
+
+    fn host(&self, host: &str) -> Result<Value, Refusal> {
+        let desk = &self.0;
+        let found =
+            host_document(&desk.settings(), &desk.tables, &desk.generation(), host).map_err(failed)?;
+        found.ok_or_else(|| {
+            Refusal::NotFound(format!("{host}: never asked anything; /api/v1/hosts lists those known"))
+        })
+    }
+
+    fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {
+        pages::list(&self.0, ask)
+    }
+
+    fn page(&self, url: &str) -> Result<Value, Refusal> {
+        pages::one(&self.0, url)
+    }
+
+    fn controls(&self) -> Result<Controls, Refusal> {
+        let control = &self.0.control;
+        let decision = |(what, Mark { who, at }): (String, Mark)| Decision { what, who, at };
+        let [paused_hosts, blocks] = control.lists();
+        let [_, _, seeds_waiting, recrawls_waiting] = control.counts();
+        Ok(Controls {
+            paused: control.paused().map(|mark| decision((String::new(), mark))),
+            paused_hosts: paused_hosts.into_iter().map(decision).collect(),
+            blocks: blocks.into_iter().map(decision).collect(),
+            seeds_waiting,
+            recrawls_waiting,
+        })
+    }
+
+    fn formulas(&self) -> Result<Formulas, Refusal> {
+        formulas::list(&self.0)
+    }
+
+    fn check_formula(&self, text: &str) -> Result<FormulaCheck, Refusal> {
+        formulas::check(text)
+    }
+
+    fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal> {
+        formulas::rank_changes(&self.0, text)
+    }
+
+    fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+        changes::make(&self.0, change, who)
+    }
+}

@@ -1,0 +1,408 @@
+//! The crawl as a daemon: looked at, steered, stopped, started again.
+
+use crate::harness::*;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+/// A test that waits for longer than this waits for something that does not come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `recrawl serve`, running.
+struct Daemon {
+    child: Child,
+    address: String,
+    /// What it said so far.
+    log: Arc<Mutex<String>>,
+}
+
+impl Daemon {
+    /// Starts it and waits until the console listens.
+    fn start(world: &World) -> Daemon {
+        Daemon::of(world.command(&["serve"]))
+    }
+
+    fn of(mut command: Command) -> Daemon {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
+        let log = Arc::new(Mutex::new(String::new()));
+        let address = loop {
+            let mut line = String::new();
+            assert!(lines.read_line(&mut line).expect("UTF-8") > 0, "it ended: {}", log.lock().unwrap());
+            log.lock().unwrap().push_str(&line);
+            if let Some((_, rest)) = line.split_once("the console is at http://") {
+                break rest.split('/').next().expect("an address").to_owned();
+            }
+        };
+        let told = log.clone();
+        std::thread::spawn(move || {
+            for line in lines.lines().map_while(Result::ok) {
+                told.lock().unwrap().push_str(&format!("{line}\n"));
+            }
+        });
+        Daemon { child, address, log }
+    }
+
+    /// A request, with the token; the status and the document.
+    fn ask(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        let body = body.map(|b| b.to_string()).unwrap_or_default();
+        let mut stream = TcpStream::connect(&self.address).expect("the console listens");
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer in UTF-8");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a header and a body");
+        let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).expect("a status");
+        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (status, document) = self.ask("GET", path, None);
+        assert_eq!(status, 200, "{path}: {document}");
+        document
+    }
+
+    /// A change that is accepted: what was done.
+    fn change(&self, method: &str, path: &str, body: Option<Value>) -> String {
+        let (status, document) = self.ask(method, path, body);
+        assert!(status == 200 || status == 202, "{method} {path}: {status} {document}");
+        document["did"].as_str().expect("it says what was done").to_owned()
+    }
+
+    fn status(&self) -> Value {
+        self.get("/api/v1/status")
+    }
+
+    /// Waits until the status is so.
+    fn until(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        loop {
+            let status = self.status();
+            if so(&status) {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "not {what}: {status:#}\n{}", self.log.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn seed(&self, urls: &[String]) -> String {
+        self.change("POST", "/api/v1/seeds", Some(json!({"urls": urls})))
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// SIGTERM, and a clean end.
+    fn stop(mut self) -> String {
+        self.signal("-TERM");
+        let ended = self.child.wait().expect("it ends");
+        let log = self.log.lock().unwrap().clone();
+        assert!(ended.success(), "{ended}: {log}");
+        log
+    }
+
+    /// kill -9
+    fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // Of a test that failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A web and a daemon's configuration.
+fn world(pages: u32, hosts: u32, extra: &str) -> World {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new(web(pages, hosts), "");
+    let tokens = world.folder.path().join("tokens");
+    std::fs::write(&tokens, format!("anna {TOKEN}\n")).unwrap();
+    std::fs::set_permissions(&tokens, std::fs::Permissions::from_mode(0o600)).unwrap();
+    configure(&world, extra);
+    world
+}
+
+fn configure(world: &World, extra: &str) {
+    let tokens = world.folder.path().join("tokens");
+    let serve =
+        format!("[serve]\nlisten = \"127.0.0.1:0\"\nrequests = 1000\ntokens = \"{}\"\n", tokens.display());
+    world.configure(&(serve + extra));
+}
+
+/// Requests that the web had so far, robots.txt left out.
+fn requests(world: &World) -> usize {
+    let log = world.server.log(0).expect("the log is in memory");
+    log.iter().filter(|access| access.path != "/robots.txt").count()
+}
+
+fn in_flight(status: &Value) -> u64 {
+    status["cycle"]["in_flight"].as_u64().unwrap_or_default()
+}
+
+/// A cycle long enough to be steered: some seconds.
+const SLOW: &str = "[politeness]\ndelay_per_host = \"40 ms\"\ndelay_per_latency = 0.0";
+/// Cycles one after the other.
+const QUICK: &str = "[cycle]\nperiod = \"100 ms\"";
+
+#[test]
+fn a_new_daemon_waits_for_seeds_and_a_pause_lets_no_request_through() {
+    let world = world(300, 3, SLOW);
+    let daemon = Daemon::start(&world);
+    let waiting = daemon.until("waiting", |s| s["state"] == "waiting");
+    assert!(waiting["reason"].as_str().unwrap().contains("seeds") && waiting["pages"] == 0, "{waiting}");
+    assert_eq!(requests(&world), 0);
+    assert_eq!(daemon.seed(&world.server.seeds()), "next_cycle");
+    // The first cycle brings the seeds' pages, the second what they link to.
+    daemon.until("committed", |s| s["generation"] == 1);
+    let last = daemon.get("/api/v1/cycles?last=1");
+    assert_eq!((&last[0]["cycle"], last.as_array().unwrap().len()), (&json!(1), 1));
+    daemon.stop();
+
+    let daemon = Daemon::start(&world);
+    let known = daemon.status()["pages"].as_u64().unwrap();
+    assert!(known > 3, "{known}");
+    assert_eq!(daemon.change("PUT", "/api/v1/pause", None), "done");
+    assert_eq!(daemon.change("PUT", "/api/v1/pause", None), "already");
+    daemon.until("paused", |s| s["state"] == "paused" && in_flight(s) == 0);
+    daemon.stop();
+    let said = fails(world.crawl_command(1).output().unwrap(), 2);
+    assert!(said.contains("anna paused"), "{said}");
+    // Also after a restart.
+    let before = requests(&world);
+    let daemon = Daemon::start(&world);
+    let paused = daemon.until("paused", |s| s["state"] == "paused");
+    assert!(paused["reason"].as_str().unwrap().contains("anna"), "{paused}");
+    for _ in 0..20 {
+        daemon.status();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(requests(&world), before);
+    assert_eq!(daemon.change("DELETE", "/api/v1/pause", None), "done");
+    daemon.until("waiting", |s| s["state"] == "waiting" || s["state"] == "crawling");
+    let log = daemon.stop();
+    assert!(!log.contains("ERROR"), "{log}");
+    let audit = std::fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap();
+    let audit = json_lines(&audit);
+    assert_eq!(
+        (audit.len(), &audit[0]["name"], &audit[0]["change"]["kind"]),
+        (4, &json!("anna"), &json!("add_seeds"))
+    );
+    world.is_sound();
+}
+
+#[test]
+fn a_cycle_under_way_is_held_and_goes_on_and_a_host_waits_alone() {
+    let world = world(200, 2, SLOW);
+    world.crawl(1);
+    // The next cycle is due at once.
+    configure(&world, &format!("{SLOW}\n{QUICK}"));
+    let daemon = Daemon::start(&world);
+    daemon.until("fetching", |s| s["cycle"]["stage"] == "fetching" && s["cycle"]["done"].as_u64() > Some(5));
+    daemon.change("PUT", "/api/v1/pause", None);
+    let held = daemon.until("held", |s| s["state"] == "paused" && in_flight(s) == 0);
+    assert_eq!(held["cycle"]["stage"], "waiting", "{held}");
+    let before = requests(&world);
+    for _ in 0..20 {
+        assert!(daemon.status()["idle_ms"].as_u64().unwrap() < 5_000);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(requests(&world), before, "nothing was asked for while it was held");
+    let host = world.server.url(0).split('/').nth(2).unwrap().split(':').next().unwrap().to_owned();
+    assert_eq!(daemon.change("PUT", &format!("/api/v1/hosts/{host}/pause"), None), "done");
+    daemon.change("DELETE", "/api/v1/pause", None);
+    daemon.until("going on", |_| requests(&world) > before + 5);
+    let of_host = || {
+        let log = world.server.log(0).unwrap();
+        log[..].iter().filter(|a| a.host.split(':').next() == Some(host.as_str())).count()
+    };
+    let asked = of_host();
+    daemon.until("further", |_| requests(&world) > before + 15);
+    assert_eq!(of_host(), asked, "the paused host was asked for nothing");
+    assert_eq!(daemon.get("/api/v1/controls")["paused_hosts"][0]["what"], host);
+    daemon.change("DELETE", &format!("/api/v1/hosts/{host}/pause"), None);
+    let cycle = held["cycle"]["cycle"].as_u64().unwrap();
+    daemon.until("committed", |s| s["generation"].as_u64() >= Some(cycle));
+    daemon.stop();
+    world.is_sound();
+}
+
+#[test]
+fn a_block_is_obeyed_counted_explained_and_lifted() {
+    let world = world(60, 3, "");
+    world.crawl(1);
+    let blocked = world.server.url(0);
+    // The next cycle is a day away: it is blocked before any is planned.
+    let daemon = Daemon::start(&world);
+    let pattern = blocked.replace(':', "%3A").replace('/', "%2F");
+    assert_eq!(daemon.change("PUT", &format!("/api/v1/blocks/{pattern}"), None), "done");
+    daemon.stop();
+    let asked = || world.asked(&blocked);
+    let before = asked();
+    configure(&world, QUICK);
+    let daemon = Daemon::start(&world);
+    daemon.until("some cycles later", |s| s["generation"].as_u64() > Some(4));
+    assert_eq!(asked(), before, "not asked for while it is blocked");
+    let skipped = daemon.get("/api/v1/cycles?last=20");
+    let skipped: u64 = skipped.as_array().unwrap().iter().filter_map(|r| r["blocked"].as_u64()).sum();
+    let page = daemon.get(&format!("/api/v1/page?url={pattern}"));
+    assert_eq!(page["stopped_by"][0]["gate"], "blocked", "{page:#}");
+    assert!(page["would_be_fetched_if"][0].as_str().unwrap().contains("unblocked"), "{page:#}");
+    assert!(skipped > 0 && !page["visits"].as_array().unwrap().is_empty(), "{skipped} {page:#}");
+    assert_eq!(daemon.change("DELETE", &format!("/api/v1/blocks/{pattern}"), None), "done");
+    assert!(daemon.change("POST", "/api/v1/recrawl", Some(json!({"url": blocked}))) != "already");
+    daemon.until("visited", |_| asked() > before);
+    daemon.until("answered", |_| daemon.get("/api/v1/controls")["recrawls_waiting"] == 0);
+    daemon.stop();
+    let said = succeeds(world.run(&["explain", &blocked]));
+    assert!(said.contains("history  "), "{said}");
+    world.is_sound();
+}
+
+#[test]
+fn a_formula_is_swapped_in_and_rolled_back_while_it_runs() {
+    let world = world(40, 2, QUICK);
+    world.crawl(1);
+    let daemon = Daemon::start(&world);
+    let first = daemon.get("/api/v1/formulas")["in_force"]["name"].clone();
+    assert_eq!(daemon.change("PUT", "/api/v1/formula", Some(json!({"text": "t + n"}))), "next_cycle");
+    let running = &daemon;
+    let ranked = |name: &Value| {
+        let name = name.clone();
+        move |_: &Value| last_report(running)["formula"] == name
+    };
+    daemon.until("ranked by it", ranked(&json!("t + n")));
+    assert_eq!(daemon.change("PUT", "/api/v1/formula", Some(json!({"text": "t + n"}))), "already");
+    assert_eq!(daemon.ask("PUT", "/api/v1/formula", Some(json!({"text": "t +"}))).0, 422);
+    let changes = daemon.ask("POST", "/api/v1/formulas/compare", Some(json!({"text": "age"})));
+    assert_eq!(changes.0, 200, "{}", changes.1);
+    assert_eq!(daemon.get("/api/v1/formulas")["history"][0]["who"], "anna");
+    assert_eq!(daemon.change("DELETE", "/api/v1/formula", None), "next_cycle");
+    daemon.until("rolled back", ranked(&first));
+    assert_eq!(daemon.change("DELETE", "/api/v1/formula", None), "already");
+    daemon.stop();
+}
+
+/// The report of the last cycle.
+fn last_report(daemon: &Daemon) -> Value {
+    daemon.get("/api/v1/cycles?last=1")[0].clone()
+}
+
+#[test]
+fn after_kill_9_the_figures_of_the_cycle_go_on() {
+    let world = world(400, 2, SLOW);
+    world.crawl(2);
+    configure(&world, &format!("{SLOW}\n{QUICK}"));
+    let daemon = Daemon::start(&world);
+    let done = |s: &Value| s["cycle"]["done"].as_u64().unwrap_or_default();
+    let before = daemon.until("fetching", |s| done(s) > 10);
+    daemon.kill();
+    let daemon = Daemon::start(&world);
+    let after = daemon.until("fetching", |s| s["cycle"]["stage"] == "fetching");
+    let (before, after) = (&before["cycle"], &after["cycle"]);
+    for key in ["done", "fetched", "first_visits", "bytes", "links_seen"] {
+        assert!(after[key].as_u64() >= before[key].as_u64(), "{key}: {before:#} {after:#}");
+    }
+    for key in ["cycle", "started", "scheduled"] {
+        assert_eq!(after[key], before[key]);
+    }
+    let cycle = before["cycle"].as_u64().unwrap();
+    daemon.until("committed", |s| s["generation"].as_u64() >= Some(cycle));
+    daemon.stop();
+    world.is_sound();
+}
+
+#[test]
+fn sighup_takes_up_what_can_change_and_names_what_cannot() {
+    let world = world(30, 2, QUICK);
+    world.crawl(1);
+    let daemon = Daemon::start(&world);
+    let host = world.server.url(0).split('/').nth(2).unwrap().split(':').next().unwrap().to_owned();
+    let tokens = world.folder.path().join("tokens");
+    std::fs::write(&tokens, format!("ben {}\n", "x".repeat(32))).unwrap();
+    let read_only = "[serve]\nlisten = \"127.0.0.1:9\"\nrequests = 1000";
+    world.configure(&format!(
+        "{read_only}\ntokens = \"{}\"\n{QUICK}\n[scope]\nrefuse_hosts = [\"{host}\"]\n[urls]\ndrop_parameters = []",
+        tokens.display()
+    ));
+    daemon.signal("-HUP");
+    daemon.until("taken up", |_| daemon.log.lock().unwrap().contains("stay as they were: serve.listen"));
+    let log = daemon.log.lock().unwrap().clone();
+    assert!(log.contains("urls.drop_parameters") && log.contains("scope.refuse_hosts"), "{log}");
+    assert_eq!(daemon.ask("PUT", "/api/v1/pause", None).0, 401, "anna's token is taken back");
+    let page = daemon
+        .get(&format!("/api/v1/page?url={}", world.server.url(0).replace(':', "%3A").replace('/', "%2F")));
+    assert_eq!(page["stopped_by"][0]["gate"], "scope", "{page:#}");
+    // One that cannot be used changes nothing.
+    std::fs::write(world.config_file(), "[cycle]\nperiod = 5").unwrap();
+    daemon.signal("-HUP");
+    daemon.until("told", |_| daemon.log.lock().unwrap().contains("the configuration stays as it was"));
+    let begun = daemon.status()["generation"].as_u64().unwrap();
+    daemon.until("crawling on", |s| s["generation"].as_u64() > Some(begun + 1));
+    daemon.stop();
+}
+
+#[test]
+fn lists_of_hosts_and_pages_come_in_parts_and_agree() {
+    let world = world(60, 3, "");
+    world.crawl(2);
+    let daemon = Daemon::start(&world);
+    let mut urls = Vec::new();
+    let mut path = "/api/v1/pages?limit=7".to_owned();
+    loop {
+        let part = daemon.get(&path);
+        urls.extend(part["pages"].as_array().unwrap().iter().map(|p| p["url"].as_str().unwrap().to_owned()));
+        let Some(next) = part["next"].as_str() else { break };
+        path = format!(
+            "/api/v1/pages?limit=7&cursor={}",
+            next.replace('%', "%25").replace('&', "%26").replace('?', "%3F")
+        );
+    }
+    let hosts = daemon.get("/api/v1/hosts?sort=pages");
+    let counted: u64 = hosts["hosts"].as_array().unwrap().iter().map(|h| h["pages"].as_u64().unwrap()).sum();
+    assert_eq!((urls.len() as u64, daemon.status()["pages"].as_u64()), (counted, Some(counted)));
+    let one = hosts["hosts"][0]["host"].as_str().unwrap();
+    let encoded = format!("{one}/").replace(':', "%3A").replace('/', "%2F");
+    let of_one = daemon.get(&format!("/api/v1/pages?limit=1000&prefix={encoded}"));
+    assert_eq!(
+        of_one["pages"].as_array().unwrap().len() as u64,
+        hosts["hosts"][0]["pages"].as_u64().unwrap()
+    );
+    let host = one.split("//").nth(1).unwrap().split(':').next().unwrap();
+    assert_eq!(daemon.get(&format!("/api/v1/hosts/{host}"))[0]["host"], one);
+    assert_eq!(daemon.ask("GET", "/api/v1/hosts/nowhere.test", None).0, 404);
+    assert_eq!(daemon.ask("GET", "/api/v1/hosts?cursor=x", None).0, 422);
+    assert_eq!(daemon.ask("GET", "/api/v1/pages?prefix=x", None).0, 422);
+    assert_eq!(daemon.ask("GET", "/api/v1/page?url=http%3A%2F%2Fnowhere.test%2F", None).0, 404);
+    daemon.stop();
+    let pages = world.pages();
+    assert_eq!(urls.len(), pages.len());
+    assert!(urls.iter().all(|url| pages.contains_key(url)));
+}
+
+#[test]
+fn a_token_file_that_others_can_read_ends_it_before_anything_is_touched() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = world(10, 1, "");
+    let tokens = world.folder.path().join("tokens");
+    std::fs::set_permissions(&tokens, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let said = fails(world.run(&["serve"]), 2);
+    assert!(said.contains("serve.tokens") && said.contains("chmod 600"), "{said}");
+    assert!(!world.data_dir.exists());
+}
