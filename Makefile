@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier test soak fuzz build generated tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier test test-browser soak fuzz build generated tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -34,6 +34,9 @@ bench-verifier: toolchain ## the verifier and its rivals on one stream of links:
 test: ## formats, lints, documentation, all tests
 	@sh scripts/toolchain.sh lint
 	@bash scripts/test.sh
+
+test-browser: toolchain ## the dashboard in Chromium beside a daemon that crawls the mock web; part of `make test`
+	@bash scripts/browser-tests.sh
 
 soak: toolchain ## random lives of a repository against a sorted map, through power cuts and errors: STEPS=1000000 from SEED
 	@RECRAWL_STEPS=$(or $(STEPS),1000000) RECRAWL_SEED=$(or $(SEED),1) cargo test --release --locked --package recrawl-verifier --test long -- --nocapture

@@ -1,0 +1,192 @@
+// Pictures, drawn as wide as their place is. Each has its words in a label, and its figures in a table or list beside it.
+
+import { h, s } from "./dom.js";
+import { count } from "./format.js";
+
+/** Draws again whenever the place's width is another. `redraw` is for other figures. */
+export function picture(draw) {
+  const place = h("div", { class: "picture" });
+  let width = 0;
+  const redraw = () => {
+    if (width > 0) place.replaceChildren(draw(width));
+  };
+  new ResizeObserver(([entry]) => {
+    const now = Math.floor(entry.contentRect.width);
+    if (now === width) return;
+    width = now;
+    redraw();
+  }).observe(place);
+  return { element: place, redraw };
+}
+
+function frame(width, height, label, ...children) {
+  return s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, ...children);
+}
+
+/** One bar and its parts, from left to right. A part is `{kind, name, value}`. */
+export function bar(width, parts, label) {
+  const [height, total] = [28, parts.reduce((sum, part) => sum + part.value, 0)];
+  let x = 0;
+  const pieces = parts
+    .filter((part) => part.value > 0)
+    .map((part) => {
+      const size = (part.value / total) * width;
+      // A gap tells neighbours of like colours apart.
+      const piece = s(
+        "rect",
+        { x, y: 0, width: Math.max(1, size - 1), height, class: `fill ${part.kind}` },
+        s("title", {}, `${part.name}: ${part.value}`),
+      );
+      x += size;
+      return piece;
+    });
+  return frame(width, height, label, s("rect", { width, height, class: "ground" }), ...pieces);
+}
+
+/** Lines over cycles. A series is `{kind, name, points: [[x, y]]}`, with `y` null where there is no value. */
+export function lines(width, series, { label, format, top, height = 200 }) {
+  const [left, right, above, below] = [52, 12, 10, 26];
+  const all = series.flatMap(({ points }) => points);
+  const [from, to] = [Math.min(...all.map(([x]) => x)), Math.max(...all.map(([x]) => x))];
+  const high = top ?? nice(Math.max(...all.map(([, y]) => y ?? 0)));
+  const x = (value) => left + (to === from ? 0.5 : (value - from) / (to - from)) * (width - left - right);
+  const y = (value) => above + (1 - value / high) * (height - above - below);
+  const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((part) => [
+    s("line", { x1: left, x2: width - right, y1: y(part * high), y2: y(part * high), class: "grid" }),
+    s("text", { x: left - 8, y: y(part * high) + 4, class: "tick end" }, format(part * high)),
+  ]);
+  const drawn = series.flatMap(({ kind, name, points }) => [
+    ...runs(points).map((run) =>
+      s("polyline", { points: run.map(([a, b]) => `${x(a)},${y(b)}`).join(" "), class: `line ${kind}` }),
+    ),
+    ...points
+      .filter(([, b]) => b !== null)
+      .map(([a, b]) => mark(kind, x(a), y(b), `${name}, cycle ${a}: ${format(b)}`)),
+  ]);
+  const ticks = steps(from, to, Math.max(2, Math.floor(width / 90))).map((cycle) =>
+    s("text", { x: x(cycle), y: height - 6, class: "tick middle" }, cycle),
+  );
+  return frame(width, height, label, ...grid, ...drawn, ...ticks);
+}
+
+// Signs differ too, for those who do not tell colours apart.
+function mark(kind, x, y, title) {
+  const text = s("title", {}, title);
+  return kind === "beside"
+    ? s("rect", { x: x - 3, y: y - 3, width: 6, height: 6, class: `mark ${kind}` }, text)
+    : s("circle", { cx: x, cy: y, r: 3.5, class: `mark ${kind}` }, text);
+}
+
+/** A line breaks off where there is no value. */
+function runs(points) {
+  const all = [[]];
+  for (const point of points) {
+    if (point[1] === null) all.push([]);
+    else all.at(-1).push(point);
+  }
+  return all.filter((run) => run.length > 1);
+}
+
+/** The next of 1, 2, 5, 10, 20 … */
+function nice(value) {
+  if (!(value > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value * 0.999);
+}
+
+function steps(from, to, most) {
+  const step = Math.max(1, Math.ceil((to - from) / most));
+  const all = [];
+  for (let at = to; at >= from; at -= step) all.push(at);
+  return all;
+}
+
+/** A value from 0 to 1 with its interval. */
+export function interval(width, { share, low, high }, label) {
+  const [height, pad] = [46, 8];
+  const x = (value) => pad + value * (width - 2 * pad);
+  return frame(
+    width,
+    height,
+    label,
+    s("line", { x1: x(0), x2: x(1), y1: 16, y2: 16, class: "grid thick" }),
+    s("line", { x1: x(low), x2: x(high), y1: 16, y2: 16, class: "span" }),
+    ...[low, high].map((end) => s("line", { x1: x(end), x2: x(end), y1: 9, y2: 23, class: "end" })),
+    s("circle", { cx: x(share), cy: 16, r: 6, class: "mark main" }),
+    s("text", { x: x(0), y: 40, class: "tick" }, "0 %"),
+    s("text", { x: x(0.5), y: 40, class: "tick middle" }, "50 %"),
+    s("text", { x: x(1), y: 40, class: "tick end" }, "100 %"),
+  );
+}
+
+/** Visits, oldest first. A visit is `{kind, title}`: how high its sign is says what its colour does. */
+export function strip(width, visits, label) {
+  const [height, gap] = [44, 1];
+  const size = Math.min(18, Math.max(3, width / visits.length - gap));
+  const shown = visits.slice(-Math.floor(width / (size + gap)));
+  const signs = shown.map(({ kind, title }, at) => {
+    const tall = { changed: height, first: height, unchanged: 16, failed: 28, skipped: 6 }[kind];
+    return s(
+      "rect",
+      { x: at * (size + gap), y: height - tall, width: size, height: tall, class: `fill ${kind}` },
+      s("title", {}, title),
+    );
+  });
+  return frame(width, height, label, ...signs);
+}
+
+/** Pages' ranks by two formulas: left the one in force, right the other; rank 1 is on top. */
+export function slopes(width, changes, label) {
+  const [side, above, height] = [64, 26, 260];
+  const deepest = Math.max(2, ...changes.flatMap(({ rank, other_rank: other }) => [rank, other]));
+  // By the logarithm, since what is chosen stands in the first few percent.
+  const y = (rank) => above + (Math.log(rank) / Math.log(deepest)) * (height - above - 12);
+  const [x1, x2] = [side, width - side];
+  const drawn = changes.flatMap(({ url, rank, other_rank: other }) => {
+    const kind = other < rank ? "rise" : "fall";
+    return [
+      s(
+        "line",
+        { x1, x2, y1: y(rank), y2: y(other), class: `line ${kind}` },
+        s("title", {}, `${url}: ${rank} → ${other}`),
+      ),
+      s("circle", { cx: x1, cy: y(rank), r: 3, class: `mark ${kind}` }),
+      s("circle", { cx: x2, cy: y(other), r: 3, class: `mark ${kind}` }),
+    ];
+  });
+  const ticks = [1, deepest].flatMap((rank) => [
+    s("text", { x: x1 - 10, y: y(rank) + 4, class: "tick end" }, count(rank)),
+    s("text", { x: x2 + 10, y: y(rank) + 4, class: "tick" }, count(rank)),
+  ]);
+  return frame(
+    width,
+    height,
+    label,
+    s("text", { x: x1, y: 12, class: "tick middle" }, "in force"),
+    s("text", { x: x2, y: 12, class: "tick middle" }, "candidate"),
+    ...ticks,
+    ...drawn,
+  );
+}
+
+/** What the signs and colours of a picture mean, with their figures where there are any. */
+export function legend(entries) {
+  return h(
+    "ul",
+    { class: "legend" },
+    entries.map(({ kind, name, key, value }) => {
+      const number = value === undefined ? null : h("b", { "data-figure": key }, value);
+      return h(
+        "li",
+        {},
+        s(
+          "svg",
+          { width: 14, height: 14, "aria-hidden": "true" },
+          s("rect", { width: 14, height: 14, rx: 2, class: `fill ${kind}` }),
+        ),
+        name,
+        number,
+      );
+    }),
+  );
+}

@@ -1,0 +1,94 @@
+// The running cycle, or the last: one bar of what became of its pages.
+
+import { bar, legend, picture } from "./chart.js";
+import { h, panel, say } from "./dom.js";
+import { count, duration, plural, time } from "./format.js";
+
+/** What becomes of the pages of a schedule, in the order of the bar. */
+const PARTS = [
+  ["changed", "changed"],
+  ["unchanged", "unchanged"],
+  ["first_visits", "first visits"],
+  ["undecided", "not compared yet"],
+  ["not_found", "not found"],
+  ["failed", "failed"],
+  ["robots_denied", "denied by robots.txt"],
+  ["refused", "refused addresses"],
+  ["skipped", "skipped"],
+  ["in_flight", "in flight"],
+  ["waiting", "still to do"],
+];
+
+/** The parts of a cycle, running or committed. */
+function parts(cycle) {
+  const undecided = Math.max(0, cycle.fetched - cycle.changed - cycle.unchanged - cycle.first_visits);
+  const waiting = cycle.done === undefined ? 0 : Math.max(0, cycle.scheduled - cycle.done - cycle.in_flight);
+  const all = { ...cycle, undecided, waiting, in_flight: cycle.in_flight ?? 0 };
+  const shown = PARTS.map(([kind, name]) => ({ kind, name, key: kind, value: all[kind] }));
+  return shown.filter(({ kind, value }) => value > 0 || ["changed", "unchanged", "failed"].includes(kind));
+}
+
+export function cyclePanel() {
+  let shown = [],
+    label = "";
+  const drawn = picture((width) => bar(width, shown, label));
+  const [head, left, names] = [h("p", { class: "lead" }), h("p", {}), h("div")];
+  const body = h("div", {}, head, drawn.element, names, left);
+  const empty = h("p", { class: "lead" });
+  const element = panel("Cycle", empty, body);
+  element.classList.add("wide");
+  const tick = ({ status, clock }) => {
+    if (!status) return;
+    const { cycle, next_cycle_at: next } = status;
+    if (cycle) {
+      // The estimate is as old as the status.
+      const about = cycle.seconds_left === null ? "not known yet" : `about ${duration(cycle.seconds_left)}`;
+      const deadline = cycle.deadline ? `; the deadline is in ${duration((cycle.deadline - clock()) / 1000)}` : "";
+      say(left, `Time left: ${about}${deadline}. Running for ${duration((clock() - cycle.started) / 1000)}.`);
+    } else if (next) {
+      say(
+        left,
+        `The next cycle is due ${next > clock() ? `in ${duration((next - clock()) / 1000)}` : "now"} (${time(next)}).`,
+      );
+    } else {
+      say(left, "");
+    }
+  };
+  const status = (now) => {
+    const running = now.cycle;
+    const cycle = running ?? now.last;
+    empty.hidden = Boolean(cycle);
+    body.hidden = !cycle;
+    if (!cycle) {
+      say(empty, now.reason ? `No cycle was run yet: the crawl ${now.reason}.` : "No cycle was run yet.");
+      return;
+    }
+    const figures = running
+      ? [
+          `Cycle `,
+          h("b", { "data-figure": "cycle" }, count(cycle.cycle)),
+          `, ${cycle.stage === "waiting" ? "held" : cycle.stage}: `,
+          h("b", { "data-figure": "done" }, count(cycle.done)),
+          " of ",
+          h("b", { "data-figure": "scheduled" }, count(cycle.scheduled)),
+          " done, ",
+          h("b", { "data-figure": "in_flight" }, count(cycle.in_flight)),
+          " in flight, ",
+          h("b", { "data-figure": "open_hosts" }, count(cycle.open_hosts)),
+          " hosts open",
+        ]
+      : [
+          `No cycle runs. Cycle `,
+          h("b", { "data-figure": "cycle" }, count(cycle.cycle)),
+          ` ended ${time(cycle.ended)}: `,
+          h("b", { "data-figure": "scheduled" }, count(cycle.scheduled)),
+          ` pages in ${duration(cycle.seconds)}`,
+        ];
+    head.replaceChildren(...figures);
+    shown = parts(cycle);
+    label = `${running ? "Running" : "Last"} cycle, ${plural(cycle.scheduled, "page")}: ${shown.map(({ name, value }) => `${count(value)} ${name}`).join(", ")}`;
+    names.replaceChildren(legend(shown.map((part) => ({ ...part, value: count(part.value) }))));
+    drawn.redraw();
+  };
+  return { element, status, tick };
+}

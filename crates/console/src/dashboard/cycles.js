@@ -1,0 +1,168 @@
+// The cycles so far: ChangeRate beside what was promised, and how many pages are known.
+
+import { legend, lines, picture } from "./chart.js";
+import { figure, h, panel, problem, say } from "./dom.js";
+import { count, share } from "./format.js";
+import { Table, alternative } from "./table.js";
+
+export function ratePanel() {
+  let reports = [];
+  const met = ({ cycle, change_rate: rate }) => [cycle, rate ?? null];
+  const promised = ({ cycle, promise }) => [cycle, promise?.change_rate ?? null];
+  const series = () => [
+    { kind: "beside", name: "promised", points: reports.map(promised) },
+    { kind: "main", name: "met", points: reports.map(met) },
+  ];
+  const drawn = picture((width) => {
+    const last = reports.findLast((report) => report.change_rate !== null);
+    const label = last
+      ? `ChangeRate by cycle; ${share(last.change_rate)} in cycle ${last.cycle}`
+      : "ChangeRate by cycle";
+    return lines(width, series(), { label, format: (y) => `${Math.round(100 * y)} %`, top: 1 });
+  });
+  const now = figure("this cycle so far", "change_rate"),
+    expected = figure("promised", "promised");
+  const table = new Table(
+    "ChangeRate by cycle",
+    [["Cycle", true], ["ChangeRate", true], ["Promised", true], ["Compared", true], ["Changed", true], ["Formula"]],
+    "No cycle was committed yet.",
+  );
+  const [empty, told, trouble] = [
+    h("p", { class: "quiet" }, "No cycle chose pages by score yet."),
+    h("p", { class: "quiet" }),
+    h("div"),
+  ];
+  const body = h(
+    "div",
+    {},
+    drawn.element,
+    legend([
+      { kind: "main", name: "met" },
+      { kind: "beside", name: "promised" },
+    ]),
+    alternative(table),
+  );
+  const element = panel(
+    "ChangeRate",
+    h("p", { class: "quiet" }, "Changed visits by comparable ones, of pages that the score chose."),
+    h("dl", { class: "figures" }, now.element, expected.element),
+    told,
+    trouble,
+    empty,
+    body,
+  );
+  element.classList.add("wide");
+  return {
+    element,
+    status: (status) => {
+      const promise = (status.cycle ?? status.last)?.promise;
+      now.set(share(status.cycle?.change_rate));
+      expected.set(share(promise?.change_rate));
+      say(
+        told,
+        promise
+          ? `The promise rests on ${promise.basis}.`
+          : "Nothing is promised: the formula has ranked no cycle yet.",
+      );
+    },
+    cycles: (all) => {
+      reports = all;
+      trouble.replaceChildren();
+      const some = all.some((report) => (report.change_rate ?? null) !== null);
+      empty.hidden = some;
+      body.hidden = !some;
+      table.fill(
+        all.toReversed(),
+        (report) => report.cycle,
+        (report) => [
+          count(report.cycle),
+          share(report.change_rate),
+          share(report.promise?.change_rate),
+          count(report.score_visits),
+          count(report.score_changed),
+          report.formula,
+        ],
+      );
+      drawn.redraw();
+    },
+    refused: (refusal, again) => trouble.replaceChildren(problem(refusal, again)),
+  };
+}
+
+export function pagesPanel() {
+  let reports = [];
+  const [known, visited, gone, hosts] = [
+    figure("known", "pages"),
+    figure("visited", "visited"),
+    figure("gone", "gone"),
+    figure("hosts", "hosts"),
+  ];
+  const fresh = figure("discovered by the last cycle", "discovered");
+  const drawn = picture((width) =>
+    lines(
+      width,
+      [
+        { kind: "beside", name: "known", points: reports.map((report) => [report.cycle, report.pages_known]) },
+        { kind: "main", name: "visited", points: reports.map((report) => [report.cycle, report.pages_visited]) },
+      ],
+      {
+        label: `Pages by cycle; ${count(reports.at(-1)?.pages_known)} known, ${count(reports.at(-1)?.pages_visited)} visited`,
+        format: short,
+        height: 150,
+      },
+    ),
+  );
+  const table = new Table(
+    "Pages by cycle",
+    [
+      ["Cycle", true],
+      ["Known", true],
+      ["Visited", true],
+      ["New", true],
+    ],
+    "No cycle was committed yet.",
+  );
+  const body = h(
+    "div",
+    {},
+    drawn.element,
+    legend([
+      { kind: "main", name: "visited" },
+      { kind: "beside", name: "known" },
+    ]),
+    alternative(table),
+  );
+  body.hidden = true;
+  return {
+    element: panel(
+      "Pages",
+      h("dl", { class: "figures" }, known.element, visited.element, gone.element, hosts.element, fresh.element),
+      body,
+    ),
+    status: (status) => {
+      known.set(count(status.pages));
+      visited.set(count(status.visited));
+      gone.set(count(status.gone));
+      hosts.set(count(status.hosts));
+    },
+    cycles: (all) => {
+      reports = all.filter((report) => report.pages_known !== undefined);
+      body.hidden = reports.length === 0;
+      fresh.set(count(reports.at(-1)?.links_new));
+      table.fill(
+        reports.toReversed(),
+        (report) => report.cycle,
+        (report) => [
+          count(report.cycle),
+          count(report.pages_known),
+          count(report.pages_visited),
+          count(report.links_new),
+        ],
+      );
+      drawn.redraw();
+    },
+  };
+}
+
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact" });
+const short = (value) => COMPACT.format(value);

@@ -1,0 +1,219 @@
+// The view "Hosts": a list in the order asked for, and what one host was promised and given.
+
+import { button, outcome } from "./action.js";
+import { ask, query } from "./api.js";
+import { facts, h, inUse, loading, panel, show } from "./dom.js";
+import { count, millis, plural, share, time, words } from "./format.js";
+import { Table } from "./table.js";
+
+export const title = "Hosts";
+
+/** Hosts of a part of the list. */
+const PART = 50;
+const SORTS = ["name", "pages", "queue", "delay", "latency", "failures", "changes"];
+const STATES = ["asking", "waiting", "backed_off", "blocked", "paused"];
+
+const linkTo = (host) => `#/host?name=${encodeURIComponent(host)}`;
+
+export function open(main, { signal, parameters, navigate }) {
+  const [sort, state] = [parameters.get("sort") ?? "pages", parameters.get("state") ?? ""];
+  const choice = (id, name, options, chosen) => {
+    const select = h(
+      "select",
+      { id },
+      options.map((option) =>
+        h("option", { value: option, selected: option === chosen }, option === "" ? "all" : words(option)),
+      ),
+    );
+    return [h("label", { for: id }, name), select];
+  };
+  const [[sortLabel, sorts], [stateLabel, states]] = [
+    choice("sort", "Order by", SORTS, sort),
+    choice("in-state", "In state", ["", ...STATES], state),
+  ];
+  const choose = (event) => {
+    event.preventDefault();
+    navigate(`#${query("/hosts", { sort: sorts.value, state: states.value })}`);
+  };
+  const list = h("div", {}, loading());
+  const table = new Table(
+    "Hosts",
+    [
+      ["Host"],
+      ["State"],
+      ["Pages", true],
+      ["Visited", true],
+      ["Queue", true],
+      ["Done", true],
+      ["Changes", true],
+      ["Requests", true],
+      ["Denied", true],
+      ["Delay", true],
+      ["Answers", true],
+      ["Failures", true],
+    ],
+    state ? `No host is ${words(state)}.` : "No host is known yet. Add a seed under Control.",
+  );
+  const more = h("button", { type: "button", hidden: true }, "More hosts");
+  main.append(
+    h(
+      "form",
+      { class: "choices", on: { submit: choose } },
+      h("span", {}, sortLabel, sorts),
+      h("span", {}, stateLabel, states),
+      h("button", { type: "submit" }, "Show"),
+    ),
+    list,
+    more,
+  );
+
+  let shown = [];
+  const load = (cursor) =>
+    show(list, async () => {
+      const { hosts, next } = await ask(query("/api/v1/hosts", { sort, state, cursor, limit: PART }), { signal });
+      shown = cursor ? [...shown, ...hosts] : hosts;
+      table.fill(
+        shown,
+        (host) => host.host,
+        (host) => [
+          { text: host.host, href: linkTo(host.host) },
+          { text: words(host.state), tag: host.state },
+          count(host.pages),
+          count(host.visited),
+          count(host.queue),
+          count(host.done),
+          count(host.changed),
+          count(host.requests),
+          count(host.robots_denied),
+          millis(host.delay_ms),
+          millis(host.latency_ms),
+          count(host.failures),
+        ],
+      );
+      more.hidden = !next;
+      more.onclick = () => load(next);
+      return table.element;
+    });
+  load();
+  // A list that was read on would jump back to its beginning.
+  const anew = () => shown.length <= PART && load();
+  return { cycle: anew, change: anew, again: anew };
+}
+
+/** One host. */
+export const one = { title: "Host", open: openOne };
+
+function openOne(main, { signal, parameters }) {
+  const name = parameters.get("name") ?? "";
+  const place = h("div", {}, loading());
+  const told = outcome();
+  const load = () =>
+    show(place, async () => {
+      const found = await ask(`/api/v1/hosts/${encodeURIComponent(bare(name))}`, { signal });
+      const some = found.filter((host) => !name.includes("://") || host.host === name);
+      return (some.length > 0 ? some : found).map(document);
+    });
+  main.append(h("p", { class: "lead url" }, name), controls(bare(name), told, load), told, place);
+  load();
+  const anew = () => inUse(place) || load();
+  return { cycle: anew, change: anew, again: anew };
+}
+
+/** The host's name alone, as pauses and blocks take it. */
+function bare(origin) {
+  try {
+    return origin.includes("://") ? new URL(origin).hostname : origin;
+  } catch {
+    return origin;
+  }
+}
+
+function controls(host, told, after) {
+  const path = encodeURIComponent(host);
+  return h(
+    "p",
+    { class: "actions" },
+    button("Pause", told, "PUT", `/api/v1/hosts/${path}/pause`, { after, label: `Pause ${host}` }),
+    " ",
+    button("Resume", told, "DELETE", `/api/v1/hosts/${path}/pause`, { after, label: `Resume ${host}` }),
+    " ",
+    button("Block", told, "PUT", `/api/v1/blocks/${path}`, { after, label: `Block ${host}` }),
+    " ",
+    button("Unblock", told, "DELETE", `/api/v1/blocks/${path}`, { after, label: `Unblock ${host}` }),
+  );
+}
+
+function document(host) {
+  const { pace, lastmod } = host;
+  const rules = new Table(
+    "Known pages that are refused, by rule",
+    [["Rule"], ["Pages", true], ["As"]],
+    "No known page is refused.",
+  );
+  rules.fill(
+    host.refused ?? [],
+    (rule) => rule.rule,
+    (rule) => [
+      rule.rule,
+      count(rule.pages),
+      { text: rule.example, href: `#/page?url=${encodeURIComponent(rule.example)}` },
+    ],
+  );
+  const traps = new Table(
+    "Patterns cut off as traps",
+    [["Pattern"], ["First visits", true], ["Near-duplicates", true], ["Since cycle", true]],
+    "None.",
+  );
+  traps.fill(
+    host.traps ?? [],
+    (trap) => trap.pattern,
+    (trap) => [trap.pattern, count(trap.first_visits), count(trap.near_duplicates), count(trap.since)],
+  );
+  const rate = (amount) => (amount === null || amount === undefined ? null : `${amount.toFixed(1)} a minute`);
+  const left = host.left_alone
+    ? `${words(host.left_alone)}${host.left_alone_until ? `, until ${time(host.left_alone_until)}` : ""}`
+    : null;
+  const promised = panel(
+    "Promised and given",
+    facts([
+      [
+        "Delay after an answer",
+        host.delay_ms === undefined ? null : h("b", { "data-figure": "delay_ms" }, millis(host.delay_ms)),
+      ],
+      ["because of", host.delay_because],
+      ["Answers take", host.latency_ms ? millis(host.latency_ms) : null],
+      ["Requests", h("b", { "data-figure": "requests" }, count(host.requests))],
+      ["Last request", host.last_request ? time(host.last_request) : null],
+      ["Pace", pace && rate(pace.per_minute)],
+      ["Pace promised at most", pace && rate(pace.per_minute_promised)],
+      ["in cycle", pace?.cycle],
+      ["Failures in a row", count(host.failures)],
+      ["Left alone", left],
+      ["Opted out", host.opted_out],
+      ["Validators", host.validators && words(host.validators)],
+      ["Changes they hid", host.changes_hidden ? count(host.changes_hidden) : null],
+      ["Trust in sitemap dates", lastmod && typeof lastmod.trust === "number" ? share(lastmod.trust) : null],
+    ]),
+  );
+  const robots = panel(
+    "robots.txt",
+    h(
+      "p",
+      {},
+      `${plural(host.robots_denied ?? 0, "page")} denied. `,
+      host.robots_fetched ? `Fetched ${time(host.robots_fetched)}.` : "Never asked for.",
+    ),
+    host.robots
+      ? h("pre", { tabindex: "0", role: "group", "aria-label": "robots.txt" }, host.robots)
+      : h(
+          "p",
+          { class: "quiet" },
+          host.robots_fetched ? "It has no rules that are kept: all is allowed, or all is forbidden." : "",
+        ),
+  );
+  return h(
+    "section",
+    { "aria-label": host.host },
+    h("div", { class: "panels two" }, promised, robots, panel("Refused", rules.element), panel("Traps", traps.element)),
+  );
+}

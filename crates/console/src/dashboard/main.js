@@ -1,0 +1,121 @@
+// The page: which view is open, what is told to all of them, and what stands above and below them.
+
+import { listen } from "./stream.js";
+import { h, say } from "./dom.js";
+import { count, time, words } from "./format.js";
+import * as control from "./control.js";
+import * as formula from "./formula.js";
+import * as hosts from "./hosts.js";
+import * as now from "./now.js";
+import * as page from "./page.js";
+
+const VIEWS = { now, page, hosts, host: hosts.one, formula, control };
+/** Changes that are remembered for those who open Control later. */
+const CHANGES = 50;
+
+const $ = (id) => document.getElementById(id);
+const main = $("main");
+
+/** What all views may look at: the last status, the crawl's own clock, and the changes since the page was opened. */
+const app = { status: null, changes: [], clock: () => Date.now() + ahead };
+let ahead = 0;
+let view = {},
+  leave = null;
+
+/** Opens the view that the address names: `#/page?url=…`. */
+function route() {
+  const [, name, parameters] = /^#\/([a-z]*)(?:\?(.*))?$/.exec(location.hash) ?? [];
+  const chosen = VIEWS[name] ?? now;
+  const isFirst = leave === null;
+  leave?.abort();
+  leave = new AbortController();
+  document.title = `${chosen.title} · recrawl`;
+  const heading = h("h1", { tabindex: "-1" }, chosen.title);
+  main.replaceChildren(heading);
+  for (const link of document.querySelectorAll("nav a")) {
+    const isHere = (VIEWS[link.hash.slice(2)] ?? now) === chosen || (chosen === hosts.one && link.hash === "#/hosts");
+    if (isHere) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  view = chosen.open(main, {
+    app,
+    signal: leave.signal,
+    parameters: new URLSearchParams(parameters ?? ""),
+    navigate: (hash) => (location.hash === hash ? route() : (location.hash = hash)),
+  });
+  view.tick?.();
+  // Those who read by ear hear where they are.
+  if (!isFirst) heading.focus();
+}
+
+/** Tells those who read by ear, politely. */
+const announce = (text) => say($("news"), text);
+
+let told = { state: null, quarter: 0 };
+
+function status(now) {
+  app.status = now;
+  ahead = now.now - Date.now();
+  say($("state"), words(now.state));
+  $("state").className = `badge ${now.state}`;
+  say($("reason"), now.reason ?? "");
+  say(
+    $("where"),
+    `recrawl ${now.version} · ${now.data_dir} · generation ${count(now.generation)} · up since ${time(now.started)}`,
+  );
+  view.status?.(now);
+  view.tick?.();
+  // Not each figure: what the crawl does, and each quarter of a cycle.
+  const quarter = now.cycle && now.cycle.scheduled > 0 ? Math.floor((4 * now.cycle.done) / now.cycle.scheduled) : 0;
+  if (now.state !== told.state) announce(`The crawl is ${words(now.state)}${now.reason ? `: ${now.reason}` : ""}.`);
+  else if (quarter > told.quarter)
+    announce(`Cycle ${now.cycle.cycle}: ${count(now.cycle.done)} of ${count(now.cycle.scheduled)} pages done.`);
+  told = { state: now.state, quarter };
+}
+
+listen({
+  status,
+  cycle: (report) => {
+    announce(`Cycle ${report.cycle} was committed.`);
+    view.cycle?.(report);
+  },
+  change: (tried) => {
+    app.changes = [tried, ...app.changes].slice(0, CHANGES);
+    view.change?.(tried);
+  },
+  lost: (since) => {
+    say($("lost"), `Connection lost: the figures are of ${time(since)}. Trying again …`);
+    $("lost").hidden = false;
+    document.body.classList.add("stale");
+    if (!app.status) say($("state"), "no answer");
+  },
+  found: () => {
+    $("lost").hidden = true;
+    document.body.classList.remove("stale");
+    announce("The connection is back.");
+  },
+  again: () => view.again?.(),
+});
+// Times run on between events.
+setInterval(() => view.tick?.(), 1000);
+
+// Not a secret: the theme may be kept.
+const THEME = "recrawl-theme";
+const setTheme = (theme) => {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+};
+$("theme").value = localStorage.getItem(THEME) ?? "";
+setTheme($("theme").value);
+$("theme").addEventListener("change", () => {
+  localStorage.setItem(THEME, $("theme").value);
+  setTheme($("theme").value);
+});
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  // A link to #main would leave the view.
+  event.preventDefault();
+  main.focus();
+});
+addEventListener("hashchange", route);
+route();

@@ -1,0 +1,293 @@
+// The view "Page": what is known of one, how its score comes about, and what stands in the way of its next visit.
+
+import { button, outcome } from "./action.js";
+import { ask, query } from "./api.js";
+import { legend, picture, strip } from "./chart.js";
+import { facts, h, inUse, loading, panel, show } from "./dom.js";
+import { count, millis, plural, share, time, value, words } from "./format.js";
+import { Table, alternative } from "./table.js";
+
+export const title = "Page";
+
+/** Pages offered while a URL is typed. */
+const OFFERED = 20;
+/** Typing rests so long before pages are looked up. */
+const PAUSE = 250;
+
+const linkTo = (url) => `#/page?url=${encodeURIComponent(url)}`;
+
+export function open(main, { signal, parameters, navigate }) {
+  const url = parameters.get("url") ?? "";
+  const offered = h("datalist", { id: "offered" });
+  const field = h("input", {
+    id: "url",
+    type: "text",
+    inputmode: "url",
+    list: "offered",
+    value: url,
+    spellcheck: "false",
+    autocapitalize: "none",
+    "aria-describedby": "url-hint",
+  });
+  const found = h("div");
+  let typing;
+  field.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => offer(field.value, offered, signal), PAUSE);
+  });
+  const sent = (event) => {
+    event.preventDefault();
+    if (field.value.trim()) navigate(linkTo(field.value.trim()));
+  };
+  main.append(
+    h(
+      "form",
+      { class: "search", role: "search", on: { submit: sent } },
+      h("label", { for: "url" }, "URL"),
+      field,
+      offered,
+      h("button", { type: "submit", class: "main" }, "Look up"),
+      h(
+        "p",
+        { id: "url-hint", class: "quiet" },
+        "Whole, or its beginning with the whole host: pages are offered as you type.",
+      ),
+    ),
+    found,
+  );
+  if (!url) {
+    show(found, () => someHosts(signal));
+    return {};
+  }
+  found.replaceChildren(loading());
+  const told = outcome();
+  const load = () => show(found, () => onePage(url, signal));
+  const anew = () => inUse(found) || load();
+  found.before(
+    h(
+      "p",
+      { class: "actions" },
+      button("Fetch it now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: load }),
+      " ",
+      button("Block it", told, "PUT", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
+      " ",
+      button("Unblock it", told, "DELETE", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
+    ),
+    told,
+  );
+  load();
+  return { cycle: anew, change: anew, again: anew };
+}
+
+/** The first pages whose URLs begin so. A beginning that is none brings none. */
+async function offer(prefix, place, signal) {
+  const { pages } = await ask(query("/api/v1/pages", { prefix: prefix.trim(), limit: OFFERED }), { signal }).catch(
+    () => ({ pages: [] }),
+  );
+  place.replaceChildren(...pages.map((page) => h("option", { value: page.url })));
+}
+
+async function someHosts(signal) {
+  const { pages } = await ask(`/api/v1/pages?limit=${OFFERED}`, { signal });
+  const table = new Table(
+    "The first pages by URL",
+    [["URL"], ["Visits", true], ["Changes", true], ["State"]],
+    "No page is known yet. Add a seed under Control.",
+  );
+  table.fill(
+    pages,
+    (page) => page.url,
+    (page) => [
+      { text: page.url, href: linkTo(page.url) },
+      count(page.n),
+      count(page.X),
+      { text: page.status ?? "–", tag: page.status },
+    ],
+  );
+  return panel("Pages", table.element);
+}
+
+async function onePage(url, signal) {
+  const found = await ask(query("/api/v1/page", { url }), { signal });
+  const page = found.page ?? found;
+  return h(
+    "div",
+    { class: "panels two" },
+    decision(found, page),
+    history(found.visits ?? []),
+    score(found),
+    record(found, page),
+    difference(found.diff),
+  );
+}
+
+function decision(found, page) {
+  const stops = found.stopped_by ?? [],
+    lifted = found.would_be_fetched_if ?? [];
+  const reasons = stops.map(({ gate, evidence }, at) =>
+    h(
+      "li",
+      {},
+      h("strong", {}, words(gate)),
+      `: ${evidence}.`,
+      lifted[at] ? h("span", { class: "lifted" }, ` It would be fetched if ${lifted[at]}.`) : null,
+    ),
+  );
+  const element = panel(
+    "Next visit",
+    h("p", { class: "lead url" }, page.url),
+    found.visited_next
+      ? h("p", {}, "Visited next: ", h("span", { "data-figure": "visited_next" }, found.visited_next), ".")
+      : null,
+    reasons.length > 0
+      ? h("ul", { class: "reasons" }, reasons)
+      : h("p", { class: "quiet" }, "Nothing is known to stand in its way."),
+  );
+  element.classList.add("wide");
+  return element;
+}
+
+const SIGNS = [
+  ["first", "first visit"],
+  ["changed", "changed"],
+  ["unchanged", "unchanged"],
+  ["failed", "not got"],
+  ["skipped", "not asked for"],
+];
+
+function kind({ outcome: ended, changed }) {
+  if (["fetched", "not_modified", "redirected"].includes(ended))
+    return changed === true ? "changed" : changed === false ? "unchanged" : "first";
+  return ["failed", "not_found", "robots_unreachable"].includes(ended) ? "failed" : "skipped";
+}
+
+const sign = (visit) => SIGNS.find(([name]) => name === kind(visit))[1];
+
+function history(visits) {
+  const shown = visits.map((visit) => ({ kind: kind(visit), title: `cycle ${visit.cycle}: ${sign(visit)}` }));
+  const amounts = SIGNS.map(([name, text]) => [name, text, shown.filter((visit) => visit.kind === name).length]).filter(
+    ([, , amount]) => amount > 0,
+  );
+  const label = `${plural(visits.length, "visit")}: ${amounts.map(([, text, amount]) => `${amount} ${text}`).join(", ")}`;
+  const table = new Table(
+    "Visits, newest first",
+    [["Cycle", true], ["When"], ["What"], ["Outcome"], ["Chosen by"]],
+    "No visit is kept.",
+  );
+  table.fill(
+    visits.toReversed(),
+    (visit) => `${visit.cycle} ${visit.time}`,
+    (visit) => [
+      count(visit.cycle),
+      time(visit.time),
+      { text: sign(visit), tag: kind(visit) },
+      [words(visit.outcome), visit.status, visit.why && words(visit.why)].filter(Boolean).join(", "),
+      words(visit.share),
+    ],
+  );
+  const body =
+    visits.length === 0
+      ? [h("p", { class: "quiet" }, "No visit of it is kept: it was never asked for, or that is too long ago.")]
+      : [
+          picture((width) => strip(width, shown, label)).element,
+          legend(
+            amounts.map(([name, text, amount]) => ({
+              kind: name,
+              name: text,
+              key: `visits_${name}`,
+              value: count(amount),
+            })),
+          ),
+          alternative(table),
+        ];
+  const element = panel("History", ...body);
+  element.classList.add("wide");
+  return element;
+}
+
+function score(found) {
+  if (!found.terms)
+    return panel(
+      "Score",
+      h("p", { class: "quiet" }, "It has none: a formula says nothing of a page that was never visited."),
+    );
+  // The whole first, each part before its own parts.
+  const terms = found.terms.map((term) =>
+    h("li", { class: `depth-${Math.min(term.depth, 6)}` }, h("code", {}, term.text), h("b", {}, value(term.value))),
+  );
+  return panel(
+    "Score",
+    facts(
+      [
+        ["Formula", found.formula && h("code", {}, found.formula)],
+        ["Score", found.score !== undefined && h("b", { "data-figure": "score" }, value(found.score))],
+        ["Rank", found.rank && h("b", { "data-figure": "rank" }, count(found.rank))],
+        ["Lowest score chosen last", found.cutoff !== null && value(found.cutoff)],
+        ["Changes a cycle, by its site", found.site_rate && value(found.site_rate)],
+        ["by all pages", found.global_rate && value(found.global_rate)],
+      ].filter(([, shown]) => shown !== false),
+    ),
+    h("h3", {}, "Term by term"),
+    h("ul", { class: "terms" }, terms),
+  );
+}
+
+function record(found, page) {
+  const yes = (flag) => (flag ? "yes" : null);
+  return panel(
+    "Record",
+    facts([
+      ["State", words(page.status)],
+      ["Visits (n)", h("b", { "data-figure": "n" }, count(page.n))],
+      ["Changes (X)", h("b", { "data-figure": "X" }, count(page.X))],
+      ["First visit", page.first && `cycle ${page.first}`],
+      ["Last visit", page.last && `cycle ${page.last}`],
+      ["Last change met", page.last_change && `cycle ${page.last_change}`],
+      ["Discovered", `cycle ${page.discovered}`],
+      ["Links from a seed", count(page.depth)],
+      ["Linked from", plural(page.in_links ?? 0, "page")],
+      ["Failures in a row", page.failures > 0 ? count(page.failures) : null],
+      ["Found missing", page.not_found > 0 ? plural(page.not_found, "time") : null],
+      ["robots.txt", found.robots],
+      ["Rule", found.robots_rule && h("code", {}, found.robots_rule)],
+      ["Host's delay", found.host_delay_ms === null ? null : millis(found.host_delay_ms)],
+      ["Host left alone", found.left_alone && words(found.left_alone)],
+      ["Validators", found.validators && words(found.validators)],
+      ["In scope", found.in_scope === null ? "not looked up" : found.in_scope ? "yes" : `no: ${found.refused_by}`],
+      ["Opted out", found.opted_out],
+      [
+        "Pattern",
+        found.trap &&
+          `${found.trap.pattern}: ${found.trap.near_duplicates} of ${found.trap.first_visits} first visits met a near-duplicate`,
+      ],
+      ["Sitemap's date", page.lastmod && time(page.lastmod * 1000)],
+      [
+        "Trust in such dates",
+        typeof found.lastmod_trust === "number" ? share(found.lastmod_trust) : found.lastmod_trust,
+      ],
+      ["Announced as changed", yes(found.announced)],
+      ["Kind", page.kind],
+      ["ETag", page.etag],
+      ["Last-Modified", page.last_modified],
+      ["noindex", yes(page.noindex)],
+      ["nofollow", yes(page.nofollow)],
+      ["noarchive", yes(page.noarchive)],
+      ["Canonical", page.canonical],
+      ["Digest", page.digest && h("code", {}, page.digest)],
+      ["In the archive", page.warc_file && `file ${page.warc_file}, byte ${count(page.warc_offset)}`],
+    ]),
+  );
+}
+
+/** Lines of the last two texts, those that went beginning with `-`, those that came with `+`. */
+function difference(text) {
+  if (!text) return null;
+  const kinds = { "+": "ins", "-": "del" };
+  const lines = text.split("\n").map((line) => h(kinds[line[0]] ?? "span", {}, `${line}\n`));
+  const element = panel(
+    "Last two texts",
+    h("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": "Difference of the last two texts" }, lines),
+  );
+  element.classList.add("wide");
+  return element;
+}

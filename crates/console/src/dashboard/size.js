@@ -1,0 +1,81 @@
+// How fresh the pages are, and what the crawl takes up.
+
+import { interval, picture } from "./chart.js";
+import { figure, h, panel, say } from "./dom.js";
+import { bytes, count, share } from "./format.js";
+
+export function freshPanel() {
+  let fresh = null;
+  const drawn = picture((width) =>
+    fresh
+      ? interval(width, fresh, `Freshness ${share(fresh.share)}, from ${share(fresh.low)} to ${share(fresh.high)}`)
+      : h("span"),
+  );
+  const [now, range, basis] = [
+    figure("estimate", "freshness"),
+    figure("interval", "freshness_interval"),
+    h("p", { class: "quiet" }),
+  ];
+  return {
+    element: panel(
+      "Freshness",
+      h("p", { class: "quiet" }, "Share of pages that are as they were seen last."),
+      h("dl", { class: "figures" }, now.element, range.element),
+      drawn.element,
+      basis,
+    ),
+    status: (status) => {
+      const isOther = JSON.stringify(fresh) !== JSON.stringify(status.freshness);
+      fresh = status.freshness;
+      now.set(share(fresh?.share));
+      range.set(fresh ? `${share(fresh.low)} to ${share(fresh.high)}` : "–");
+      say(
+        basis,
+        fresh ? `By ${fresh.basis}.` : "Not known: no cycle has drawn an audit sample yet (cycle.audit_share).",
+      );
+      if (isOther) drawn.redraw();
+    },
+  };
+}
+
+export function bulkPanel() {
+  const [cycle, ever, used, free, memory] = [
+    figure("bodies, this cycle", "bytes_now"),
+    figure("bodies, since the start", "bytes"),
+    figure("data on disk", "bytes_on_disk"),
+    figure("free", "bytes_free"),
+    figure("memory", "memory_bytes"),
+  ];
+  const [links, failed, told] = [
+    figure("links seen, since the start", "links_seen"),
+    figure("failed cycles", "cycles_failed"),
+    h("p", { class: "quiet" }),
+  ];
+  return {
+    element: panel(
+      "Bytes and memory",
+      h(
+        "dl",
+        { class: "figures" },
+        cycle.element,
+        ever.element,
+        used.element,
+        free.element,
+        memory.element,
+        links.element,
+        failed.element,
+      ),
+      told,
+    ),
+    status: (status) => {
+      cycle.set(bytes(status.cycle?.bytes));
+      ever.set(bytes(status.totals.bytes));
+      used.set(bytes(status.bytes_on_disk));
+      free.set(bytes(status.bytes_free));
+      memory.set(bytes(status.memory_bytes));
+      links.set(count(status.totals.links_seen));
+      failed.set(count(status.cycles_failed));
+      say(told, `The crawl stops when less than ${bytes(status.bytes_reserved)} is left free (storage.reserve).`);
+    },
+  };
+}

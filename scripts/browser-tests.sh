@@ -1,0 +1,63 @@
+#!/bin/bash
+# The dashboard in a real browser (tests/browser), beside a daemon that crawls the mock web. What is missing is installed from
+# Debian's packages where that may be done; else it is named, and the tests count as skipped. Totals go to target/browser-test-totals.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+totals=target/browser-test-totals
+mkdir -p target
+
+# Not a failure, since a machine without a browser can test all else; but nobody shall take it for a success.
+not_run() {
+    local tests
+    tests=$(cat tests/browser/*.test.js | grep -cE '^ *it\(')
+    {
+        echo '############################################################'
+        echo "# THE BROWSER TESTS WERE NOT RUN ($tests of them): $1"
+        echo "# To run them: $2"
+        echo '############################################################'
+    } >&2
+    echo "0 passed, 0 failed, $tests skipped" >"$totals"
+    exit 0
+}
+
+chromium() {
+    local name
+    for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
+        if [ -n "$name" ] && command -v "$name"; then return; fi
+    done
+    return 1
+}
+
+missing=()
+chromium >/dev/null || missing+=(chromium)
+command -v node >/dev/null || missing+=(nodejs)
+command -v npm >/dev/null || missing+=(npm)
+if [ ${#missing[@]} -gt 0 ]; then
+    install="apt-get install --yes --no-install-recommends ${missing[*]}"
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        not_run "there is no ${missing[*]}" "$install"
+    fi
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive $install >/dev/null; } || not_run "${missing[*]} cannot be installed" "$install"
+fi
+# Playwright needs it; Debian 12 has an older one.
+[ "$(node --print 'process.versions.node.split(".")[0]')" -ge 20 ] || not_run "Node.js is $(node --version)" 'install Node.js 20 or newer, from Debian 13 or nodejs.org'
+CHROMIUM=$(chromium)
+export CHROMIUM
+
+if [ ! -d tests/browser/node_modules ] || [ tests/browser/package-lock.json -nt tests/browser/node_modules ]; then
+    npm ci --prefix tests/browser --no-audit --no-fund --silent || not_run 'npm cannot fetch its packages' 'npm ci --prefix tests/browser'
+    touch tests/browser/node_modules
+fi
+
+# As the other tests build them, so that nothing is compiled for these alone.
+cargo test --workspace --locked --no-run --quiet
+RECRAWL_BUILT=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
+export RECRAWL_BUILT
+
+status=0
+timeout --kill-after=10 300 node --test --test-reporter=spec --test-reporter-destination=stdout \
+    --test-reporter=tap --test-reporter-destination=target/browser-test.tap tests/browser/*.test.js || status=$?
+awk '/^# pass / { passed = $3 } /^# fail / { failed = $3 } /^# cancelled / { failed += $3 } /^# skipped / { skipped = $3 }
+     END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' target/browser-test.tap >"$totals"
+cat "$totals"
+exit "$status"

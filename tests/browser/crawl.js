@@ -1,0 +1,188 @@
+// A mock web, and a daemon that crawls it.
+
+import { spawn, execFile } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { hostile } from "./hostile.js";
+
+const run = promisify(execFile);
+
+/** Where the programs were built. */
+const BUILT = process.env.RECRAWL_BUILT ?? fileURLToPath(new URL("../../target/debug", import.meta.url));
+export const TOKEN = "0123456789abcdef0123456789abcdef";
+/** Who waits for longer waits for what does not come. */
+const PATIENCE = 30_000;
+
+/** A cycle chooses half of the pages by score, and has enough of each kind of visit. */
+const SETTINGS = (folder, politeness, period) => `
+[cycle]
+period = "${period}"
+pages = "40%"
+pages_min = 1
+warmup = 1
+discovery_min = 1000000
+audit_share = 0.2
+[politeness]
+delay_per_ip = "0 ms"
+delay_per_latency = 0.0
+${politeness}
+[fetch]
+allow_addresses = ["127.0.0.0/8"]
+connections = 8
+connect_timeout = "1 s"
+timeout = "2 s"
+[storage]
+reserve = "1 MiB"
+[serve]
+listen = "127.0.0.1:0"
+requests = 1000
+tokens = "${join(folder, "tokens")}"
+`;
+
+/** Starts all of it; some cycles are behind it, and the next one is about to begin. */
+export async function world() {
+  const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
+  const site = await hostile();
+  const web = await mockWeb();
+  const [config, seeds] = ["recrawl.toml", "seeds.txt"].map((name) => join(folder, name));
+  await writeFile(join(folder, "tokens"), `anna ${TOKEN}\n`);
+  await chmod(join(folder, "tokens"), 0o600);
+  await writeFile(seeds, [...web.seeds, site.url].join("\n"));
+  await writeFile(config, SETTINGS(folder, 'delay_per_host = "0 s"', "1 d"));
+  for (let cycle = 0; cycle < 8; cycle += 1) {
+    await web.advance();
+    await run(join(BUILT, "recrawl"), [
+      "crawl",
+      "--config",
+      config,
+      "--data-dir",
+      join(folder, "data"),
+      "--cycles",
+      "1",
+      "--seeds",
+      seeds,
+    ]);
+  }
+  await web.advance();
+  // From here on a cycle takes a while, so that it can be looked at.
+  await writeFile(config, SETTINGS(folder, 'delay_per_host = "150 ms"', "1 s"));
+  let daemon = await serve(config, folder);
+  return {
+    ...client(daemon.origin),
+    web,
+    site,
+    origin: daemon.origin,
+    stopDaemon: () => daemon.stop(),
+    restartDaemon: async () => {
+      // At the same address, where the page looks for it.
+      const text = await readFile(config, "utf8");
+      await writeFile(config, text.replace("127.0.0.1:0", new URL(daemon.origin).host));
+      daemon = await serve(config, folder);
+    },
+    stop: async () => {
+      await daemon.stop();
+      web.stop();
+      site.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function mockWeb() {
+  // One host answers with errors, so that it is backed off.
+  const words = [
+    "procedural",
+    "--pages",
+    "240",
+    "--hosts",
+    "5",
+    "--seed",
+    "7",
+    "--page-bytes",
+    "1500",
+    "--mix",
+    "static=20,poisson=60,periodic=10,bursty=10",
+    "--skew",
+    "0.3",
+    "--fault",
+    "3/=status@0.6:503",
+    "--with-parent",
+  ];
+  const child = spawn(join(BUILT, "recrawl-mockweb"), words, { stdio: ["pipe", "pipe", "inherit"] });
+  const info = JSON.parse(await firstLine(child.stdout));
+  const advance = async () => {
+    const answer = await fetch(`http://127.0.0.1:${info.control_port}/advance`, { method: "POST" });
+    if (!answer.ok) throw new Error(`the mock web's clock: ${answer.status} ${await answer.text()}`);
+  };
+  return { ...info, advance, stop: () => child.kill() };
+}
+
+async function serve(config, folder) {
+  const child = spawn(join(BUILT, "recrawl"), ["serve", "--config", config, "--data-dir", "data"], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  // Whoever ends the tests ends it too.
+  process.on("exit", () => child.kill("SIGKILL"));
+  const said = [];
+  const origin = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      said.push(line);
+      const found = /the console is at (http:\/\/[^/]+)\//.exec(line);
+      if (found) resolve(found[1]);
+    });
+    child.on("exit", (code) => reject(new Error(`recrawl serve ended with ${code}:\n${said.join("\n")}`)));
+  });
+  const stop = () =>
+    new Promise((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) return resolve();
+      child.on("exit", resolve);
+      child.kill("SIGTERM");
+    });
+  return { origin, stop };
+}
+
+function firstLine(stream) {
+  return new Promise((resolve, reject) => {
+    createInterface({ input: stream }).once("line", resolve);
+    stream.once("end", () => reject(new Error("it ended without a word")));
+  });
+}
+
+/** The API, asked beside the browser. */
+function client(origin) {
+  const ask = async (method, path, body) => {
+    const answer = await fetch(origin + path, {
+      method,
+      headers: { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" },
+      body: body && JSON.stringify(body),
+    });
+    const document = await answer.json();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(document)}`);
+    return document;
+  };
+  const get = (path) => ask("GET", path);
+  const until = async (what, so) => {
+    const begun = Date.now();
+    for (;;) {
+      const status = await get("/api/v1/status");
+      if (so(status)) return status;
+      if (Date.now() - begun > PATIENCE) throw new Error(`not ${what}: ${JSON.stringify(status)}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  /** In the middle of a cycle, and nothing moves. */
+  const hold = async () => {
+    // Each of its figures has something to show by then.
+    const isSeen = ({ changed, fetched, scheduled, done, slowest }) =>
+      changed > 0 && fetched > 10 && scheduled - done > 20 && slowest.length > 0;
+    await until("fetching", ({ cycle }) => cycle?.stage === "fetching" && isSeen(cycle));
+    await ask("PUT", "/api/v1/pause");
+    return until("held", ({ state, cycle }) => state === "paused" && cycle?.in_flight === 0);
+  };
+  return { get, put: (path, body) => ask("PUT", path, body), del: (path) => ask("DELETE", path), until, hold };
+}

@@ -1,0 +1,67 @@
+// Pictures of every view for docs/pictures, of a crawl of the mock web: `node pictures.js FOLDER`.
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { browser, giveToken, open } from "./browser.js";
+import { TOKEN, world } from "./crawl.js";
+
+const folder = process.argv[2] ?? "../../docs/pictures";
+await mkdir(folder, { recursive: true });
+const [crawl, chromium] = await Promise.all([world(), browser()]);
+try {
+  await crawl.put(`/api/v1/blocks/${encodeURIComponent("ads.example")}`);
+  await crawl.put(`/api/v1/hosts/${new URL(crawl.web.seeds[1]).hostname}/pause`);
+  await crawl.hold();
+  const { pages } = await crawl.get("/api/v1/pages?limit=300");
+  const changed = pages.reduce((most, page) => ((page.X ?? 0) > (most.X ?? 0) ? page : most));
+  const url = `#/page?url=${encodeURIComponent(changed.url)}`;
+  const compare = async (page) => {
+    await page.fill("#candidate", "1 - exp(-cg * t) / (n + 1)");
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.locator("[data-figure=overlap]").waitFor();
+  };
+  const seed = async (page) => {
+    await page.fill("#seeds", `${crawl.web.seeds[0]}news`);
+    await page.getByRole("button", { name: "Add seeds" }).click();
+    await giveToken(page, TOKEN);
+    await page.locator(".accepted").waitFor();
+  };
+  const host = `#/host?name=${encodeURIComponent(new URL(crawl.web.seeds[2]).origin)}`;
+  const all = [
+    ["now-light", "#/now", "light", 1280],
+    ["now-dark", "#/now", "dark", 1280],
+    ["now-narrow", "#/now", "light", 360],
+    ["page-light", url, "light", 1280],
+    ["page-narrow", url, "dark", 360],
+    ["hosts-dark", "#/hosts", "dark", 1280],
+    ["formula-light", "#/formula", "light", 1280, compare],
+    ["control-dark", "#/control", "dark", 1280, seed],
+    ...(process.argv[3] === "all"
+      ? [
+          ["page-dark", url, "dark", 1280],
+          ["hosts-light", "#/hosts", "light", 1280],
+          ["hosts-narrow", "#/hosts", "light", 360],
+          ["host-light", host, "light", 1280],
+          ["host-narrow", host, "dark", 360],
+          ["formula-dark", "#/formula", "dark", 1280, compare],
+          ["formula-narrow", "#/formula", "light", 360, compare],
+          ["control-narrow", "#/control", "light", 360],
+          ["pages-light", "#/page", "light", 1280],
+        ]
+      : []),
+  ];
+  for (const [name, hash, colorScheme, width, act] of all) {
+    const { page } = await open(chromium.context, crawl.origin, hash, { width, height: 800 });
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await act?.(page);
+    await page.waitForTimeout(700);
+    // The beginning of a view says enough.
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    const clip = { x: 0, y: 0, width, height: Math.min(height, width < 500 ? 1500 : 1000) };
+    await page.screenshot({ path: join(folder, `dashboard-${name}.png`), fullPage: true, clip });
+    await page.close();
+  }
+} finally {
+  await chromium.close();
+  await crawl.stop();
+}
