@@ -45,6 +45,7 @@ const MAX_RETRY: Duration = Duration::from_secs(3600);
 /// When it cannot begin. A cycle that fails later is tried again.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
+    let hangup = hangup::Caught::new().map_err(Failure::work)?;
     files::make_room(&settings)?;
     let tokens = tokens_of(&settings)?;
     let mut crawl = Crawl::open(settings, &[], args.random_seed)?;
@@ -58,7 +59,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         ServeError::Config { .. } => Failure::usage(e),
         other => Failure::work(other),
     })?);
-    let hangup = Hangup::listen(desk.clone(), console.clone()).map_err(Failure::work)?;
+    let hangup = hangup.listen(desk.clone(), console.clone()).map_err(Failure::work)?;
     let stall = crawl.settings.config.serve.stall.0;
     let _watchdog = notify::ready(desk.clone(), stall).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut crawl, &desk, &hangup);

@@ -6,8 +6,15 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+
+/// SIGHUP caught: until somebody listens it is only kept from ending the program, as it otherwise would.
+pub struct Caught {
+    runtime: Runtime,
+    hangups: Signal,
+}
 
 /// Whether a SIGHUP came. Dropped, it no longer listens.
 pub struct Hangup {
@@ -16,15 +23,24 @@ pub struct Hangup {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-impl Hangup {
+impl Caught {
+    /// Catches SIGHUP from now on. To be called before anybody is told that the daemon is there.
+    ///
+    /// # Errors
+    /// When the system gives no signal handler.
+    pub fn new() -> io::Result<Caught> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let hangups = runtime.block_on(async { signal(SignalKind::hangup()) })?;
+        Ok(Caught { runtime, hangups })
+    }
+
     /// Listens on a thread of its own, so that tokens are taken back whatever the crawl is busy with.
     ///
     /// # Errors
-    /// When the system gives no signal handler or no thread.
-    pub fn listen(desk: Arc<Desk>, console: Console) -> io::Result<Hangup> {
+    /// When the system gives no thread.
+    pub fn listen(self, desk: Arc<Desk>, console: Console) -> io::Result<Hangup> {
+        let Caught { runtime, mut hangups } = self;
         let (came, end) = (Arc::new(AtomicBool::new(false)), CancellationToken::new());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let mut hangups = runtime.block_on(async { signal(SignalKind::hangup()) })?;
         let (told, ended) = (came.clone(), end.clone());
         let listen = async move {
             loop {
@@ -43,7 +59,9 @@ impl Hangup {
         let thread = thread::Builder::new().name("hangup".into()).spawn(move || runtime.block_on(listen))?;
         Ok(Hangup { came, end, thread: Some(thread) })
     }
+}
 
+impl Hangup {
     /// Did one come since this was asked last?
     pub fn take(&self) -> bool {
         self.came.swap(false, Relaxed)
