@@ -20,7 +20,7 @@ not_run() {
     exit 0
 }
 
-chromium() {
+browser() {
     local name
     for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
         if [ -n "$name" ] && command -v "$name"; then return; fi
@@ -29,7 +29,7 @@ chromium() {
 }
 
 missing=()
-chromium >/dev/null || missing+=(chromium)
+browser >/dev/null || missing+=(chromium)
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
 if [ ${#missing[@]} -gt 0 ]; then
@@ -41,7 +41,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 # Playwright needs it; Debian 12 has an older one.
 [ "$(node --print 'process.versions.node.split(".")[0]')" -ge 20 ] || not_run "Node.js is $(node --version)" 'install Node.js 20 or newer, from Debian 13 or nodejs.org'
-CHROMIUM=$(chromium)
+CHROMIUM=$(browser)
 export CHROMIUM
 
 if [ ! -d tests/browser/node_modules ] || [ tests/browser/package-lock.json -nt tests/browser/node_modules ]; then

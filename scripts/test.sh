@@ -16,6 +16,7 @@ step() {
 tests() {
     local log=target/test.log status=0
     mkdir -p target
+    rm -f target/test-totals target/browser-test-totals
     cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
     grep -E '^test .* \.\.\. FAILED$' "$log" || true
     awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
@@ -28,5 +29,8 @@ step cargo clippy --workspace --all-targets --locked -- -D warnings
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --document-private-items --locked
 status=0
 step tests || status=$?
-cat target/test-totals
+step bash scripts/browser-tests.sh || status=$?
+# Of both kinds together.
+awk '{ passed += $1; failed += $3; skipped += $5 } END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' \
+    target/test-totals target/browser-test-totals
 exit "$status"

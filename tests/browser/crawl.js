@@ -76,6 +76,8 @@ export async function world() {
     web,
     site,
     origin: daemon.origin,
+    /** Another daemon, which knows nothing yet. */
+    newDaemon: () => serve(config, folder, "new"),
     stopDaemon: () => daemon.stop(),
     restartDaemon: async () => {
       // At the same address, where the page looks for it.
@@ -121,8 +123,8 @@ async function mockWeb() {
   return { ...info, advance, stop: () => child.kill() };
 }
 
-async function serve(config, folder) {
-  const child = spawn(join(BUILT, "recrawl"), ["serve", "--config", config, "--data-dir", "data"], {
+async function serve(config, folder, data = "data") {
+  const child = spawn(join(BUILT, "recrawl"), ["serve", "--config", config, "--data-dir", data], {
     cwd: folder,
     stdio: ["ignore", "ignore", "pipe"],
   });

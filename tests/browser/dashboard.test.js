@@ -640,6 +640,48 @@ describe("while the crawl runs", () => {
     await done();
   });
 
+  it("a page that nobody sees listens no more, and has missed nothing once it is seen again", async () => {
+    const { page, done } = await view("#/now");
+    const streams = async () =>
+      /^recrawl_console_event_streams (\d+)$/m.exec(await (await fetch(`${crawl.origin}/metrics`)).text())[1];
+    const hide = (isHidden) =>
+      page.evaluate((hidden) => {
+        Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, isHidden);
+    await retry(async () => assert.equal(await streams(), "1"));
+    await hide(true);
+    await retry(async () => assert.equal(await streams(), "0"));
+    const { generation } = await crawl.get("/api/v1/status");
+    const { generation: later } = await crawl.until("committed", (now) => now.generation > generation);
+    await hide(false);
+    await page.locator("summary").first().click();
+    await retry(async () => assert.ok((await column(page, "ChangeRate by cycle", 1)).includes(count(later))));
+    await done();
+  });
+
+  it("a crawl that knows nothing yet says so in every view", async () => {
+    const daemon = await crawl.newDaemon();
+    try {
+      const { page, done } = await open(context, daemon.origin, "#/now");
+      await page.getByText("No cycle was run yet").waitFor();
+      await page.getByText("no cycle has drawn an audit sample yet").waitFor();
+      for (const [hash, text] of [
+        ["#/page", "No page is known yet."],
+        ["#/hosts", "No host is known yet."],
+        ["#/formula", "Nobody chose another formula yet."],
+        ["#/control", "Nothing is blocked."],
+      ]) {
+        await page.goto(`${daemon.origin}/${hash}`);
+        await page.getByText(text).waitFor();
+        assert.deepEqual(await violations(page), [], hash);
+      }
+      await done();
+    } finally {
+      await daemon.stop();
+    }
+  });
+
   it("a lost connection is told, and mended when the daemon is back", async () => {
     const { page, done } = await view("#/now", { expected: ["ERR_", "Failed to load"] });
     await crawl.stopDaemon();

@@ -16,7 +16,7 @@ try {
   const changed = pages.reduce((most, page) => ((page.X ?? 0) > (most.X ?? 0) ? page : most));
   const url = `#/page?url=${encodeURIComponent(changed.url)}`;
   const compare = async (page) => {
-    await page.fill("#candidate", "1 - exp(-cg * t) / (n + 1)");
+    await page.fill("#candidate", "t / (n + 1)");
     await page.getByRole("button", { name: "Compare" }).click();
     await page.locator("[data-figure=overlap]").waitFor();
   };
@@ -57,7 +57,12 @@ try {
     await page.waitForTimeout(700);
     // The beginning of a view says enough.
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
-    const clip = { x: 0, y: 0, width, height: Math.min(height, width < 500 ? 1500 : 1000) };
+    const clip = {
+      x: 0,
+      y: 0,
+      width,
+      height: Math.min(height, width < 500 ? 1500 : name.startsWith("formula") ? 1300 : 1000),
+    };
     await page.screenshot({ path: join(folder, `dashboard-${name}.png`), fullPage: true, clip });
     await page.close();
   }

@@ -25,7 +25,8 @@ pub trait CrawlView: Send + Sync {
     /// Where the crawl stands at this moment. Cheap, and never waits for the disk.
     fn status(&self) -> Status;
 
-    /// The reports of the last cycles, as `recrawl crawl --json` prints them, newest first.
+    /// The reports of the last cycles, as `recrawl crawl --json` prints them, newest first; each with its `promise`, a
+    /// [`Promise`], where there was one.
     ///
     /// # Errors
     /// When they cannot be read.

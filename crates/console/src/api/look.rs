@@ -33,7 +33,8 @@ pub struct CyclesAsk {
 
 /// The reports of the last cycles, newest first.
 ///
-/// Each is the object that `recrawl crawl --json` prints for it.
+/// Each is the object that `recrawl crawl --json` prints for it, with `promise`: the `change_rate` that was to be expected,
+/// and its `basis`.
 #[utoipa::path(get, path = "/api/v1/cycles", tag = "look", params(CyclesAsk),
     responses((status = 200, description = "Reports", body = Vec<Object>)))]
 pub async fn cycles(

@@ -135,12 +135,13 @@ export function strip(width, visits, label) {
   return frame(width, height, label, ...signs);
 }
 
-/** Pages' ranks by two formulas: left the one in force, right the other; rank 1 is on top. */
+/** Pages' ranks by two formulas: left the one in force, right the other; the first is on top. */
 export function slopes(width, changes, label) {
   const [side, above, height] = [64, 26, 260];
-  const deepest = Math.max(2, ...changes.flatMap(({ rank, other_rank: other }) => [rank, other]));
+  const ranks = changes.flatMap(({ rank, other_rank: other }) => [rank, other]);
+  const [highest, deepest] = [Math.min(...ranks), Math.max(...ranks)];
   // By the logarithm, since what is chosen stands in the first few percent.
-  const y = (rank) => above + (Math.log(rank) / Math.log(deepest)) * (height - above - 12);
+  const y = (rank) => above + (Math.log(rank / highest) / Math.log(deepest / highest)) * (height - above - 12);
   const [x1, x2] = [side, width - side];
   const drawn = changes.flatMap(({ url, rank, other_rank: other }) => {
     const kind = other < rank ? "rise" : "fall";
@@ -154,7 +155,7 @@ export function slopes(width, changes, label) {
       s("circle", { cx: x2, cy: y(other), r: 3, class: `mark ${kind}` }),
     ];
   });
-  const ticks = [1, deepest].flatMap((rank) => [
+  const ticks = [highest, deepest].flatMap((rank) => [
     s("text", { x: x1 - 10, y: y(rank) + 4, class: "tick end" }, count(rank)),
     s("text", { x: x2 + 10, y: y(rank) + 4, class: "tick" }, count(rank)),
   ]);

@@ -9,6 +9,7 @@ use recrawl_console::view::{
 };
 use recrawl_fetcher::control::Figures;
 use recrawl_formula::Formula;
+use serde_json::Value;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Hosts shown of a running cycle.
@@ -162,6 +163,24 @@ fn counts(tally: &Tally) -> Counts {
     }
 }
 
+/// The reports of the last cycles, newest first, each with what was to be expected of its cycle.
+///
+/// # Errors
+/// When one is no JSON.
+pub fn reports(desk: &Desk, last: usize) -> serde_json::Result<Vec<Value>> {
+    // A promise rests on the cycles before.
+    with_promises(&desk.reports(last.saturating_add(PROMISING)), last)
+}
+
+fn with_promises(reports: &[CycleReport], last: usize) -> serde_json::Result<Vec<Value>> {
+    let one = |(at, report): (usize, &CycleReport)| {
+        let mut json: Value = serde_json::from_slice(&report.to_json())?;
+        json["promise"] = serde_json::to_value(promise(&report.formula, &reports[at + 1..]))?;
+        Ok(json)
+    };
+    reports.iter().enumerate().take(last).map(one).collect()
+}
+
 /// Scores are no probabilities in general, so what a formula promises is what it kept: the ChangeRate of the last cycles
 /// that it ranked, all their visits together.
 fn promise(formula: &str, before: &[CycleReport]) -> Option<Promise> {
@@ -231,5 +250,12 @@ mod tests {
         assert_eq!(promise("age", &[]), None);
         let done = cycle_done(&before[0], &before[1..]);
         assert_eq!((done.ended, done.promise.unwrap().change_rate), (3500, 0.6));
+        let told = with_promises(&before, 3).unwrap();
+        let rates: Vec<Option<f64>> = told.iter().map(|r| r["promise"]["change_rate"].as_f64()).collect();
+        assert_eq!(
+            rates,
+            [Some(0.6), None, None],
+            "by the cycles before each, also by those that are not told"
+        );
     }
 }

@@ -34,8 +34,7 @@ impl CrawlView for View {
     }
 
     fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal> {
-        let reports = self.0.reports(last);
-        reports.iter().map(|report| serde_json::from_slice(&report.to_json()).map_err(failed)).collect()
+        status::reports(&self.0, last).map_err(failed)
     }
 
     fn hosts(&self, ask: &HostQuery) -> Result<HostList, Refusal> {
