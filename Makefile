@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier test test-browser soak fuzz build generated tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier test test-browser soak fuzz build generated deny msrv dist book tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -46,6 +46,18 @@ fuzz: ## look for inputs that break a parser, SECONDS=60 for each, RUNS at most;
 
 generated: toolchain ## files made from the code: Grafana dashboard, alert rules, tables of docs/console.md
 	@cargo run --quiet --locked --package recrawl-console --example generated
+
+deny: ## licences, sources and known vulnerabilities of dependencies, by deny.toml (cargo-deny)
+	@bash scripts/deny.sh
+
+msrv: toolchain ## is the Rust version that Cargo.toml promises enough?
+	@cargo xtask msrv
+
+dist: toolchain ## an archive for a release, in target/dist: program, manual pages, completions, service files, licences; PROFILE=release, TARGET=…
+	@PROFILE='$(PROFILE)' TARGET='$(TARGET)' bash scripts/dist.sh
+
+book: ## the manual of docs/ as a book, in target/book (mdbook)
+	@bash scripts/book.sh
 
 tidy: toolchain ## the house rules alone
 	@cargo xtask tidy

@@ -92,6 +92,21 @@ pub enum Command {
     /// Check or show the configuration
     #[command(subcommand, after_help = "Example:\n  recrawl config check --config recrawl.toml")]
     Config(ConfigCommand),
+    /// Print what a shell needs to complete the words of this program
+    #[command(
+        hide = true,
+        after_help = "Example:\n  recrawl completions bash > ~/.local/share/bash-completion/completions/recrawl"
+    )]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages into a folder, one for each command
+    #[command(hide = true, after_help = "Example:\n  recrawl man ~/.local/share/man/man1")]
+    Man {
+        /// Where to; made if it is not there
+        out: PathBuf,
+    },
 }
 
 /// Which crawl: a configuration, a data directory, or both.

@@ -1,5 +1,6 @@
 //! The commands: one file each.
 
+mod completions;
 mod config;
 mod crawl;
 mod dataset;
@@ -9,6 +10,7 @@ pub mod export;
 mod formula;
 mod import;
 mod learn;
+mod man;
 mod repository;
 mod simulate;
 pub mod status;
@@ -38,6 +40,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Import(command) => import::run(&command),
         Command::Takedown(args) => takedown::run(&args),
         Command::Config(command) => config::run(&command),
+        Command::Completions { shell } => completions::run(shell),
+        Command::Man { out } => man::run(&out),
     }
 }
 

@@ -1,8 +1,11 @@
-//! What a line of the Makefile should not hold: the house rules, the main job, the crawl through all hazards,
-//! and the check of the crawler's counters. `cargo xtask --help` lists the tasks.
+//! What a line of the Makefile should not hold: the house rules, the oldest compiler, licences, the main job, the crawl through
+//! all hazards, and the check of the crawler's counters. `cargo xtask --help` lists the tasks.
 
 mod crawl;
 mod hazards;
+mod metadata;
+mod msrv;
+mod notices;
 mod replay_check;
 mod tidy;
 mod truth;
@@ -25,6 +28,10 @@ enum Task {
         #[arg(long)]
         fix: bool,
     },
+    /// Check that the Rust version which the root manifest promises is enough
+    Msrv,
+    /// Print the licences of all that is compiled into the program
+    Notices,
     /// Crawl the recorded web and judge every cycle by its truth
     Crawl(crawl::Options),
     /// Crawl a web on which everything goes wrong, and judge the crawl by the web's own log
@@ -37,6 +44,8 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
         Task::Tidy { fix } => tidy::run(&tidy::repository_root(), fix)
             .map_err(|e| format!("the repository cannot be read: {e}")),
+        Task::Msrv => msrv::run(&tidy::repository_root()),
+        Task::Notices => notices::run(&tidy::repository_root()).map(|()| true),
         Task::Crawl(options) => crawl::run(&options).map(|()| true).map_err(|e| e.to_string()),
         Task::Hazards(options) => hazards::run(&options).map_err(|e| e.to_string()),
         Task::ReplayCheck(options) => replay_check::run(&options).map_err(|e| e.to_string()),

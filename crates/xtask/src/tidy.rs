@@ -8,7 +8,7 @@ mod rust_functions;
 mod rust_text;
 mod workspace;
 
-use rule::{dependency, file_length};
+use rule::{configuration, dependency, file_length};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,7 @@ pub fn run(root: &Path, fix: bool) -> io::Result<bool> {
     let mut workspace = Workspace::read(root)?;
     if fix {
         fs::write(root.join(dependency::PAGE), dependency::corrected_page(&workspace))?;
+        fs::write(root.join(configuration::PAGE), configuration::made_page(&workspace))?;
         workspace = Workspace::read(root)?;
     }
     let found = complaints(&workspace);

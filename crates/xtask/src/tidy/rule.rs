@@ -1,6 +1,8 @@
 //! The list of rules. A new rule is one file in this folder and one line here.
 
 mod assertion;
+mod book;
+pub mod configuration;
 mod crate_map;
 pub mod dependency;
 pub mod file_length;
@@ -36,6 +38,8 @@ pub const RULES: &[Rule] = &[
     Rule { name: "dependency", check: dependency::check },
     Rule { name: "limit", check: limit::check },
     Rule { name: "manner", check: manner::check },
+    Rule { name: "configuration", check: configuration::check },
+    Rule { name: "book", check: book::check },
     Rule { name: "heading", check: heading::check },
     Rule { name: "machine_path", check: machine_path::check },
 ];

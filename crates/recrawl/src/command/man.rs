@@ -1,0 +1,53 @@
+//! `recrawl man`: the manual pages, from the words of the command line.
+
+use crate::cli::Cli;
+use crate::failure::Failure;
+use clap::CommandFactory;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Writes `recrawl.1` and a page for each command into `out`.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn run(out: &Path) -> Result<(), Failure> {
+    write(out).map_err(|e| Failure::Work(format!("{}: {e}", out.display())))
+}
+
+fn write(out: &Path) -> io::Result<()> {
+    fs::create_dir_all(out)?;
+    clap_mangen::generate_to(Cli::command(), out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Command;
+
+    /// Commands with what leads to them, as in `recrawl-formula-check`, without those that are hidden.
+    fn pages(command: &Command, name: &str) -> Vec<(String, Command)> {
+        let mut all = vec![(name.to_owned(), command.clone())];
+        for inner in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+            all.extend(pages(inner, &format!("{name}-{}", inner.get_name())));
+        }
+        all
+    }
+
+    #[test]
+    fn every_command_has_a_page_with_its_flags() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("man1");
+        write(&out).unwrap();
+        let wanted = pages(&Cli::command(), "recrawl");
+        for (name, command) in &wanted {
+            let page =
+                fs::read_to_string(out.join(format!("{name}.1"))).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let page = page.replace("\\-", "-");
+            for flag in command.get_arguments().filter_map(|a| a.get_long()) {
+                assert!(page.contains(&format!("--{flag}")), "{name}.1 has no --{flag}");
+            }
+        }
+        assert_eq!(fs::read_dir(out).unwrap().count(), wanted.len(), "no page is of nothing");
+    }
+}

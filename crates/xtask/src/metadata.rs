@@ -1,0 +1,138 @@
+//! What cargo knows of the crates that the program is made of, from `cargo metadata`.
+
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The crates of the workspace and all that they depend on.
+#[derive(Deserialize)]
+pub struct Metadata {
+    packages: Vec<Package>,
+    resolve: Resolve,
+}
+
+/// One version of a crate.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Package {
+    id: String,
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The licence that its manifest states (SPDX).
+    pub license: Option<String>,
+    /// The oldest compiler that its manifest states.
+    pub rust_version: Option<String>,
+    /// Where its manifest lies.
+    pub manifest_path: PathBuf,
+    /// None for the crates of the workspace.
+    pub source: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+    deps: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    pkg: String,
+    dep_kinds: Vec<Kind>,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    /// None for an ordinary dependency, else `dev` or `build`.
+    kind: Option<String>,
+}
+
+impl Metadata {
+    /// Asks cargo, for Linux on this machine's processor.
+    ///
+    /// # Errors
+    /// What cargo says.
+    pub fn of(root: &Path) -> Result<Metadata, String> {
+        let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+        let output = Command::new("cargo")
+            .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &target])
+            .current_dir(root)
+            .output()
+            .map_err(|e| format!("cargo metadata: {e}"))?;
+        if !output.status.success() {
+            return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        }
+        serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))
+    }
+
+    /// The package `name` of the workspace and all that is compiled for it, itself first and the others by name: with `tests` also
+    /// what only its tests need, with `build` also what only runs while it is compiled.
+    ///
+    /// # Errors
+    /// When the workspace has no such package.
+    pub fn closure(&self, name: &str, tests: bool, build: bool) -> Result<Vec<&Package>, String> {
+        let root = self.packages.iter().find(|p| p.name == name && p.source.is_none());
+        let root = root.ok_or_else(|| format!("the workspace has no package {name}"))?;
+        let nodes: BTreeMap<&str, &Node> = self.resolve.nodes.iter().map(|n| (n.id.as_str(), n)).collect();
+        let mut seen = BTreeSet::from([root.id.as_str()]);
+        let mut open = vec![root.id.as_str()];
+        while let Some(id) = open.pop() {
+            for dependency in nodes.get(id).map_or(&[][..], |n| &n.deps) {
+                let is_wanted = dependency.dep_kinds.iter().any(|k| match k.kind.as_deref() {
+                    None => true,
+                    Some("dev") => tests && id == root.id,
+                    Some(_) => build,
+                });
+                if is_wanted && seen.insert(&dependency.pkg) {
+                    open.push(&dependency.pkg);
+                }
+            }
+        }
+        let mut found: Vec<&Package> =
+            self.packages.iter().filter(|p| seen.contains(p.id.as_str())).collect();
+        found.sort_by(|a, b| {
+            (a.id != root.id, &a.name, &a.version).cmp(&(b.id != root.id, &b.name, &b.version))
+        });
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// Three crates: `a` needs `b`, its tests `c`, its build `d`.
+    pub const SMALL: &str = r#"{
+        "packages": [
+            {"id": "a 1", "name": "a", "version": "1.0.0", "license": "MIT", "rust_version": "1.88", "manifest_path": "none/a/Cargo.toml", "source": null},
+            {"id": "d 1", "name": "d", "version": "1.0.0", "license": "MIT", "rust_version": null, "manifest_path": "none/d/Cargo.toml", "source": "registry"},
+            {"id": "c 1", "name": "c", "version": "1.0.0", "license": "MIT", "rust_version": "1.90", "manifest_path": "none/c/Cargo.toml", "source": "registry"},
+            {"id": "b 1", "name": "b", "version": "1.2.0", "license": "MIT", "rust_version": "1.88.1", "manifest_path": "none/b/Cargo.toml", "source": "registry"}
+        ],
+        "resolve": {"nodes": [
+            {"id": "a 1", "deps": [
+                {"pkg": "b 1", "dep_kinds": [{"kind": null}]},
+                {"pkg": "c 1", "dep_kinds": [{"kind": "dev"}]},
+                {"pkg": "d 1", "dep_kinds": [{"kind": "build"}]}
+            ]},
+            {"id": "b 1", "deps": []}, {"id": "c 1", "deps": []}, {"id": "d 1", "deps": []}
+        ]}
+    }"#;
+
+    #[test]
+    fn a_closure_has_what_is_asked_for() {
+        let metadata: Metadata = serde_json::from_str(SMALL).unwrap();
+        let names = |tests, build| -> Vec<String> {
+            metadata.closure("a", tests, build).unwrap().iter().map(|p| p.name.clone()).collect()
+        };
+        assert_eq!(names(false, false), ["a", "b"]);
+        assert_eq!(names(true, true), ["a", "b", "c", "d"]);
+        assert!(metadata.closure("z", true, true).is_err());
+    }
+}

@@ -1,0 +1,11 @@
+#!/bin/bash
+# The manual as a book, in target/book: docs/ by mdBook.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if ! command -v mdbook >/dev/null; then
+    echo "mdbook is missing: run 'cargo install --locked mdbook'" >&2
+    exit 1
+fi
+mdbook build docs --dest-dir ../target/book
+echo "target/book/index.html"

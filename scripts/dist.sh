@@ -1,0 +1,39 @@
+#!/bin/bash
+# Makes target/dist/recrawl-VERSION-TARGET.tar.gz: the program, manual pages, completions, configuration, service files, manual and
+# licences. The same sources give the same names, and the same program the same bytes: no dates, users or orders of this machine.
+# PROFILE=dev packs the program that tests use; TARGET=… another target that is installed, such as x86_64-unknown-linux-musl.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=${TARGET:-$(rustc -vV | sed -n 's/^host: //p')}
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+name=recrawl-$version-$target
+built=${CARGO_TARGET_DIR:-target}/${TARGET:+$TARGET/}$([ "${PROFILE:-release}" = dev ] && echo debug || echo "${PROFILE:-release}")
+out=${CARGO_TARGET_DIR:-target}/dist
+# The moment of the last commit, for archives that are made twice to be the same.
+moment=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+
+cargo build --locked --package recrawl --profile "${PROFILE:-release}" ${TARGET:+--target "$TARGET"}
+
+rm -rf "${out:?}/$name"
+mkdir -p "$out/$name"/{bin,share/man/man1,share/completions,share/doc,etc,deploy,licences}
+install -m 755 "$built/recrawl" "$out/$name/bin/recrawl"
+strip "$out/$name/bin/recrawl"
+program=$built/recrawl
+[ -z "${TARGET:-}" ] || program=$out/$name/bin/recrawl
+"$program" man "$out/$name/share/man/man1"
+for shell in bash elvish fish powershell zsh; do
+    "$program" completions "$shell" >"$out/$name/share/completions/recrawl.$shell"
+done
+cp config/recrawl.toml "$out/$name/etc/"
+cp -r config/formulas "$out/$name/etc/"
+cp -r deploy/. "$out/$name/deploy/"
+cp README.md CHANGELOG.md SECURITY.md "$out/$name/"
+cp -r docs "$out/$name/share/doc/recrawl"
+cp LICENSE* "$out/$name/licences/"
+cargo xtask notices >"$out/$name/licences/THIRD-PARTY"
+(cd "$out/$name" && find . -type f ! -name SHA256SUMS -print0 | LC_ALL=C sort -z | xargs -0 sha256sum >SHA256SUMS)
+
+tar --create --directory "$out" --sort=name --mtime="@$moment" --owner=0 --group=0 --numeric-owner --mode=go=u,go-w "$name" |
+    gzip -9 --no-name >"$out/$name.tar.gz"
+(cd "$out" && sha256sum "$name.tar.gz" | tee "$name.tar.gz.sha256")

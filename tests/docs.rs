@@ -1,0 +1,151 @@
+//! What the manual says to type: blocks marked `sh run` run, page by page; all other commands exist.
+
+use crate::harness::{World, program, web, workspace_file};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What readers are told to crawl. A web on loopback stands in for it.
+const EXAMPLE: &str = "https://example.com/";
+
+/// Folders of a clone that a page may name.
+const OF_A_CLONE: &[&str] = &["config", "crates", "deploy"];
+
+#[test]
+fn blocks_that_are_marked_to_run_do() {
+    let mut ran = Vec::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        let blocks = blocks(&text, "```sh run");
+        if blocks.is_empty() {
+            continue;
+        }
+        let world = World::new(web(30, 2), "");
+        let reader = world.folder.path().join("reader");
+        fs::create_dir(&reader).unwrap();
+        for folder in OF_A_CLONE {
+            std::os::unix::fs::symlink(workspace_file(folder), reader.join(folder)).unwrap();
+        }
+        // The stand-in is on a private address, answers at once and has no pages to spare.
+        let crawl = format!("recrawl crawl --config {}", world.config_file().display());
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_recrawl"));
+        let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+        for (line, block) in blocks {
+            let script = block.replace(EXAMPLE, &world.server.seeds()[0]).replace("recrawl crawl", &crawl);
+            let output = Command::new("bash")
+                .args(["-euo", "pipefail", "-c", &script])
+                .current_dir(&reader)
+                .env("PATH", &path)
+                .env_remove("RECRAWL_LOG")
+                .output()
+                .expect("bash runs");
+            assert!(
+                output.status.success(),
+                "{}:{line}: {block}\n{}",
+                page.display(),
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        ran.push(page.file_name().unwrap().to_string_lossy().into_owned());
+    }
+    for page in ["README.md", "first-formula.md", "manual.md", "installing.md"] {
+        assert!(ran.iter().any(|r| r == page), "{page} has no block that runs, only {ran:?} have");
+    }
+}
+
+#[test]
+fn every_command_in_the_manual_exists() {
+    let mut helps = Helps::default();
+    let mut checked = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for (line, block) in blocks(&text, "```") {
+            for command in commands(&block) {
+                helps
+                    .check(&command)
+                    .unwrap_or_else(|why| panic!("{}:{line}: {command}: {why}", page.display()));
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 50, "only {checked} commands were found");
+    assert!(helps.check("recrawl status --no-such-flag").is_err());
+    assert!(helps.check("recrawl formula frobnicate").is_err());
+}
+
+/// The pages of the manual and the first page of all.
+fn pages() -> Vec<PathBuf> {
+    let folder = fs::read_dir(workspace_file("docs")).unwrap().map(|e| e.unwrap().path());
+    let mut pages: Vec<PathBuf> = folder.filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
+    pages.push(workspace_file("README.md"));
+    pages.sort();
+    pages
+}
+
+/// Fenced blocks whose first line begins so, each with the line on which it begins.
+fn blocks(page: &str, fence: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, String, bool)> = None;
+    for (i, line) in page.lines().enumerate() {
+        match &mut open {
+            Some((at, block, wanted)) if line == "```" => {
+                if *wanted {
+                    found.push((*at, std::mem::take(block)));
+                }
+                open = None;
+            }
+            Some((_, block, _)) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            None if line.starts_with("```") => open = Some((i + 1, String::new(), line.starts_with(fence))),
+            None => {}
+        }
+    }
+    assert!(open.is_none(), "a block is never closed");
+    found
+}
+
+/// Calls of the program in a script, each on one line and without what the shell does with it.
+pub fn commands(script: &str) -> Vec<String> {
+    let joined = script.replace("\\\n", " ");
+    let starts = joined.lines().map(str::trim).filter(|l| l.starts_with("recrawl "));
+    starts.map(|l| l.split([';', '|', '&', '>', '#']).next().unwrap_or(l).trim().to_owned()).collect()
+}
+
+/// What the program says of its own words.
+#[derive(Default)]
+pub struct Helps(BTreeMap<Vec<String>, Option<String>>);
+
+impl Helps {
+    /// Whether a call has a command that exists, and only flags that it knows.
+    pub fn check(&mut self, command: &str) -> Result<(), String> {
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let mut path = Vec::new();
+        let mut help = self.help(&path).ok_or("no help")?;
+        for word in words.iter().take_while(|w| !w.starts_with('-')) {
+            if !help.contains("\nCommands:") {
+                break;
+            }
+            path.push((*word).to_owned());
+            help = self.help(&path).ok_or_else(|| format!("no command `{word}`"))?;
+        }
+        for word in words.iter().filter(|w| w.starts_with("--")) {
+            let flag = word.split('=').next().unwrap_or(word);
+            let is_known = help.split([' ', '\n', ',']).any(|w| w == flag);
+            if !is_known {
+                return Err(format!("no flag `{flag}`"));
+            }
+        }
+        Ok(())
+    }
+
+    fn help(&mut self, path: &[String]) -> Option<String> {
+        let ask = || {
+            let output = program().args(path).arg("--help").output().expect("the program runs");
+            output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        self.0.entry(path.to_vec()).or_insert_with(ask).clone()
+    }
+}
