@@ -19,6 +19,8 @@ mod cycle;
 mod dataset;
 /// Names: how long answers are kept, and names that change their mind.
 mod dns;
+/// What deploy/ holds fits the program.
+mod deploy;
 /// What the manual says to type.
 mod docs;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
