@@ -35,13 +35,17 @@ fn every_command_exists() {
     for file in files("") {
         let text = fs::read_to_string(&file).unwrap();
         let lines: Vec<String> = match file.extension().and_then(|e| e.to_str()) {
-            Some("service") => {
-                text.lines().filter_map(|l| l.split_once("=/usr/local/bin/")).map(|(_, c)| c.to_owned()).collect()
-            }
+            Some("service") => text
+                .lines()
+                .filter_map(|l| l.split_once("=/usr/local/bin/"))
+                .map(|(_, c)| c.to_owned())
+                .collect(),
             Some("yaml") => lists(&file),
             _ if file.ends_with("Dockerfile") => {
                 let words = text.lines().filter_map(|l| l.strip_prefix("CMD "));
-                words.map(|w| format!("recrawl {}", serde_json::from_str::<Vec<String>>(w).unwrap().join(" "))).collect()
+                words
+                    .map(|w| format!("recrawl {}", serde_json::from_str::<Vec<String>>(w).unwrap().join(" ")))
+                    .collect()
             }
             _ => Vec::new(),
         };
@@ -66,7 +70,10 @@ fn every_file_is_yaml_and_what_it_mounts_is_there() {
     assert!(mounted.len() >= 3, "{mounted:?}");
     for path in mounted.iter().filter(|p| *p != "./my.toml") {
         let host = path.split(':').next().unwrap();
-        assert!(workspace_file("deploy").join(host).exists(), "compose.yaml mounts {host}, which is not there");
+        assert!(
+            workspace_file("deploy").join(host).exists(),
+            "compose.yaml mounts {host}, which is not there"
+        );
     }
 }
 
@@ -91,7 +98,9 @@ fn an_image_runs_as_nobody_in_particular_and_is_of_this_version() {
     assert!(user.parse::<u32>().is_ok_and(|id| id > 0), "USER {user}: Kubernetes checks numbers alone");
     assert_eq!(dockerfile.matches("\nFROM ").count(), 2, "what compiles is not what runs");
     let kubernetes = scalars(&workspace_file("deploy/kubernetes/recrawl.yaml"));
-    let of = |name: &str| kubernetes.iter().filter(|(key, _)| key == name).map(|(_, v)| v.as_str()).collect::<Vec<_>>();
+    let of = |name: &str| {
+        kubernetes.iter().filter(|(key, _)| key == name).map(|(_, v)| v.as_str()).collect::<Vec<_>>()
+    };
     assert_eq!(of("runAsUser"), [user]);
     assert_eq!(of("runAsNonRoot"), ["true"]);
     let image = format!("recrawl:{}", env!("CARGO_PKG_VERSION"));

@@ -17,10 +17,10 @@ mod crash;
 mod cycle;
 /// Histories of pages: made up, converted, shown.
 mod dataset;
-/// Names: how long answers are kept, and names that change their mind.
-mod dns;
 /// What deploy/ holds fits the program.
 mod deploy;
+/// Names: how long answers are kept, and names that change their mind.
+mod dns;
 /// What the manual says to type.
 mod docs;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
