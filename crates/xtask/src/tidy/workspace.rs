@@ -14,7 +14,7 @@ const NOT_OURS: &[&str] =
 pub struct File {
     /// Relative to the root, parted by `/`.
     pub path: String,
-    /// All of it.
+    /// All of it; empty for what is no text.
     pub text: String,
 }
 
@@ -40,7 +40,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Reads everything under `root` that is UTF-8; recordings and pictures are no concern of a rule.
+    /// Reads everything under `root`. Recordings and pictures, which are no UTF-8, are there without a text.
     pub fn read(root: &Path) -> io::Result<Workspace> {
         let mut files = Vec::new();
         read_folder(root, "", &mut files)?;
@@ -97,9 +97,8 @@ fn read_folder(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result
             if !NOT_OURS.contains(&path.as_str()) {
                 read_folder(&entry.path(), &format!("{path}/"), files)?;
             }
-        } else if kind.is_file()
-            && let Ok(text) = String::from_utf8(fs::read(entry.path())?)
-        {
+        } else if kind.is_file() {
+            let text = String::from_utf8(fs::read(entry.path())?).unwrap_or_default();
             files.push(File { path, text });
         }
     }
