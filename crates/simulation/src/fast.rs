@@ -157,10 +157,7 @@ impl<'a> Replayer<'a> {
 
     /// Replays a formula: the figures of the cycles after the warm-up.
     pub fn run(&self, program: &Program, wants: Wants, scratch: &mut Scratch) -> Vec<CycleFigures> {
-        let mut reads = program.reads().closed();
-        if std::env::var("BYSITE").is_ok() {
-            reads = reads | Reads::SITE_RATE;
-        }
+        let reads = program.reads().closed();
         let start = self.starts.get(reads, || self.warm_up(reads));
         scratch.states = start.states.clone();
         scratch.behind.clear();
