@@ -73,6 +73,7 @@ fn every_input_of_the_corpora_is_taken() {
 
 /// Another seed than the usual one is taken from FUZZ_SEED.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the seed is printed, and this is how it comes back")]
 fn mutated_inputs_are_taken() {
     let seed = std::env::var("FUZZ_SEED").map_or(1, |seed| seed.parse().expect("FUZZ_SEED is a number"));
     println!("FUZZ_SEED={seed}");

@@ -21,6 +21,7 @@ impl Secret {
     ///
     /// # Errors
     /// When what is referred to is not there; in words that hold no value.
+    #[expect(clippy::disallowed_methods, reason = "the configuration names the variable")]
     pub fn value(&self) -> Result<String, String> {
         if let Some(name) = self.0.strip_prefix("env:") {
             return std::env::var(name).map_err(|e| format!("environment variable {name}: {e}"));

@@ -397,6 +397,10 @@ fn origins(pages: &Pages) -> Vec<OriginRun> {
     origins
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a longer or a repeated run of a test is asked for by its documented variables"
+)]
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }

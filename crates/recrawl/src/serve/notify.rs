@@ -17,6 +17,7 @@ pub struct Watchdog(#[expect(dead_code, reason = "its end is the sign")] Arc<()>
 ///
 /// # Errors
 /// When there is no thread to be had.
+#[expect(clippy::disallowed_methods, reason = "how systemd says that it wants to hear of life")]
 pub fn ready(desk: Arc<Desk>, stall: Duration) -> io::Result<Watchdog> {
     tell("READY=1");
     let life = Arc::new(());
@@ -43,6 +44,7 @@ pub fn stopping() {
 }
 
 /// A service manager that cannot be told is no reason to fail.
+#[expect(clippy::disallowed_methods, reason = "how systemd says where it listens")]
 fn tell(state: &str) {
     let Some(path) = env::var_os("NOTIFY_SOCKET") else { return };
     if let Err(error) = send(&path.to_string_lossy(), state) {
