@@ -13,7 +13,7 @@ use recrawl_repository::{Generation, Recovered, ScheduleFile, ScheduleWriter, Vi
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Chosen, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
-    CanonicalUrl, Cycle, Link, LogRecord, PageRecord, ScheduleEntry, ScheduleSource, Share, Status,
+    CanonicalUrl, Cycle, Link, LogRecord, PageRecord, ScheduleEntry, ScheduleSource, Share, Status, Visit,
 };
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -65,7 +65,9 @@ pub fn resume_or_make(
 ) -> Result<Plan, Failure> {
     crawl.live.begin(cycle);
     let news = new_seeds(generation, seeds, &crawl.settings.scope)?;
-    let (mut log, recovered) = VisitLog::open(&*crawl.storage, cycle).map_err(Failure::work)?;
+    let observe = |visit: &Visit| crawl.live.recovered(visit);
+    let (mut log, recovered) =
+        VisitLog::open_observed(&*crawl.storage, cycle, observe).map_err(Failure::work)?;
     if recovered.cut > 0 {
         tracing::warn!(bytes = recovered.cut, "a torn end of the visit log was cut off");
     }
@@ -89,14 +91,6 @@ pub fn resume_or_make(
     for part in news.chunks(SEEDS_A_RECORD) {
         let links = part.iter().map(|(url, _)| Link::to(url.clone(), 0));
         log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
-    }
-    if recovered.records > 0 {
-        let mut visits = VisitLog::read(&*crawl.storage, cycle).map_err(Failure::work)?;
-        while let Some(record) = visits.next_record().map_err(Failure::work)? {
-            if let LogRecord::Visit(visit) = record {
-                crawl.live.recovered(&visit);
-            }
-        }
     }
     crawl.live.planned(facts.started, schedule.len(), &facts.formula, recovered.done.count());
     Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered })

@@ -1,6 +1,7 @@
-//! Random values for this crate's tests.
+//! Random values, and simple generations, for this crate's tests.
 
 use crate::codec::LinkRef;
+use crate::{CommitError, Generation, KeptVisit, Repository};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -13,6 +14,20 @@ use recrawl_types::{
 /// The canonical form of a URL.
 pub fn canonical(text: &str) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(text).expect("tests spell URLs well")
+}
+
+/// Commits the next generation, of as many pages as its number, each with a visit where visits are kept.
+pub fn commit(repository: &mut Repository) -> Result<(), CommitError> {
+    let number = repository.current().number().next();
+    let empty = Generation::default();
+    let mut writer = repository.begin(&empty)?;
+    for i in 0..number.0 {
+        let url = canonical(&format!("http://a.example/{i:04}"));
+        writer.push(url.key(), &PageRecord::discovered(number, 0))?;
+        let outcome = Outcome::Fetched(Change::First);
+        writer.keep_visit(&KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0 })?;
+    }
+    repository.commit(writer, format!("report {number}").as_bytes())
 }
 
 /// URLs of a few origins, so that keys share beginnings and runs of one origin are common.

@@ -12,7 +12,7 @@ use crate::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, cycle_file, header,
 use crate::frames::{FrameReader, Source};
 use crate::repository::sound_length;
 use crate::storage::{Storage, WriteFile};
-use recrawl_types::{CanonicalUrl, Cycle, LogRecord, Origin};
+use recrawl_types::{CanonicalUrl, Cycle, LogRecord, Origin, Visit};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -122,6 +122,18 @@ impl VisitLog {
     /// # Errors
     /// [`LogError`].
     pub fn open(storage: &dyn Storage, cycle: Cycle) -> Result<(VisitLog, Recovered), LogError> {
+        VisitLog::open_observed(storage, cycle, |_| {})
+    }
+
+    /// The same; `observe` is told of each visit that stands in the log, as it is read.
+    ///
+    /// # Errors
+    /// [`LogError`].
+    pub fn open_observed(
+        storage: &dyn Storage,
+        cycle: Cycle,
+        observe: impl FnMut(&Visit),
+    ) -> Result<(VisitLog, Recovered), LogError> {
         let name = file(cycle);
         let path = storage.locate(&name);
         let mut recovered = Recovered::default();
@@ -141,7 +153,7 @@ impl VisitLog {
                 if recovered.cut > 0 {
                     file.truncate(sound).map_err(WriteError::of(&path, "truncate"))?;
                 }
-                recover(&mut VisitReader::open(storage, cycle)?, &mut recovered)?;
+                recover(&mut VisitReader::open(storage, cycle)?, &mut recovered, observe)?;
                 begun = Some((file, sound));
             }
         }
@@ -231,12 +243,17 @@ impl VisitLog {
     }
 }
 
-fn recover(reader: &mut VisitReader, recovered: &mut Recovered) -> Result<(), ReadError> {
+fn recover(
+    reader: &mut VisitReader,
+    recovered: &mut Recovered,
+    mut observe: impl FnMut(&Visit),
+) -> Result<(), ReadError> {
     loop {
         let offset = reader.0.as_ref().map_or(0, FrameReader::offset);
         let Some(record) = reader.next_record()? else { return Ok(()) };
         recovered.records += 1;
         if let LogRecord::Visit(visit) = record {
+            observe(&visit);
             if visit.bytes > 0 {
                 let bytes = recovered.bytes.entry(Origin::of(&visit.url)).or_default();
                 *bytes = bytes.saturating_add(visit.bytes);

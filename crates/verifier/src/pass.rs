@@ -23,8 +23,8 @@ use xxhash_rust::xxh3::xxh3_64;
 const TOUCHED_A_PAGE: usize = 16;
 /// Blocks that are announced before one is read: fewer when the batch says much of them, as much as of one at most.
 const BLOCKS_AHEAD: usize = 256;
-/// Blocks in each of the two other queues, for each thread.
-const BLOCKS_A_THREAD: usize = 16;
+/// Blocks in each of the two other queues, for each thread; each has a job at most.
+pub(crate) const BLOCKS_A_THREAD: usize = 16;
 
 pub(crate) struct Pass<'p, 's, 'g> {
     generation: &'p Generation,

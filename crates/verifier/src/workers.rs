@@ -1,5 +1,6 @@
 //! Threads that do what needs no order: unpacking, matching and packing blocks.
 
+use crate::pass::BLOCKS_A_THREAD;
 use recrawl_repository::Scratch;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +9,7 @@ use std::thread::Scope;
 type Job<'s> = Box<dyn FnOnce(&mut Scratch) + Send + 's>;
 
 /// Jobs that wait for each thread: as many as the pass has blocks on their way, so that it never waits to hand one over.
-const JOBS_A_THREAD: usize = 32;
+const JOBS_A_THREAD: usize = 2 * BLOCKS_A_THREAD;
 
 /// A few threads with one queue.
 pub(crate) struct Workers<'s> {

@@ -2,21 +2,8 @@
 
 use super::*;
 use crate::storage::{Fault, FaultyStorage, FileStorage, MemoryStorage, Survivors};
-use crate::testing::canonical;
-use recrawl_types::PageRecord;
+use crate::testing::commit;
 use std::io;
-
-/// Commits the next generation, of as many pages as its number.
-fn commit(repository: &mut Repository) -> Result<(), CommitError> {
-    let number = repository.current().number().next();
-    let empty = Generation::default();
-    let mut writer = repository.begin(&empty)?;
-    for i in 0..number.0 {
-        let url = canonical(&format!("http://a.example/{i:04}"));
-        writer.push(url.key(), &PageRecord::discovered(number, 0))?;
-    }
-    repository.commit(writer, format!("report {number}").as_bytes())
-}
 
 /// The generation is whole, has the pages of its number, and a report for each commit.
 fn check(repository: &Repository, what: &str) {

@@ -1,26 +1,9 @@
 //! A snapshot is what was committed, whatever the writer does meanwhile.
 
 use super::*;
-use crate::generation::Generation;
 use crate::storage::{FaultyStorage, FileStorage, MemoryStorage};
-use crate::testing::canonical;
-use crate::{CommitError, KeptVisit};
-use recrawl_types::{Change, Outcome, PageRecord, Share};
+use crate::testing::commit;
 use std::sync::Arc;
-
-/// Commits the next generation, of as many pages as its number.
-fn commit(repository: &mut Repository) -> Result<(), CommitError> {
-    let number = repository.current().number().next();
-    let empty = Generation::default();
-    let mut writer = repository.begin(&empty)?;
-    for i in 0..number.0 {
-        let url = canonical(&format!("http://a.example/{i:04}"));
-        writer.push(url.key(), &PageRecord::discovered(number, 0))?;
-        let outcome = Outcome::Fetched(Change::First);
-        writer.keep_visit(&KeptVisit { url, at: 7, share: Share::Score, outcome, confirmed: 0 })?;
-    }
-    repository.commit(writer, format!("report {number}").as_bytes())
-}
 
 /// It is one generation, whole, and can be crawled on.
 fn is_whole(storage: Arc<dyn Storage>, made: Snapshot) {
