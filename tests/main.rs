@@ -33,6 +33,8 @@ mod http;
 mod import;
 /// A formula from recorded changes: what is written, refused, stopped and resumed.
 mod learn;
+/// What it says of its work: whole lines, in a form that programs read, and never waiting for a reader.
+mod logs;
 /// Not looked at is never gone: what a failed or skipped visit leaves alone.
 mod not_gone;
 /// What other programs read: Parquet, the index of the archive, events.

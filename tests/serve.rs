@@ -4,29 +4,41 @@ use crate::harness::*;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 /// A test that waits for longer than this waits for something that does not come.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `recrawl serve`, running.
-struct Daemon {
-    child: Child,
-    address: String,
+pub struct Daemon {
+    pub child: Child,
+    pub address: String,
     /// What it said so far.
-    log: Arc<Mutex<String>>,
+    pub log: Arc<Mutex<String>>,
 }
 
 impl Daemon {
     /// Starts it and waits until the console listens.
-    fn start(world: &World) -> Daemon {
+    pub fn start(world: &World) -> Daemon {
         Daemon::of(world.command(&["serve"]))
     }
 
-    fn of(mut command: Command) -> Daemon {
+    pub fn of(command: Command) -> Daemon {
+        let (daemon, lines) = Daemon::unheard(command);
+        let told = daemon.log.clone();
+        std::thread::spawn(move || {
+            for line in lines.lines().map_while(Result::ok) {
+                told.lock().unwrap().push_str(&format!("{line}\n"));
+            }
+        });
+        daemon
+    }
+
+    /// The same, but nobody hears what it says once the console listens.
+    pub fn unheard(mut command: Command) -> (Daemon, BufReader<ChildStderr>) {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
         let log = Arc::new(Mutex::new(String::new()));
@@ -38,17 +50,11 @@ impl Daemon {
                 break rest.split('/').next().expect("an address").to_owned();
             }
         };
-        let told = log.clone();
-        std::thread::spawn(move || {
-            for line in lines.lines().map_while(Result::ok) {
-                told.lock().unwrap().push_str(&format!("{line}\n"));
-            }
-        });
-        Daemon { child, address, log }
+        (Daemon { child, address, log }, lines)
     }
 
     /// A request, with the token; the status and the document.
-    fn ask(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+    pub fn ask(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
         let body = body.map(|b| b.to_string()).unwrap_or_default();
         let mut stream = TcpStream::connect(&self.address).expect("the console listens");
         let head = format!(
@@ -65,25 +71,25 @@ impl Daemon {
         (status, serde_json::from_str(body).unwrap_or(Value::Null))
     }
 
-    fn get(&self, path: &str) -> Value {
+    pub fn get(&self, path: &str) -> Value {
         let (status, document) = self.ask("GET", path, None);
         assert_eq!(status, 200, "{path}: {document}");
         document
     }
 
     /// A change that is accepted: what was done.
-    fn change(&self, method: &str, path: &str, body: Option<Value>) -> String {
+    pub fn change(&self, method: &str, path: &str, body: Option<Value>) -> String {
         let (status, document) = self.ask(method, path, body);
         assert!(status == 200 || status == 202, "{method} {path}: {status} {document}");
         document["did"].as_str().expect("it says what was done").to_owned()
     }
 
-    fn status(&self) -> Value {
+    pub fn status(&self) -> Value {
         self.get("/api/v1/status")
     }
 
     /// Waits until the status is so.
-    fn until(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
+    pub fn until(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
             let status = self.status();
@@ -95,17 +101,17 @@ impl Daemon {
         }
     }
 
-    fn seed(&self, urls: &[String]) -> String {
+    pub fn seed(&self, urls: &[String]) -> String {
         self.change("POST", "/api/v1/seeds", Some(json!({"urls": urls})))
     }
 
-    fn signal(&self, signal: &str) {
+    pub fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
         assert!(sent.expect("kill runs").success());
     }
 
     /// SIGTERM, and a clean end.
-    fn stop(mut self) -> String {
+    pub fn stop(mut self) -> String {
         self.signal("-TERM");
         let ended = self.child.wait().expect("it ends");
         let log = self.log.lock().unwrap().clone();
@@ -114,7 +120,7 @@ impl Daemon {
     }
 
     /// kill -9
-    fn kill(mut self) {
+    pub fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
@@ -129,7 +135,7 @@ impl Drop for Daemon {
 }
 
 /// A web and a daemon's configuration.
-fn world(pages: u32, hosts: u32, extra: &str) -> World {
+pub fn world(pages: u32, hosts: u32, extra: &str) -> World {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new(web(pages, hosts), "");
     let tokens = world.folder.path().join("tokens");
@@ -139,7 +145,7 @@ fn world(pages: u32, hosts: u32, extra: &str) -> World {
     world
 }
 
-fn configure(world: &World, extra: &str) {
+pub fn configure(world: &World, extra: &str) {
     let tokens = world.folder.path().join("tokens");
     let serve =
         format!("[serve]\nlisten = \"127.0.0.1:0\"\nrequests = 1000\ntokens = \"{}\"\n", tokens.display());
@@ -157,9 +163,9 @@ fn in_flight(status: &Value) -> u64 {
 }
 
 /// A cycle long enough to be steered: some seconds.
-const SLOW: &str = "[politeness]\ndelay_per_host = \"40 ms\"\ndelay_per_latency = 0.0";
+pub const SLOW: &str = "[politeness]\ndelay_per_host = \"40 ms\"\ndelay_per_latency = 0.0";
 /// Cycles one after the other.
-const QUICK: &str = "[cycle]\nperiod = \"100 ms\"";
+pub const QUICK: &str = "[cycle]\nperiod = \"100 ms\"";
 
 #[test]
 fn a_new_daemon_waits_for_seeds_and_a_pause_lets_no_request_through() {

@@ -23,6 +23,7 @@ mod hints;
 mod import;
 mod lastmods;
 mod live;
+mod logging;
 mod opt_out;
 mod page;
 mod pipeline;
@@ -52,20 +53,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse(); // wrong words: clap says so and exits with 2
-    start_logging(&cli.command);
-    match command::run(cli.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("recrawl: {failure}");
-            ExitCode::from(failure.exit_code())
-        }
+    // Warnings and worse; of a daemon also what it does.
+    let usual = if matches!(cli.command, cli::Command::Serve(_)) { "info" } else { "warn" };
+    let ended = logging::start(usual).and_then(|()| command::run(cli.command));
+    if let Err(failure) = &ended {
+        logging::say(&failure.to_string());
     }
-}
-
-/// Logs to standard error, warnings and worse unless RECRAWL_LOG says otherwise; of a daemon also what it does.
-fn start_logging(command: &cli::Command) {
-    use tracing_subscriber::EnvFilter;
-    let usual = if matches!(command, cli::Command::Serve(_)) { "info" } else { "warn" };
-    let filter = EnvFilter::try_from_env("RECRAWL_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    logging::settle();
+    ended.map_or_else(|failure| ExitCode::from(failure.exit_code()), |()| ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use crate::scope::Scope;
 use crate::site_noise::SiteNoise;
 use crate::traps::Traps;
 use crate::trust;
+use crate::words;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, Options};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
@@ -67,11 +68,15 @@ impl PageReader<'_> {
         let mut failed = blank_visit(&page);
         failed.outcome = Outcome::Failed(recrawl_types::Failure::Encoding);
         let reading = AssertUnwindSafe(|| self.read_sound(page, compressor));
-        catch_unwind(reading).unwrap_or_else(|_| {
+        let read = catch_unwind(reading).unwrap_or_else(|_| {
             tracing::error!(url = %failed.url, "the page could not be read: a fault of ours, please report it");
             *compressor = Compressor::new();
             Ok(ReadPage { visit: failed, member: None, holds_body: false })
-        })
+        })?;
+        let Visit { url, outcome, bytes, .. } = &read.visit;
+        let (outcome, why) = (words::outcome(*outcome), words::why(*outcome));
+        tracing::debug!(%url, outcome, why, bytes, "visited");
+        Ok(read)
     }
 
     fn read_sound(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {

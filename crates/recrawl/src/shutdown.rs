@@ -1,6 +1,7 @@
 //! SIGINT and SIGTERM: finish what is under way, record it, exit 0. At the second one: end at once. Nothing is lost
 //! by that but what is under way, as with `kill -9`: what is recorded is in the visit log.
 
+use crate::logging;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -35,13 +36,14 @@ impl Shutdown {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            eprintln!("recrawl: {notice}");
+            logging::say(notice);
             cancel.cancel();
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            eprintln!("recrawl: stopped at once");
+            logging::say("stopped at once");
+            logging::settle_soon();
             end_at_once();
         };
         std::thread::Builder::new().name("signals".into()).spawn(move || listener.block_on(listen))?;

@@ -148,10 +148,13 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     figure(
-        "Early requests",
-        "Requests begun before the delay promised to their host was over: 0, or a bug.",
+        "Bugs and losses",
+        "Requests begun before the delay promised to their host was over: 0, or a bug. Lines of the log that nobody took.",
         Unit::Number,
-        &[("increase(recrawl_early_requests_total{}[$__range])", "early")],
+        &[
+            ("increase(recrawl_early_requests_total{}[$__range])", "early requests"),
+            ("increase(recrawl_log_lines_lost_total{}[$__range])", "lost lines"),
+        ],
     ),
     figure(
         "Cycles",

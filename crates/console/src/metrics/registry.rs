@@ -104,6 +104,11 @@ pub const METRICS: &[Metric] = &[
         "Requests begun before the delay promised to their host or address was over. More than none is a bug.",
         |r| r.status.early_requests,
     ),
+    counter(
+        "recrawl_log_lines_lost_total",
+        "Lines of the log that nobody took, since whoever reads standard error stood still.",
+        |r| r.status.log_lines_lost,
+    ),
     each("recrawl_cycles_total", Kind::Counter, "Cycles, by how they ended.", "result", |r| {
         vec![
             ("committed".into(), count(r.status.cycles_done)),

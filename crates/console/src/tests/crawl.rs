@@ -113,6 +113,7 @@ pub fn status() -> Status {
         cycles_done: 7,
         cycles_failed: 0,
         early_requests: 0,
+        log_lines_lost: 0,
         paused_hosts: 0,
         blocked: 0,
     }

@@ -59,6 +59,8 @@ pub struct Status {
     /// Requests since this process began that started before the delay promised to their host, or its
     /// address, was over. More than none is a bug.
     pub early_requests: u64,
+    /// Lines of the log that nobody took since this process began: whoever reads its standard error stood still.
+    pub log_lines_lost: u64,
     /// Hosts that operators paused.
     pub paused_hosts: u64,
     /// Patterns that operators blocked.

@@ -3,6 +3,7 @@
 use super::desk::{Desk, Phase};
 use super::{disk, hosts};
 use crate::live::{Now, Stage};
+use crate::logging;
 use crate::report::{CycleReport, Tally};
 use recrawl_console::view::{
     Counts, CycleDone, CycleNow, CycleStage, FormulaText, Freshness, HostNow, Promise, State, Status,
@@ -64,6 +65,7 @@ pub fn of(desk: &Desk) -> Status {
         cycles_done: desk.cycles_done.load(Relaxed),
         cycles_failed: desk.cycles_failed.load(Relaxed),
         early_requests: desk.steering.early_requests(),
+        log_lines_lost: logging::lost(),
         paused_hosts,
         blocked,
     }
