@@ -24,7 +24,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
+use tracing::{Instrument, debug, warn};
 
 /// Fetches schedules.
 pub struct Fetcher {
@@ -272,6 +272,7 @@ impl Loop {
                         self.run.control.count_early();
                     }
                     host.in_flight += 1;
+                    let span = host.span.clone();
                     let may_go_elsewhere = host.may_go_elsewhere();
                     let address = host.address().filter(|_| matches!(ask, Some((Some(_), _))));
                     if host.in_flight < config.connections_per_host {
@@ -281,7 +282,8 @@ impl Loop {
                         self.addresses.begin(address);
                     }
                     let visit = Visit { host: id, settled, ask, address, last, may_go_elsewhere };
-                    self.visits.spawn(visit.run(self.run.clone(), self.out.clone()));
+                    let visit = visit.run(self.run.clone(), self.out.clone());
+                    self.visits.spawn(visit.instrument(span));
                 }
                 Next::Wait(at) => self.frontier.push(id, at),
                 Next::Line(address) => {
@@ -468,6 +470,7 @@ impl Loop {
     ) -> Result<(), FetchError> {
         let id = self.frontier.host_of(&errand.owner, &self.run);
         let host = self.frontier.host(id);
+        let _host = host.span.clone().entered();
         let origin = Origin::of(&errand.owner);
         let track = host.track_of(&origin, &self.run)?;
         let standing = if errand.hops == 0 && matches!(answer, Err(NetworkError::Refused)) {

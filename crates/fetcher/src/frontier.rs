@@ -102,7 +102,7 @@ impl Frontier {
             }
             _ => 0..0,
         };
-        let host = Host::new(key.into(), run, mine);
+        let host = Host::new(key.into(), &url.host(), run, mine);
         let id = self.free.pop().unwrap_or_else(|| {
             self.hosts.push(None);
             self.hosts.len() - 1

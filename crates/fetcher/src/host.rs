@@ -22,6 +22,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Duration;
 use tokio::time::Instant;
+use tracing::Span;
 use track::Step;
 
 /// Origins of one host that stay in memory when they are idle: enough for http beside https.
@@ -93,11 +94,15 @@ pub struct Host {
     runs: Range<usize>,
     tracks: Vec<Track>,
     next_track: u32,
+    /// What is told of it is told in this.
+    pub span: Span,
 }
 
 impl Host {
-    pub fn new(key: Box<[u8]>, run: &Run, runs: Range<usize>) -> Host {
+    /// A host of this name.
+    pub fn new(key: Box<[u8]>, name: &str, run: &Run, runs: Range<usize>) -> Host {
         Host {
+            span: tracing::error_span!("host", host = name),
             key,
             pace: Pace::new(run.config.delay_per_host, run.began),
             strain: Strain::default(),

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[command(name = "recrawl", version, about, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done; 1 it failed while working; 2 the words or the configuration \
                         are wrong, and nothing was touched; 130 a second signal ended it at once.\nLogs go to standard error; RECRAWL_LOG=debug \
-                        (or a tracing filter) says more.")]
+                        (or a tracing filter) says more, as does log.filter of the configuration.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -18,7 +18,9 @@ mod takedown;
 mod traps;
 
 use crate::cli::Command;
+use crate::config::Log;
 use crate::failure::Failure;
+use crate::logging;
 use std::io::{self, Write};
 
 /// Runs a command.
@@ -26,6 +28,10 @@ use std::io::{self, Write};
 /// # Errors
 /// What the user has to know, in one line.
 pub fn run(command: Command) -> Result<(), Failure> {
+    // What crawls logs as its configuration says, and so begins with reading it.
+    if !matches!(command, Command::Crawl(_) | Command::Serve(_)) {
+        logging::start(&Log::default(), "warn")?;
+    }
     match command {
         Command::Crawl(args) => crawl::run(&args),
         Command::Serve(args) => crate::serve::run(&args),

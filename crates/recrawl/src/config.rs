@@ -64,6 +64,8 @@ table! {
         storage: Storage = Storage::default(),
         /// How the crawl is looked at and steered while it runs.
         serve: Serve = Serve::default(),
+        /// What is told of the work.
+        log: Log = Log::default(),
     }
 }
 
@@ -365,6 +367,26 @@ table! {
         /// After so long without a sign of life of the crawl it counts as stalled.
         stall: Span = Span::millis(600_000),
     }
+}
+
+table! {
+    /// `[log]`
+    Log {
+        /// How lines are written.
+        format: LogFormat = LogFormat::Human,
+        /// What is logged; empty for what is usual.
+        filter: String = String::new(),
+    }
+}
+
+/// How lines of the log are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Human,
+    /// A JSON object a line.
+    Json,
 }
 
 /// Why a configuration cannot be used. Nothing was touched.

@@ -40,6 +40,7 @@ pub enum Turn {
 pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> {
     let generation = crawl.repository.current();
     let cycle = generation.number().next();
+    let _cycle = tracing::error_span!("cycle", cycle = cycle.0).entered();
     crawl.settings.scope.read_opt_out().map_err(Failure::Usage)?;
 
     crawl.space.check()?;
@@ -69,7 +70,8 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
         watch: &|url, newer, changed| dates.observe(url, newer, changed),
         meet: &|url, content| traps.observe(url, content),
     };
-    let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
+    let merge = || recrawl_verifier::merge(&generation, batch, &mut next, &rules);
+    let merged = tracing::error_span!("merge").in_scope(merge).map_err(Failure::work)?;
 
     let now = (crawl.clock)();
     let report = CycleReport::new(&facts, tally, &merged, fetched.stopped_by, now);
@@ -78,7 +80,8 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     trust.keep(&crawl.tables, cycle)?;
     traps.keep()?;
     crawl.tables.flush()?;
-    crawl.repository.commit(next, &report.to_json()).map_err(Failure::work)?;
+    let commit = || crawl.repository.commit(next, &report.to_json());
+    tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;
     crawl.cap_archive();
     Ok(Turn::Committed(Box::new(report)))
 }

@@ -25,6 +25,7 @@ pub struct Gathered {
 ///
 /// # Errors
 /// When the log cannot be read or the batch cannot spill.
+#[tracing::instrument(level = "error", name = "gather", skip_all)]
 pub fn read_log(crawl: &Crawl, cycle: Cycle) -> Result<Gathered, Failure> {
     let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
     let mut batch = Batch::new(crawl.storage.clone(), cycle, limits);

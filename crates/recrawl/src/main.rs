@@ -53,11 +53,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse(); // wrong words: clap says so and exits with 2
-    // Warnings and worse; of a daemon also what it does.
-    let usual = if matches!(cli.command, cli::Command::Serve(_)) { "info" } else { "warn" };
-    let ended = logging::start(usual).and_then(|()| command::run(cli.command));
+    let ended = command::run(cli.command);
     if let Err(failure) = &ended {
-        logging::say(&failure.to_string());
+        logging::say(tracing::Level::ERROR, &failure.to_string());
     }
     logging::settle();
     ended.map_or_else(|failure| ExitCode::from(failure.exit_code()), |()| ExitCode::SUCCESS)

@@ -65,6 +65,7 @@ impl PageReader<'_> {
     /// # Errors
     /// When the noise floor of its site cannot be had.
     pub fn read(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
+        let _page = tracing::error_span!("page", host = %page.entry.url.host()).entered();
         let mut failed = blank_visit(&page);
         failed.outcome = Outcome::Failed(recrawl_types::Failure::Encoding);
         let reading = AssertUnwindSafe(|| self.read_sound(page, compressor));

@@ -51,6 +51,7 @@ pub struct Fetched {
 ///
 /// # Errors
 /// When a stage cannot go on: the schedule cannot be read, or the disk takes no more.
+#[tracing::instrument(level = "error", name = "fetch", skip_all)]
 pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered } = plan;
     let mut archive = crawl.archive()?;
@@ -134,11 +135,13 @@ fn join_stages(
     let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
     let pages = Arc::new(Mutex::new(pages));
+    let span = tracing::Span::current();
     thread::scope(|scope| {
         let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
         for _ in 0..workers {
-            let (read, pages) = (read.clone(), pages.clone());
+            let (read, pages, span) = (read.clone(), pages.clone(), span.clone());
             let worker = move || {
+                let _span = span.entered();
                 let mut compressor = Compressor::new();
                 let mut fetched = Vec::with_capacity(BATCH);
                 loop {
@@ -153,7 +156,7 @@ fn join_stages(
             thread::Builder::new().name("reader".into()).spawn_scoped(scope, worker)?;
         }
         drop((read, pages));
-        let recorder = move || record(&reads, &mut recorder, stop);
+        let recorder = move || span.in_scope(|| record(&reads, &mut recorder, stop));
         let recording = thread::Builder::new().name("recorder".into()).spawn_scoped(scope, recorder)?;
         let job = job(tokio::time::Instant::now());
         let run = async {

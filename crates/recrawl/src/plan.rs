@@ -57,6 +57,7 @@ pub struct Facts {
 ///
 /// # Errors
 /// When the repository cannot be read or the schedule cannot be written.
+#[tracing::instrument(level = "error", name = "plan", skip_all)]
 pub fn resume_or_make(
     crawl: &Crawl,
     generation: &Generation,

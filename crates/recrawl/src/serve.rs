@@ -22,6 +22,7 @@ use crate::cli::ServeArgs;
 use crate::crawl::{Crawl, seed_sites};
 use crate::cycle::{self, Turn};
 use crate::failure::Failure;
+use crate::logging;
 use crate::settings::Settings;
 use desk::{Desk, Phase};
 use hangup::Hangup;
@@ -45,6 +46,7 @@ const MAX_RETRY: Duration = Duration::from_secs(3600);
 /// When it cannot begin. A cycle that fails later is tried again.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
+    logging::start(&settings.config.log, "info")?;
     let hangup = hangup::Caught::new().map_err(Failure::work)?;
     files::make_room(&settings)?;
     let tokens = tokens_of(&settings)?;

@@ -4,6 +4,7 @@ use crate::access;
 use crate::config::{Config, ConfigError};
 use crate::failure::Failure;
 use crate::formula_file;
+use crate::logging;
 use crate::scope::Scope;
 use crate::traps::TrapRules;
 use recrawl_change::ChangeRules;
@@ -125,6 +126,7 @@ impl Settings {
         if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {
             return Err("serve.requests, serve.connections and serve.stall must not be 0".into());
         }
+        logging::check(&config.log)?;
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,
             "index" => Ties::Index,

@@ -5,6 +5,7 @@ use crate::logging;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
+use tracing::Level;
 
 /// What a shell calls the end of a program by SIGINT: 128 and the signal's number.
 const INTERRUPTED: i32 = 130;
@@ -36,13 +37,13 @@ impl Shutdown {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            logging::say(notice);
+            logging::say(Level::INFO, notice);
             cancel.cancel();
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            logging::say("stopped at once");
+            logging::say(Level::WARN, "stopped at once");
             logging::settle_soon();
             end_at_once();
         };

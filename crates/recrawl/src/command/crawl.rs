@@ -9,6 +9,7 @@ use crate::cycle::{self, Turn};
 use crate::events::Events;
 use crate::failure::Failure;
 use crate::formula_file;
+use crate::logging;
 use crate::report::{CycleReport, Tally};
 use crate::seeds;
 use std::io::IsTerminal;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
+    logging::start(&settings.config.log, "warn")?;
     if let Some(text) = &args.formula {
         settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
         settings.formula_is_given = true;

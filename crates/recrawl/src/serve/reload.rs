@@ -2,10 +2,11 @@
 
 use super::desk::Desk;
 use crate::cli::ServeArgs;
-use crate::config::{Config, Serve};
+use crate::config::{Config, Log, Serve};
 use crate::crawl::{Crawl, seed_sites};
 use crate::failure::Failure;
 use crate::formula_file;
+use crate::logging;
 use crate::settings::Settings;
 use crate::takedown;
 use recrawl_fetcher::{Fetcher, HttpNetwork};
@@ -16,7 +17,16 @@ use std::sync::Arc;
 pub fn reload(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk) {
     match args.at.settings().and_then(|fresh| put_in_force(fresh, crawl, desk)) {
         Ok(Changes { taken, left }) => {
-            tracing::info!(taken = taken.join(" "), "the configuration was read anew");
+            let answer = || tracing::info!(taken = taken.join(" "), "the configuration was read anew");
+            // It is to be heard, so the more talkative of both filters has it.
+            let is_heard = tracing::enabled!(tracing::Level::INFO);
+            if is_heard {
+                answer();
+            }
+            logging::refilter(&crawl.settings.config.log);
+            if !is_heard {
+                answer();
+            }
             if !left.is_empty() {
                 let keys = left.join(", ");
                 tracing::warn!("until the next start these stay as they were: {keys}");
@@ -67,6 +77,8 @@ fn merge(old: &Config, fresh: Config) -> (Config, Changes) {
     merged.urls.clone_from(&old.urls);
     merged.change.features = old.change.features;
     merged.serve = Serve { tokens: fresh.serve.tokens.clone(), ..old.serve.clone() };
+    let filter = if logging::is_by_environment() { &old.log.filter } else { &fresh.log.filter };
+    merged.log = Log { filter: filter.clone(), ..old.log.clone() };
     let changes = Changes { taken: differing(old, &merged), left: differing(&fresh, &merged) };
     (merged, changes)
 }
@@ -100,20 +112,21 @@ mod tests {
         let old = Config::default();
         let text = "[politeness]\ndelay_per_host = \"3 s\"\n[cycle]\ndeadline = \"2 h\"\n[serve]\nlisten = \"127.0.0.1:1\"\n\
                     tokens = \"t\"\n[storage]\ndata_dir = \"other\"\narchive = false\n[urls]\ndrop_parameters = []\n\
-                    [scope]\nrefuse_hosts = [\"a.test\"]";
+                    [scope]\nrefuse_hosts = [\"a.test\"]\n[log]\nfilter = \"warn\"\nformat = \"json\"";
         let fresh: Config = toml::from_str(text).unwrap();
         let (merged, Changes { taken, left }) = merge(&old, fresh);
         assert_eq!(
             taken,
             [
                 "cycle.deadline",
+                "log.filter",
                 "politeness.delay_per_host",
                 "scope.refuse_hosts",
                 "serve.tokens",
                 "storage.archive"
             ]
         );
-        assert_eq!(left, ["serve.listen", "storage.data_dir", "urls.drop_parameters"]);
+        assert_eq!(left, ["log.format", "serve.listen", "storage.data_dir", "urls.drop_parameters"]);
         assert_eq!((merged.serve.listen, merged.storage.data_dir), (old.serve.listen, old.storage.data_dir));
         assert_eq!(merged.politeness.delay_per_host.0.as_secs(), 3);
         let (_, none) = merge(&Config::default(), Config::default());
