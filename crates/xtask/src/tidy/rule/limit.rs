@@ -40,6 +40,8 @@ const NO_LIMIT: &[&str] = &[
     "politeness.delay_per_ip",
     "politeness.delay_per_latency",
     "proxy",
+    "log.filter",
+    "log.format",
     "schedule.formula",
     "schedule.ties",
     "scope.hosts",
