@@ -214,6 +214,22 @@ fn a_new_daemon_waits_for_seeds_and_a_pause_lets_no_request_through() {
 }
 
 #[test]
+fn seeds_in_any_order_of_domains_schemes_and_ports_are_crawled() {
+    let names = "[dns.overrides]\n\"a.org\" = \"127.0.0.1\"\n\"b.com\" = \"127.0.0.1\"\n\"c.net\" = \"127.0.0.1\"";
+    let world = world(10, 1, names);
+    let daemon = Daemon::start(&world);
+    // Nobody listens there: what matters is that they can be scheduled at all.
+    let seeds = ["https://a.org:1/", "https://b.com:1/", "http://a.org:1/", "http://a.org:2/x", "http://c.net:1/"];
+    let seeds: Vec<String> = seeds.into_iter().map(str::to_owned).chain(world.server.seeds()).collect();
+    assert_eq!(daemon.seed(&seeds), "next_cycle");
+    daemon.until("committed", |s| s["generation"] == 1);
+    assert_eq!(last_report(&daemon)["scheduled"], json!(seeds.len()));
+    daemon.until("forgotten", |_| daemon.get("/api/v1/controls")["seeds_waiting"] == 0);
+    daemon.stop();
+    world.is_sound();
+}
+
+#[test]
 fn a_cycle_under_way_is_held_and_goes_on_and_a_host_waits_alone() {
     let world = world(200, 2, SLOW);
     world.crawl(1);

@@ -201,9 +201,12 @@ impl Control {
         Ok(Some(added))
     }
 
-    /// The seeds that wait.
+    /// The seeds that wait, in the order of URLs, which is not the order of their texts.
     pub fn seeds(&self) -> Vec<CanonicalUrl> {
-        self.state().seeds.iter().filter_map(|url| parse(url)).collect()
+        let mut seeds: Vec<CanonicalUrl> = self.state().seeds.iter().filter_map(|url| parse(url)).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        seeds
     }
 
     /// These seeds are in a generation.

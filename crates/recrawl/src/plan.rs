@@ -17,7 +17,7 @@ use recrawl_types::{
 };
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// The name under which a cycle's facts are kept beside its schedule.
@@ -116,12 +116,14 @@ fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, 
 /// A seed that is to be visited, with its record: a new one, or that of a page that is gone.
 type NewSeed = (CanonicalUrl, PageRecord);
 
-/// Seeds that the repository does not know, or knows as gone; in order. One that the scope refuses is none.
+/// Seeds that the repository does not know, or knows as gone, in the order of URLs and each once, however they come. One
+/// that the scope refuses is none.
 fn new_seeds(
     generation: &Generation,
     seeds: &[CanonicalUrl],
     scope: &Scope,
 ) -> Result<Vec<NewSeed>, Failure> {
+    let seeds: BTreeSet<&CanonicalUrl> = seeds.iter().collect();
     let mut news = Vec::new();
     for url in seeds {
         if let Some(why) = scope.refuse(url) {

@@ -78,13 +78,14 @@ impl<'s> ScheduleWriter<'s> {
     /// Appends an entry.
     ///
     /// # Errors
-    /// When the disk takes no more.
-    ///
-    /// # Panics
-    /// When its URL does not come behind the one before.
+    /// When the disk takes no more, or its URL does not come behind the one before: then the schedule cannot be finished
+    /// in the order in which it is read, and is to be made anew.
     pub fn push(&mut self, entry: &ScheduleEntry) -> Result<(), WriteError> {
         let url = &entry.url;
-        assert!(self.last.as_ref().is_none_or(|last| last < url), "{url} is out of order");
+        if self.last.as_ref().is_some_and(|last| last >= url) {
+            let what = io::Error::new(io::ErrorKind::InvalidInput, format!("{url} is out of order"));
+            return Err(WriteError::of(self.storage.locate(&entries_file(self.cycle)), "add an entry")(what));
+        }
         let same_host = self.hosts.last().is_some_and(|run| run.first.same_origin(url));
         if !same_host || self.held == FRAME_ENTRIES {
             self.close_frame()?;

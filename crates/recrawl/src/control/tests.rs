@@ -80,6 +80,19 @@ fn what_has_no_room_is_refused_and_nothing_is_lost() {
 }
 
 #[test]
+fn seeds_come_in_the_order_of_urls_and_not_of_their_texts() {
+    let texts = ["http://a.com/", "http://a.org:8080/", "https://a.org/", "https://a.org/x", "https://b.com/"];
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    tables.set_setting(SEEDS, &serde_json::to_vec(&texts).unwrap()).unwrap();
+    let (control, _) = open(&tables);
+    let seeds = control.seeds();
+    assert!(seeds.is_sorted() && seeds.len() == texts.len(), "{seeds:?}");
+    assert_ne!(seeds, texts.map(url), "the two orders differ here");
+    control.add_seeds(&[url("http://a.net/"), url("https://a.org/")]).unwrap();
+    assert!(control.seeds().is_sorted() && control.counts()[2] == 6);
+}
+
+#[test]
 fn what_an_older_program_kept_is_read() {
     let tables = Arc::new(SledTables::temporary().unwrap());
     tables.set_setting(DECIDED, br#"{"blocks":{"a.test":{"who":"x","at":1}}}"#).unwrap();

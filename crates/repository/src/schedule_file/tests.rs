@@ -119,3 +119,17 @@ fn a_flipped_bit_is_found_when_it_is_read() {
         }
     }
 }
+
+#[test]
+fn what_is_out_of_order_is_refused_and_the_rest_stands() {
+    let storage = MemoryStorage::new();
+    let mut writer = ScheduleWriter::create(&storage, CYCLE).unwrap();
+    let entries = many(3);
+    writer.push(&entries[1]).unwrap();
+    for entry in &entries[..2] {
+        let error = writer.push(entry).unwrap_err().to_string();
+        assert!(error.contains("out of order") && error.contains("schedule"), "{error}");
+    }
+    writer.push(&entries[2]).unwrap();
+    assert_eq!(writer.finish().unwrap(), 2);
+}
