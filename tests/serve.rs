@@ -381,6 +381,34 @@ fn sighup_takes_up_what_can_change_and_names_what_cannot() {
 }
 
 #[test]
+fn sighup_takes_up_another_file_of_tokens_and_an_emptied_one() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = world(10, 1, "");
+    world.crawl(1);
+    let daemon = Daemon::start(&world);
+    let tokens = |name: &str, text: &str| {
+        let path = world.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let listen = "[serve]\nlisten = \"127.0.0.1:0\"\nrequests = 1000";
+        world.configure(&format!("{listen}\ntokens = \"{}\"", path.display()));
+        let times = || daemon.log.lock().unwrap().matches("was read anew").count();
+        let before = times();
+        daemon.signal("-HUP");
+        daemon.until("taken up", |_| times() > before);
+    };
+    let pause = || daemon.ask("PUT", "/api/v1/pause", None).0;
+    assert_eq!(pause(), 200);
+    tokens("others", &format!("ben {}\n", "x".repeat(32)));
+    assert_eq!(pause(), 401, "it is another file, and anna is not in it");
+    tokens("others", &format!("anna {TOKEN}\n"));
+    assert_eq!(pause(), 200);
+    tokens("others", "# nobody\n");
+    assert_eq!(pause(), 403, "the last token is taken back");
+    daemon.stop();
+}
+
+#[test]
 fn lists_of_hosts_and_pages_come_in_parts_and_agree() {
     let world = world(60, 3, "");
     world.crawl(2);

@@ -72,10 +72,10 @@ impl Console {
     /// When nobody has one, or this is nobody's.
     pub fn name_of(&self, token: Option<&[u8]>) -> Result<String, Problem> {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(tokens) = tokens.as_ref() else {
+        let Some(tokens) = tokens.as_ref().filter(|tokens| !tokens.is_empty()) else {
             let text = "this console only shows: no tokens are configured";
             return Err(Problem::new(Kind::ReadOnly, text)
-                .todo("name a file of lines `name token` by serve.tokens and start again"));
+                .todo("name a file of lines `name token` by serve.tokens, and send SIGHUP"));
         };
         let Some(token) = token else {
             return Err(Problem::new(Kind::Unauthorized, "a change needs a token")

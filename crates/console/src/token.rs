@@ -16,12 +16,13 @@ pub const MAX_TOKENS: usize = 100;
 /// Bytes of a file of tokens.
 pub const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// Names and their tokens. Never empty.
+/// Names and their tokens; of an empty file nobody's.
 #[derive(Clone)]
 pub struct Tokens(Vec<(String, String)>);
 
 impl Tokens {
-    /// Reads a file of lines `name token`; empty lines and those that begin with `#` are passed over.
+    /// Reads a file of lines `name token`; empty lines and those that begin with `#` are passed over. One with no other
+    /// lines takes the right from everybody.
     ///
     /// # Errors
     /// When it cannot be read, others can read it, or a line is none; in words that hold no token.
@@ -80,10 +81,12 @@ impl Tokens {
             }
             tokens.push((name.to_owned(), token.to_owned()));
         }
-        match tokens.is_empty() {
-            true => Err((None, "no token in it".into(), SHAPE)),
-            false => Ok(Tokens(tokens)),
-        }
+        Ok(Tokens(tokens))
+    }
+
+    /// Are they nobody's?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whose token this is. Takes as long whichever it is, if any, and however much of one it is.
@@ -170,8 +173,6 @@ mod tests {
     fn a_line_that_is_none_is_refused_without_being_shown() {
         let many: String = (0..=MAX_TOKENS).map(|i| format!("n{i} {A}{i}\n")).collect();
         for (text, line, why) in [
-            ("", None, "no token"),
-            ("# anna x\n", None, "no token"),
             (&format!("anna\n{A}"), Some(1), "1 words"),
             (&format!("anna {A}\n\nben {A}"), Some(3), "of another name"),
             (&format!("anna {A}\nanna {B}"), Some(2), "second token of anna"),
@@ -183,6 +184,14 @@ mod tests {
             let (at, what, _) = Tokens::parse(text).unwrap_err();
             assert_eq!(at, line, "{what}");
             assert!(what.contains(why) && !what.contains(&A[1..]), "{what}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_is_nobodys() {
+        for text in ["", "\n\n", "# anna x\n"] {
+            let tokens = Tokens::parse(text).unwrap();
+            assert!(tokens.is_empty() && tokens.name_of(b"").is_none(), "{text:?}");
         }
     }
 

@@ -64,7 +64,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let hangup = hangup.listen(desk.clone(), console.clone()).map_err(Failure::work)?;
     let stall = crawl.settings.config.serve.stall.0;
     let _watchdog = notify::ready(desk.clone(), stall).map_err(Failure::work)?;
-    let ended = crawl_on(args, &mut crawl, &desk, &hangup);
+    let ended = crawl_on(args, &mut crawl, &desk, &console, &hangup);
     desk.set_phase(Phase::Stopping);
     notify::stopping();
     crawl.control.keep_answers();
@@ -79,7 +79,13 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// Cycle after cycle, as they are due and as operators let them.
-fn crawl_on(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, hangup: &Hangup) -> Result<(), Failure> {
+fn crawl_on(
+    args: &ServeArgs,
+    crawl: &mut Crawl,
+    desk: &Desk,
+    console: &Running,
+    hangup: &Hangup,
+) -> Result<(), Failure> {
     let mut rhythm = Rhythm::new(desk.last_started(), desk.now(), desk.uptime());
     let mut failures = 0;
     let cycle = crawl.repository.current().number().next();
@@ -87,7 +93,7 @@ fn crawl_on(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, hangup: &Hangup) -
     let mut is_begun = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?.is_some();
     while !crawl.shutdown.requested() {
         if hangup.take() {
-            reload::reload(args, crawl, desk);
+            reload::reload(args, crawl, desk, console);
         }
         crawl.live.moved();
         let period = crawl.settings.config.cycle.period.0;
@@ -152,7 +158,7 @@ fn console_config(settings: &Settings, tokens: Option<Tokens>) -> Result<Console
     })
 }
 
-/// Whose changes are taken: `serve.tokens`; nobody's where it is empty.
+/// Whose changes are taken: those of the file `serve.tokens`; nobody's where none is named, or nobody is in it.
 fn tokens_of(settings: &Settings) -> Result<Option<Tokens>, Failure> {
     let path = &settings.config.serve.tokens;
     if path.as_os_str().is_empty() {

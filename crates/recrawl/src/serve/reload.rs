@@ -1,6 +1,7 @@
 //! The configuration read anew: what can change while the crawl lives does, and what cannot is named.
 
 use super::desk::Desk;
+use super::tokens_of;
 use crate::cli::ServeArgs;
 use crate::config::{Config, Log, Serve};
 use crate::crawl::{Crawl, seed_sites};
@@ -9,13 +10,14 @@ use crate::formula_file;
 use crate::logging;
 use crate::settings::Settings;
 use crate::takedown;
+use recrawl_console::Running;
 use recrawl_fetcher::{Fetcher, HttpNetwork};
 use recrawl_types::HostTable;
 use std::sync::Arc;
 
 /// Reads it and puts it in force between two cycles. One that cannot be used changes nothing.
-pub fn reload(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk) {
-    match args.at.settings().and_then(|fresh| put_in_force(fresh, crawl, desk)) {
+pub fn reload(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, console: &Running) {
+    match args.at.settings().and_then(|fresh| put_in_force(fresh, crawl, desk, console)) {
         Ok(Changes { taken, left }) => {
             let answer = || tracing::info!(taken = taken.join(" "), "the configuration was read anew");
             // It is to be heard, so the more talkative of both filters has it.
@@ -45,7 +47,12 @@ struct Changes {
     left: Vec<String>,
 }
 
-fn put_in_force(fresh: Settings, crawl: &mut Crawl, desk: &Desk) -> Result<Changes, Failure> {
+fn put_in_force(
+    fresh: Settings,
+    crawl: &mut Crawl,
+    desk: &Desk,
+    console: &Running,
+) -> Result<Changes, Failure> {
     let old = &crawl.settings;
     let (config, changes) = merge(&old.config, fresh.config);
     let mut settings = Settings::check(config).map_err(Failure::Usage)?;
@@ -57,6 +64,7 @@ fn put_in_force(fresh: Settings, crawl: &mut Crawl, desk: &Desk) -> Result<Chang
     settings.scope.read_opt_out().map_err(Failure::Usage)?;
     crate::contact::check_known(&settings, &crawl.repository.current())?;
     let formula = formula_file::in_force(&settings)?;
+    let tokens = tokens_of(&settings)?;
     if settings.fetch != old.fetch {
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
         let hosts: Arc<dyn HostTable> = crawl.tables.clone();
@@ -64,6 +72,8 @@ fn put_in_force(fresh: Settings, crawl: &mut Crawl, desk: &Desk) -> Result<Chang
     }
     crawl.settings = settings;
     desk.set_settings(&crawl.settings);
+    // Here too: the file may be another than the one that the signal had read at once.
+    console.set_tokens(tokens);
     desk.set_formula(formula);
     Ok(changes)
 }
