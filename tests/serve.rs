@@ -230,6 +230,18 @@ fn seeds_in_any_order_of_domains_schemes_and_ports_are_crawled() {
 }
 
 #[test]
+fn an_import_delays_no_cycle() {
+    let world = world(10, 1, "");
+    let list = world.seed_file();
+    succeeds(world.run(&["import", "list", list.to_str().unwrap()]));
+    // Its commit is a minute old at most, and the period is a day: no cycle was begun within it.
+    let daemon = Daemon::start(&world);
+    let status = daemon.until("committed", |s| s["generation"] == 2);
+    assert!(status["last"]["cycle"] == 2 && status["last"]["counts"]["fetched"].as_u64() > Some(0), "{status}");
+    daemon.stop();
+}
+
+#[test]
 fn a_cycle_under_way_is_held_and_goes_on_and_a_host_waits_alone() {
     let world = world(200, 2, SLOW);
     world.crawl(1);

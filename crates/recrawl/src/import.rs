@@ -8,7 +8,7 @@ pub mod lines;
 use crate::crawl::{MAX_SEED_SITES, TABLES, add_seed_sites, check_pinned};
 use crate::failure::Failure;
 use crate::plan::Facts;
-use crate::report::{CycleReport, Tally};
+use crate::report::{CycleReport, IMPORT, Tally};
 use crate::settings::Settings;
 use crate::takedown;
 use recrawl_fetcher::StoppedBy;
@@ -19,8 +19,6 @@ use recrawl_verifier::{Batch, BatchLimits, MergeRules};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a report has in place of a formula and of a reason to stop.
-const IMPORT: &str = "import";
 /// URLs put into the batch at a time.
 const URLS_A_RECORD: usize = 1000;
 /// Dates may be so far ahead of our clock, in seconds; one further ahead is no date.

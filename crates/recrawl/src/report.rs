@@ -148,6 +148,11 @@ impl Tally {
     }
 }
 
+/// What the report of an import has in place of a formula and of a reason to stop.
+pub const IMPORT: &str = "import";
+/// The same of a takedown.
+pub const TAKEDOWN: &str = "takedown";
+
 /// One object a line with `--json`; kept with the generation that the cycle made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CycleReport {
@@ -183,7 +188,7 @@ pub struct CycleReport {
     pub started: u64,
     /// How long it took, interruptions included.
     pub seconds: f64,
-    /// `schedule` (all done), `deadline` or `byte_budget`.
+    /// `schedule` (all done), `deadline` or `byte_budget`; [`IMPORT`] or [`TAKEDOWN`] where nothing was crawled.
     pub stopped_by: String,
 }
 
@@ -219,6 +224,12 @@ impl CycleReport {
             },
             tally,
         }
+    }
+
+    /// Is it of a cycle that crawled? An import and a takedown are commits too, in which nothing is visited: they say
+    /// nothing of when the next cycle is due, nor of how well a formula ranks.
+    pub fn is_of_crawl(&self) -> bool {
+        self.stopped_by != IMPORT && self.stopped_by != TAKEDOWN
     }
 
     /// One line in the log.

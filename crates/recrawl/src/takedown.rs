@@ -13,7 +13,7 @@ use crate::archive::takedown::{TakenDown, take_down};
 use crate::crawl::{TABLES, WARC, check_pinned, keep, kept};
 use crate::failure::Failure;
 use crate::plan::Facts;
-use crate::report::{CycleReport, Tally};
+use crate::report::{CycleReport, TAKEDOWN, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_fetcher::StoppedBy;
@@ -24,8 +24,6 @@ use recrawl_verifier::MergeReport;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What a report has in place of a formula and of a reason to stop.
-const TAKEDOWN: &str = "takedown";
 /// The setting with all patterns that are blocked.
 const BLOCKED: &str = "taken_down";
 /// Patterns that are blocked at most: each link that is found is compared with all of them.

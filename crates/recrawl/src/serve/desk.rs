@@ -169,9 +169,15 @@ impl Desk {
         lock(&self.reports).iter().rev().take(last).cloned().collect()
     }
 
-    /// When the last committed cycle began, in milliseconds since 1970.
+    /// Those of them that are of cycles that crawled, newest first.
+    pub fn crawl_reports(&self, last: usize) -> Vec<CycleReport> {
+        let reports = lock(&self.reports);
+        reports.iter().rev().filter(|report| report.is_of_crawl()).take(last).cloned().collect()
+    }
+
+    /// When the last cycle that crawled and was committed began, in milliseconds since 1970.
     pub fn last_started(&self) -> Option<u64> {
-        lock(&self.reports).back().map(|report| report.started)
+        self.crawl_reports(1).first().map(|report| report.started)
     }
 
     /// A cycle was committed.

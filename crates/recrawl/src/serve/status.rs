@@ -37,7 +37,7 @@ pub fn of(desk: &Desk) -> Status {
         Phase::Waiting { next, .. } => next,
         _ => None,
     };
-    let reports = desk.reports(PROMISING + 1);
+    let reports = desk.crawl_reports(PROMISING + 1);
     let [paused_hosts, blocked, _, _] = desk.control.counts();
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -186,8 +186,9 @@ fn with_promises(reports: &[CycleReport], last: usize) -> serde_json::Result<Vec
 /// Scores are no probabilities in general, so what a formula promises is what it kept: the ChangeRate of the last cycles
 /// that it ranked, all their visits together.
 fn promise(formula: &str, before: &[CycleReport]) -> Option<Promise> {
+    let crawled = before.iter().filter(|report| report.is_of_crawl());
     let ranked: Vec<&CycleReport> =
-        before.iter().take_while(|report| report.formula == formula).take(PROMISING).collect();
+        crawled.take_while(|report| report.formula == formula).take(PROMISING).collect();
     let sum = |of: fn(&Tally) -> u64| ranked.iter().map(|report| of(&report.tally)).sum::<u64>();
     let change_rate = ratio(sum(|t| t.score_changed), sum(|t| t.score_visits))?;
     let basis = format!("the last {} cycles that this formula ranked", ranked.len());
@@ -250,6 +251,11 @@ mod tests {
         assert_eq!((promised.change_rate, promised.basis.contains("last 2 cycles")), (0.5, true));
         assert_eq!(promise("nad", &before), None, "the last cycle was ranked by another");
         assert_eq!(promise("age", &[]), None);
+        let [import, takedown] = [crate::report::IMPORT, crate::report::TAKEDOWN]
+            .map(|what| CycleReport { stopped_by: what.into(), ..report(what, Tally::default()) });
+        let between = [import, before[0].clone(), takedown, before[1].clone()];
+        assert_eq!(promise("age", &between), Some(promised), "neither an import nor a takedown is ranked");
+        assert_eq!(promise("import", &between), None);
         let done = cycle_done(&before[0], &before[1..]);
         assert_eq!((done.ended, done.promise.unwrap().change_rate), (3500, 0.6));
         let told = with_promises(&before, 3).unwrap();
