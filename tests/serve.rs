@@ -333,6 +333,47 @@ fn a_formula_is_swapped_in_and_rolled_back_while_it_runs() {
     daemon.stop();
 }
 
+#[test]
+fn a_roll_back_knows_what_the_command_line_left() {
+    let world = world(10, 1, "");
+    world.crawl(1);
+    let daemon = Daemon::start(&world);
+    let next = || {
+        let formulas = daemon.get("/api/v1/formulas");
+        formulas["in_force"]["name"].as_str().expect("a name").to_owned()
+    };
+    let first = next();
+    daemon.change("PUT", "/api/v1/formula", Some(json!({"text": "t + n"})));
+    succeeds(world.run(&["formula", "use", "t * 2"]));
+    assert_eq!(daemon.change("DELETE", "/api/v1/formula", None), "next_cycle");
+    assert_eq!(next(), "t + n", "the one before that of the command line");
+    assert_eq!(daemon.change("DELETE", "/api/v1/formula", None), "next_cycle");
+    assert_eq!(next(), first);
+    assert_eq!(daemon.change("DELETE", "/api/v1/formula", None), "already");
+    daemon.stop();
+}
+
+#[test]
+fn a_file_that_holds_no_formula_is_told_and_mended_over_the_console() {
+    let world = world(10, 1, QUICK);
+    world.crawl(1);
+    std::fs::write(world.data_dir.join("formula.toml"), "nonsense").unwrap();
+    let daemon = Daemon::start(&world);
+    let failed = daemon.until("told", |s| s["state"] == "failed");
+    assert!(failed["reason"].as_str().unwrap().contains("formula.toml"), "{failed}");
+    assert_eq!(daemon.change("PUT", "/api/v1/formula", Some(json!({"text": "t + n"}))), "next_cycle");
+    daemon.until("crawling on", |s| s["generation"].as_u64() > Some(2));
+    // Also when it breaks while cycles are committed.
+    std::fs::write(world.data_dir.join("formula.toml"), "nonsense").unwrap();
+    daemon.until("told", |s| s["state"] == "failed");
+    succeeds(world.run(&["formula", "use", "t"]));
+    let before = daemon.status()["generation"].as_u64();
+    daemon.signal("-HUP");
+    daemon.until("crawling on", |s| s["generation"].as_u64() > before);
+    daemon.stop();
+    world.is_sound();
+}
+
 /// The report of the last cycle.
 fn last_report(daemon: &Daemon) -> Value {
     daemon.get("/api/v1/cycles?last=1")[0].clone()

@@ -11,6 +11,7 @@ mod files;
 mod formulas;
 mod hangup;
 mod hosts;
+mod next;
 mod notify;
 mod pages;
 mod reload;
@@ -92,8 +93,14 @@ fn crawl_on(
     // A cycle that was begun goes on at once.
     let mut is_begun = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?.is_some();
     while !crawl.shutdown.requested() {
-        if hangup.take() {
+        let is_called = hangup.take();
+        if is_called {
             reload::reload(args, crawl, desk, console);
+        }
+        if desk.take_changed() || is_called {
+            // What was in the way of the last cycle may be gone.
+            failures = 0;
+            rhythm.retry_now();
         }
         crawl.live.moved();
         let period = crawl.settings.config.cycle.period.0;
@@ -120,8 +127,12 @@ fn crawl_on(
                 report.log();
                 // A cycle that was taken up began before this process did.
                 rhythm = Rhythm::new(Some(report.started), desk.now(), desk.uptime());
-                desk.committed(crawl, *report)?;
-                crawl.control.forget_seeds(&seeds)?;
+                desk.committed(crawl, *report);
+                // They are known now: should they go on waiting, that is found at the next commit.
+                if let Err(failure) = crawl.control.forget_seeds(&seeds) {
+                    tracing::error!("seeds that are known now go on waiting: {failure}");
+                    desk.failed(&failure);
+                }
             }
             Err(failure) => {
                 let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);

@@ -26,7 +26,9 @@ pub fn make(desk: &Desk, change: &Change, who: &Who) -> Result<Accepted, Refusal
         Change::UseFormula { text } => formulas::choose(desk, text, who),
         Change::RollBackFormula => formulas::roll_back(desk),
     };
-    desk.wake();
+    if accepted.is_ok() {
+        desk.changed();
+    }
     accepted
 }
 

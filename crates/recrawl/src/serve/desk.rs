@@ -1,10 +1,10 @@
 //! What the thread of the cycles lays out for readers, so that neither waits for the other.
 
 use super::disk::{self, Disk};
+use super::next::Next;
 use crate::control::Control;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::formula_file;
 use crate::live::Live;
 use crate::reading;
 use crate::report::CycleReport;
@@ -15,7 +15,7 @@ use recrawl_formula::Formula;
 use recrawl_repository::{Generation, Repository, SledTables};
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -56,7 +56,7 @@ pub struct Desk {
     settings: RwLock<Arc<Settings>>,
     generation: RwLock<Arc<Generation>>,
     /// The formula of the next cycle.
-    formula: RwLock<Arc<Formula>>,
+    pub next: Next,
     /// Newest last.
     reports: Mutex<VecDeque<CycleReport>>,
     disk: Mutex<Disk>,
@@ -66,6 +66,7 @@ pub struct Desk {
     pub cycles_done: AtomicU64,
     pub cycles_failed: AtomicU64,
     scans: AtomicUsize,
+    changed: AtomicBool,
     woken: Notify,
 }
 
@@ -82,7 +83,7 @@ impl Desk {
     /// Of a crawl just opened.
     ///
     /// # Errors
-    /// When reports or formula cannot be read.
+    /// When the reports cannot be read.
     pub fn new(crawl: &Crawl) -> Result<Desk, Failure> {
         let reports = reading::last_reports(&crawl.repository, MAX_REPORTS)?;
         let generation = crawl.repository.current();
@@ -96,7 +97,7 @@ impl Desk {
             began: Instant::now(),
             started: (crawl.clock)(),
             settings: RwLock::new(Arc::new(crawl.settings.clone())),
-            formula: RwLock::new(Arc::new(formula_file::in_force(&crawl.settings)?)),
+            next: Next::new(&crawl.settings),
             disk: Mutex::new(disk::measure(&crawl.settings.data_dir, &*crawl.storage)),
             generation: RwLock::new(generation),
             reports: Mutex::new(reports.into()),
@@ -105,6 +106,7 @@ impl Desk {
             cycles_done: AtomicU64::new(0),
             cycles_failed: AtomicU64::new(0),
             scans: AtomicUsize::new(0),
+            changed: AtomicBool::new(false),
             woken: Notify::new(),
         })
     }
@@ -136,12 +138,7 @@ impl Desk {
 
     /// The formula of the next cycle.
     pub fn formula(&self) -> Arc<Formula> {
-        self.formula.read().expect("no panic under the lock").clone()
-    }
-
-    /// Another is.
-    pub fn set_formula(&self, formula: Formula) {
-        *self.formula.write().expect("no panic under the lock") = Arc::new(formula);
+        self.next.formula()
     }
 
     /// What the disk of the data directory had when it was looked at last.
@@ -149,9 +146,9 @@ impl Desk {
         lock(&self.disk).clone()
     }
 
-    /// Why the last cycle failed, if it did.
+    /// Why the last cycle failed, if it did, or why the next one would.
     pub fn failure(&self) -> Option<String> {
-        lock(&self.failure).clone()
+        lock(&self.failure).clone().or_else(|| self.next.problem())
     }
 
     /// What the crawl is at.
@@ -181,10 +178,7 @@ impl Desk {
     }
 
     /// A cycle was committed.
-    ///
-    /// # Errors
-    /// When the formula of the next one cannot be read.
-    pub fn committed(&self, crawl: &Crawl, report: CycleReport) -> Result<(), Failure> {
+    pub fn committed(&self, crawl: &Crawl, report: CycleReport) {
         *self.generation.write().expect("no panic under the lock") = crawl.repository.current();
         let mut reports = lock(&self.reports);
         reports.push_back(report);
@@ -196,11 +190,10 @@ impl Desk {
         *lock(&self.failure) = None;
         self.cycles_done.fetch_add(1, Relaxed);
         // `recrawl formula use` may have left another one.
-        self.set_formula(formula_file::in_force(&crawl.settings)?);
-        Ok(())
+        self.next.reread(&crawl.settings);
     }
 
-    /// A cycle broke off.
+    /// A cycle broke off, or something after its commit did.
     pub fn failed(&self, why: &Failure) {
         *lock(&self.failure) = Some(why.to_string());
         self.cycles_failed.fetch_add(1, Relaxed);
@@ -222,9 +215,20 @@ impl Desk {
         });
     }
 
-    /// Something was decided.
+    /// There is something to look at before the next tick.
     pub fn wake(&self) {
         self.woken.notify_one();
+    }
+
+    /// An operator changed something.
+    pub fn changed(&self) {
+        self.changed.store(true, Relaxed);
+        self.wake();
+    }
+
+    /// Did one since this was asked last?
+    pub fn take_changed(&self) -> bool {
+        self.changed.swap(false, Relaxed)
     }
 
     /// The right to a scan of all pages; none while as many run as may.

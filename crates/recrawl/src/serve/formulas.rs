@@ -1,11 +1,11 @@
 //! Formulas over the console: shown, checked, compared, chosen and taken back.
 
 use super::desk::Desk;
+use super::next::Turn;
 use super::status::formula_text;
 use super::view::failed;
 use crate::control::{Chosen, Mark};
 use crate::failure::Failure;
-use crate::formula_file;
 use crate::plan;
 use crate::priors::SitePriors;
 use recrawl_console::view::Refusal;
@@ -38,6 +38,7 @@ fn parse(text: &str) -> Result<Formula, Refusal> {
 
 /// All that are known.
 pub fn list(desk: &Desk) -> Result<Formulas, Refusal> {
+    desk.next.reread(&desk.settings());
     let chosen = desk.control.chosen();
     let use_of = |chosen: &Chosen| {
         Formula::from_toml(&chosen.toml).ok().map(|formula| FormulaUse {
@@ -88,41 +89,54 @@ pub fn check(text: &str) -> Result<FormulaCheck, Refusal> {
 /// From the next cycle on, this formula.
 pub fn choose(desk: &Desk, text: &str, who: &Who) -> Result<Accepted, Refusal> {
     let formula = parse(text)?;
-    let before = desk.formula();
-    if formula == *before {
+    let turn = desk.next.turn(&desk.settings());
+    let before = turn.in_force();
+    if before.as_deref() == Some(&formula) {
         let detail = format!("{} is in force already", formula.name);
         return Ok(Accepted { did: Did::Already, detail });
     }
     let mut chosen = desk.control.chosen();
-    if chosen.last().is_none_or(|last| Formula::from_toml(&last.toml).ok().as_ref() != Some(&before)) {
+    if let Some(before) = before.filter(|before| !is_last(&chosen, before)) {
         // What is to be gone back to: it was set by the configuration or on the command line.
         let mark = Mark { who: "command line".into(), at: desk.now() };
         chosen.push(entry(&before, mark, None)?);
     }
     let mark = Mark { who: who.name.clone(), at: desk.now() };
     chosen.push(entry(&formula, mark, Some(next_cycle(desk)))?);
-    put_in_force(desk, formula, chosen)
+    put_in_force(desk, turn, formula, chosen)
 }
 
-/// From the next cycle on, the formula before the last that was chosen.
+/// Is this the formula that was chosen last?
+fn is_last(chosen: &[Chosen], formula: &Formula) -> bool {
+    chosen.last().and_then(|last| Formula::from_toml(&last.toml).ok()).as_ref() == Some(formula)
+}
+
+/// From the next cycle on, the formula before the one in force: the last that was chosen, where the command line left
+/// another since, else the one before it.
 pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
+    let turn = desk.next.turn(&desk.settings());
     let mut chosen = desk.control.chosen();
-    if chosen.len() < 2 {
+    if turn.in_force().is_some_and(|formula| is_last(&chosen, &formula)) {
+        chosen.pop();
+    }
+    let Some(last) = chosen.last_mut() else {
         let detail = "there is none before it: no formula was chosen".into();
         return Ok(Accepted { did: Did::Already, detail });
-    }
-    chosen.pop();
-    let last = chosen.last_mut().expect("two, less one");
+    };
     let formula = Formula::from_toml(&last.toml).map_err(failed)?;
     last.from_cycle = Some(next_cycle(desk));
-    put_in_force(desk, formula, chosen)
+    put_in_force(desk, turn, formula, chosen)
 }
 
-fn put_in_force(desk: &Desk, formula: Formula, chosen: Vec<Chosen>) -> Result<Accepted, Refusal> {
-    formula_file::keep_in_data_dir(&desk.data_dir, &formula).map_err(failed)?;
-    desk.control.set_chosen(chosen).map_err(failed)?;
+fn put_in_force(
+    desk: &Desk,
+    turn: Turn<'_>,
+    formula: Formula,
+    chosen: Vec<Chosen>,
+) -> Result<Accepted, Refusal> {
     let detail = format!("{}: in force from cycle {} on", formula.name, next_cycle(desk));
-    desk.set_formula(formula);
+    turn.put(&desk.data_dir, formula).map_err(failed)?;
+    desk.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
 }
 

@@ -6,7 +6,6 @@ use crate::cli::ServeArgs;
 use crate::config::{Config, Log, Serve};
 use crate::crawl::{Crawl, seed_sites};
 use crate::failure::Failure;
-use crate::formula_file;
 use crate::logging;
 use crate::settings::Settings;
 use crate::takedown;
@@ -63,7 +62,6 @@ fn put_in_force(
     settings.scope.refuse_taken_down(takedown::blocked(&crawl.tables)?);
     settings.scope.read_opt_out().map_err(Failure::Usage)?;
     crate::contact::check_known(&settings, &crawl.repository.current())?;
-    let formula = formula_file::in_force(&settings)?;
     let tokens = tokens_of(&settings)?;
     if settings.fetch != old.fetch {
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
@@ -74,7 +72,7 @@ fn put_in_force(
     desk.set_settings(&crawl.settings);
     // Here too: the file may be another than the one that the signal had read at once.
     console.set_tokens(tokens);
-    desk.set_formula(formula);
+    desk.next.reread(&crawl.settings);
     Ok(changes)
 }
 

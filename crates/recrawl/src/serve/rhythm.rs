@@ -37,6 +37,11 @@ impl Rhythm {
         self.not_before = steady;
     }
 
+    /// Something is otherwise since: it is tried at once.
+    pub fn retry_now(&mut self) {
+        self.not_before = Duration::ZERO;
+    }
+
     /// How long a failed cycle is still to be left alone.
     pub fn retry_in(&self, steady: Duration) -> Duration {
         self.not_before.saturating_sub(steady)
@@ -107,5 +112,7 @@ mod tests {
         rhythm.retry_at(HOUR * 2);
         assert_eq!(rhythm.retry_in(HOUR), HOUR);
         assert_eq!(rhythm.retry_in(HOUR * 3), Duration::ZERO);
+        rhythm.retry_now();
+        assert_eq!(rhythm.retry_in(HOUR), Duration::ZERO, "somebody may have mended it");
     }
 }
