@@ -208,8 +208,10 @@ fn a_new_daemon_waits_for_seeds_and_a_pause_lets_no_request_through() {
     let audit = json_lines(&audit);
     assert_eq!(
         (audit.len(), &audit[0]["name"], &audit[0]["change"]["kind"]),
-        (4, &json!("anna"), &json!("add_seeds"))
+        (8, &json!("anna"), &json!("add_seeds"))
     );
+    let results: Vec<&Value> = audit.iter().map(|line| &line["result"]).collect();
+    assert_eq!(results[..6], ["begun", "next_cycle", "begun", "done", "begun", "already"].map(|r| json!(r)).each_ref());
     world.is_sound();
 }
 

@@ -4,6 +4,7 @@ use crate::token::Tokens;
 use crate::view::{Accepted, Change, Did, Refusal, Who};
 use axum::http::uri::Authority;
 use serde::Serialize;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +28,14 @@ pub struct ConsoleConfig {
     pub stall: Duration,
     /// Whose changes are taken; without any, nothing can be changed.
     pub tokens: Option<Tokens>,
-    /// Told of every change once it was tried, one at a time and before the client is answered. A client that
-    /// fails to prove who it is does not come that far.
-    pub audit: Arc<dyn Fn(&Entry) + Send + Sync>,
+    /// Told of every change twice, one change at a time: that it will be tried ([`Outcome::Begun`]), without which it is
+    /// not tried, and what came of it, before the client is answered. A client that fails to prove who it is does not come
+    /// that far.
+    pub audit: Arc<Audit>,
 }
+
+/// What keeps the log of changes. An entry is durable once this returns.
+pub type Audit = dyn Fn(&Entry) -> io::Result<()> + Send + Sync;
 
 impl ConsoleConfig {
     /// What of it can never work: the key of the section `serve`, and what to write instead.
@@ -81,6 +86,8 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    /// It will be tried. Where nothing follows, the process ended meanwhile: it may be in force or not.
+    Begun,
     /// It is in force.
     Done,
     /// It was in force before.
@@ -92,6 +99,11 @@ pub enum Outcome {
 }
 
 impl Entry {
+    /// What `who` is about to try at `at`.
+    pub fn begun(at: u64, who: &Who, change: &Change) -> Entry {
+        Entry { at, who: who.clone(), change: change.clone(), result: Outcome::Begun, detail: String::new() }
+    }
+
     /// What `who` tried at `at`, and what came of it.
     pub fn of(at: u64, who: &Who, change: &Change, result: &Result<Accepted, Refusal>) -> Entry {
         let (result, detail) = match result {

@@ -1,6 +1,6 @@
 //! What all requests share: the view, who may change it, and how much may go on at a time.
 
-use crate::config::{ConsoleConfig, Entry};
+use crate::config::{Audit, ConsoleConfig, Entry};
 use crate::guard::rate::Rates;
 use crate::metrics::traffic::Traffic;
 use crate::news::News;
@@ -20,6 +20,9 @@ pub const MAX_QUESTIONS: usize = 8;
 /// Comparisons of formulas at a time; one more is told to come back, since each scores all pages.
 pub const MAX_COMPARISONS: usize = 1;
 
+/// Changes that wait for their turn, the one that is tried included; they wait also when nobody waits for them.
+pub const MAX_CHANGES: usize = 100;
+
 /// What all requests share.
 pub struct Console {
     /// The crawl.
@@ -34,12 +37,13 @@ pub struct Console {
     pub traffic: Traffic,
     /// Cancelled at the end: streams of events break off.
     pub stop: CancellationToken,
-    audit: Arc<dyn Fn(&Entry) + Send + Sync>,
+    audit: Arc<Audit>,
     tokens: RwLock<Option<Tokens>>,
     rates: Mutex<Rates>,
     questions: Arc<Semaphore>,
     comparisons: Arc<Semaphore>,
     changes: Arc<Semaphore>,
+    changes_waiting: Arc<Semaphore>,
 }
 
 impl Console {
@@ -58,6 +62,7 @@ impl Console {
             questions: Arc::new(Semaphore::new(MAX_QUESTIONS)),
             comparisons: Arc::new(Semaphore::new(MAX_COMPARISONS)),
             changes: Arc::new(Semaphore::new(1)),
+            changes_waiting: Arc::new(Semaphore::new(MAX_CHANGES)),
         })
     }
 
@@ -121,22 +126,38 @@ impl Console {
     }
 
     /// Tries a change, and tells the log and those who listen what came of it. One change at a time, so that
-    /// their log has the order in which they came into force.
+    /// their log has the order in which they came into force. It has its turn also when its client is gone by then.
     ///
     /// # Errors
-    /// What the crawl refuses.
+    /// What the crawl refuses; that [`MAX_CHANGES`] wait; that the log takes nothing.
     pub async fn change(self: &Arc<Self>, who: Who, change: Change) -> Result<Accepted, Problem> {
-        let turn = turn(&self.changes).await?;
-        self.work(turn, move |console| {
-            let result = console.view.change(&change, &who);
-            let entry = Entry::of(console.view.status().now, &who, &change, &result);
-            let Who { name, from } = &who;
-            tracing::info!(name, %from, %change, result = ?entry.result, "{}", entry.detail);
-            (console.audit)(&entry);
-            console.news.change(&entry);
-            result
-        })
-        .await
+        let waiting = self.changes_waiting.clone().try_acquire_owned();
+        let waiting = waiting.map_err(|_| Problem::busy(format!("{MAX_CHANGES} changes wait already")))?;
+        let console = self.clone();
+        let tried = task::spawn(async move {
+            let _waiting = waiting;
+            let turn = turn(&console.changes).await?;
+            console.work(turn, move |console| console.try_now(&change, &who)).await
+        });
+        tried.await.unwrap_or_else(|_| Err(broke_off()))
+    }
+
+    /// The log has a line before anything is changed, so that no change is without one, whenever the process ends.
+    fn try_now(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+        let now = || self.view.status().now;
+        (self.audit)(&Entry::begun(now(), who, change)).map_err(|error| {
+            Refusal::Failed(format!("the log of changes takes nothing, so nothing was changed: {error}"))
+        })?;
+        let result = self.view.change(change, who);
+        let entry = Entry::of(now(), who, change, &result);
+        let Who { name, from } = who;
+        tracing::info!(name, %from, %change, result = ?entry.result, "{}", entry.detail);
+        if let Err(error) = (self.audit)(&entry) {
+            // That it was begun is logged.
+            tracing::error!(%error, ?entry, "what came of a change could not be logged");
+        }
+        self.news.change(&entry);
+        result
     }
 
     /// Works on a thread that may wait, and gives the turn back. What has begun is finished even when the client is gone.
@@ -153,11 +174,13 @@ impl Console {
         });
         match done.await {
             Ok(result) => result.map_err(Problem::from),
-            Err(_) => {
-                Err(Problem::new(Kind::Failed, "the question broke off; the log of the program says where"))
-            }
+            Err(_) => Err(broke_off()),
         }
     }
+}
+
+fn broke_off() -> Problem {
+    Problem::new(Kind::Failed, "the question broke off; the log of the program says where")
 }
 
 /// Waits for a turn.

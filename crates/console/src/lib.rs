@@ -24,7 +24,7 @@ mod tests;
 pub mod token;
 pub mod view;
 
-pub use config::{ConsoleConfig, Entry, Outcome};
+pub use config::{Audit, ConsoleConfig, Entry, Outcome};
 pub use guard::ANSWER_TIMEOUT;
 pub use serve::{Running, ServeError, serve};
 pub use token::{TokenError, Tokens};

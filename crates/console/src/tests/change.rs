@@ -1,8 +1,15 @@
 //! Changes: what they do, that they may be repeated, and that they are logged.
 
-use super::client::{served, served_with};
+use super::client::{ANNA, Served, served, served_with};
 use super::crawl::{MadeUp, NOW};
+use crate::config::{Audit, Outcome};
+use crate::console::MAX_CHANGES;
+use crate::view::Change;
 use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 fn did(answer: &super::client::Answer) -> String {
     answer.json()["did"].as_str().unwrap_or_else(|| panic!("{answer:?}")).to_owned()
@@ -59,9 +66,10 @@ fn every_change_is_logged_with_who_when_from_where_and_what_came_of_it() {
     let log = served.log.lock().unwrap();
     let lines: Vec<Value> = log.iter().map(|entry| serde_json::to_value(entry).unwrap()).collect();
     let results: Vec<&str> = lines.iter().map(|line| line["result"].as_str().unwrap()).collect();
-    assert_eq!(results, ["done", "already", "refused"]);
-    assert_eq!(lines[0]["change"], json!({"kind": "pause", "host": "a.example"}));
-    assert_eq!(lines[2]["change"], json!({"kind": "use_formula", "text": "nonsense"}));
+    assert_eq!(results, ["begun", "done", "begun", "already", "begun", "refused"]);
+    assert_eq!(lines[1]["change"], json!({"kind": "pause", "host": "a.example"}));
+    assert_eq!(lines[5]["change"], json!({"kind": "use_formula", "text": "nonsense"}));
+    assert!(lines.chunks(2).all(|pair| pair[0]["change"] == pair[1]["change"]), "{lines:?}");
     for line in &lines {
         assert_eq!(
             (&line["name"], &line["from"], &line["at"]),
@@ -69,6 +77,75 @@ fn every_change_is_logged_with_who_when_from_where_and_what_came_of_it() {
         );
         assert!(line["detail"].is_string());
     }
+}
+
+#[test]
+fn no_change_is_in_force_without_a_line_whatever_breaks_off() {
+    let served = served();
+    assert_eq!(served.change("PUT", "/api/v1/hosts/panic.example/pause", "").status, 500);
+    let kinds = |served: &Served| -> Vec<Outcome> { served.log.lock().unwrap().iter().map(|e| e.result).collect() };
+    assert_eq!(kinds(&served), [Outcome::Begun], "it may be in force");
+    assert_eq!(served.change("PUT", "/api/v1/pause", "").status, 200, "others go on");
+
+    let full: Arc<Audit> = Arc::new(|_| Err(io::ErrorKind::StorageFull.into()));
+    let served = served_with(MadeUp::new(), |config| config.audit = full);
+    let refused = served.change("PUT", "/api/v1/pause", "");
+    assert_eq!((refused.status, refused.problem().as_str()), (500, "failed"));
+    assert_eq!(served.crawl.changes(), [], "what cannot be logged is not tried");
+}
+
+#[test]
+fn a_change_whose_client_left_has_its_turn_and_its_line() {
+    let (crawl, entered, go_on) = MadeUp::with_gate();
+    let served = served_with(crawl, |_| ());
+    std::thread::scope(|threads| {
+        let first = threads.spawn(|| served.change("PUT", "/api/v1/hosts/gate.example/pause", ""));
+        entered.recv().unwrap();
+        let mut gone = served.connect();
+        let head = format!(
+            "PUT /api/v1/pause HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {ANNA}\r\n\r\n",
+            served.address
+        );
+        gone.write_all(head.as_bytes()).unwrap();
+        drop(gone);
+        // Answered on the same runtime after it: by then the console has seen that the client left.
+        assert_eq!(served.get("/health").status, 200);
+        go_on.send(()).unwrap();
+        assert_eq!(first.join().unwrap().status, 200);
+    });
+    let begun = Instant::now();
+    while served.log.lock().unwrap().len() < 4 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", served.log.lock().unwrap());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let log = served.log.lock().unwrap();
+    assert_eq!((&log[3].change, log[3].result), (&Change::Pause { host: None }, Outcome::Done));
+}
+
+#[test]
+fn more_changes_than_may_wait_are_told_to_come_back() {
+    const TOO_MANY: usize = 7;
+    let (crawl, entered, go_on) = MadeUp::with_gate();
+    let served = served_with(crawl, |config| config.connections = 2 * MAX_CHANGES);
+    let (told, statuses) = channel();
+    std::thread::scope(|threads| {
+        let change = |path: &'static str| {
+            let (served, told) = (&served, told.clone());
+            threads.spawn(move || told.send(served.change("PUT", path, "").status).unwrap());
+        };
+        change("/api/v1/hosts/gate.example/pause");
+        entered.recv().unwrap();
+        (1..MAX_CHANGES + TOO_MANY).for_each(|_| change("/api/v1/pause"));
+        // Those that wait are not answered before the first is.
+        for _ in 0..TOO_MANY {
+            assert_eq!(statuses.recv().unwrap(), 503);
+        }
+        go_on.send(()).unwrap();
+        for _ in 0..MAX_CHANGES {
+            assert_eq!(statuses.recv().unwrap(), 200);
+        }
+    });
+    assert_eq!(served.log.lock().unwrap().len(), 2 * MAX_CHANGES);
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub fn config() -> ConsoleConfig {
         requests: 1_000_000,
         stall: Duration::from_secs(60),
         tokens: Some(tokens()),
-        audit: Arc::new(|_| ()),
+        audit: Arc::new(|_| Ok(())),
     }
 }
 
@@ -57,7 +57,10 @@ pub fn served_with(crawl: MadeUp, adapt: impl FnOnce(&mut ConsoleConfig)) -> Ser
     let (crawl, stop) = (Arc::new(crawl), CancellationToken::new());
     let log = Arc::new(Mutex::new(Vec::new()));
     let lines = log.clone();
-    let audit = Arc::new(move |entry: &Entry| lines.lock().unwrap().push(entry.clone()));
+    let audit = Arc::new(move |entry: &Entry| {
+        lines.lock().unwrap().push(entry.clone());
+        Ok(())
+    });
     let mut config = ConsoleConfig { audit, ..config() };
     adapt(&mut config);
     let running = serve(crawl.clone(), config, stop.clone()).unwrap();

@@ -27,7 +27,7 @@ struct Inner {
     changes: Vec<(Change, Who)>,
 }
 
-/// Holds comparisons of formulas until the test lets them go on.
+/// Holds comparisons of formulas, and the pause of `gate.example`, until the test lets them go on.
 struct Gate {
     entered: Mutex<Sender<()>>,
     go_on: Mutex<Receiver<()>>,
@@ -149,6 +149,13 @@ impl MadeUp {
         self.inner.lock().unwrap().changes.clone()
     }
 
+    fn pass_gate(&self) {
+        if let Some(gate) = &self.gate {
+            gate.entered.lock().unwrap().send(()).unwrap();
+            gate.go_on.lock().unwrap().recv().unwrap();
+        }
+    }
+
     fn url(i: usize) -> String {
         format!("https://a.example/{i:04}")
     }
@@ -268,10 +275,7 @@ impl CrawlView for MadeUp {
 
     fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal> {
         let expression = expression(text)?.to_owned();
-        if let Some(gate) = &self.gate {
-            gate.entered.lock().unwrap().send(()).unwrap();
-            gate.go_on.lock().unwrap().recv().unwrap();
-        }
+        self.pass_gate();
         let change =
             RankChange { url: MadeUp::url(1), rank: 9, other_rank: 1, score: Some(0.1), other_score: None };
         Ok(RankChanges {
@@ -285,6 +289,11 @@ impl CrawlView for MadeUp {
     }
 
     fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+        match change {
+            Change::Pause { host: Some(host) } if host == "gate.example" => self.pass_gate(),
+            Change::Pause { host: Some(host) } if host == "panic.example" => panic!("a change that breaks off"),
+            _ => {}
+        }
         let mut inner = self.inner.lock().unwrap();
         let Inner { status, controls, seeds, recrawls, formulas, .. } = &mut *inner;
         let decision = |what: &str| Decision { what: what.into(), who: who.name.clone(), at: NOW };
