@@ -2,6 +2,9 @@
 //!
 //! It is kept in the tables before it is in force, so that a restart forgets nothing, and each part has a limit. What of
 //! it concerns a running cycle is handed to the fetcher, or asked for each page.
+//!
+//! Changes take turns and wait for the disk. Whoever only looks does not: it is in memory, under a lock that is never held
+//! while something is written.
 
 mod blocks;
 mod decided;
@@ -12,7 +15,7 @@ pub use recrawl_fetcher::control::{MAX_ASKED, MAX_HELD_HOSTS};
 
 use crate::crawl::{keep, kept};
 use crate::failure::Failure;
-use decided::{Asked, Chosens, Decided, Seeds};
+use decided::{Asked, Chosens, Decided, Seeds, Wish};
 use recrawl_fetcher::Control as Steering;
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Outcome, Skip, Visit};
@@ -25,6 +28,10 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 pub const MAX_BLOCKS: usize = 10_000;
 /// Seeds that wait at most.
 pub const MAX_WAITING_SEEDS: usize = 100_000;
+/// Bytes of the URLs of seeds that wait, and of pages asked for, at most: each are written as a whole at each change.
+pub const MAX_WAITING_BYTES: usize = 16 << 20;
+/// Cycles that skip a page asked for, for reasons that pass, before it is no longer asked for.
+pub const MAX_TRIES: u32 = 7;
 /// Formulas in the history.
 pub const MAX_CHOSEN: usize = 100;
 /// Pages asked for that are looked at before that is kept; a crash in between has them looked at again.
@@ -40,6 +47,8 @@ const CHOSEN: &str = "control_formulas";
 pub struct Control {
     tables: Arc<SledTables>,
     steering: Arc<Steering>,
+    /// Held by whoever writes to the tables, so that what was written last is what holds.
+    turn: Mutex<()>,
     state: Mutex<State>,
     /// Asked for each page, so without a look at the rest.
     blocks: RwLock<Arc<Blocks>>,
@@ -47,18 +56,19 @@ pub struct Control {
     asked: AtomicUsize,
 }
 
+/// What is large is shared with whoever changes it, and replaced.
 struct State {
-    decided: Decided,
-    seeds: Seeds,
+    decided: Arc<Decided>,
+    seeds: Arc<Seeds>,
     asked: Asked,
-    chosen: Chosens,
+    chosen: Arc<Chosens>,
     /// Pages looked at since that was kept.
     answered: usize,
 }
 
 /// What came of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Did {
+pub enum Effect {
     /// It is in force.
     Done,
     /// It was before.
@@ -74,24 +84,28 @@ impl Control {
     /// When the tables cannot be read, or hold something else.
     pub fn open(tables: Arc<SledTables>, steering: Arc<Steering>) -> Result<Control, Failure> {
         let decided: Decided = kept(&tables, DECIDED)?.unwrap_or_default();
-        let state = State {
-            seeds: kept(&tables, SEEDS)?.unwrap_or_default(),
-            asked: kept(&tables, ASKED)?.unwrap_or_default(),
-            chosen: kept(&tables, CHOSEN)?.unwrap_or_default(),
-            answered: 0,
-            decided,
-        };
-        steering.hold(state.decided.paused.is_some());
-        for host in state.decided.paused_hosts.keys() {
+        steering.hold(decided.paused.is_some());
+        for host in decided.paused_hosts.keys() {
             steering.hold_host(host, true);
         }
-        let blocks = RwLock::new(Arc::new(Blocks::of(state.decided.blocks.keys())));
+        let blocks = RwLock::new(Arc::new(Blocks::of(decided.blocks.keys())));
+        let state = State {
+            decided: Arc::new(decided),
+            seeds: Arc::new(kept::<Seeds>(&tables, SEEDS)?.unwrap_or_default()),
+            asked: kept(&tables, ASKED)?.unwrap_or_default(),
+            chosen: Arc::new(kept::<Chosens>(&tables, CHOSEN)?.unwrap_or_default()),
+            answered: 0,
+        };
         let asked = AtomicUsize::new(state.asked.len());
-        Ok(Control { tables, steering, state: Mutex::new(state), blocks, asked })
+        Ok(Control { tables, steering, turn: Mutex::default(), state: Mutex::new(state), blocks, asked })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no panic under the lock")
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().expect("no panic under the lock")
     }
 
     fn write(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
@@ -99,57 +113,70 @@ impl Control {
         self.tables.flush().map_err(Failure::from)
     }
 
+    fn decided(&self) -> Arc<Decided> {
+        self.state().decided.clone()
+    }
+
+    /// Changes pauses and blocks, and puts in force what was changed once it is kept.
+    fn decide(
+        &self,
+        change: impl FnOnce(&mut Decided) -> Effect,
+        put_in_force: impl FnOnce(&Decided),
+    ) -> Result<Effect, Failure> {
+        let _turn = self.turn();
+        let mut next = (*self.decided()).clone();
+        let effect = change(&mut next);
+        if effect == Effect::Done {
+            self.write(DECIDED, &next)?;
+            put_in_force(&next);
+            self.state().decided = Arc::new(next);
+        }
+        Ok(effect)
+    }
+
     /// Who paused the whole crawl, if it is paused.
     pub fn paused(&self) -> Option<Mark> {
-        self.state().decided.paused.clone()
+        self.decided().paused.clone()
     }
 
     /// Pauses all, or ends the pause (`mark` none).
     ///
     /// # Errors
     /// When it cannot be kept; then nothing has changed.
-    pub fn pause(&self, mark: Option<Mark>) -> Result<Did, Failure> {
-        let mut state = self.state();
-        if state.decided.paused.is_some() == mark.is_some() {
-            return Ok(Did::Already);
-        }
-        let next = Decided { paused: mark, ..state.decided.clone() };
-        self.write(DECIDED, &next)?;
-        self.steering.hold(next.paused.is_some());
-        state.decided = next;
-        Ok(Did::Done)
+    pub fn pause(&self, mark: Option<Mark>) -> Result<Effect, Failure> {
+        let pause = |next: &mut Decided| {
+            if next.paused.is_some() == mark.is_some() {
+                return Effect::Already;
+            }
+            next.paused = mark;
+            Effect::Done
+        };
+        self.decide(pause, |next| self.steering.hold(next.paused.is_some()))
     }
 
     /// Pauses a host, by its canonical name, or ends its pause.
     ///
     /// # Errors
     /// As [`Control::pause`].
-    pub fn pause_host(&self, host: &str, mark: Option<Mark>) -> Result<Did, Failure> {
-        let mut state = self.state();
-        let mut next = state.decided.clone();
-        let did = decided::set(&mut next.paused_hosts, host, mark, MAX_HELD_HOSTS);
-        if did == Did::Done {
-            self.write(DECIDED, &next)?;
-            self.steering.hold_host(host, next.paused_hosts.contains_key(host));
-            state.decided = next;
-        }
-        Ok(did)
+    pub fn pause_host(&self, host: &str, mark: Option<Mark>) -> Result<Effect, Failure> {
+        self.decide(
+            |next| decided::set(&mut next.paused_hosts, host, mark, MAX_HELD_HOSTS),
+            |next| self.steering.hold_host(host, next.paused_hosts.contains_key(host)),
+        )
     }
 
     /// Blocks a pattern as [`Blocks::pattern`] gives it, or ends that.
     ///
     /// # Errors
     /// As [`Control::pause`].
-    pub fn block(&self, pattern: &str, mark: Option<Mark>) -> Result<Did, Failure> {
-        let mut state = self.state();
-        let mut next = state.decided.clone();
-        let did = decided::set(&mut next.blocks, pattern, mark, MAX_BLOCKS);
-        if did == Did::Done {
-            self.write(DECIDED, &next)?;
-            *self.blocks.write().expect("no panic under the lock") = Arc::new(Blocks::of(next.blocks.keys()));
-            state.decided = next;
-        }
-        Ok(did)
+    pub fn block(&self, pattern: &str, mark: Option<Mark>) -> Result<Effect, Failure> {
+        self.decide(
+            |next| decided::set(&mut next.blocks, pattern, mark, MAX_BLOCKS),
+            |next| {
+                let blocks = Arc::new(Blocks::of(next.blocks.keys()));
+                *self.blocks.write().expect("no panic under the lock") = blocks;
+            },
+        )
     }
 
     /// The blocks that hold.
@@ -159,20 +186,20 @@ impl Control {
 
     /// Who paused this host, if it is paused by itself.
     pub fn paused_host(&self, host: &str) -> Option<Mark> {
-        self.state().decided.paused_hosts.get(host).cloned()
+        self.decided().paused_hosts.get(host).cloned()
     }
 
     /// Who blocked this pattern, if it is blocked.
     pub fn blocked(&self, pattern: &str) -> Option<Mark> {
-        self.state().decided.blocks.get(pattern).cloned()
+        self.decided().blocks.get(pattern).cloned()
     }
 
     /// Paused hosts and blocked patterns, in order.
     pub fn lists(&self) -> [Vec<(String, Mark)>; 2] {
-        let state = self.state();
+        let decided = self.decided();
         let list =
             |all: &decided::Marks| all.iter().map(|(what, mark)| (what.clone(), mark.clone())).collect();
-        [list(&state.decided.paused_hosts), list(&state.decided.blocks)]
+        [list(&decided.paused_hosts), list(&decided.blocks)]
     }
 
     /// How many of each there are: paused hosts, blocks, seeds that wait, pages asked for.
@@ -187,23 +214,30 @@ impl Control {
     /// # Errors
     /// As [`Control::pause`].
     pub fn add_seeds(&self, urls: &[CanonicalUrl]) -> Result<Option<usize>, Failure> {
-        let mut state = self.state();
-        let mut next = state.seeds.clone();
+        let _turn = self.turn();
+        let before = self.state().seeds.clone();
+        let mut next = (*before).clone();
         next.extend(urls.iter().map(ToString::to_string));
-        let added = next.len() - state.seeds.len();
-        if next.len() > MAX_WAITING_SEEDS {
+        let added = next.len() - before.len();
+        if next.len() > MAX_WAITING_SEEDS || bytes(&next) > MAX_WAITING_BYTES {
             return Ok(None);
         }
         if added > 0 {
             self.write(SEEDS, &next)?;
-            state.seeds = next;
+            self.state().seeds = Arc::new(next);
         }
         Ok(Some(added))
     }
 
+    /// Does any seed wait?
+    pub fn has_seeds(&self) -> bool {
+        !self.state().seeds.is_empty()
+    }
+
     /// The seeds that wait, in the order of URLs, which is not the order of their texts.
     pub fn seeds(&self) -> Vec<CanonicalUrl> {
-        let mut seeds: Vec<CanonicalUrl> = self.state().seeds.iter().filter_map(|url| parse(url)).collect();
+        let texts = self.state().seeds.clone();
+        let mut seeds: Vec<CanonicalUrl> = texts.iter().filter_map(|url| parse(url)).collect();
         seeds.sort_unstable();
         seeds.dedup();
         seeds
@@ -214,12 +248,13 @@ impl Control {
     /// # Errors
     /// As [`Control::pause`].
     pub fn forget_seeds(&self, urls: &[CanonicalUrl]) -> Result<(), Failure> {
-        let mut state = self.state();
+        let _turn = self.turn();
+        let before = self.state().seeds.clone();
         let gone: BTreeSet<String> = urls.iter().map(ToString::to_string).collect();
-        let next: Seeds = state.seeds.difference(&gone).cloned().collect();
-        if next.len() < state.seeds.len() {
+        let next: Seeds = before.difference(&gone).cloned().collect();
+        if next.len() < before.len() {
             self.write(SEEDS, &next)?;
-            state.seeds = next;
+            self.state().seeds = Arc::new(next);
         }
         Ok(())
     }
@@ -228,16 +263,23 @@ impl Control {
     ///
     /// # Errors
     /// As [`Control::pause`].
-    pub fn ask(&self, url: &CanonicalUrl, mark: Mark) -> Result<Did, Failure> {
-        let mut state = self.state();
-        let mut next = state.asked.clone();
-        let did = decided::set(&mut next, &url.to_string(), Some(mark), MAX_ASKED);
-        if did == Did::Done {
-            self.write(ASKED, &next)?;
-            self.asked.store(next.len(), Relaxed);
-            state.asked = next;
+    pub fn ask(&self, url: &CanonicalUrl, mark: Mark) -> Result<Effect, Failure> {
+        let _turn = self.turn();
+        let (url, wish) = (url.to_string(), Wish { mark, tries: 0 });
+        let mut next = self.state().asked.clone();
+        if next.contains_key(&url) {
+            return Ok(Effect::Already);
         }
-        Ok(did)
+        if next.len() >= MAX_ASKED || bytes(next.keys()) + url.len() > MAX_WAITING_BYTES {
+            return Ok(Effect::Full);
+        }
+        next.insert(url.clone(), wish.clone());
+        self.write(ASKED, &next)?;
+        // One by one: others were answered meanwhile.
+        let mut state = self.state();
+        state.asked.insert(url, wish);
+        self.asked.store(state.asked.len(), Relaxed);
+        Ok(Effect::Done)
     }
 
     /// The pages that are asked for.
@@ -245,42 +287,60 @@ impl Control {
         self.state().asked.keys().filter_map(|url| parse(url)).collect()
     }
 
-    /// A visit was recorded: if somebody asked for its page, that is answered, unless there was no time for it.
+    /// A visit was recorded: if somebody asked for its page, that is answered. Where there was no time for it, it is
+    /// asked for again in the next cycle; and so it is in [`MAX_TRIES`] cycles in all where something else was in the way
+    /// that passes.
     pub fn recorded(&self, visit: &Visit) {
         if self.asked.load(Relaxed) == 0 || visit.outcome == Outcome::Skipped(Skip::Deadline) {
             return;
         }
+        let has_passing_reason = matches!(
+            visit.outcome,
+            Outcome::Skipped(Skip::HostBackOff | Skip::ByteBudget | Skip::CrawlDelay)
+        );
         let mut state = self.state();
-        if state.asked.remove(&visit.url.to_string()).is_some() {
-            state.answered += 1;
-            self.asked.store(state.asked.len(), Relaxed);
-            if state.answered >= ANSWERS_A_WRITE {
-                self.keep_answers_of(&mut state);
+        let url = visit.url.to_string();
+        let Some(wish) = state.asked.get_mut(&url) else { return };
+        wish.tries += 1;
+        if !has_passing_reason || wish.tries >= MAX_TRIES {
+            if has_passing_reason {
+                tracing::warn!(%url, "asked for and skipped in {MAX_TRIES} cycles: it is no longer asked for");
             }
+            state.asked.remove(&url);
+            self.asked.store(state.asked.len(), Relaxed);
+        }
+        state.answered += 1;
+        let is_much = state.answered >= ANSWERS_A_WRITE;
+        drop(state);
+        // Not while somebody changes something, who may wait for the disk: there are more visits to come.
+        if is_much && let Ok(turn) = self.turn.try_lock() {
+            self.keep_answers_in(turn);
         }
     }
 
     /// Keeps which pages asked for were looked at.
     pub fn keep_answers(&self) {
-        self.keep_answers_of(&mut self.state());
+        self.keep_answers_in(self.turn());
     }
 
-    fn keep_answers_of(&self, state: &mut State) {
+    fn keep_answers_in(&self, _turn: MutexGuard<'_, ()>) {
+        let mut state = self.state();
         if state.answered == 0 {
             return;
         }
-        match keep(&self.tables, ASKED, &state.asked) {
-            Ok(()) => state.answered = 0,
+        let (asked, answered) = (state.asked.clone(), state.answered);
+        state.answered = 0;
+        drop(state);
+        if let Err(error) = keep(&self.tables, ASKED, &asked) {
             // The worst is that a page is looked at once more.
-            Err(error) => {
-                tracing::warn!(%error, "pages that were asked for and looked at may be looked at again")
-            }
+            tracing::warn!(%error, "pages that were asked for and looked at may be looked at again");
+            self.state().answered += answered;
         }
     }
 
     /// The formulas that were chosen, newest last. The first is the one that was in force before.
     pub fn chosen(&self) -> Vec<Chosen> {
-        self.state().chosen.clone()
+        self.state().chosen.to_vec()
     }
 
     /// Keeps another history of formulas; of a longer one than [`MAX_CHOSEN`] the newest.
@@ -288,12 +348,17 @@ impl Control {
     /// # Errors
     /// As [`Control::pause`].
     pub fn set_chosen(&self, mut chosen: Vec<Chosen>) -> Result<(), Failure> {
+        let _turn = self.turn();
         let more = chosen.len().saturating_sub(MAX_CHOSEN);
         chosen.drain(..more);
         self.write(CHOSEN, &chosen)?;
-        self.state().chosen = chosen;
+        self.state().chosen = Arc::new(chosen);
         Ok(())
     }
+}
+
+fn bytes<'u>(urls: impl IntoIterator<Item = &'u String>) -> usize {
+    urls.into_iter().map(String::len).sum()
 }
 
 /// What is kept is canonical already.

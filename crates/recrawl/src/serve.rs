@@ -104,20 +104,21 @@ fn crawl_on(
         }
         crawl.live.moved();
         let period = crawl.settings.config.cycle.period.0;
-        let seeds = crawl.control.seeds();
         let is_empty = crawl.repository.current().pages() == 0;
+        let has_nothing = is_empty && !crawl.control.has_seeds();
         let left = match () {
-            () if is_empty && seeds.is_empty() => TICK,
+            () if has_nothing => TICK,
             () if is_empty || is_begun => Duration::ZERO,
             () => rhythm.left(period, desk.now(), desk.uptime()),
         };
         let left = left.max(rhythm.retry_in(desk.uptime()));
         if crawl.control.paused().is_some() || !left.is_zero() {
-            desk.wait(&crawl.shutdown, left, is_empty && seeds.is_empty());
+            desk.wait(&crawl.shutdown, left, has_nothing);
             continue;
         }
         desk.set_phase(Phase::Crawling);
         rhythm.began(desk.now(), desk.uptime());
+        let seeds = crawl.control.seeds();
         let turned = admit(crawl, desk, &seeds).and_then(|()| cycle::turn(crawl, &seeds));
         crawl.live.ended();
         match turned {

@@ -1,6 +1,6 @@
 //! Decisions as they are kept: plain data, in JSON, every field with a default, so that an older file is read.
 
-use super::Did;
+use super::Effect;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +18,20 @@ pub type Marks = BTreeMap<String, Mark>;
 /// Seeds that wait.
 pub type Seeds = BTreeSet<String>;
 /// Pages that are asked for.
-pub type Asked = Marks;
+pub type Asked = BTreeMap<String, Wish>;
 /// The history of formulas.
 pub type Chosens = Vec<Chosen>;
+
+/// Who asked for a page, and how often a cycle came to it and could not ask.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    /// Who, and when.
+    #[serde(flatten)]
+    pub mark: Mark,
+    /// Cycles that skipped it for a reason that passes.
+    #[serde(default)]
+    pub tries: u32,
+}
 
 /// Pauses and blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,15 +58,15 @@ pub struct Chosen {
 }
 
 /// Enters a decision, or takes it out where `mark` is none.
-pub fn set(all: &mut Marks, what: &str, mark: Option<Mark>, limit: usize) -> Did {
+pub fn set(all: &mut Marks, what: &str, mark: Option<Mark>, limit: usize) -> Effect {
     match mark {
-        Some(_) if all.contains_key(what) => Did::Already,
-        Some(_) if all.len() >= limit => Did::Full,
+        Some(_) if all.contains_key(what) => Effect::Already,
+        Some(_) if all.len() >= limit => Effect::Full,
         Some(mark) => {
             all.insert(what.to_owned(), mark);
-            Did::Done
+            Effect::Done
         }
-        None if all.remove(what).is_some() => Did::Done,
-        None => Did::Already,
+        None if all.remove(what).is_some() => Effect::Done,
+        None => Effect::Already,
     }
 }

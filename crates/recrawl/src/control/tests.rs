@@ -19,13 +19,13 @@ fn open(tables: &Arc<SledTables>) -> (Control, Arc<Steering>) {
 fn decisions_are_in_force_at_once_and_after_a_restart() {
     let tables = Arc::new(SledTables::temporary().unwrap());
     let (control, steering) = open(&tables);
-    assert_eq!(control.pause(Some(mark())).unwrap(), Did::Done);
-    assert_eq!(control.pause(Some(mark())).unwrap(), Did::Already);
-    assert_eq!(control.pause_host("a.test", Some(mark())).unwrap(), Did::Done);
-    assert_eq!(control.block("b.test", Some(mark())).unwrap(), Did::Done);
+    assert_eq!(control.pause(Some(mark())).unwrap(), Effect::Done);
+    assert_eq!(control.pause(Some(mark())).unwrap(), Effect::Already);
+    assert_eq!(control.pause_host("a.test", Some(mark())).unwrap(), Effect::Done);
+    assert_eq!(control.block("b.test", Some(mark())).unwrap(), Effect::Done);
     assert_eq!(control.add_seeds(&[url("http://s.test/")]).unwrap(), Some(1));
     assert_eq!(control.add_seeds(&[url("http://s.test/")]).unwrap(), Some(0));
-    assert_eq!(control.ask(&url("http://q.test/"), mark()).unwrap(), Did::Done);
+    assert_eq!(control.ask(&url("http://q.test/"), mark()).unwrap(), Effect::Done);
     assert!(steering.is_held() && steering.is_host_held("a.test"));
     drop(control);
 
@@ -38,10 +38,10 @@ fn decisions_are_in_force_at_once_and_after_a_restart() {
         (vec![url("http://s.test/")], vec![url("http://q.test/")])
     );
     assert_eq!(control.counts(), [1, 1, 1, 1]);
-    assert_eq!(control.pause(None).unwrap(), Did::Done);
-    assert_eq!(control.pause_host("a.test", None).unwrap(), Did::Done);
-    assert_eq!(control.pause_host("a.test", None).unwrap(), Did::Already);
-    assert_eq!(control.block("b.test", None).unwrap(), Did::Done);
+    assert_eq!(control.pause(None).unwrap(), Effect::Done);
+    assert_eq!(control.pause_host("a.test", None).unwrap(), Effect::Done);
+    assert_eq!(control.pause_host("a.test", None).unwrap(), Effect::Already);
+    assert_eq!(control.block("b.test", None).unwrap(), Effect::Done);
     control.forget_seeds(&control.seeds()).unwrap();
     assert!(!steering.is_held() && !steering.is_host_held("a.test"));
     assert_eq!(control.counts(), [0, 0, 0, 1]);
@@ -63,6 +63,49 @@ fn a_page_asked_for_is_answered_by_a_visit_and_not_by_a_deadline() {
 }
 
 #[test]
+fn a_page_asked_for_outlives_skips_that_pass_and_not_for_ever() {
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    tables.set_setting(ASKED, br#"{"http://old.test/":{"who":"x","at":1}}"#).unwrap();
+    let (mut control, _) = open(&tables);
+    let (page, old) = (url("http://a.test/"), url("http://old.test/"));
+    control.ask(&page, mark()).unwrap();
+    let skipped = |page: &CanonicalUrl, skip| Visit::new(page.clone(), Outcome::Skipped(skip));
+    for tried in 1..MAX_TRIES {
+        for skip in [Skip::HostBackOff, Skip::Deadline] {
+            control.recorded(&skipped(&page, skip));
+        }
+        control.keep_answers();
+        control = open(&tables).0;
+        assert_eq!(control.asked(), [page.clone(), old.clone()], "after {tried} cycles");
+    }
+    control.recorded(&skipped(&page, Skip::CrawlDelay));
+    assert_eq!(control.asked(), [old.clone()]);
+    control.recorded(&skipped(&old, Skip::ByteBudget));
+    assert_eq!(control.counts()[3], 1);
+    control.recorded(&skipped(&old, Skip::Blocked));
+    assert_eq!(control.counts()[3], 0, "that does not pass by itself");
+}
+
+#[test]
+fn nobody_who_looks_waits_for_a_change_that_waits_for_the_disk() {
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    let (control, _) = open(&tables);
+    control.block("b.test", Some(mark())).unwrap();
+    (0..2 * ANSWERS_A_WRITE).for_each(|i| drop(control.ask(&url(&format!("http://a.test/{i}")), mark()).unwrap()));
+    // As a change holds it while it writes: on this thread, so that whoever waits for it waits for ever.
+    let writing = control.turn();
+    assert!(control.paused().is_none() && control.seeds().is_empty() && !control.has_seeds());
+    assert!(control.blocked("b.test").is_some() && control.paused_host("b.test").is_none());
+    for i in 0..2 * ANSWERS_A_WRITE {
+        control.recorded(&Visit::new(url(&format!("http://a.test/{i}")), Outcome::NotModified));
+    }
+    assert_eq!((control.counts(), control.lists()[1].len(), control.chosen().len()), ([0, 1, 0, 0], 1, 0));
+    drop(writing);
+    control.keep_answers();
+    assert_eq!(open(&tables).0.counts()[3], 0);
+}
+
+#[test]
 fn what_has_no_room_is_refused_and_nothing_is_lost() {
     let tables = Arc::new(SledTables::temporary().unwrap());
     let (control, _) = open(&tables);
@@ -70,10 +113,16 @@ fn what_has_no_room_is_refused_and_nothing_is_lost() {
     assert_eq!(control.add_seeds(&seeds).unwrap(), Some(MAX_WAITING_SEEDS));
     assert_eq!(control.add_seeds(&[url("http://b.test/")]).unwrap(), None);
     assert_eq!(control.counts()[2], MAX_WAITING_SEEDS as u64);
+    let (control, _) = open(&Arc::new(SledTables::temporary().unwrap()));
+    let long = |i: usize| url(&format!("http://a.test/{i:05}{}", "x".repeat(1_900)));
+    let fit = MAX_WAITING_BYTES / long(0).to_string().len();
+    let urls: Vec<CanonicalUrl> = (0..=fit).map(long).collect();
+    assert_eq!(control.add_seeds(&urls).unwrap(), None, "few, and too many bytes");
+    assert_eq!(control.add_seeds(&urls[..fit]).unwrap(), Some(fit));
     let mut marks = decided::Marks::new();
-    assert_eq!(decided::set(&mut marks, "a", Some(mark()), 1), Did::Done);
-    assert_eq!(decided::set(&mut marks, "b", Some(mark()), 1), Did::Full);
-    assert_eq!(decided::set(&mut marks, "a", Some(mark()), 1), Did::Already);
+    assert_eq!(decided::set(&mut marks, "a", Some(mark()), 1), Effect::Done);
+    assert_eq!(decided::set(&mut marks, "b", Some(mark()), 1), Effect::Full);
+    assert_eq!(decided::set(&mut marks, "a", Some(mark()), 1), Effect::Already);
     let chosen = |i: usize| Chosen { toml: i.to_string(), mark: mark(), from_cycle: None };
     control.set_chosen((0..=MAX_CHOSEN).map(chosen).collect()).unwrap();
     assert_eq!((control.chosen().len(), control.chosen()[0].toml.as_str()), (MAX_CHOSEN, "1"));

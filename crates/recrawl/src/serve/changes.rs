@@ -5,7 +5,7 @@ use super::formulas;
 use super::view::failed;
 use crate::contact;
 use crate::control::{
-    Blocks, Did as Decided, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_SEEDS, Mark,
+    Blocks, Effect, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_BYTES, MAX_WAITING_SEEDS, Mark,
 };
 use crate::live::Stage;
 use crate::scope::HostPattern;
@@ -37,11 +37,11 @@ fn accepted(did: Did, detail: impl Into<String>) -> Result<Accepted, Refusal> {
 }
 
 /// What came of a decision that is in force at once.
-fn decided(did: Decided, done: String, limit: usize) -> Result<Accepted, Refusal> {
-    match did {
-        Decided::Done => accepted(Did::Done, done),
-        Decided::Already => accepted(Did::Already, format!("as it was before: {done}")),
-        Decided::Full => {
+fn decided(effect: Effect, done: String, limit: usize) -> Result<Accepted, Refusal> {
+    match effect {
+        Effect::Done => accepted(Did::Done, done),
+        Effect::Already => accepted(Did::Already, format!("as it was before: {done}")),
+        Effect::Full => {
             Err(Refusal::Busy(format!("there are {limit} already, which is the limit: end some first")))
         }
     }
@@ -50,21 +50,21 @@ fn decided(did: Decided, done: String, limit: usize) -> Result<Accepted, Refusal
 fn pause(desk: &Desk, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted, Refusal> {
     let is_pause = mark.is_some();
     let Some(host) = host else {
-        let did = desk.control.pause(mark).map_err(failed)?;
+        let effect = desk.control.pause(mark).map_err(failed)?;
         let done = if is_pause {
             "nothing new is asked; what is under way is finished"
         } else {
             "the crawl goes on"
         };
-        return decided(did, done.into(), 1);
+        return decided(effect, done.into(), 1);
     };
     let host = host_name(host)?;
-    let did = desk.control.pause_host(&host, mark).map_err(failed)?;
+    let effect = desk.control.pause_host(&host, mark).map_err(failed)?;
     let done = match is_pause {
         true => format!("{host} is asked for nothing; its pages wait until the cycle's deadline"),
         false => format!("{host} is asked again"),
     };
-    decided(did, done, MAX_HELD_HOSTS)
+    decided(effect, done, MAX_HELD_HOSTS)
 }
 
 fn host_name(text: &str) -> Result<String, Refusal> {
@@ -107,7 +107,7 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
         .map_err(|e| Refusal::invalid("urls", e.to_string(), "set crawler.contact, and send SIGHUP"))?;
     match desk.control.add_seeds(&seeds).map_err(failed)? {
         None => Err(Refusal::Busy(format!(
-            "more than {MAX_WAITING_SEEDS} seeds would wait: wait for the next cycle"
+            "more than {MAX_WAITING_SEEDS} seeds, or {MAX_WAITING_BYTES} bytes of them, would wait: wait for the next cycle"
         ))),
         Some(0) => accepted(Did::Already, "all of them wait for the next cycle already"),
         Some(added) => accepted(Did::NextCycle, format!("{added} seeds more wait for the next cycle")),
@@ -127,17 +127,17 @@ fn recrawl(desk: &Desk, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
         let what = format!("{url} is blocked by {pattern}");
         return Err(Refusal::invalid("url", what, "unblock it first"));
     }
-    let did = desk.control.ask(&url, mark).map_err(failed)?;
+    let effect = desk.control.ask(&url, mark).map_err(failed)?;
     // A cycle that is planned but not fetched takes it up when it begins to fetch.
     let is_fetching = desk.live.now().is_some_and(|now| now.stage == Stage::Fetching);
-    if did == Decided::Done && is_fetching {
+    if effect == Effect::Done && is_fetching {
         desk.steering.ask(ScheduleEntry { url: url.clone(), share: Share::Asked, record });
     }
-    match did {
-        Decided::Done if is_fetching => {
+    match effect {
+        Effect::Done if is_fetching => {
             accepted(Did::Done, format!("{url} is asked for as soon as politeness has it; once a cycle"))
         }
-        Decided::Done => accepted(Did::NextCycle, format!("{url} is asked for first in the next cycle")),
+        Effect::Done => accepted(Did::NextCycle, format!("{url} is asked for first in the next cycle")),
         other => decided(other, format!("{url} waits to be asked for"), MAX_ASKED),
     }
 }
