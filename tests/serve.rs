@@ -280,6 +280,32 @@ fn a_cycle_under_way_is_held_and_goes_on_and_a_host_waits_alone() {
 }
 
 #[test]
+fn a_daemon_that_stops_can_be_looked_at_until_it_has() {
+    let world = world(20, 1, &format!("{QUICK}\n[fetch]\ntimeout = \"10 min\""));
+    world.crawl(1);
+    world.server.set_faults(vec!["/=timeout".parse().unwrap()]);
+    let socket = world.folder.path().join("notify");
+    let manager = std::os::unix::net::UnixDatagram::bind(&socket).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut command = world.command(&["serve"]);
+    command.env("NOTIFY_SOCKET", &socket);
+    let daemon = Daemon::of(command);
+    daemon.until("waiting for a page", |s| in_flight(s) > 0);
+    daemon.signal("-TERM");
+    let told = || {
+        let mut bytes = [0; 64];
+        let length = manager.recv(&mut bytes).expect("systemd is told");
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    };
+    assert_eq!([told(), told()], ["READY=1", "STOPPING=1"]);
+    let stopping = daemon.until("stopping", |s| s["state"] == "stopping");
+    assert!(in_flight(&stopping) > 0, "the page in flight is waited for: {stopping}");
+    assert_eq!(daemon.ask("GET", "/health", None).0, 200);
+    assert_eq!(daemon.ask("GET", "/ready", None).0, 503);
+    daemon.kill();
+}
+
+#[test]
 fn a_block_is_obeyed_counted_explained_and_lifted() {
     let world = world(60, 3, "");
     world.crawl(1);

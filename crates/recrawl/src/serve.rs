@@ -32,6 +32,7 @@ use recrawl_repository::ScheduleFile;
 use rhythm::Rhythm;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 use view::View;
 
 /// How often the time of day is looked at while the next cycle is not due: clocks are set, and machines sleep.
@@ -53,10 +54,12 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let tokens = tokens_of(&settings)?;
     let mut crawl = Crawl::open(settings, &[], args.random_seed)?;
     let desk = Arc::new(Desk::new(&crawl)?);
+    let end = CancellationToken::new();
     let console = recrawl_console::serve(
         Arc::new(View::new(desk.clone())),
         console_config(&crawl.settings, tokens)?,
-        crawl.shutdown.token().clone(),
+        // Not the crawl's own: how it stops can be looked at.
+        end.clone(),
     );
     let console = Arc::new(console.map_err(|e| match e {
         ServeError::Config { .. } => Failure::usage(e),
@@ -66,12 +69,11 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let stall = crawl.settings.config.serve.stall.0;
     let _watchdog = notify::ready(desk.clone(), stall).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut crawl, &desk, &console, &hangup);
-    desk.set_phase(Phase::Stopping);
-    notify::stopping();
+    // A failure ends it too, and then no signal has come.
+    crawl.shutdown.token().cancel();
     crawl.control.keep_answers();
     crawl.tables.flush()?;
-    // A failure ends it too, and then no signal has told the console.
-    crawl.shutdown.token().cancel();
+    end.cancel();
     drop(hangup);
     if let Some(console) = Arc::into_inner(console) {
         console.join().map_err(Failure::work)?;

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 /// Reports of cycles in memory; of older ones `recrawl export cycles` tells.
 pub const MAX_REPORTS: usize = 1000;
@@ -50,6 +51,7 @@ pub struct Desk {
     pub steering: Arc<Steering>,
     pub live: Arc<Live>,
     pub data_dir: PathBuf,
+    stop: CancellationToken,
     clock: WallClock,
     began: Instant,
     pub started: u64,
@@ -93,6 +95,7 @@ impl Desk {
             steering: crawl.steering.clone(),
             live: crawl.live.clone(),
             data_dir: crawl.settings.data_dir.clone(),
+            stop: crawl.shutdown.token().clone(),
             clock: crawl.clock.clone(),
             began: Instant::now(),
             started: (crawl.clock)(),
@@ -151,9 +154,17 @@ impl Desk {
         lock(&self.failure).clone().or_else(|| self.next.problem())
     }
 
-    /// What the crawl is at.
+    /// What the crawl is at. From the signal on it stops, whatever it has to finish first.
     pub fn phase(&self) -> Phase {
+        if self.stop.is_cancelled() {
+            return Phase::Stopping;
+        }
         lock(&self.phase).clone()
+    }
+
+    /// Cancelled when a signal comes.
+    pub fn stop(&self) -> &CancellationToken {
+        &self.stop
     }
 
     /// It is at something else.

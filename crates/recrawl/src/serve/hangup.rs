@@ -1,6 +1,8 @@
-//! SIGHUP: read the configuration anew. Tokens are read at once; the rest at the next boundary of cycles.
+//! SIGHUP: read the configuration anew. Tokens are read at once; the rest at the next boundary of cycles. And who started
+//! the daemon is told at once that a signal ends it.
 
 use super::desk::Desk;
+use super::notify;
 use super::{Console, tokens_of};
 use std::io;
 use std::sync::Arc;
@@ -43,8 +45,15 @@ impl Caught {
         let (came, end) = (Arc::new(AtomicBool::new(false)), CancellationToken::new());
         let (told, ended) = (came.clone(), end.clone());
         let listen = async move {
+            let mut is_stopping = false;
             loop {
                 tokio::select! {
+                    biased;
+                    () = desk.stop().cancelled(), if !is_stopping => {
+                        is_stopping = true;
+                        notify::stopping();
+                        continue;
+                    }
                     () = ended.cancelled() => return,
                     _ = hangups.recv() => {}
                 }
