@@ -232,6 +232,27 @@ fn seeds_in_any_order_of_domains_schemes_and_ports_are_crawled() {
 }
 
 #[test]
+fn seeds_that_wait_are_taken_up_by_a_crawl_without_a_console_and_known_ones_are_not_news() {
+    let world = world(30, 3, "");
+    let [seeds, later] = [0, 1].map(|host| vec![world.server.seeds()[host].clone()]);
+    world.seeds(&seeds);
+    world.crawl(1);
+    let daemon = Daemon::start(&world);
+    assert_eq!(daemon.seed(&seeds), "already", "it is known");
+    assert_eq!(daemon.seed(&[&seeds[..], &later].concat()), "next_cycle");
+    assert_eq!(daemon.get("/api/v1/controls")["seeds_waiting"], 1);
+    // The next cycle is a day away.
+    daemon.stop();
+    let before = world.asked(&later[0]);
+    succeeds(world.run(&["crawl", "--cycles", "1"]));
+    assert_eq!((before, world.asked(&later[0])), (0, 1));
+    let daemon = Daemon::start(&world);
+    assert_eq!(daemon.get("/api/v1/controls")["seeds_waiting"], 0);
+    assert_eq!(daemon.seed(&later), "already");
+    daemon.stop();
+}
+
+#[test]
 fn an_import_delays_no_cycle() {
     let world = world(10, 1, "");
     let list = world.seed_file();
@@ -350,6 +371,7 @@ fn a_formula_is_swapped_in_and_rolled_back_while_it_runs() {
         move |_: &Value| last_report(running)["formula"] == name
     };
     daemon.until("ranked by it", ranked(&json!("t + n")));
+    daemon.until("named", |s| s["formula"]["name"] == "t + n");
     assert_eq!(daemon.change("PUT", "/api/v1/formula", Some(json!({"text": "t + n"}))), "already");
     assert_eq!(daemon.ask("PUT", "/api/v1/formula", Some(json!({"text": "t +"}))).0, 422);
     let changes = daemon.ask("POST", "/api/v1/formulas/compare", Some(json!({"text": "age"})));

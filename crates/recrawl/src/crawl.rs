@@ -121,6 +121,17 @@ impl Crawl {
         })
     }
 
+    /// Lets the sites of seeds into the scope, where the configuration names no hosts.
+    ///
+    /// # Errors
+    /// When they are too many, or the tables cannot be read or written.
+    pub fn admit(&mut self, seeds: &[CanonicalUrl]) -> Result<(), Failure> {
+        if !seeds.is_empty() && self.settings.config.scope.hosts.is_empty() {
+            self.settings.scope.admit_sites(seed_sites(&self.tables, seeds)?);
+        }
+        Ok(())
+    }
+
     /// Opens the archive where it was last closed.
     ///
     /// # Errors

@@ -2,12 +2,14 @@
 //!
 //! A page costs one lock that nobody else holds. The report of a cycle is not made of these: it is counted from the log.
 
+use crate::plan::Facts;
 use crate::report::Tally;
 use recrawl_fetcher::WallClock;
+use recrawl_formula::Formula;
 use recrawl_types::{Cycle, Visit};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// Hosts of which changes are counted in a cycle.
@@ -35,8 +37,10 @@ pub struct Now {
     pub started: u64,
     /// Pages in its schedule; 0 until it is made.
     pub scheduled: u64,
-    /// What ranked them.
+    /// The name of what ranked them; empty until that is known.
     pub formula: String,
+    /// What ranked them; none until that is known, and in a cycle that an older program planned.
+    pub ranked_by: Option<Arc<Formula>>,
     /// Pages of the schedule that are done.
     pub done: u64,
     /// Those of them that an earlier run of the cycle did.
@@ -96,6 +100,7 @@ impl Live {
             started: now,
             scheduled: 0,
             formula: String::new(),
+            ranked_by: None,
             done: 0,
             done_before: 0,
             fetching_since: now,
@@ -103,21 +108,21 @@ impl Live {
         });
     }
 
-    /// Its schedule is there; so much of it was done by an earlier run.
-    pub fn planned(&self, started: u64, scheduled: u64, formula: &str, done: u64) {
+    /// Its schedule of so many pages is there; so much of it was done by an earlier run.
+    pub fn planned(&self, facts: &Facts, scheduled: u64, done: u64) {
         self.moved();
+        let ranked_by = facts.formula_toml.as_ref().and_then(|text| Formula::from_toml(text).ok());
         let mut figures = self.figures();
         if let Some(now) = &mut figures.now {
-            let (formula, fetching_since) = (formula.to_owned(), (self.clock)());
-            let stage = Stage::Fetching;
             *now = Now {
-                stage,
-                started,
+                stage: Stage::Fetching,
+                started: facts.started,
                 scheduled,
-                formula,
+                formula: facts.formula.clone(),
+                ranked_by: ranked_by.map(Arc::new),
                 done,
                 done_before: done,
-                fetching_since,
+                fetching_since: (self.clock)(),
                 ..now.clone()
             };
         }
@@ -190,7 +195,6 @@ impl Figures {
 mod tests {
     use super::*;
     use recrawl_types::{Change, Failure, Outcome, UrlRules};
-    use std::sync::Arc;
 
     fn visit(page: &str, index: Option<u64>, outcome: Outcome) -> Visit {
         Visit { index, ..Visit::new(UrlRules::default().canonicalize(page).unwrap(), outcome) }
@@ -202,12 +206,22 @@ mod tests {
         assert!(live.now().is_none());
         live.begin(Cycle(3));
         live.recovered(&visit("http://a.test/1", Some(0), Outcome::Fetched(Change::Changed)));
-        live.planned(1_000, 10, "age", 1);
+        let toml = recrawl_formula::builtin::resolve("age").unwrap().to_toml().unwrap();
+        let facts = Facts {
+            cycle: Cycle(3),
+            started: 1_000,
+            formula: "age".into(),
+            formula_toml: Some(toml),
+            cutoff: None,
+            scheduled: 10,
+        };
+        live.planned(&facts, 10, 1);
         live.recorded(&visit("http://a.test/2", Some(1), Outcome::Fetched(Change::Changed)));
         live.recorded(&visit("http://b.test/3", None, Outcome::Failed(Failure::Dns)));
         let now = live.now().unwrap();
         assert_eq!((now.started, now.fetching_since, now.scheduled), (1_000, 5_000, 10));
         assert_eq!((now.done, now.done_before, now.tally.changed, now.tally.failed), (2, 1, 2, 1));
+        assert_eq!(now.ranked_by.unwrap().name, "age");
         let totals = live.totals();
         assert_eq!((totals.changed, totals.failed), (1, 1), "what this process saw");
         assert_eq!((live.changed_at("a.test"), live.changed_at("b.test")), (2, 0));

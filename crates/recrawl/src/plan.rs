@@ -44,8 +44,11 @@ pub struct Facts {
     pub cycle: Cycle,
     /// When it began, in milliseconds since 1970.
     pub started: u64,
-    /// What ranked the pages.
+    /// The name of what ranked the pages.
     pub formula: String,
+    /// The text of its file; none in cycles that an older program planned, and where nothing is ranked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formula_toml: Option<String>,
     /// The lowest score chosen.
     pub cutoff: Option<f64>,
     /// Pages scheduled, seeds among them.
@@ -93,7 +96,7 @@ pub fn resume_or_make(
         let links = part.iter().map(|(url, _)| Link::to(url.clone(), 0));
         log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
     }
-    crawl.live.planned(facts.started, schedule.len(), &facts.formula, recovered.done.count());
+    crawl.live.planned(&facts, schedule.len(), recovered.done.count());
     Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered })
 }
 
@@ -107,6 +110,7 @@ fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, 
             cycle,
             started: (crawl.clock)(),
             formula: "unknown".into(),
+            formula_toml: None,
             cutoff: None,
             scheduled: schedule.len(),
         }
@@ -169,8 +173,14 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
     let plan = choose(crawl, generation, request, &formula)?;
     let mut writer = ScheduleWriter::create(&*crawl.storage, cycle).map_err(Failure::work)?;
     let scheduled = write(&mut writer, generation, plan.chosen, &news[..seeds as usize])?;
-    let facts =
-        Facts { cycle, started: (crawl.clock)(), formula: formula.name, cutoff: plan.cutoff, scheduled };
+    let facts = Facts {
+        cycle,
+        started: (crawl.clock)(),
+        formula_toml: formula.to_toml().ok(),
+        formula: formula.name,
+        cutoff: plan.cutoff,
+        scheduled,
+    };
     keep(&crawl.tables, FACTS, &facts)?;
     crawl.tables.flush()?;
     // Last: a schedule that is there is complete, and its facts are durable.

@@ -20,7 +20,7 @@ mod status;
 mod view;
 
 use crate::cli::ServeArgs;
-use crate::crawl::{Crawl, seed_sites};
+use crate::crawl::Crawl;
 use crate::cycle::{self, Turn};
 use crate::failure::Failure;
 use crate::logging;
@@ -121,7 +121,10 @@ fn crawl_on(
         desk.set_phase(Phase::Crawling);
         rhythm.began(desk.now(), desk.uptime());
         let seeds = crawl.control.seeds();
-        let turned = admit(crawl, desk, &seeds).and_then(|()| cycle::turn(crawl, &seeds));
+        let turned = crawl.admit(&seeds).and_then(|()| {
+            desk.set_settings(&crawl.settings);
+            cycle::turn(crawl, &seeds)
+        });
         crawl.live.ended();
         match turned {
             Ok(Turn::Interrupted) => tracing::info!("stopped; the next start goes on with this cycle"),
@@ -146,15 +149,6 @@ fn crawl_on(
                 desk.failed(&failure);
             }
         }
-    }
-    Ok(())
-}
-
-/// Lets the sites of new seeds into the scope, where the configuration names no hosts.
-fn admit(crawl: &mut Crawl, desk: &Desk, seeds: &[recrawl_types::CanonicalUrl]) -> Result<(), Failure> {
-    if !seeds.is_empty() && crawl.settings.config.scope.hosts.is_empty() {
-        crawl.settings.scope.admit_sites(seed_sites(&crawl.tables, seeds)?);
-        desk.set_settings(&crawl.settings);
     }
     Ok(())
 }

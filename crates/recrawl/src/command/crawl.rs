@@ -4,7 +4,7 @@ use super::{print, thousands};
 use crate::archive::timestamp;
 use crate::cli::CrawlArgs;
 use crate::control::Mark;
-use crate::crawl::Crawl;
+use crate::crawl::{Crawl, TABLES};
 use crate::cycle::{self, Turn};
 use crate::events::Events;
 use crate::failure::Failure;
@@ -32,7 +32,8 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(text.into()));
     }
     let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
-    let begun = settings.data_dir.join("MANIFEST").exists();
+    // Where there are tables, seeds may wait that were sent over the console.
+    let begun = ["MANIFEST", TABLES].iter().any(|name| settings.data_dir.join(name).exists());
     if seeds.is_empty() && !begun {
         let text = "nothing to start from: give --seed URL or --seeds FILE, or the --data-dir of a crawl";
         return Err(Failure::Usage(text.into()));
@@ -48,13 +49,16 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut events = args.events.as_deref().map(|at| Events::open(at, &crawl)).transpose()?;
     let mut rows = 0;
     loop {
-        match cycle::turn(&mut crawl, &seeds)? {
+        let waiting = crawl.control.seeds();
+        crawl.admit(&waiting)?;
+        match cycle::turn(&mut crawl, &[&seeds[..], &waiting].concat())? {
             Turn::Interrupted => {
                 tracing::info!("stopped; the next start goes on with this cycle");
                 return Ok(());
             }
             Turn::Committed(report) => {
                 report.log();
+                crawl.control.forget_seeds(&waiting)?;
                 events.as_mut().map_or(Ok(()), |events| events.follow(&crawl))?;
                 if events.as_ref().is_none_or(|events| !events.are_printed()) {
                     publish(&report, rows, args.json)?;

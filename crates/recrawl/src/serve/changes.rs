@@ -11,7 +11,7 @@ use crate::live::Stage;
 use crate::scope::HostPattern;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
-use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site};
+use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site, Status};
 
 /// Makes a change. It is kept, and in force, once this returns.
 pub fn make(desk: &Desk, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
@@ -105,11 +105,26 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
     }
     contact::check_pages(&settings, &seeds)
         .map_err(|e| Refusal::invalid("urls", e.to_string(), "set crawler.contact, and send SIGHUP"))?;
-    match desk.control.add_seeds(&seeds).map_err(failed)? {
+    seeds.sort_unstable();
+    seeds.dedup();
+    let generation = desk.generation();
+    let mut news = Vec::with_capacity(seeds.len());
+    for url in seeds {
+        // One whose site is not let in yet is no news to the repository, and lets it in.
+        let is_known = settings.scope.admits(&url)
+            && generation.get(&url).map_err(failed)?.is_some_and(|(_, r)| r.known.status != Status::Gone);
+        if !is_known {
+            news.push(url);
+        }
+    }
+    if news.is_empty() {
+        return accepted(Did::Already, "all of them are known");
+    }
+    match desk.control.add_seeds(&news).map_err(failed)? {
         None => Err(Refusal::Busy(format!(
             "more than {MAX_WAITING_SEEDS} seeds, or {MAX_WAITING_BYTES} bytes of them, would wait: wait for the next cycle"
         ))),
-        Some(0) => accepted(Did::Already, "all of them wait for the next cycle already"),
+        Some(0) => accepted(Did::Already, "all of them are known, or wait for the next cycle already"),
         Some(added) => accepted(Did::NextCycle, format!("{added} seeds more wait for the next cycle")),
     }
 }

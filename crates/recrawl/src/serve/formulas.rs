@@ -17,6 +17,7 @@ use recrawl_repository::Generation;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Gate, Policy};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Pages that are ranked by two formulas at most; of more, every second, third and so on.
 const MAX_COMPARED: u64 = 2_000_000;
@@ -48,26 +49,18 @@ pub fn list(desk: &Desk) -> Result<Formulas, Refusal> {
             from_cycle: chosen.from_cycle,
         })
     };
-    let coming = desk.formula();
-    // What ranked the running cycle is known by its name alone, unless it is one of those chosen.
-    let running =
-        desk.live.now().map(|now| now.formula).filter(|name| !name.is_empty() && *name != coming.name);
-    let ranked = running.and_then(|name| named(&name, &chosen));
-    let (in_force, next) = match ranked {
-        Some(ranked) => (formula_text(&ranked), Some(formula_text(&coming))),
-        None => (formula_text(&coming), None),
-    };
+    let (in_force, coming) = (in_force(desk), desk.formula());
     Ok(Formulas {
-        in_force,
-        next,
+        in_force: formula_text(&in_force),
+        next: (coming != in_force).then(|| formula_text(&coming)),
         history: chosen.iter().rev().filter_map(use_of).collect(),
         built_in: builtin::ALL.iter().map(|b| formula_text(&b.formula())).collect(),
     })
 }
 
-fn named(name: &str, chosen: &[Chosen]) -> Option<Formula> {
-    let mut known = chosen.iter().rev().filter_map(|chosen| Formula::from_toml(&chosen.toml).ok());
-    known.find(|formula| formula.name == name).or_else(|| builtin::resolve(name).ok())
+/// What ranked the running cycle; else what ranks the next one.
+pub fn in_force(desk: &Desk) -> Arc<Formula> {
+    desk.live.now().and_then(|now| now.ranked_by).unwrap_or_else(|| desk.formula())
 }
 
 /// What a formula uses and costs, and what to beware of.

@@ -1,7 +1,7 @@
 //! Where the crawl stands, from what lies on the desk.
 
 use super::desk::{Desk, Phase};
-use super::{disk, hosts};
+use super::{disk, formulas, hosts};
 use crate::live::{Now, Stage};
 use crate::logging;
 use crate::report::{CycleReport, Tally};
@@ -56,7 +56,7 @@ pub fn of(desk: &Desk) -> Status {
         bytes_free: disk.free,
         bytes_reserved: settings.config.storage.reserve.0,
         memory_bytes: disk::memory(),
-        formula: formula_text(&desk.formula()),
+        formula: formula_text(&formulas::in_force(desk)),
         cycle: desk.live.now().map(|now| cycle_now(desk, &now, &reports)),
         last: reports.first().map(|last| cycle_done(last, &reports[1..])),
         next_cycle_at,
