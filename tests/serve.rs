@@ -211,17 +211,22 @@ fn a_new_daemon_waits_for_seeds_and_a_pause_lets_no_request_through() {
         (8, &json!("anna"), &json!("add_seeds"))
     );
     let results: Vec<&Value> = audit.iter().map(|line| &line["result"]).collect();
-    assert_eq!(results[..6], ["begun", "next_cycle", "begun", "done", "begun", "already"].map(|r| json!(r)).each_ref());
+    assert_eq!(
+        results[..6],
+        ["begun", "next_cycle", "begun", "done", "begun", "already"].map(|r| json!(r)).each_ref()
+    );
     world.is_sound();
 }
 
 #[test]
 fn seeds_in_any_order_of_domains_schemes_and_ports_are_crawled() {
-    let names = "[dns.overrides]\n\"a.org\" = \"127.0.0.1\"\n\"b.com\" = \"127.0.0.1\"\n\"c.net\" = \"127.0.0.1\"";
+    let names =
+        "[dns.overrides]\n\"a.org\" = \"127.0.0.1\"\n\"b.com\" = \"127.0.0.1\"\n\"c.net\" = \"127.0.0.1\"";
     let world = world(10, 1, names);
     let daemon = Daemon::start(&world);
     // Nobody listens there: what matters is that they can be scheduled at all.
-    let seeds = ["https://a.org:1/", "https://b.com:1/", "http://a.org:1/", "http://a.org:2/x", "http://c.net:1/"];
+    let seeds =
+        ["https://a.org:1/", "https://b.com:1/", "http://a.org:1/", "http://a.org:2/x", "http://c.net:1/"];
     let seeds: Vec<String> = seeds.into_iter().map(str::to_owned).chain(world.server.seeds()).collect();
     assert_eq!(daemon.seed(&seeds), "next_cycle");
     daemon.until("committed", |s| s["generation"] == 1);

@@ -155,8 +155,14 @@ impl Import {
             meet: &|_, _| {},
         };
         let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
-        let facts =
-            Facts { cycle, started: self.started, formula: IMPORT.into(), formula_toml: None, cutoff: None, scheduled: 0 };
+        let facts = Facts {
+            cycle,
+            started: self.started,
+            formula: IMPORT.into(),
+            formula_toml: None,
+            cutoff: None,
+            scheduled: 0,
+        };
         let report = CycleReport {
             stopped_by: IMPORT.into(),
             ..CycleReport::new(&facts, Tally::default(), &merged, StoppedBy::End, now)

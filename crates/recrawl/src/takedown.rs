@@ -165,7 +165,14 @@ fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), F
             next.wait(link).map_err(Failure::work)?;
         }
     }
-    let facts = Facts { cycle, started: now, formula: TAKEDOWN.into(), formula_toml: None, cutoff: None, scheduled: 0 };
+    let facts = Facts {
+        cycle,
+        started: now,
+        formula: TAKEDOWN.into(),
+        formula_toml: None,
+        cutoff: None,
+        scheduled: 0,
+    };
     let summary = *generation.summary();
     let merged = MergeReport {
         links_waiting: summary.waiting,

@@ -83,7 +83,8 @@ fn every_change_is_logged_with_who_when_from_where_and_what_came_of_it() {
 fn no_change_is_in_force_without_a_line_whatever_breaks_off() {
     let served = served();
     assert_eq!(served.change("PUT", "/api/v1/hosts/panic.example/pause", "").status, 500);
-    let kinds = |served: &Served| -> Vec<Outcome> { served.log.lock().unwrap().iter().map(|e| e.result).collect() };
+    let kinds =
+        |served: &Served| -> Vec<Outcome> { served.log.lock().unwrap().iter().map(|e| e.result).collect() };
     assert_eq!(kinds(&served), [Outcome::Begun], "it may be in force");
     assert_eq!(served.change("PUT", "/api/v1/pause", "").status, 200, "others go on");
 

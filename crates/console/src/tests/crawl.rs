@@ -291,7 +291,9 @@ impl CrawlView for MadeUp {
     fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
         match change {
             Change::Pause { host: Some(host) } if host == "gate.example" => self.pass_gate(),
-            Change::Pause { host: Some(host) } if host == "panic.example" => panic!("a change that breaks off"),
+            Change::Pause { host: Some(host) } if host == "panic.example" => {
+                panic!("a change that breaks off")
+            }
             _ => {}
         }
         let mut inner = self.inner.lock().unwrap();

@@ -91,7 +91,8 @@ fn nobody_who_looks_waits_for_a_change_that_waits_for_the_disk() {
     let tables = Arc::new(SledTables::temporary().unwrap());
     let (control, _) = open(&tables);
     control.block("b.test", Some(mark())).unwrap();
-    (0..2 * ANSWERS_A_WRITE).for_each(|i| drop(control.ask(&url(&format!("http://a.test/{i}")), mark()).unwrap()));
+    (0..2 * ANSWERS_A_WRITE)
+        .for_each(|i| drop(control.ask(&url(&format!("http://a.test/{i}")), mark()).unwrap()));
     // As a change holds it while it writes: on this thread, so that whoever waits for it waits for ever.
     let writing = control.turn();
     assert!(control.paused().is_none() && control.seeds().is_empty() && !control.has_seeds());
@@ -130,7 +131,8 @@ fn what_has_no_room_is_refused_and_nothing_is_lost() {
 
 #[test]
 fn seeds_come_in_the_order_of_urls_and_not_of_their_texts() {
-    let texts = ["http://a.com/", "http://a.org:8080/", "https://a.org/", "https://a.org/x", "https://b.com/"];
+    let texts =
+        ["http://a.com/", "http://a.org:8080/", "https://a.org/", "https://a.org/x", "https://b.com/"];
     let tables = Arc::new(SledTables::temporary().unwrap());
     tables.set_setting(SEEDS, &serde_json::to_vec(&texts).unwrap()).unwrap();
     let (control, _) = open(&tables);

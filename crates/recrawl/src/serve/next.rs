@@ -115,7 +115,11 @@ mod tests {
         next.turn(&settings).put(folder.path(), other.clone()).unwrap();
         assert_eq!((next.problem(), &*next.formula()), (None, &other));
         formula_file::keep_in_data_dir(folder.path(), &builtin::resolve("t").unwrap()).unwrap();
-        assert_eq!(next.turn(&settings).in_force().unwrap().expr.to_string(), "t", "read before it is compared");
+        assert_eq!(
+            next.turn(&settings).in_force().unwrap().expr.to_string(),
+            "t",
+            "read before it is compared"
+        );
         std::fs::write(&file, "nonsense").unwrap();
         next.reread(&settings);
         assert_eq!(next.formula().expr.to_string(), "t", "the last that could be read");
