@@ -91,8 +91,9 @@ fn nobody_who_looks_waits_for_a_change_that_waits_for_the_disk() {
     let tables = Arc::new(SledTables::temporary().unwrap());
     let (control, _) = open(&tables);
     control.block("b.test", Some(mark())).unwrap();
-    (0..2 * ANSWERS_A_WRITE)
-        .for_each(|i| drop(control.ask(&url(&format!("http://a.test/{i}")), mark()).unwrap()));
+    for i in 0..2 * ANSWERS_A_WRITE {
+        assert_eq!(control.ask(&url(&format!("http://a.test/{i}")), mark()).unwrap(), Effect::Done);
+    }
     // As a change holds it while it writes: on this thread, so that whoever waits for it waits for ever.
     let writing = control.turn();
     assert!(control.paused().is_none() && control.seeds().is_empty() && !control.has_seeds());
