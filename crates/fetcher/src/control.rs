@@ -1,6 +1,6 @@
 //! A run is steered, and looked at, while it goes on.
 //!
-//! Whoever holds a [`Control`] may hold all of a run, hold single hosts, and ask for pages; what is held is not looked
+//! Whoever holds a [`Steering`] may hold all of a run, hold single hosts, and ask for pages; what is held is not looked
 //! at, and is still there when it is let go. In the other direction the run tells now and then where it stands. A
 //! control outlives its runs: what is held stays held in the next one.
 
@@ -22,7 +22,7 @@ pub(crate) const FIGURES_EVERY: Duration = Duration::from_secs(1);
 
 /// What is decided of runs while they go on, and what they tell.
 #[derive(Debug, Default)]
-pub struct Control {
+pub struct Steering {
     is_held: AtomicBool,
     /// How many of `hosts`: nearly always none, and then there is nothing to look up.
     held_hosts: AtomicUsize,
@@ -78,7 +78,7 @@ pub enum HostStanding {
     Held,
 }
 
-impl Control {
+impl Steering {
     /// Holds all of the run, or lets it go on. What is under way is finished.
     pub fn hold(&self, held: bool) {
         self.is_held.store(held, Relaxed);

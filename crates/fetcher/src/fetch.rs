@@ -4,7 +4,7 @@ use crate::WallClock;
 use crate::addresses::Addresses;
 use crate::budget::Budget;
 use crate::client::{Network, NetworkError, Reply};
-use crate::control::{Control, FIGURES_EVERY, MAX_SLOWEST};
+use crate::control::{FIGURES_EVERY, MAX_SLOWEST, Steering};
 use crate::frontier::Frontier;
 use crate::host::{Ask, Errand, Next, Waiting};
 use crate::limits::{FetchConfig, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
@@ -68,7 +68,7 @@ pub struct Job {
     /// The same, once nothing is left but at hosts that are held.
     pub held_deadline: Option<Instant>,
     /// What may be decided while it runs.
-    pub control: Arc<Control>,
+    pub control: Arc<Steering>,
 }
 
 /// What all parts of a run need.
@@ -83,7 +83,7 @@ pub struct Run {
     pub refuses: Refuses,
     pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub rules: Arc<UrlRules>,
-    pub control: Arc<Control>,
+    pub control: Arc<Steering>,
     /// When the run began. It knows of no request before, so it keeps each delay from here on.
     pub began: Instant,
     budget: Mutex<Budget>,

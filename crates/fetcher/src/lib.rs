@@ -33,7 +33,7 @@ mod visit;
 
 pub use access::HostAccess;
 pub use client::{HttpNetwork, Meter, Network, NetworkError, Reply, Request};
-pub use control::Control;
+pub use control::Steering;
 pub use fetch::{Fetcher, Job, Refuses};
 pub use guard::Guard;
 pub use limits::FetchConfig;

@@ -16,7 +16,7 @@ pub use recrawl_fetcher::control::{MAX_ASKED, MAX_HELD_HOSTS};
 use crate::crawl::{keep, kept};
 use crate::failure::Failure;
 use decided::{Asked, Chosens, Decided, Seeds, Wish};
-use recrawl_fetcher::Control as Steering;
+use recrawl_fetcher::Steering;
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Outcome, Skip, Visit};
 use serde::Serialize;

@@ -10,7 +10,7 @@ use crate::shutdown::Shutdown;
 use crate::space::Space;
 use crate::takedown;
 use recrawl_change::Features;
-use recrawl_fetcher::{Control as Steering, Fetcher, HttpNetwork, WallClock};
+use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Repository, SledTables};
 use recrawl_types::{CanonicalUrl, HostTable, Site, UrlRules};

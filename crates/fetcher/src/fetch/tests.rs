@@ -15,7 +15,7 @@ mod validators;
 
 use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::{
-    Control, FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Refuses, Request,
+    FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Refuses, Request, Steering,
 };
 use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::MemorySchedule;
@@ -57,7 +57,7 @@ pub struct Setup {
     followed: Vec<CanonicalUrl>,
     deadline: Option<Instant>,
     held_deadline: Option<Instant>,
-    control: Arc<Control>,
+    control: Arc<Steering>,
     now: u64,
 }
 

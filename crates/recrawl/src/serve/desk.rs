@@ -10,7 +10,7 @@ use crate::reading;
 use crate::report::CycleReport;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
-use recrawl_fetcher::{Control as Steering, WallClock};
+use recrawl_fetcher::{Steering, WallClock};
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, Repository, SledTables};
 use std::collections::VecDeque;

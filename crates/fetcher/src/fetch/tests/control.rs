@@ -8,7 +8,7 @@ use recrawl_types::Skip;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Decides something after so many seconds of the run.
-fn at(setup: &Setup, seconds: u32, decide: impl FnOnce(&Control) + Send + 'static) {
+fn at(setup: &Setup, seconds: u32, decide: impl FnOnce(&Steering) + Send + 'static) {
     let control = setup.control.clone();
     tokio::spawn(async move {
         tokio::time::sleep(SECOND * seconds + SECOND / 2).await;
@@ -203,7 +203,7 @@ async fn a_run_tells_where_it_stands() {
 
 #[test]
 fn what_is_held_and_what_is_asked_for_has_a_limit() {
-    let control = Control::default();
+    let control = Steering::default();
     assert!((0..MAX_HELD_HOSTS).all(|i| control.hold_host(&format!("h{i}.test"), true)));
     assert!(!control.hold_host("one.more.test", true));
     assert!((0..MAX_ASKED).all(|_| control.ask(entry("http://a.test/"))));
