@@ -161,7 +161,9 @@ impl Control {
     pub fn pause_host(&self, host: &str, mark: Option<Mark>) -> Result<Effect, Failure> {
         self.decide(
             |next| decided::set(&mut next.paused_hosts, host, mark, MAX_HELD_HOSTS),
-            |next| self.steering.hold_host(host, next.paused_hosts.contains_key(host)),
+            |next| {
+                self.steering.hold_host(host, next.paused_hosts.contains_key(host));
+            },
         )
     }
 
