@@ -142,6 +142,12 @@ impl Console {
         tried.await.unwrap_or_else(|_| Err(broke_off()))
     }
 
+    /// Changes that wait for their turn, or have it.
+    #[cfg(test)]
+    pub fn changes_waiting(&self) -> usize {
+        MAX_CHANGES - self.changes_waiting.available_permits()
+    }
+
     /// The log has a line before anything is changed, so that no change is without one, whenever the process ends.
     fn try_now(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
         let now = || self.view.status().now;

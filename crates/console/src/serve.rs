@@ -28,7 +28,7 @@ pub const GRACE: Duration = Duration::from_secs(5);
 /// A console that runs.
 pub struct Running {
     address: SocketAddr,
-    console: Arc<Console>,
+    pub(crate) console: Arc<Console>,
     thread: JoinHandle<()>,
 }
 

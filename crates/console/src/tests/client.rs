@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// A token that the console knows as `anna`'s.
@@ -133,6 +133,15 @@ impl Served {
 
     pub fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, "", "")
+    }
+
+    /// Waits until it is so.
+    pub fn until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "not yet: {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// As anna.

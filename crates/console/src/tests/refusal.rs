@@ -228,9 +228,9 @@ fn what_the_crawl_refuses_is_logged_and_told() {
     let answer = served.change("PUT", "/api/v1/blocks/a%20b", "");
     assert_eq!((answer.status, answer.problem().as_str()), (422, "invalid"));
     let log = served.log.lock().unwrap();
-    let line = serde_json::to_value(&log[0]).unwrap();
+    let line = serde_json::to_value(&log[1]).unwrap();
     assert_eq!((line["result"].as_str(), line["name"].as_str()), (Some("refused"), Some("anna")));
-    assert_eq!(log[0].change, Change::Block { pattern: "a b".into() });
+    assert_eq!(log[1].change, Change::Block { pattern: "a b".into() });
 }
 
 #[test]
