@@ -50,6 +50,8 @@ mod simulate;
 mod sites;
 /// What is removed at somebody's request: from records, visits and archive, for good.
 mod takedown;
+/// What a collector of traces is told.
+mod traces;
 mod traps;
 /// Bad disks, other versions, a directory in use.
 mod trouble;

@@ -376,6 +376,8 @@ table! {
         format: LogFormat = LogFormat::Human,
         /// What is logged; empty for what is usual.
         filter: String = String::new(),
+        /// A collector of traces; empty for none.
+        otlp: String = String::new(),
     }
 }
 

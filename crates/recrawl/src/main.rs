@@ -43,6 +43,7 @@ mod sorted_lines;
 mod space;
 mod surt;
 mod takedown;
+mod traces;
 mod traps;
 mod trust;
 mod units;
