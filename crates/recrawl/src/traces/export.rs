@@ -18,10 +18,10 @@ const BATCH: usize = 500;
 const GATHER: Duration = Duration::from_secs(1);
 /// A connection, and each piece of a request and its answer, may take so long.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// After a failure the next try is so far off; twice as far after each, up to [`MAX_RETRY`].
+/// After a failure the next try is so far off; twice as far after each, up to [`LAST_RETRY`].
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// See [`FIRST_RETRY`].
-const MAX_RETRY: Duration = Duration::from_secs(60);
+const LAST_RETRY: Duration = Duration::from_secs(60);
 /// The port that OTLP over HTTP has where none is named.
 const PORT: &str = "4318";
 
@@ -168,7 +168,7 @@ impl Queue {
                         tracing::warn!("the collector of log.otlp takes no spans, they wait: {why}");
                     }
                     self.pause(retry);
-                    retry = (2 * retry).min(MAX_RETRY);
+                    retry = (2 * retry).min(LAST_RETRY);
                 }
             }
         }
@@ -248,8 +248,8 @@ impl Queue {
 #[cfg(test)]
 impl Queue {
     /// What waits.
-    pub fn waiting(&self) -> VecDeque<Finished> {
-        std::mem::take(&mut self.state().waiting)
+    pub fn waiting(&self) -> Vec<Finished> {
+        self.state().waiting.drain(..).collect()
     }
 }
 
