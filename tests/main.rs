@@ -23,6 +23,8 @@ mod deploy;
 mod dns;
 /// What the manual says to type.
 mod docs;
+/// The stream of events: where it goes, how its files follow each other, who waits for whom.
+mod events;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
 /// Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.

@@ -28,6 +28,7 @@ mod opt_out;
 mod page;
 mod pipeline;
 mod plan;
+mod printed;
 mod priors;
 mod progress;
 mod reading;

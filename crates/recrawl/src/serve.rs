@@ -21,6 +21,7 @@ mod view;
 use crate::cli::ServeArgs;
 use crate::crawl::{Crawl, seed_sites};
 use crate::cycle::{self, Turn};
+use crate::events::Events;
 use crate::failure::Failure;
 use crate::logging;
 use crate::settings::Settings;
@@ -63,8 +64,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     })?);
     let hangup = hangup.listen(desk.clone(), console.clone()).map_err(Failure::work)?;
     let stall = crawl.settings.config.serve.stall.0;
+    let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(desk.clone(), stall).map_err(Failure::work)?;
-    let ended = crawl_on(args, &mut crawl, &desk, &hangup);
+    let ended = crawl_on(args, &mut crawl, &desk, &hangup, &mut events);
     desk.set_phase(Phase::Stopping);
     notify::stopping();
     crawl.control.keep_answers();
@@ -79,7 +81,13 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// Cycle after cycle, as they are due and as operators let them.
-fn crawl_on(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, hangup: &Hangup) -> Result<(), Failure> {
+fn crawl_on(
+    args: &ServeArgs,
+    crawl: &mut Crawl,
+    desk: &Desk,
+    hangup: &Hangup,
+    events: &mut Option<Events>,
+) -> Result<(), Failure> {
     let mut rhythm = Rhythm::new(desk.last_started(), desk.now(), desk.uptime());
     let mut failures = 0;
     let cycle = crawl.repository.current().number().next();
@@ -88,6 +96,9 @@ fn crawl_on(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, hangup: &Hangup) -
     while !crawl.shutdown.requested() {
         if hangup.take() {
             reload::reload(args, crawl, desk);
+            if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
+                tracing::error!("events go where they went: {failure}");
+            }
         }
         crawl.live.moved();
         let period = crawl.settings.config.cycle.period.0;
@@ -116,6 +127,7 @@ fn crawl_on(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, hangup: &Hangup) -
                 rhythm = Rhythm::new(Some(report.started), desk.now(), desk.uptime());
                 desk.committed(crawl, *report)?;
                 crawl.control.forget_seeds(&seeds)?;
+                tell(events, crawl, desk);
             }
             Err(failure) => {
                 let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);
@@ -128,6 +140,21 @@ fn crawl_on(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, hangup: &Hangup) -
         }
     }
     Ok(())
+}
+
+/// The stream of events that the configuration asks for.
+fn events_of(crawl: &Crawl) -> Result<Option<Events>, Failure> {
+    let at = &crawl.settings.config.serve.events;
+    if at.as_os_str().is_empty() { Ok(None) } else { Events::open(at, crawl).map(Some) }
+}
+
+/// Adds the events of the cycle. What cannot be added now is after the next.
+fn tell(events: &mut Option<Events>, crawl: &Crawl, desk: &Desk) {
+    let Some(events) = events else { return };
+    desk.set_phase(Phase::Waiting { next: None, what: Some("for the events to be taken") });
+    if let Err(failure) = events.follow(crawl) {
+        tracing::error!("events wait for the next commit: {failure}");
+    }
 }
 
 /// Lets the sites of new seeds into the scope, where the configuration names no hosts.
