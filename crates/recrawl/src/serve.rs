@@ -151,7 +151,7 @@ fn events_of(crawl: &Crawl) -> Result<Option<Events>, Failure> {
 /// Adds the events of the cycle. What cannot be added now is after the next.
 fn tell(events: &mut Option<Events>, crawl: &Crawl, desk: &Desk) {
     let Some(events) = events else { return };
-    desk.set_phase(Phase::Waiting { next: None, what: Some("for the events to be taken") });
+    desk.set_phase(Phase::Waiting { next: None, what: Some("whoever reads the events") });
     if let Err(failure) = events.follow(crawl) {
         tracing::error!("events wait for the next commit: {failure}");
     }
