@@ -48,6 +48,7 @@ const NO_LIMIT: &[&str] = &[
     "scope.prefixes",
     "scope.refuse_hosts",
     "scope.refuse_prefixes",
+    "serve.events",
     "serve.listen",
     "serve.names",
     "serve.tokens",
