@@ -23,6 +23,8 @@ mod deploy;
 mod dns;
 /// What the manual says to type.
 mod docs;
+/// The stream of events: where it goes, how its files follow each other, who waits for whom.
+mod events;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
 /// Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.
@@ -50,6 +52,8 @@ mod simulate;
 mod sites;
 /// What is removed at somebody's request: from records, visits and archive, for good.
 mod takedown;
+/// What a collector of traces is told.
+mod traces;
 mod traps;
 /// Bad disks, other versions, a directory in use.
 mod trouble;

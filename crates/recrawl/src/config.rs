@@ -64,6 +64,8 @@ table! {
         storage: Storage = Storage::default(),
         /// How the crawl is looked at and steered while it runs.
         serve: Serve = Serve::default(),
+        /// The file of events.
+        events: Events = Events::default(),
         /// What is told of the work.
         log: Log = Log::default(),
     }
@@ -366,6 +368,18 @@ table! {
         connections: u32 = 256,
         /// After so long without a sign of life of the crawl it counts as stalled.
         stall: Span = Span::millis(600_000),
+        /// The file of events; `-` prints them, empty: there is none.
+        events: PathBuf = PathBuf::new(),
+    }
+}
+
+table! {
+    /// `[events]`
+    Events {
+        /// The file is put aside once it has so many bytes; 0: never.
+        max_bytes: Size = Size(1 << 30),
+        /// So many that were put aside are kept.
+        keep: u32 = 9,
     }
 }
 
@@ -376,6 +390,8 @@ table! {
         format: LogFormat = LogFormat::Human,
         /// What is logged; empty for what is usual.
         filter: String = String::new(),
+        /// A collector of traces; empty for none.
+        otlp: String = String::new(),
     }
 }
 

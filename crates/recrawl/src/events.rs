@@ -6,25 +6,23 @@
 //! is printed cannot be cut off: a cycle in whose middle the program was stopped is printed once more, whole.
 //! docs/outputs.md describes the lines.
 
+mod file;
+
+use crate::config;
 use crate::crawl::{Crawl, keep, kept};
 use crate::failure::Failure;
+use crate::printed::Printed;
 use crate::words;
+use file::{Ended, EventFile};
 use recrawl_repository::{KeptVisit, Repository, SledTables};
 use recrawl_types::{Change, Cycle, Outcome};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
 
 /// The setting that says up to which cycle events were printed.
 const PRINTED: &str = "events_printed";
-/// How the line begins that ends a cycle; no other line begins so.
-const END: &[u8] = b"{\"end_of_cycle\":";
-/// No such line is longer.
-const END_BYTES: usize = 128;
-/// Bytes in which the last such line is looked for at a time.
-const WINDOW: u64 = 64 << 10;
 
 /// What came of a page.
 #[derive(Serialize)]
@@ -65,8 +63,8 @@ pub struct Events {
 }
 
 enum Sink {
-    Printed,
-    File { path: PathBuf, file: File },
+    Printed(Printed),
+    File(EventFile),
 }
 
 impl Events {
@@ -81,66 +79,136 @@ impl Events {
             let text = "events are made from the kept visits: set storage.keep_visits above 0";
             return Err(Failure::Usage(text.into()));
         }
-        let mut events = Events::at(at, &crawl.repository, &crawl.tables)?;
-        events.add(&crawl.repository, &crawl.tables)?;
+        let mut events = match at == Path::new("-") {
+            true => Events::printed(crawl.shutdown.token(), &crawl.repository, &crawl.tables)?,
+            false => Events::at(at, None, &crawl.repository, &crawl.tables)?,
+        };
+        events.follow(crawl)?;
         Ok(events)
     }
 
-    fn at(at: &Path, repository: &Repository, tables: &SledTables) -> Result<Events, Failure> {
-        let committed = repository.current().number();
-        let (sink, ended) = match at == Path::new("-") {
-            true => (Sink::Printed, kept(tables, PRINTED)?),
-            false => {
-                let (file, ended) = open_file(at)?;
-                (Sink::File { path: at.into(), file }, ended)
+    /// Printed, from where the last run that printed ended.
+    fn printed(stop: &CancellationToken, from: &Repository, tables: &SledTables) -> Result<Events, Failure> {
+        let sink = Sink::Printed(Printed::new(stop.clone()));
+        match kept(tables, PRINTED)? {
+            Some(up_to) => Events { sink, up_to }.checked("-", from),
+            None => Events { sink, up_to: from.current().number() }.begun(tables),
+        }
+    }
+
+    /// In a file; `before` is what the one had that was here when it was opened last.
+    fn at(
+        at: &Path,
+        before: Option<Cycle>,
+        from: &Repository,
+        tables: &SledTables,
+    ) -> Result<Events, Failure> {
+        let (file, ended) = EventFile::open(at)?;
+        let sink = Sink::File(file);
+        match ended {
+            Ended::Here(up_to) => Events { sink, up_to }.checked(&at.to_string_lossy(), from),
+            Ended::Before(aside) => {
+                let up_to = before.or(aside).unwrap_or(from.current().number());
+                Events { sink, up_to }.checked(&at.to_string_lossy(), from)?.begun(tables)
             }
-        };
-        let up_to = ended.unwrap_or(committed);
+        }
+    }
+
+    fn checked(self, at: &str, from: &Repository) -> Result<Events, Failure> {
+        let (up_to, committed) = (self.up_to, from.current().number());
         if up_to > committed {
             let text = format!(
-                "{}: its events end with cycle {up_to}, and this crawl with cycle {committed}: give another file",
-                at.display()
+                "{at}: its events end with cycle {up_to}, and this crawl with cycle {committed}: give another file"
             );
             return Err(Failure::Usage(text));
         }
-        let mut events = Events { sink, up_to };
-        if ended.is_none() {
-            events.end_cycle(up_to, 0, tables)?;
-        }
-        Ok(events)
+        Ok(self)
     }
 
-    /// Adds the cycles that were committed since.
+    /// With its first line.
+    fn begun(mut self, tables: &SledTables) -> Result<Events, Failure> {
+        self.end_cycle(self.up_to, 0, tables)?;
+        Ok(self)
+    }
+
+    /// Adds the cycles that were committed since. A reader of standard output that stands still is waited for, until
+    /// the program is to end: the next start prints that cycle once more.
     ///
     /// # Errors
-    /// When their visits cannot be read, or the disk takes no more. Nothing is lost: the next start goes on here.
+    /// When their visits cannot be read, or the disk takes no more. Nothing is lost: the next time it goes on here.
     pub fn follow(&mut self, crawl: &Crawl) -> Result<(), Failure> {
-        self.add(&crawl.repository, &crawl.tables)
+        let added = self.add(&crawl.settings.config.events, &crawl.repository, &crawl.tables);
+        match &self.sink {
+            Sink::Printed(printed) if printed.gave_up() => {
+                tracing::info!(
+                    "nobody reads the events on standard output: the next start prints this cycle again"
+                );
+                Ok(())
+            }
+            _ => added,
+        }
+    }
+
+    /// Opens the file again, which somebody may have put aside.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is another's; then events go where they went.
+    pub fn reopen(&mut self, crawl: &Crawl) -> Result<(), Failure> {
+        if let Sink::File(file) = &self.sink {
+            *self = Events::at(file.path(), Some(self.up_to), &crawl.repository, &crawl.tables)?;
+        }
+        Ok(())
     }
 
     /// Do they take standard output?
     pub fn are_printed(&self) -> bool {
-        matches!(self.sink, Sink::Printed)
+        matches!(self.sink, Sink::Printed(_))
     }
 
-    fn add(&mut self, repository: &Repository, tables: &SledTables) -> Result<(), Failure> {
+    fn add(
+        &mut self,
+        rotation: &config::Events,
+        repository: &Repository,
+        tables: &SledTables,
+    ) -> Result<(), Failure> {
         let committed = repository.current().number();
         while self.up_to < committed {
+            if let Sink::File(file) = &mut self.sink
+                && !file.mend().map_err(|e| file::failed(file.path(), &e))?
+            {
+                self.end_cycle(self.up_to, 0, tables)?;
+            }
             let cycle = self.up_to.next();
             match repository.kept_visits(cycle)? {
                 Some(mut visits) => {
                     let mut written = 0;
-                    let mut lines = BufWriter::new(self.sink.writer());
-                    while let Some(visit) = visits.next_visit()? {
-                        put(&mut lines, &Event::of(cycle, &visit)).map_err(|e| self.sink.failed(&e))?;
-                        written += 1;
-                    }
-                    lines.flush().map_err(|e| self.sink.failed(&e))?;
-                    drop(lines);
+                    let mut lines = BufWriter::new(&mut self.sink);
+                    let mut put_all = || {
+                        while let Some(visit) = visits.next_visit()? {
+                            put(&mut lines, &Event::of(cycle, &visit)).map_err(NotPut::Line)?;
+                            written += 1;
+                        }
+                        lines.flush().map_err(NotPut::Line)
+                    };
+                    let all = put_all();
+                    // What is left in the buffer of a write that failed must not be written after all.
+                    drop(lines.into_parts());
+                    all.map_err(|e| e.of(&self.sink))?;
                     self.end_cycle(cycle, written, tables)?;
                 }
                 None => self.skip_lost(cycle, committed, repository, tables)?,
             }
+            self.rotate(rotation)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a full file aside.
+    fn rotate(&mut self, rotation: &config::Events) -> Result<(), Failure> {
+        let Sink::File(file) = &mut self.sink else { return Ok(()) };
+        if file.is_full(rotation) {
+            let end = End { end_of_cycle: self.up_to, events: 0 };
+            file.put_aside(rotation.keep, &end).map_err(|e| file::failed(file.path(), &e))?;
         }
         Ok(())
     }
@@ -156,23 +224,45 @@ impl Events {
         let next = repository.kept_cycles()?.into_iter().find(|cycle| *cycle > from);
         let to = next.map_or(committed, |next| Cycle(next.0 - 1));
         tracing::warn!(%from, %to, "the visits of these cycles are no longer kept: they have no events");
-        put(&mut self.sink.writer(), &Lost { lost_from: from, lost_to: to })
-            .map_err(|e| self.sink.failed(&e))?;
+        put(&mut self.sink, &Lost { lost_from: from, lost_to: to }).map_err(|e| self.sink.failed(&e))?;
         self.end_cycle(to, 0, tables)
     }
 
-    /// Makes a cycle's lines count. They are durable before the line that says so is written.
+    /// Makes a cycle's lines count.
     fn end_cycle(&mut self, cycle: Cycle, events: u64, tables: &SledTables) -> Result<(), Failure> {
         let end = End { end_of_cycle: cycle, events };
-        self.sink.sync().map_err(|e| self.sink.failed(&e))?;
-        let written = put(&mut self.sink.writer(), &end).and_then(|()| self.sink.sync());
-        written.map_err(|e| self.sink.failed(&e))?;
+        let ended = match &mut self.sink {
+            Sink::Printed(printed) => put(printed, &end),
+            Sink::File(file) => file.end_cycle(&end),
+        };
+        ended.map_err(|e| self.sink.failed(&e))?;
         if self.are_printed() {
             keep(tables, PRINTED, &cycle)?;
             tables.flush()?;
         }
         self.up_to = cycle;
         Ok(())
+    }
+}
+
+/// Why a cycle's events were not put.
+enum NotPut {
+    Visits(Failure),
+    Line(io::Error),
+}
+
+impl From<recrawl_repository::ReadError> for NotPut {
+    fn from(error: recrawl_repository::ReadError) -> NotPut {
+        NotPut::Visits(error.into())
+    }
+}
+
+impl NotPut {
+    fn of(self, sink: &Sink) -> Failure {
+        match self {
+            NotPut::Visits(failure) => failure,
+            NotPut::Line(error) => sink.failed(&error),
+        }
     }
 }
 
@@ -203,26 +293,24 @@ impl Event {
 }
 
 impl Sink {
-    /// Where lines are written: at the end of the file.
-    fn writer(&self) -> Box<dyn Write + '_> {
-        match self {
-            Sink::Printed => Box::new(io::stdout().lock()),
-            Sink::File { file, .. } => Box::new(file),
-        }
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        match self {
-            Sink::Printed => io::stdout().flush(),
-            Sink::File { file, .. } => file.sync_data(),
-        }
-    }
-
     fn failed(&self, error: &io::Error) -> Failure {
         match self {
-            Sink::Printed => Failure::Work(format!("events: standard output: {error}")),
-            Sink::File { path, .. } => Failure::Work(format!("events: {}: {error}", path.display())),
+            Sink::Printed(_) => Failure::Work(format!("events: standard output: {error}")),
+            Sink::File(file) => file::failed(file.path(), error),
         }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::Printed(printed) => printed.write(bytes),
+            Sink::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -231,62 +319,6 @@ fn put(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(line)?;
     bytes.push(b'\n');
     out.write_all(&bytes)
-}
-
-/// Opens the file and cuts off what no line ends; a new one has no last cycle.
-fn open_file(path: &Path) -> Result<(File, Option<Cycle>), Failure> {
-    let failed = |e: io::Error| Failure::Work(format!("events: {}: {e}", path.display()));
-    let is_new = !path.exists();
-    let mut options = OpenOptions::new();
-    let mut file = options.read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-    let length = file.metadata().map_err(failed)?.len();
-    let (end, cycle) = match last_end(&file, length).map_err(failed)? {
-        Some((end, cycle)) => (end, Some(cycle)),
-        None if begins_as_ours(&file, length).map_err(failed)? => (0, None),
-        None => {
-            let text = format!("{}: is no file of events, and stays as it is: give another", path.display());
-            return Err(Failure::Usage(text));
-        }
-    };
-    if end < length {
-        file.set_len(end).map_err(failed)?;
-    }
-    file.seek(SeekFrom::Start(end)).map_err(failed)?;
-    if is_new {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
-    }
-    Ok((file, cycle))
-}
-
-/// Is it empty, or a part of a first line that a stop has cut?
-fn begins_as_ours(file: &File, length: u64) -> io::Result<bool> {
-    let mut start = vec![0; length.min(END_BYTES as u64) as usize];
-    file.read_exact_at(&mut start, 0)?;
-    let shared = start.len().min(END.len());
-    Ok(length < END_BYTES as u64 && start[..shared] == END[..shared])
-}
-
-/// Where the last line that ends a cycle ends, and which cycle that is.
-fn last_end(file: &File, length: u64) -> io::Result<Option<(u64, Cycle)>> {
-    let mut to = length;
-    let mut bytes = Vec::new();
-    while to > 0 {
-        let from = to.saturating_sub(WINDOW);
-        // A line that begins before `to` may end behind it; one that begins at `from` is told by what stands before.
-        let before = from.saturating_sub(1);
-        bytes.resize((length.min(to + END_BYTES as u64) - before) as usize, 0);
-        file.read_exact_at(&mut bytes, before)?;
-        let is_start = |at: usize| (before == 0 && at == 0) || at > 0 && bytes[at - 1] == b'\n';
-        for at in (0..bytes.len()).rev().filter(|at| is_start(*at) && bytes[*at..].starts_with(END)) {
-            let Some(line) = bytes[at..].iter().position(|byte| *byte == b'\n') else { continue };
-            if let Ok(end) = serde_json::from_slice::<End>(&bytes[at..at + line]) {
-                return Ok(Some((before + (at + line) as u64 + 1, end.end_of_cycle)));
-            }
-        }
-        to = from;
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

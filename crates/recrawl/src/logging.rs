@@ -10,6 +10,7 @@ mod queue;
 
 use crate::config::{Log, LogFormat};
 use crate::failure::Failure;
+use crate::traces::{self, Collector};
 use queue::Queue;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -70,7 +71,9 @@ pub fn start(log: &Log, usual: &'static str) -> Result<(), Failure> {
         say(Level::ERROR, &panic.to_string());
         settle_soon();
     }));
-    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
+    let collector = Collector::parse(&log.otlp).map_err(|e| Failure::Usage(format!("log.otlp: {e}")))?;
+    let traces = collector.map(traces::start).transpose()?;
+    tracing_subscriber::registry().with(lines.with_filter(filter)).with(traces).init();
     Ok(())
 }
 
@@ -79,6 +82,7 @@ pub fn start(log: &Log, usual: &'static str) -> Result<(), Failure> {
 /// # Errors
 /// The key, and what is wrong with it.
 pub fn check(log: &Log) -> Result<(), String> {
+    Collector::parse(&log.otlp).map_err(|e| format!("log.otlp: {e}"))?;
     of(log, "").map(drop)
 }
 
@@ -132,6 +136,7 @@ fn plain(format: LogFormat, level: Level, text: &str) -> String {
 
 /// Waits until all is said, at the end of the program; not for a reader that stands still.
 pub fn settle() {
+    traces::settle();
     QUEUE.settle(PATIENCE);
 }
 

@@ -22,6 +22,7 @@ mod view;
 use crate::cli::ServeArgs;
 use crate::crawl::Crawl;
 use crate::cycle::{self, Turn};
+use crate::events::Events;
 use crate::failure::Failure;
 use crate::logging;
 use crate::settings::Settings;
@@ -67,8 +68,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     })?);
     let hangup = hangup.listen(desk.clone(), console.clone()).map_err(Failure::work)?;
     let stall = crawl.settings.config.serve.stall.0;
+    let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(desk.clone(), stall).map_err(Failure::work)?;
-    let ended = crawl_on(args, &mut crawl, &desk, &console, &hangup);
+    let ended = crawl_on(args, &mut crawl, &desk, &console, &hangup, &mut events);
     // A failure ends it too, and then no signal has come.
     crawl.shutdown.token().cancel();
     crawl.control.keep_answers();
@@ -88,6 +90,7 @@ fn crawl_on(
     desk: &Desk,
     console: &Running,
     hangup: &Hangup,
+    events: &mut Option<Events>,
 ) -> Result<(), Failure> {
     let mut rhythm = Rhythm::new(desk.last_started(), desk.now(), desk.uptime());
     let mut failures = 0;
@@ -98,6 +101,9 @@ fn crawl_on(
         let is_called = hangup.take();
         if is_called {
             reload::reload(args, crawl, desk, console);
+            if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
+                tracing::error!("events go where they went: {failure}");
+            }
         }
         if desk.take_changed() || is_called {
             // What was in the way of the last cycle may be gone.
@@ -139,6 +145,7 @@ fn crawl_on(
                     tracing::error!("seeds that are known now go on waiting: {failure}");
                     desk.failed(&failure);
                 }
+                tell(events, crawl, desk);
             }
             Err(failure) => {
                 let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);
@@ -151,6 +158,21 @@ fn crawl_on(
         }
     }
     Ok(())
+}
+
+/// The stream of events that the configuration asks for.
+fn events_of(crawl: &Crawl) -> Result<Option<Events>, Failure> {
+    let at = &crawl.settings.config.serve.events;
+    if at.as_os_str().is_empty() { Ok(None) } else { Events::open(at, crawl).map(Some) }
+}
+
+/// Adds the events of the cycle. What cannot be added now is after the next.
+fn tell(events: &mut Option<Events>, crawl: &Crawl, desk: &Desk) {
+    let Some(events) = events else { return };
+    desk.set_phase(Phase::Waiting { next: None, what: Some("whoever reads the events") });
+    if let Err(failure) = events.follow(crawl) {
+        tracing::error!("events wait for the next commit: {failure}");
+    }
 }
 
 fn console_config(settings: &Settings, tokens: Option<Tokens>) -> Result<ConsoleConfig, Failure> {

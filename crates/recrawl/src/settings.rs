@@ -126,6 +126,9 @@ impl Settings {
         if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {
             return Err("serve.requests, serve.connections and serve.stall must not be 0".into());
         }
+        if config.events.keep == 0 {
+            return Err("events.keep must not be 0: a start goes on where the last file ends".into());
+        }
         logging::check(&config.log)?;
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,

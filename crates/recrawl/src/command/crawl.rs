@@ -1,6 +1,6 @@
 //! `recrawl crawl`: cycle after cycle.
 
-use super::{print, thousands};
+use super::thousands;
 use crate::archive::timestamp;
 use crate::cli::CrawlArgs;
 use crate::control::Mark;
@@ -10,6 +10,7 @@ use crate::events::Events;
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::logging;
+use crate::printed::Printed;
 use crate::report::{CycleReport, Tally};
 use crate::seeds;
 use std::io::IsTerminal;
@@ -47,6 +48,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(text));
     }
     let mut events = args.events.as_deref().map(|at| Events::open(at, &crawl)).transpose()?;
+    let mut printed = Printed::new(crawl.shutdown.token().clone());
     let mut rows = 0;
     loop {
         let waiting = crawl.control.seeds();
@@ -61,7 +63,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                 crawl.control.forget_seeds(&waiting)?;
                 events.as_mut().map_or(Ok(()), |events| events.follow(&crawl))?;
                 if events.as_ref().is_none_or(|events| !events.are_printed()) {
-                    publish(&report, rows, args.json)?;
+                    publish(&report, rows, args.json, &mut printed)?;
                 }
                 rows += 1;
                 if args.cycles.is_some_and(|cycles| rows >= cycles) || crawl.shutdown.requested() {
@@ -84,18 +86,18 @@ fn wait_for_next(crawl: &Crawl, report: &CycleReport) -> bool {
 }
 
 /// One JSON object, or one aligned row, a cycle.
-fn publish(report: &CycleReport, rows: u32, json: bool) -> Result<(), Failure> {
+fn publish(report: &CycleReport, rows: u32, json: bool, printed: &mut Printed) -> Result<(), Failure> {
     if json {
-        return print(String::from_utf8(report.to_json()).expect("JSON is UTF-8"));
+        return printed.line(&String::from_utf8(report.to_json()).expect("JSON is UTF-8"));
     }
     if rows.is_multiple_of(20) {
-        print(
+        printed.line(
             "cycle  scheduled  fetched  first  changed  change rate  failed  not asked  new links      known  seconds",
         )?;
     }
     let tally = &report.tally;
     let rate = report.change_rate.map_or("-".into(), |r| format!("{r:.3}"));
-    print(format!(
+    printed.line(&format!(
         "{:>5}  {:>9}  {:>7}  {:>5}  {:>7}  {:>11}  {:>6}  {:>9}  {:>9}  {:>9}  {:>7.1}",
         report.cycle,
         thousands(report.scheduled),
@@ -109,7 +111,7 @@ fn publish(report: &CycleReport, rows: u32, json: bool) -> Result<(), Failure> {
         thousands(report.pages_known),
         report.seconds
     ))?;
-    if tally.fetched == 0 && report.scheduled > 0 { print(why_nothing(tally)) } else { Ok(()) }
+    if tally.fetched == 0 && report.scheduled > 0 { printed.line(&why_nothing(tally)) } else { Ok(()) }
 }
 
 /// A cycle that fetched nothing is what a first try looks like when something is set wrong: say what.

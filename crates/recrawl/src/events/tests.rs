@@ -1,9 +1,12 @@
 //! A stream that is cut anywhere goes on as if it never had been.
 
+use super::file::WINDOW;
 use super::*;
+use crate::units::Size;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::{CanonicalUrl, Failure as Missed, Share, Skip, UrlRules};
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 fn url(text: &str) -> CanonicalUrl {
@@ -43,11 +46,13 @@ fn commit(repository: &mut Repository, cycles: u32) {
 struct World {
     folder: tempfile::TempDir,
     tables: SledTables,
+    rotation: config::Events,
 }
 
 impl World {
     fn new() -> World {
-        World { folder: tempfile::tempdir().unwrap(), tables: SledTables::temporary().unwrap() }
+        let (folder, tables) = (tempfile::tempdir().unwrap(), SledTables::temporary().unwrap());
+        World { folder, tables, rotation: config::Events::default() }
     }
 
     fn path(&self) -> PathBuf {
@@ -56,8 +61,8 @@ impl World {
 
     /// Opens the stream and lets it follow; what the file holds then.
     fn follow(&self, repository: &Repository) -> Result<String, Failure> {
-        let mut events = Events::at(&self.path(), repository, &self.tables)?;
-        events.add(repository, &self.tables)?;
+        let mut events = Events::at(&self.path(), None, repository, &self.tables)?;
+        events.add(&self.rotation, repository, &self.tables)?;
         Ok(fs::read_to_string(self.path()).unwrap())
     }
 }
@@ -162,4 +167,132 @@ fn what_is_no_file_of_this_crawls_events_is_left_alone() {
         assert!(error.to_string().contains("give another"), "{error}");
         assert_eq!(fs::read_to_string(world.path()).unwrap(), text);
     }
+}
+
+impl World {
+    /// One that puts a file aside after each cycle but the smallest.
+    fn rotating(keep: u32) -> World {
+        World { rotation: config::Events { max_bytes: Size(200), keep }, ..World::new() }
+    }
+
+    /// Numbers of files put aside, and the text of all that are there, oldest first.
+    fn all(&self) -> (Vec<u32>, Vec<String>) {
+        let at = |number: u32| self.folder.path().join(format!("events.jsonl.{number}"));
+        let numbers: Vec<u32> = (1..100).rev().filter(|number| at(*number).exists()).collect();
+        let paths = numbers.iter().map(|number| at(*number)).chain([self.path()]);
+        let texts = paths.map(|path| fs::read_to_string(path).unwrap()).collect();
+        (numbers, texts)
+    }
+
+    /// Each file is whole, and all together tell these cycles, each once.
+    fn tells(&self, cycles: std::ops::RangeInclusive<u32>) {
+        let (_, texts) = self.all();
+        let mut told = Vec::new();
+        for text in &texts {
+            assert!(text.ends_with('\n') && text.starts_with("{\"end_of_cycle\":"), "{text}");
+            let mut open = 0;
+            for line in text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()) {
+                match line["end_of_cycle"].as_u64() {
+                    None => open += 1,
+                    Some(cycle) => {
+                        assert_eq!(line["events"], open);
+                        told.extend((open > 0).then_some(cycle as u32));
+                        open = 0;
+                    }
+                }
+            }
+            assert_eq!(open, 0, "no cycle is in two files");
+        }
+        assert_eq!(told, cycles.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_full_file_is_put_aside_and_the_oldest_go() {
+    let world = World::rotating(3);
+    let mut repository = crawled(1);
+    world.follow(&repository).unwrap();
+    commit(&mut repository, 2);
+    world.follow(&repository).unwrap();
+    assert_eq!(world.all().0, [2, 1]);
+    world.tells(2..=3);
+    assert_eq!(fs::read_to_string(world.path()).unwrap(), "{\"end_of_cycle\":3,\"events\":0}\n");
+    commit(&mut repository, 4);
+    world.follow(&repository).unwrap();
+    assert_eq!(world.all().0, [3, 2, 1]);
+    world.tells(5..=7);
+    // Fewer are kept from now on.
+    let world = World { rotation: config::Events { keep: 1, ..world.rotation.clone() }, ..world };
+    commit(&mut repository, 1);
+    world.follow(&repository).unwrap();
+    assert_eq!(world.all().0, [1]);
+    world.tells(8..=8);
+}
+
+#[test]
+fn a_stop_anywhere_while_a_file_is_put_aside_loses_and_doubles_nothing() {
+    let mut repository = crawled(1);
+    let world = World::rotating(9);
+    world.follow(&repository).unwrap();
+    commit(&mut repository, 3);
+    world.follow(&repository).unwrap();
+    commit(&mut repository, 2);
+    let aside = |number: u32| world.folder.path().join(format!("events.jsonl.{number}"));
+    // As it is left behind: the old ones moved, the full one not; or moved too, and the new one not there, empty, or torn.
+    let full = fs::read_to_string(aside(1)).unwrap();
+    for torn in [None, Some(""), Some("{\"end_of"), Some("{\"end_of_cycle\":4,\"events\":0}")] {
+        match torn {
+            None => fs::remove_file(world.path()).unwrap(),
+            Some(torn) => fs::write(world.path(), torn).unwrap(),
+        }
+        let whole = World { rotation: config::Events::default(), ..World::new() };
+        for number in 1..=3 {
+            let name = aside(number).file_name().unwrap().to_owned();
+            fs::copy(aside(number), whole.folder.path().join(name)).unwrap();
+        }
+        if let Some(torn) = torn {
+            fs::write(whole.path(), torn).unwrap();
+        }
+        whole.follow(&repository).unwrap();
+        whole.tells(2..=6);
+    }
+    let half = World { rotation: config::Events::default(), ..World::new() };
+    fs::copy(aside(3), half.folder.path().join("events.jsonl.4")).unwrap();
+    fs::copy(aside(2), half.folder.path().join("events.jsonl.3")).unwrap();
+    fs::write(half.path(), &full).unwrap();
+    half.follow(&repository).unwrap();
+    half.tells(2..=6);
+}
+
+#[test]
+fn a_file_that_somebody_else_put_aside_is_begun_anew() {
+    let world = World::new();
+    let mut repository = crawled(1);
+    world.follow(&repository).unwrap();
+    let mut events = Events::at(&world.path(), None, &repository, &world.tables).unwrap();
+    commit(&mut repository, 1);
+    events.add(&world.rotation, &repository, &world.tables).unwrap();
+    let moved = world.folder.path().join("events.jsonl-20261121");
+    fs::rename(world.path(), &moved).unwrap();
+    commit(&mut repository, 1);
+    // Until it is told, it goes on where it was.
+    events.add(&world.rotation, &repository, &world.tables).unwrap();
+    let mut events = Events::at(&world.path(), Some(events.up_to), &repository, &world.tables).unwrap();
+    commit(&mut repository, 1);
+    events.add(&world.rotation, &repository, &world.tables).unwrap();
+    let (old, new) = (fs::read_to_string(moved).unwrap(), fs::read_to_string(world.path()).unwrap());
+    assert!(old.ends_with("{\"end_of_cycle\":3,\"events\":7}\n"), "{old}");
+    assert!(new.starts_with("{\"end_of_cycle\":3,\"events\":0}\n"), "{new}");
+    assert!(new.ends_with("{\"end_of_cycle\":4,\"events\":7}\n"), "{new}");
+    // One that was emptied in place is begun anew as well, and what was not ended is cut off.
+    fs::write(world.path(), "").unwrap();
+    commit(&mut repository, 1);
+    events.add(&world.rotation, &repository, &world.tables).unwrap();
+    let new = fs::read_to_string(world.path()).unwrap();
+    assert!(new.starts_with("{\"end_of_cycle\":4,\"events\":0}\n{\"cycle\":5,"), "{new}");
+    let torn = new.clone() + "{\"cycle\":6,";
+    fs::write(world.path(), torn).unwrap();
+    commit(&mut repository, 1);
+    events.add(&world.rotation, &repository, &world.tables).unwrap();
+    assert!(fs::read_to_string(world.path()).unwrap().starts_with(&(new + "{\"cycle\":6,\"time\"")));
 }

@@ -1,0 +1,344 @@
+//! Spans on their way to a collector: a bounded queue, one thread, one request at a time.
+//!
+//! Plain HTTP by the standard library: the collector that the configuration names is spoken to and nobody else, whatever
+//! the environment says of proxies and exporters.
+
+use super::otlp::{self, Finished};
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Spans that wait for the collector.
+pub const MAX_WAITING_SPANS: usize = 10_000;
+/// Spans of one request.
+const BATCH: usize = 500;
+/// A request waits so long for more spans, unless it is full.
+const GATHER: Duration = Duration::from_secs(1);
+/// A connection, and each piece of a request and its answer, may take so long.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// After a failure the next try is so far off; twice as far after each, up to [`LAST_RETRY`].
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// See [`FIRST_RETRY`].
+const LAST_RETRY: Duration = Duration::from_secs(60);
+/// The port that OTLP over HTTP has where none is named.
+const PORT: &str = "4318";
+
+/// Where spans are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collector {
+    /// Name or address, with the port.
+    authority: String,
+    path: String,
+}
+
+/// Why spans were not taken.
+#[derive(Debug)]
+enum Refused {
+    /// The collector is not there, or has no room: another try may help.
+    Now(String),
+    /// It will not have these.
+    ForGood(String),
+}
+
+impl Collector {
+    /// As `log.otlp` has it; none where that is empty.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Option<Collector>, String> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let wrong = || {
+            format!(
+                "{text:?} is no collector: write http://127.0.0.1:{PORT} (plain HTTP; one beside the crawl goes on by TLS)"
+            )
+        };
+        let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let is_odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '@' | '?' | '#');
+        if authority.is_empty() || rest.contains(is_odd) {
+            return Err(wrong());
+        }
+        let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let authority = if has_port { authority.to_owned() } else { format!("{authority}:{PORT}") };
+        Ok(Some(Collector {
+            authority,
+            path: format!("/{path}").trim_end_matches('/').to_owned() + "/v1/traces",
+        }))
+    }
+
+    fn send(&self, body: &[u8]) -> Result<(), Refused> {
+        let status = self.post(body).map_err(|e| Refused::Now(e.to_string()))?;
+        match status {
+            200..300 => Ok(()),
+            429 | 502..=504 => Err(Refused::Now(format!("status {status}"))),
+            _ => Err(Refused::ForGood(format!("status {status}"))),
+        }
+    }
+
+    /// The status that it answers with.
+    fn post(&self, body: &[u8]) -> io::Result<u16> {
+        let mut error = io::Error::from(io::ErrorKind::AddrNotAvailable);
+        let connected = self
+            .authority
+            .to_socket_addrs()?
+            .find_map(|address| TcpStream::connect_timeout(&address, TIMEOUT).map_err(|e| error = e).ok());
+        let Some(mut stream) = connected else { return Err(error) };
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        let head = format!(
+            "POST {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: recrawl/{}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n",
+            self.path,
+            self.authority,
+            env!("CARGO_PKG_VERSION"),
+            body.len()
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body)?;
+        let mut status = [0; "HTTP/1.1 200".len()];
+        stream.read_exact(&mut status)?;
+        let status = std::str::from_utf8(&status).ok().filter(|line| line.starts_with("HTTP/1."));
+        let status = status.and_then(|line| line[9..].parse().ok());
+        status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP"))
+    }
+}
+
+/// What waits.
+pub struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    waiting: VecDeque<Finished>,
+    /// Is a request under way?
+    is_sending: bool,
+    /// The program ends: nothing is waited for any more.
+    is_ending: bool,
+    /// Spans that found no room, or were refused, and that the log does not tell of yet.
+    lost: u64,
+}
+
+impl Queue {
+    /// An empty one.
+    pub const fn new() -> Queue {
+        let state = State { waiting: VecDeque::new(), is_sending: false, is_ending: false, lost: 0 };
+        Queue { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic under the lock")
+    }
+
+    /// Puts a span, or counts it as lost.
+    pub fn put(&self, span: Finished) {
+        let mut state = self.state();
+        if state.waiting.len() < MAX_WAITING_SPANS {
+            state.waiting.push_back(span);
+        } else {
+            state.lost += 1;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Sends what waits, for ever.
+    pub fn export(&self, collector: &Collector) -> ! {
+        let mut retry = FIRST_RETRY;
+        let mut is_heard = true;
+        loop {
+            let batch = self.next();
+            let sent = collector.send(&otlp::body(&batch));
+            let again = matches!(sent, Err(Refused::Now(_)));
+            let lost = self.sent(batch, matches!(sent, Ok(())), again);
+            match sent {
+                Ok(()) => {
+                    if !is_heard || lost > 0 {
+                        tracing::warn!(lost, "the collector takes spans again");
+                    }
+                    (retry, is_heard) = (FIRST_RETRY, true);
+                }
+                Err(Refused::ForGood(why)) => tracing::warn!(lost, "the collector refused spans: {why}"),
+                Err(Refused::Now(why)) => {
+                    if std::mem::take(&mut is_heard) {
+                        tracing::warn!("the collector of log.otlp takes no spans, they wait: {why}");
+                    }
+                    self.pause(retry);
+                    retry = (2 * retry).min(LAST_RETRY);
+                }
+            }
+        }
+    }
+
+    /// The next spans to be sent, once there are any, and have had company for a while.
+    fn next(&self) -> Vec<Finished> {
+        let mut state = self.state();
+        while state.waiting.is_empty() {
+            state = self.changed.wait(state).expect("no panic under the lock");
+        }
+        let until = Instant::now() + GATHER;
+        while state.waiting.len() < BATCH && !state.is_ending {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.changed.wait_timeout(state, left).expect("no panic under the lock").0;
+        }
+        state.is_sending = true;
+        let batch = state.waiting.len().min(BATCH);
+        state.waiting.drain(..batch).collect()
+    }
+
+    /// What came of them; those to be sent again go back, as far as there is room. How many were lost, if it is to be told.
+    fn sent(&self, batch: Vec<Finished>, is_taken: bool, again: bool) -> u64 {
+        let mut state = self.state();
+        state.is_sending = false;
+        let room = if again { MAX_WAITING_SPANS - state.waiting.len() } else { 0 };
+        let kept = room.min(batch.len());
+        state.lost += if is_taken { 0 } else { (batch.len() - kept) as u64 };
+        for span in batch.into_iter().take(kept).rev() {
+            state.waiting.push_front(span);
+        }
+        let lost = if again { 0 } else { std::mem::take(&mut state.lost) };
+        drop(state);
+        self.changed.notify_all();
+        lost
+    }
+
+    /// Waits so long, or until the program ends.
+    fn pause(&self, time: Duration) {
+        let until = Instant::now() + time;
+        let mut state = self.state();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            // At the end there is one more try, and then no hurry: the process is about to be gone.
+            if left.is_zero() || std::mem::take(&mut state.is_ending) {
+                return;
+            }
+            state = self.changed.wait_timeout(state, left).expect("no panic under the lock").0;
+        }
+    }
+
+    /// Waits until all spans are sent, so long at most, and tells of those that are not.
+    pub fn settle(&self, patience: Duration) {
+        let until = Instant::now() + patience;
+        let mut state = self.state();
+        state.is_ending = true;
+        self.changed.notify_all();
+        while state.is_sending || !state.waiting.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.changed.wait_timeout(state, left).expect("no panic under the lock").0;
+        }
+        let lost = state.lost + state.waiting.len() as u64;
+        let is_sending = state.is_sending;
+        drop(state);
+        if lost > 0 || is_sending {
+            tracing::warn!(lost, is_sending, "spans did not reach the collector before the end");
+        }
+    }
+}
+
+#[cfg(test)]
+impl Queue {
+    /// What waits.
+    pub fn waiting(&self) -> Vec<Finished> {
+        self.state().waiting.drain(..).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::otlp::{SpanId, TraceId};
+    use super::*;
+
+    fn span(id: u64) -> Finished {
+        let (trace, span) = (TraceId(1), SpanId(id));
+        Finished { trace, span, parent: None, name: "host", attributes: vec![], began: 1, ended: 2 }
+    }
+
+    #[test]
+    fn a_collector_is_named_by_a_plain_address() {
+        let parsed =
+            |text: &str| Collector::parse(text).map(|c| c.map(|c| format!("{} {}", c.authority, c.path)));
+        for (text, expected) in [
+            ("http://127.0.0.1:4318", "127.0.0.1:4318 /v1/traces"),
+            ("http://collector", "collector:4318 /v1/traces"),
+            ("http://[::1]:9/otlp/", "[::1]:9 /otlp/v1/traces"),
+        ] {
+            assert_eq!(parsed(text).unwrap().unwrap(), expected);
+        }
+        assert_eq!(parsed("").unwrap(), None);
+        for text in
+            ["https://collector", "collector:4318", "http://", "http://u:p@c", "http://c/?a", "http://c\r\n"]
+        {
+            assert!(parsed(text).unwrap_err().contains("write http://127.0.0.1:4318"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_and_what_is_to_be_sent_again_comes_first() {
+        let queue = Queue::new();
+        for id in 0..MAX_WAITING_SPANS as u64 + 3 {
+            queue.put(span(id));
+        }
+        let batch = queue.next();
+        assert_eq!((batch.len(), batch[0].span, queue.state().lost), (BATCH, SpanId(0), 3));
+        for id in 0..10 {
+            queue.put(span(20_000 + id));
+        }
+        // Ten places are taken meanwhile.
+        assert_eq!(queue.sent(batch, false, true), 0, "it is told once they are taken");
+        let again = queue.next();
+        assert_eq!(again[0].span, SpanId(0));
+        assert_eq!(queue.sent(again, true, false), 3 + 10);
+        let refused = queue.next();
+        let refused_spans = refused.len() as u64;
+        assert_eq!(queue.sent(refused, false, false), refused_spans);
+        assert_eq!(queue.state().lost, 0);
+    }
+
+    #[test]
+    fn a_collector_that_is_not_there_is_tried_again_and_one_that_refuses_is_not() {
+        use std::net::TcpListener;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let collector = Collector::parse(&format!("http://{address}")).unwrap().unwrap();
+        for (answer, expected) in [
+            ("HTTP/1.1 200 OK\r\n\r\n{}", "taken"),
+            ("HTTP/1.1 503 Busy\r\n\r\n", "again"),
+            ("HTTP/1.1 429 Many\r\n\r\n", "again"),
+            ("HTTP/1.1 400 Bad\r\n\r\n", "refused"),
+            ("SSH-2.0-server_of_another_kind", "again"),
+            ("", "again"),
+        ] {
+            let came = std::thread::scope(|scope| {
+                let server = scope.spawn(|| {
+                    let (mut stream, _) = listener.accept().unwrap();
+                    let mut request = [0; 4096];
+                    let mut read = 0;
+                    while !request[..read].ends_with(b"\r\n\r\nspans") {
+                        read += stream.read(&mut request[read..]).unwrap();
+                    }
+                    stream.write_all(answer.as_bytes()).unwrap();
+                });
+                let came = match collector.send(b"spans") {
+                    Ok(()) => "taken",
+                    Err(Refused::Now(_)) => "again",
+                    Err(Refused::ForGood(_)) => "refused",
+                };
+                server.join().unwrap();
+                came
+            });
+            assert_eq!(came, expected, "{answer}");
+        }
+        drop(listener);
+        assert!(matches!(collector.send(b"spans"), Err(Refused::Now(_))));
+    }
+}
