@@ -139,8 +139,8 @@ describe("while a cycle is held", () => {
     );
     const drawn = reports.filter((report) => report.change_rate !== null).length;
     assert.ok(drawn > 2);
-    assert.equal(await panel.locator("circle.mark.main").count(), drawn, "one sign a cycle");
-    assert.equal(await panel.locator("rect.mark.beside").count(), reports.filter((report) => report.promise).length);
+    assert.equal(await panel.locator(".picture circle.mark.main").count(), drawn, "one sign a cycle");
+    assert.equal(await panel.locator(".picture rect.mark.beside").count(), reports.filter((report) => report.promise).length);
     assert.deepEqual(
       await column(page, "Pages by cycle", 2),
       reports.map((report) => count(report.pages_known)),
@@ -564,7 +564,7 @@ describe("while the crawl runs", () => {
       "crawling",
       ({ state, cycle }) => state === "crawling" && cycle?.stage === "fetching",
     );
-    const panel = page.locator(".panel", { has: page.getByRole("heading", { name: "Cycle" }) });
+    const panel = page.locator(".panel", { has: page.getByRole("heading", { name: "Cycle", exact: true }) });
     const before = await panel.textContent();
     await retry(async () => assert.notEqual(await panel.textContent(), before));
     const { generation } = await crawl.until("committed", (now) => now.generation > first.generation);

@@ -16,7 +16,8 @@ try {
   await crawl.put(`/api/v1/hosts/${new URL(crawl.web.seeds[1]).hostname}/pause`);
   await crawl.hold();
   const { pages } = await crawl.get("/api/v1/pages?limit=300");
-  const changed = pages.reduce((most, page) => ((page.X ?? 0) > (most.X ?? 0) ? page : most));
+  const friendly = pages.filter((page) => !page.url.startsWith(crawl.site.origin));
+  const changed = friendly.reduce((most, page) => ((page.X ?? 0) > (most.X ?? 0) ? page : most));
   const url = `#/page?url=${encodeURIComponent(changed.url)}`;
   const compare = async (page) => {
     await page.fill("#candidate", "t / (n + 1)");

@@ -115,9 +115,9 @@ async function onePage(url, signal) {
     { class: "panels two" },
     decision(found, page),
     history(found.visits ?? []),
+    difference(found.texts),
     score(found),
     record(found, page),
-    difference(found.texts),
   );
 }
 
