@@ -44,7 +44,7 @@ export function cyclePanel() {
       // The estimate is as old as the status.
       const about =
         cycle.stage === "waiting"
-          ? "as long as it is held, and what is still to do"
+          ? "not told while it is held"
           : cycle.seconds_left === null
             ? "not known yet"
             : `about ${duration(cycle.seconds_left)}`;

@@ -14,7 +14,7 @@ const named = ({ outcome, why, status }) =>
 export function errorsPanel() {
   const kinds = new Table(
     "Pages not got, by kind",
-    [["What"], ["Pages", true], ["Beside the most"]],
+    [["What"], ["Pages", true]],
     "Every page that was asked for in this cycle was got.",
   );
   const last = new Table(
@@ -26,7 +26,7 @@ export function errorsPanel() {
   const body = h(
     "div",
     { class: "beside" },
-    h("div", {}, h("h3", {}, "In this cycle, or in the last where none runs"), kinds.element),
+    h("div", {}, h("h3", {}, "By kind, in this cycle or the last"), kinds.element),
     h("div", {}, h("h3", {}, "The last ones, newest first"), last.element),
   );
   last.scroll.classList.add("long");
@@ -37,8 +37,7 @@ export function errorsPanel() {
     load: (signal) =>
       show(place, async () => {
         const errors = await ask("/api/v1/errors", { signal });
-        const most = Math.max(1, ...errors.kinds.map(({ pages }) => pages));
-        kinds.fill(errors.kinds, named, (kind) => [named(kind), count(kind.pages), { meter: kind.pages / most }]);
+        kinds.fill(errors.kinds, named, (kind) => [named(kind), count(kind.pages)]);
         last.fill(
           errors.last,
           ({ at, url }) => `${at} ${url}`,

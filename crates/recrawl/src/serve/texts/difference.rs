@@ -165,7 +165,7 @@ fn end(text: &str, bytes: usize) -> &str {
     }
     let border = (text.len() - bytes..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     let cut = &text[border..];
-    cut.find(char::is_whitespace).map_or(cut, |at| &cut[at..])
+    cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
 }
 
 fn words(text: &str) -> usize {
