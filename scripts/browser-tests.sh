@@ -39,8 +39,8 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive $install >/dev/null; } || not_run "${missing[*]} cannot be installed" "$install"
 fi
-# Playwright needs it; Debian 12 has an older one.
-[ "$(node --print 'process.versions.node.split(".")[0]')" -ge 20 ] || not_run "Node.js is $(node --version)" 'install Node.js 20 or newer, from Debian 13 or nodejs.org'
+# Debian 12 has 18, for which the last Playwright is 1.61.
+[ "$(node --print 'process.versions.node.split(".")[0]')" -ge 18 ] || not_run "Node.js is $(node --version)" 'install Node.js 18 or newer, from Debian 12 or nodejs.org'
 CHROMIUM=$(browser)
 export CHROMIUM
 

@@ -136,8 +136,12 @@ impl Drop for Daemon {
 
 /// A web and a daemon's configuration.
 pub fn world(pages: u32, hosts: u32, extra: &str) -> World {
+    world_of(web(pages, hosts), extra)
+}
+
+fn world_of(web: recrawl_mockweb::Config, extra: &str) -> World {
     use std::os::unix::fs::PermissionsExt;
-    let world = World::new(web(pages, hosts), "");
+    let world = World::new(web, "");
     let tokens = world.folder.path().join("tokens");
     std::fs::write(&tokens, format!("anna {TOKEN}\n")).unwrap();
     std::fs::set_permissions(&tokens, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -280,6 +284,8 @@ fn a_cycle_under_way_is_held_and_goes_on_and_a_host_waits_alone() {
     daemon.change("PUT", "/api/v1/pause", None);
     let held = daemon.until("held", |s| s["state"] == "paused" && in_flight(s) == 0);
     assert_eq!(held["cycle"]["stage"], "waiting", "{held}");
+    let slowest = held["cycle"]["slowest"].as_array().unwrap();
+    assert!(!slowest.is_empty() && slowest.iter().all(|host| host["state"] == "waiting"), "{held:#}");
     let before = requests(&world);
     for _ in 0..20 {
         assert!(daemon.status()["idle_ms"].as_u64().unwrap() < 5_000);
@@ -552,6 +558,104 @@ fn lists_of_hosts_and_pages_come_in_parts_and_agree() {
     let pages = world.pages();
     assert_eq!(urls.len(), pages.len());
     assert!(urls.iter().all(|url| pages.contains_key(url)));
+}
+
+#[test]
+fn what_went_wrong_is_listed_and_counted_by_kind() {
+    let world = world(40, 2, QUICK);
+    world.crawl(2);
+    let page = world.lone_pages()[0];
+    world.server.set_faults(vec![world.fault_on(page, "status:503")]);
+    let daemon = Daemon::start(&world);
+    let url = world.server.url(page);
+    daemon.change("POST", "/api/v1/recrawl", Some(json!({"url": url})));
+    let listed =
+        |errors: &Value| errors["last"].as_array().unwrap().iter().find(|e| e["url"] == *url).cloned();
+    let errors = std::cell::RefCell::new(Value::Null);
+    daemon.until("listed", |_| {
+        errors.replace(daemon.get("/api/v1/errors"));
+        listed(&errors.borrow()).is_some()
+    });
+    daemon.change("PUT", "/api/v1/pause", None);
+    let errors = errors.into_inner();
+    let one = listed(&errors).unwrap();
+    assert_eq!(
+        (&one["outcome"], &one["why"], &one["status"]),
+        (&json!("failed"), &json!("status"), &json!(503))
+    );
+    assert!(one["detail"].as_str().unwrap().contains("503") && one["at"].as_u64() > Some(0), "{one}");
+    assert!(url.starts_with(one["host"].as_str().unwrap()), "{one}");
+    assert!(errors["last"].as_array().unwrap().len() <= 50);
+    daemon.stop();
+}
+
+/// The words between `<main>` and `</main>` of a page as the web gives it out now.
+fn words_of_main(url: &str) -> Vec<String> {
+    let (host, path) = url.strip_prefix("http://").and_then(|u| u.split_once('/')).expect("an address");
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.0\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let html = String::from_utf8(answer).expect("pages are UTF-8");
+    let main =
+        html.split_once("<main>").and_then(|(_, rest)| rest.split_once("</main>")).expect("a main part").0;
+    let texts = main.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    texts.collect::<Vec<_>>().join(" ").split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_last_two_texts_of_a_page_are_compared_and_what_is_not_kept_is_named() {
+    let mut web = web(40, 2);
+    web.validators = recrawl_mockweb::Validators::None;
+    let world = world_of(web, "[cycle]\npages = \"100%\"");
+    let texts = |daemon: &Daemon, url: &str| {
+        let url: String = url.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        daemon.get(&format!("/api/v1/page?url={url}"))["texts"].clone()
+    };
+    (0..6).for_each(|_| drop(world.next_cycle()));
+    let last = world.server.clock();
+    // What changed in the last cycle: its truth is the web's, now and one cycle before.
+    let changed: Vec<String> = (0..world.server.info().pages)
+        .filter(|page| world.server.version(*page, last) != world.server.version(*page, last - 1))
+        .map(|page| world.server.url(page))
+        .filter(|url| world.pages()[url]["X"].as_u64() > Some(0))
+        .collect();
+    let url = changed.first().expect("something changes in each cycle");
+    let newer = words_of_main(url);
+    world.server.set_clock(last - 1).unwrap();
+    let older = words_of_main(url);
+    world.server.set_clock(last).unwrap();
+    let daemon = Daemon::start(&world);
+    let found = texts(&daemon, url);
+    let parts = found["parts"].as_array().unwrap_or_else(|| panic!("{found:#}"));
+    let words = |kind: &str| -> Vec<&str> {
+        let some = parts.iter().filter(|part| part["kind"] == kind);
+        some.flat_map(|part| part["text"].as_str().unwrap().split_whitespace()).collect()
+    };
+    let (added, removed) = (words("added"), words("removed"));
+    assert!(!added.is_empty() || !removed.is_empty(), "{found:#}");
+    assert!(added.iter().all(|word| newer.iter().any(|w| w == word)), "{added:?} of {newer:?}");
+    assert!(removed.iter().all(|word| older.iter().any(|w| w == word)), "{removed:?} of {older:?}");
+    let number = |key: &str| found[key].as_u64().unwrap() as usize;
+    assert_eq!((number("words_added"), number("words_removed")), (added.len(), removed.len()));
+    assert_eq!(newer.len() + removed.len(), older.len() + added.len(), "all that differs, and nothing else");
+    assert!(found["older"]["time"].as_u64() <= found["newer"]["time"].as_u64() && found["is_cut"] == false);
+    let pages = world.pages();
+    let still =
+        pages.iter().find(|(_, page)| page["X"] == 0 && page["n"].as_u64() > Some(1)).expect("some stay");
+    let why = texts(&daemon, still.0);
+    assert!(why["none"] == "one_text" && why["why"].as_str().unwrap().contains("never changed"), "{why}");
+    daemon.stop();
+
+    // The oldest files beyond the cap go, and it is told which.
+    std::fs::remove_file(world.data_dir.join("warc/recrawl-000001.warc.gz")).unwrap();
+    let daemon = Daemon::start(&world);
+    let gone = texts(&daemon, url);
+    assert!(
+        gone["none"] == "removed" && gone["why"].as_str().unwrap().contains("storage.archive_max"),
+        "{gone}"
+    );
+    daemon.stop();
 }
 
 #[test]

@@ -62,14 +62,21 @@ export async function browser() {
   };
 }
 
-/** Opens a view, and keeps account of errors and of whom it asks. `expected` are errors that the test provokes. */
+/** What the browser says of an answer with such a status. */
+const REFUSED = (status) => new RegExp(`^Failed to load resource: the server responded with a status of ${status} \\(`);
+
+/** Opens a view, and keeps account of errors and of whom it asks. `expected` are errors that the test provokes: the status of
+ *  an answer, which must come, or a pattern of what may. */
 export async function open(context, origin, hash, { width = 1280, height = 900, expected = [] } = {}) {
   const page = await context.newPage();
   await page.setViewportSize({ width, height });
-  const [errors, asked] = [[], new Set()];
+  const [errors, asked, awaited] = [[], new Set(), new Set(expected.filter(Number.isInteger))];
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type()) && !expected.some((text) => message.text().includes(text)))
-      errors.push(message.text());
+    if (!["error", "warning"].includes(message.type())) return;
+    const matches = (error) => (Number.isInteger(error) ? REFUSED(error) : error).test(message.text());
+    const foreseen = expected.filter(matches);
+    if (foreseen.length === 0) errors.push(message.text());
+    foreseen.forEach((error) => awaited.delete(error));
   });
   page.on("pageerror", (error) => errors.push(String(error.stack ?? error)));
   page.on("request", (request) => asked.add(new URL(request.url()).origin));
@@ -77,6 +84,7 @@ export async function open(context, origin, hash, { width = 1280, height = 900, 
   await page.locator("#state:not(:text('connecting'))").waitFor();
   const done = async () => {
     assert.deepEqual(errors, [], "no error in the console");
+    assert.deepEqual([...awaited], [], "what was provoked came");
     assert.deepEqual([...asked], [origin], "nobody else was asked");
     assert.equal(await page.evaluate(() => window.hostile), undefined, "no text of the crawl was run");
     await page.close();

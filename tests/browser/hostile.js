@@ -9,6 +9,7 @@ const ETAG = `"${MARKUP}"`;
 /** Serves it on loopback; `url` is its seed. */
 export async function hostile() {
   const path = `/${encodeURIComponent(MARKUP)}?q='%22${encodeURIComponent("<script>window.hostile=1</script>")}`;
+  let given = 0;
   const server = http.createServer((request, response) => {
     if (request.url === "/robots.txt") {
       response.setHeader("Content-Type", "text/plain");
@@ -17,8 +18,10 @@ export async function hostile() {
     }
     response.setHeader("Content-Type", "text/html; charset=utf-8");
     response.setHeader("ETag", ETAG);
+    given += 1;
+    const text = MARKUP.replaceAll("<", "&lt;");
     response.end(
-      `<!doctype html><title>${MARKUP}</title><h1>A page with some text of its own</h1><a href="${path.replaceAll('"', "%22")}">next</a><a href="/secret">no</a>`,
+      `<!doctype html><title>${MARKUP}</title><h1>A page with some text of its own</h1><p>Given out ${given} times, ${text}</p><a href="${path.replaceAll('"', "%22")}">next</a><a href="/secret">no</a>`,
     );
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));

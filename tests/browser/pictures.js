@@ -1,9 +1,12 @@
-// Pictures of every view for docs/pictures, of a crawl of the mock web: `node pictures.js FOLDER`.
+// Pictures of every view for docs/pictures, of a crawl of the mock web: `node pictures.js FOLDER`. With `all` behind it, each
+// view is drawn in more ways, and whole, for those who look for faults.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { browser, giveToken, open } from "./browser.js";
 import { TOKEN, world } from "./crawl.js";
+
+const heightOf = (name, width) => (width < 500 || name.startsWith("formula") ? 1300 : 1000);
 
 const folder = process.argv[2] ?? "../../docs/pictures";
 await mkdir(folder, { recursive: true });
@@ -13,7 +16,8 @@ try {
   await crawl.put(`/api/v1/hosts/${new URL(crawl.web.seeds[1]).hostname}/pause`);
   await crawl.hold();
   const { pages } = await crawl.get("/api/v1/pages?limit=300");
-  const changed = pages.reduce((most, page) => ((page.X ?? 0) > (most.X ?? 0) ? page : most));
+  const friendly = pages.filter((page) => !page.url.startsWith(crawl.site.origin));
+  const changed = friendly.reduce((most, page) => ((page.X ?? 0) > (most.X ?? 0) ? page : most));
   const url = `#/page?url=${encodeURIComponent(changed.url)}`;
   const compare = async (page) => {
     await page.fill("#candidate", "t / (n + 1)");
@@ -55,13 +59,13 @@ try {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await act?.(page);
     await page.waitForTimeout(700);
-    // The beginning of a view says enough.
+    // The beginning of a view says enough for a manual.
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     const clip = {
       x: 0,
       y: 0,
       width,
-      height: Math.min(height, width < 500 ? 1500 : name.startsWith("formula") ? 1300 : 1000),
+      height: process.argv[3] === "all" ? height : Math.min(height, heightOf(name, width)),
     };
     await page.screenshot({ path: join(folder, `dashboard-${name}.png`), fullPage: true, clip });
     await page.close();

@@ -33,6 +33,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(page::problems))
         .routes(routes!(look::status))
         .routes(routes!(look::cycles))
+        .routes(routes!(look::errors))
         .routes(routes!(look::controls))
         .routes(routes!(list::hosts))
         .routes(routes!(list::host))

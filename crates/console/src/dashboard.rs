@@ -35,6 +35,7 @@ pub const ASSETS: &[Asset] = &[
     asset!("cycle.js", SCRIPT),
     asset!("cycles.js", SCRIPT),
     asset!("dom.js", SCRIPT),
+    asset!("errors.js", SCRIPT),
     asset!("format.js", SCRIPT),
     asset!("formula.js", SCRIPT),
     asset!("hosts.js", SCRIPT),

@@ -1,17 +1,19 @@
 //! The seam: all that the console may know of a crawl, and the one way to change something.
 //!
 //! Times are milliseconds since 1970, by the crawl's clock, unless a name says otherwise. None of the
-//! methods is called on a thread that serves other requests but [`CrawlView::status`], which must be
-//! cheap: it is asked several times a second.
+//! methods is called on a thread that serves other requests but [`CrawlView::status`] and [`CrawlView::errors`],
+//! which must be cheap: the first is asked several times a second.
 
 mod ask;
 mod control;
+mod errors;
 mod formula;
 mod refusal;
 mod status;
 
 pub use ask::{HostList, HostQuery, HostRow, HostSort, PageList, PageQuery};
 pub use control::{Accepted, Change, Controls, Decision, Did, Who};
+pub use errors::{ErrorCount, ErrorKind, Errors, PageError};
 pub use formula::{FormulaCheck, FormulaText, FormulaUse, Formulas, RankChange, RankChanges};
 pub use refusal::Refusal;
 pub use status::{
@@ -31,6 +33,9 @@ pub trait CrawlView: Send + Sync {
     /// # Errors
     /// When they cannot be read.
     fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal>;
+
+    /// The last pages that were not got, and how many of each kind. Cheap as the status is.
+    fn errors(&self) -> Errors;
 
     /// The hosts that the crawl knows.
     ///

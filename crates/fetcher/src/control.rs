@@ -6,7 +6,10 @@
 
 use recrawl_types::ScheduleEntry;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -44,6 +47,17 @@ pub struct Figures {
     pub open_hosts: usize,
     /// The open hosts that will take longest, by what is left there and how fast it may be asked for.
     pub slowest: Arc<[HostFigures]>,
+}
+
+impl Figures {
+    /// What a host of [`Figures::slowest`] is doing. Its own figures may be older than what is under way: none asks when
+    /// nothing is.
+    pub fn standing(&self, host: &HostFigures) -> HostStanding {
+        match host.state {
+            HostStanding::Asking if self.in_flight == 0 => HostStanding::Waiting,
+            other => other,
+        }
+    }
 }
 
 /// Where a host stands in a run.
@@ -129,7 +143,7 @@ impl Steering {
 
     /// Where the run stood a moment ago. Without a run, nothing is under way.
     pub fn figures(&self) -> Figures {
-        let (in_flight, open_hosts) = (self.in_flight.load(Relaxed), self.open_hosts.load(Relaxed));
+        let (in_flight, open_hosts) = (self.in_flight.load(Acquire), self.open_hosts.load(Relaxed));
         Figures { in_flight, open_hosts, slowest: lock(&self.slowest).clone() }
     }
 
@@ -144,8 +158,8 @@ impl Steering {
     }
 
     pub(crate) fn tell(&self, in_flight: usize, open_hosts: usize) {
-        self.in_flight.store(in_flight, Relaxed);
         self.open_hosts.store(open_hosts, Relaxed);
+        self.in_flight.store(in_flight, Release);
     }
 
     pub(crate) fn tell_slowest(&self, slowest: Vec<HostFigures>) {

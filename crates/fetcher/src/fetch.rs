@@ -158,7 +158,8 @@ impl Fetcher {
             visits: JoinSet::new(),
             followed: job.followed.into_iter().collect(),
             out: job.out,
-            told: start,
+            told: None,
+            tell_at: None,
             run: run.clone(),
         };
         let stopped_by = state.visit_all(&job.stop, job.deadline, job.held_deadline).await?;
@@ -188,8 +189,10 @@ struct Loop {
     /// Pages beside the schedule met in this run: targets of redirects, and what somebody asked for.
     followed: HashSet<CanonicalUrl>,
     out: Sender<FetchedPage>,
-    /// When the figures were told last.
-    told: Instant,
+    /// When the slowest hosts were told last.
+    told: Option<Instant>,
+    /// When they are to be told again, where something happened since.
+    tell_at: Option<Instant>,
 }
 
 impl Loop {
@@ -241,6 +244,7 @@ impl Loop {
                     }
                 }
                 () = at(next), if next.is_some() => {}
+                () = at(self.tell_at), if self.tell_at.is_some() => {}
             }
         }
     }
@@ -399,14 +403,22 @@ impl Loop {
         Ok(())
     }
 
-    /// Tells where the run stands, now and then.
+    /// Tells where the run stands: which hosts are slowest now and then, and at once when a run that is held comes to
+    /// rest, since what is told then stands for long.
     fn tell(&mut self) {
         let now = Instant::now();
-        self.run.control.tell(self.visits.len(), self.frontier.open_hosts());
-        if now.saturating_duration_since(self.told) < FIGURES_EVERY {
-            return;
+        let is_at_rest = self.visits.is_empty() && self.run.control.is_held();
+        let due = self.told.map(|told| told + FIGURES_EVERY).filter(|due| *due > now && !is_at_rest);
+        self.tell_at = due;
+        if due.is_none() {
+            self.told = Some(now);
+            self.tell_slowest();
         }
-        self.told = now;
+        // Behind it: whoever reads that nothing is under way finds no host that asks.
+        self.run.control.tell(self.visits.len(), self.frontier.open_hosts());
+    }
+
+    fn tell_slowest(&mut self) {
         let at = self.run.now();
         let mut slowest: Vec<_> = self
             .frontier

@@ -5,11 +5,15 @@
 //! `server-not-modified`. Since the fetcher hands over decoded bodies, the headers in a record are those of
 //! the body as it stands there: a `Content-Encoding` is kept as `X-Archive-Orig-Content-Encoding`.
 //!
+//! A `response` names the record of the page's body before it, in a field of our own: [`BODY_BEFORE`]. So a page's record leads
+//! to its last body and that to those before, and nothing is looked up for it at a visit.
+//!
 //! Records are built and compressed where there is time ([`Record::compress`], in the page workers) and
 //! only appended in order here. A position in a page's record is valid for good: no record is ever moved. Files go
 //! whole ([`cap`]), and a record that is taken down is overwritten where it lies ([`takedown`]). After a crash the
 //! archive goes on in a new file.
 
+pub mod answer;
 pub mod cap;
 pub mod records;
 pub mod takedown;
@@ -32,6 +36,8 @@ pub enum Record<'a> {
         truncated: bool,
         /// Decoded body.
         body: &'a [u8],
+        /// Where the page's body before this one lies, where its record said so.
+        before: Option<ArchivePosition>,
     },
     /// A response whose body the archive has already.
     Same {
@@ -41,6 +47,10 @@ pub enum Record<'a> {
     /// The server said 304.
     NotModified,
 }
+
+/// The field that says where the page's body before this one lies: `recrawl-000001.warc.gz 1234`, file and byte. WARC 1.1
+/// leaves such fields to whoever writes (§4), and forbids its own `WARC-Refers-To` in a `response` (§5.11).
+pub const BODY_BEFORE: &str = "X-Recrawl-Body-Before";
 
 const REVISIT: &str = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/";
 
@@ -65,9 +75,15 @@ impl Record<'_> {
         headers: impl Iterator<Item = (&'h str, &'h [u8])>,
     ) -> Vec<u8> {
         let (body, block_type, extra) = match self {
-            Record::Response { body, truncated } => {
-                let cut = if *truncated { "WARC-Truncated: length\r\n" } else { "" };
-                (*body, "response", format!("WARC-Payload-Digest: sha1:{}\r\n{cut}", payload_digest(body)))
+            Record::Response { body, truncated, before } => {
+                let mut extra = format!("WARC-Payload-Digest: sha1:{}\r\n", payload_digest(body));
+                if *truncated {
+                    extra.push_str("WARC-Truncated: length\r\n");
+                }
+                if let Some(before) = before {
+                    let _ = write!(extra, "{BODY_BEFORE}: {} {}\r\n", file_name(before.file), before.offset);
+                }
+                (*body, "response", extra)
             }
             Record::Same { body } => {
                 let digest = payload_digest(body);

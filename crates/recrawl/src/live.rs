@@ -2,6 +2,7 @@
 //!
 //! A page costs one lock that nobody else holds. The report of a cycle is not made of these: it is counted from the log.
 
+use crate::errors::Errors;
 use crate::plan::Facts;
 use crate::report::Tally;
 use recrawl_fetcher::WallClock;
@@ -67,6 +68,7 @@ struct Figures {
     totals: Tally,
     /// Changes met by host, in the running cycle, else in the last.
     changed: HashMap<Box<str>, u64>,
+    errors: Errors,
 }
 
 impl Live {
@@ -94,6 +96,7 @@ impl Live {
         self.moved();
         let (mut figures, now) = (self.figures(), (self.clock)());
         figures.changed.clear();
+        figures.errors.begin();
         figures.now = Some(Now {
             cycle,
             stage: Stage::Planning,
@@ -132,6 +135,7 @@ impl Live {
     pub fn recovered(&self, visit: &Visit) {
         let mut figures = self.figures();
         figures.count_change(visit);
+        figures.errors.note(visit);
         if let Some(now) = &mut figures.now {
             now.tally.add(visit, visit.links.len());
         }
@@ -142,6 +146,7 @@ impl Live {
         self.moved();
         let mut figures = self.figures();
         figures.count_change(visit);
+        figures.errors.note(visit);
         figures.totals.add(visit, visit.links.len());
         if let Some(now) = &mut figures.now {
             now.tally.add(visit, visit.links.len());
@@ -171,6 +176,11 @@ impl Live {
     /// Counts over all that was recorded since the process began.
     pub fn totals(&self) -> Tally {
         self.figures().totals.clone()
+    }
+
+    /// Pages that were not got.
+    pub fn errors(&self) -> Errors {
+        self.figures().errors.clone()
     }
 
     /// Changes met at a host in the running cycle, or in the last.
@@ -224,6 +234,7 @@ mod tests {
         assert_eq!(now.ranked_by.unwrap().name, "age");
         let totals = live.totals();
         assert_eq!((totals.changed, totals.failed), (1, 1), "what this process saw");
+        assert_eq!(live.errors().kinds(), [(Outcome::Failed(Failure::Dns), 1)]);
         assert_eq!((live.changed_at("a.test"), live.changed_at("b.test")), (2, 0));
         live.ended();
         assert!(live.now().is_none() && live.totals() == totals);

@@ -12,6 +12,7 @@ use crate::config::{Log, LogFormat};
 use crate::failure::Failure;
 use crate::traces::{self, Collector};
 use queue::Queue;
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::thread;
@@ -68,7 +69,10 @@ pub fn start(log: &Log, usual: &'static str) -> Result<(), Failure> {
     thread::Builder::new().name("log".into()).spawn(write)?;
     STARTED.get_or_init(|| Started { format: log.format, filter: handle, usual, by_environment });
     std::panic::set_hook(Box::new(|panic| {
-        say(Level::ERROR, &panic.to_string());
+        let trace = Backtrace::capture();
+        let is_wanted = trace.status() == BacktraceStatus::Captured;
+        let trace = if is_wanted { format!("\n{trace}") } else { String::new() };
+        say(Level::ERROR, &format!("{panic}{trace}"));
         settle_soon();
     }));
     let collector = Collector::parse(&log.otlp).map_err(|e| Failure::Usage(format!("log.otlp: {e}")))?;

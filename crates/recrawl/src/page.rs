@@ -17,8 +17,8 @@ use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, Options};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};
 use recrawl_types::{
-    CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint, History, LeftOut,
-    Link, Outcome, Site, UrlRules, Validators, Visit, Visited,
+    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
+    History, LeftOut, Link, Outcome, Site, UrlRules, Validators, Visit, Visited,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -98,7 +98,9 @@ impl PageReader<'_> {
             }
             FetchResult::Redirect { target, response } => {
                 self.redirect(&page, target, &mut visit);
-                self.member(&visit, response, &Record::Response { truncated: false, body: b"" }, compressor)
+                let before = body_before(&page);
+                let record = Record::Response { truncated: false, body: b"", before };
+                self.member(&visit, response, &record, compressor)
             }
             FetchResult::Nothing(outcome) => {
                 visit.outcome = *outcome;
@@ -173,7 +175,10 @@ impl PageReader<'_> {
                 content.archive = Some(position);
                 Record::Same { body: &response.body }
             }
-            None => Record::Response { truncated: response.truncated, body: &response.body },
+            None => {
+                let (truncated, before) = (response.truncated, body_before(page));
+                Record::Response { truncated, body: &response.body, before }
+            }
         };
         visit.content = Some(content);
         Ok(self.member(visit, response, &record, compressor))
@@ -272,6 +277,11 @@ fn blank_visit(page: &FetchedPage) -> Visit {
         links: Vec::new(),
         bytes: 0,
     }
+}
+
+/// Where the body that was archived last lies.
+fn body_before(page: &FetchedPage) -> Option<ArchivePosition> {
+    page.entry.record.visited.as_ref().and_then(|visited| visited.content.archive)
 }
 
 /// How far the text moved, where both visits saw text.

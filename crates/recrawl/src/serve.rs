@@ -7,6 +7,7 @@ mod audit;
 mod changes;
 mod desk;
 mod disk;
+mod errors;
 mod files;
 mod formulas;
 mod hangup;
@@ -17,6 +18,7 @@ mod pages;
 mod reload;
 mod rhythm;
 mod status;
+mod texts;
 mod view;
 
 use crate::cli::ServeArgs;

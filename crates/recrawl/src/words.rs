@@ -28,6 +28,34 @@ pub fn why(outcome: Outcome) -> Option<String> {
     }
 }
 
+/// In a sentence, for a person.
+pub fn detail(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Fetched(_) => "it was fetched",
+        Outcome::NotModified => "it was not modified",
+        Outcome::Redirected(_) => "it redirects",
+        Outcome::NotFound(status) | Outcome::Failed(Failure::Status(status)) => {
+            return format!("the server answered {status}");
+        }
+        Outcome::Failed(Failure::Dns) => "the host's name did not resolve",
+        Outcome::Failed(Failure::Connect) => "no connection came about",
+        Outcome::Failed(Failure::Tls) => "the TLS handshake failed",
+        Outcome::Failed(Failure::Timeout) => "it took longer than fetch.timeout",
+        Outcome::Failed(Failure::Protocol) => {
+            "the connection broke, or what came was no HTTP or shorter than announced"
+        }
+        Outcome::Failed(Failure::Encoding) => "the body could not be read",
+        Outcome::Failed(Failure::Redirect) => {
+            "it redirects to nowhere, or more often than fetch.max_redirects"
+        }
+        Outcome::RobotsDenied => "robots.txt forbids it",
+        Outcome::RobotsUnreachable => "robots.txt could not be had, so nothing was asked for",
+        Outcome::RefusedAddress => "the host has an address that may not be asked (fetch.allow_addresses)",
+        Outcome::Skipped(_) => "it was not asked for",
+    }
+    .into()
+}
+
 /// The server's status, where that is what decided.
 pub fn status(outcome: Outcome) -> Option<u16> {
     match outcome {
@@ -71,6 +99,9 @@ mod tests {
         ] {
             let why = why(given);
             assert_eq!((outcome(given), why.as_deref(), status(given)), expected);
+            // What is told is no debug text, and ends as a clause.
+            let detail = detail(given);
+            assert!(detail.contains(' ') && !detail.contains("::") && !detail.ends_with('.'), "{detail}");
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::MAX_ROWS;
 use crate::console::Console;
 use crate::metrics;
 use crate::problem::Problem;
-use crate::view::{Controls, Status};
+use crate::view::{Controls, Errors, Status};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -46,6 +46,13 @@ pub async fn cycles(
         return Err(Problem::invalid("last", "no number of cycles", "ask for 1 to 1000"));
     }
     console.ask(move |view| view.cycles(last)).await.map(Json)
+}
+
+/// The last pages that were not got, and how many of each kind in the running cycle.
+#[utoipa::path(get, path = "/api/v1/errors", tag = "look",
+    responses((status = 200, description = "Failures and refusals", body = Errors)))]
+pub async fn errors(State(console): State<Arc<Console>>) -> Json<Errors> {
+    Json(console.view.errors())
 }
 
 /// What operators decided, as far as it holds now.

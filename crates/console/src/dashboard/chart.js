@@ -43,12 +43,12 @@ export function bar(width, parts, label) {
   return frame(width, height, label, s("rect", { width, height, class: "ground" }), ...pieces);
 }
 
-/** Lines over cycles. A series is `{kind, name, points: [[x, y]]}`, with `y` null where there is no value. */
-export function lines(width, series, { label, format, top, height = 200 }) {
+/** Lines over cycles, from 0 to the next round number above them. A series is `{kind, name, points: [[x, y]]}`, with `y` null where there is no value. */
+export function lines(width, series, { label, format, height = 200 }) {
   const [left, right, above, below] = [52, 12, 10, 26];
   const all = series.flatMap(({ points }) => points);
   const [from, to] = [Math.min(...all.map(([x]) => x)), Math.max(...all.map(([x]) => x))];
-  const high = top ?? nice(Math.max(...all.map(([, y]) => y ?? 0)));
+  const high = nice(Math.max(...all.map(([, y]) => y ?? 0)));
   const x = (value) => left + (to === from ? 0.5 : (value - from) / (to - from)) * (width - left - right);
   const y = (value) => above + (1 - value / high) * (height - above - below);
   const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((part) => [
@@ -125,7 +125,7 @@ export function strip(width, visits, label) {
   const size = Math.min(18, Math.max(3, width / visits.length - gap));
   const shown = visits.slice(-Math.floor(width / (size + gap)));
   const signs = shown.map(({ kind, title }, at) => {
-    const tall = { changed: height, first: height, unchanged: 16, failed: 28, skipped: 6 }[kind];
+    const tall = { changed: height, first: 36, unchanged: 16, failed: 26, skipped: 6 }[kind];
     return s(
       "rect",
       { x: at * (size + gap), y: height - tall, width: size, height: tall, class: `fill ${kind}` },
@@ -170,6 +170,24 @@ export function slopes(width, changes, label) {
   );
 }
 
+const square = (kind) =>
+  s(
+    "svg",
+    { width: 14, height: 14, "aria-hidden": "true" },
+    s("rect", { width: 14, height: 14, rx: 2, class: `fill ${kind}` }),
+  );
+
+/** A line as it is drawn, with its sign. */
+const stroke = (kind) =>
+  s(
+    "svg",
+    { width: 28, height: 14, "aria-hidden": "true" },
+    s("line", { x1: 0, x2: 28, y1: 7, y2: 7, class: `line ${kind}` }),
+    kind === "beside"
+      ? s("rect", { x: 11, y: 4, width: 6, height: 6, class: `mark ${kind}` })
+      : s("circle", { cx: 14, cy: 7, r: 3.5, class: `mark ${kind}` }),
+  );
+
 /** What the signs and colours of a picture mean, with their figures where there are any. */
 export function legend(entries) {
   return h(
@@ -180,11 +198,7 @@ export function legend(entries) {
       return h(
         "li",
         {},
-        s(
-          "svg",
-          { width: 14, height: 14, "aria-hidden": "true" },
-          s("rect", { width: 14, height: 14, rx: 2, class: `fill ${kind}` }),
-        ),
+        ["main", "beside", "rise", "fall"].includes(kind) ? stroke(kind) : square(kind),
         name,
         number,
       );

@@ -25,6 +25,10 @@ export function open(main, { app, signal }) {
     forget.hidden = !hasToken();
   };
 
+  const [pause, resume] = [
+    button("Pause the crawl", crawlTold, "PUT", "/api/v1/pause", { after: () => load() }),
+    button("Resume the crawl", crawlTold, "DELETE", "/api/v1/pause", { after: () => load() }),
+  ];
   const load = async () => {
     token();
     await show(standing, async () => {
@@ -67,6 +71,9 @@ export function open(main, { app, signal }) {
         ]),
       );
       const by = controls.paused;
+      // What would change something stands out.
+      pause.classList.toggle("main", !by);
+      resume.classList.toggle("main", Boolean(by));
       return h(
         "p",
         { class: "lead", "data-figure": "paused" },
@@ -112,9 +119,9 @@ export function open(main, { app, signal }) {
         h(
           "p",
           { class: "actions" },
-          button("Pause the crawl", crawlTold, "PUT", "/api/v1/pause", { after: load, kind: "main" }),
+          pause,
           " ",
-          button("Resume the crawl", crawlTold, "DELETE", "/api/v1/pause", { after: load }),
+          resume,
         ),
         crawlTold,
         waiting,

@@ -42,7 +42,12 @@ export function cyclePanel() {
     const { cycle, next_cycle_at: next } = status;
     if (cycle) {
       // The estimate is as old as the status.
-      const about = cycle.seconds_left === null ? "not known yet" : `about ${duration(cycle.seconds_left)}`;
+      const about =
+        cycle.stage === "waiting"
+          ? "not told while it is held"
+          : cycle.seconds_left === null
+            ? "not known yet"
+            : `about ${duration(cycle.seconds_left)}`;
       const deadline = cycle.deadline ? `; the deadline is in ${duration((cycle.deadline - clock()) / 1000)}` : "";
       say(left, `Time left: ${about}${deadline}. Running for ${duration((clock() - cycle.started) / 1000)}.`);
     } else if (next) {

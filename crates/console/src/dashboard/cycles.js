@@ -5,6 +5,15 @@ import { figure, h, panel, problem, say } from "./dom.js";
 import { count, share } from "./format.js";
 import { Table, alternative } from "./table.js";
 
+/** A picture of two lines, what they are, and their figures. */
+function chart(drawn, [main, beside], table) {
+  const lines = [
+    { kind: "main", name: main },
+    { kind: "beside", name: beside },
+  ];
+  return h("div", {}, drawn.element, legend(lines), alternative(table));
+}
+
 export function ratePanel() {
   let reports = [];
   const met = ({ cycle, change_rate: rate }) => [cycle, rate ?? null];
@@ -18,7 +27,7 @@ export function ratePanel() {
     const label = last
       ? `ChangeRate by cycle; ${share(last.change_rate)} in cycle ${last.cycle}`
       : "ChangeRate by cycle";
-    return lines(width, series(), { label, format: (y) => `${Math.round(100 * y)} %`, top: 1 });
+    return lines(width, series(), { label, format: (y) => `${Number((100 * y).toFixed(1))} %` });
   });
   const now = figure("this cycle so far", "change_rate"),
     expected = figure("promised", "promised");
@@ -32,16 +41,7 @@ export function ratePanel() {
     h("p", { class: "quiet" }),
     h("div"),
   ];
-  const body = h(
-    "div",
-    {},
-    drawn.element,
-    legend([
-      { kind: "main", name: "met" },
-      { kind: "beside", name: "promised" },
-    ]),
-    alternative(table),
-  );
+  const body = chart(drawn, ["met", "promised"], table);
   const element = panel(
     "ChangeRate",
     h("p", { class: "quiet" }, "Changed visits by comparable ones, of pages that the score chose."),
@@ -122,16 +122,7 @@ export function pagesPanel() {
     ],
     "No cycle was committed yet.",
   );
-  const body = h(
-    "div",
-    {},
-    drawn.element,
-    legend([
-      { kind: "main", name: "visited" },
-      { kind: "beside", name: "known" },
-    ]),
-    alternative(table),
-  );
+  const body = chart(drawn, ["visited", "known"], table);
   body.hidden = true;
   return {
     element: panel(

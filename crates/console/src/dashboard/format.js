@@ -58,6 +58,9 @@ const TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: 
 /** 21 Nov 2026, 17:02:13, by the reader's own zone. */
 export const time = (millis) => (millis ? TIME.format(millis) : NONE);
 
+/** The same of seconds, as what is kept of pages and visits has them. */
+export const seconds = (number) => time(number * 1000);
+
 /** `back_off` as `back off`. */
 export const words = (name) => (isNone(name) ? NONE : String(name).replaceAll("_", " "));
 

@@ -169,7 +169,7 @@ function document(host) {
     (trap) => trap.pattern,
     (trap) => [trap.pattern, count(trap.first_visits), count(trap.near_duplicates), count(trap.since)],
   );
-  const rate = (amount) => (amount === null || amount === undefined ? null : `${amount.toFixed(1)} a minute`);
+  const rate = (amount) => (amount === null || amount === undefined ? null : `${amount < 100 ? amount.toFixed(1) : count(Math.round(amount))} a minute`);
   const left = host.left_alone
     ? `${words(host.left_alone)}${host.left_alone_until ? `, until ${time(host.left_alone_until)}` : ""}`
     : null;

@@ -4,6 +4,7 @@ import { ask } from "./api.js";
 import { pagesPanel, ratePanel } from "./cycles.js";
 import { cyclePanel } from "./cycle.js";
 import { h } from "./dom.js";
+import { errorsPanel } from "./errors.js";
 import { changesPanel, politePanel } from "./polite.js";
 import { bulkPanel, freshPanel } from "./size.js";
 
@@ -21,6 +22,7 @@ export function open(main, { app, signal }) {
     fresh = freshPanel();
   const changes = changesPanel(),
     polite = politePanel(),
+    errors = errorsPanel(),
     bulk = bulkPanel();
   main.append(
     h(
@@ -32,6 +34,7 @@ export function open(main, { app, signal }) {
       h("div", { class: "stack" }, fresh.element, bulk.element),
       changes.element,
       polite.element,
+      errors.element,
     ),
   );
 
@@ -53,6 +56,7 @@ export function open(main, { app, signal }) {
     asked = Date.now();
     changes.load(signal);
     polite.load(signal);
+    errors.load(signal);
   };
   const status = (now) => {
     for (const part of [cycle, rate, pages, fresh, polite, bulk]) part.status(now);

@@ -4,7 +4,7 @@ import { button, outcome } from "./action.js";
 import { ask, query } from "./api.js";
 import { legend, picture, strip } from "./chart.js";
 import { facts, h, inUse, loading, panel, show } from "./dom.js";
-import { count, millis, plural, share, time, value, words } from "./format.js";
+import { count, millis, plural, seconds, share, value, words } from "./format.js";
 import { Table, alternative } from "./table.js";
 
 export const title = "Page";
@@ -101,7 +101,7 @@ async function someHosts(signal) {
       { text: page.url, href: linkTo(page.url) },
       count(page.n),
       count(page.X),
-      { text: page.status ?? "–", tag: page.status },
+      page.n === null ? { text: "never fetched", tag: "none" } : { text: page.status, tag: page.status },
     ],
   );
   return panel("Pages", table.element);
@@ -115,9 +115,9 @@ async function onePage(url, signal) {
     { class: "panels two" },
     decision(found, page),
     history(found.visits ?? []),
+    difference(found.texts),
     score(found),
     record(found, page),
-    difference(found.diff),
   );
 }
 
@@ -179,7 +179,7 @@ function history(visits) {
     (visit) => `${visit.cycle} ${visit.time}`,
     (visit) => [
       count(visit.cycle),
-      time(visit.time),
+      seconds(visit.time),
       { text: sign(visit), tag: kind(visit) },
       [words(visit.outcome), visit.status, visit.why && words(visit.why)].filter(Boolean).join(", "),
       words(visit.share),
@@ -260,7 +260,7 @@ function record(found, page) {
         found.trap &&
           `${found.trap.pattern}: ${found.trap.near_duplicates} of ${found.trap.first_visits} first visits met a near-duplicate`,
       ],
-      ["Sitemap's date", page.lastmod && time(page.lastmod * 1000)],
+      ["Sitemap's date", page.lastmod && seconds(page.lastmod)],
       [
         "Trust in such dates",
         typeof found.lastmod_trust === "number" ? share(found.lastmod_trust) : found.lastmod_trust,
@@ -279,15 +279,35 @@ function record(found, page) {
   );
 }
 
-/** Lines of the last two texts, those that went beginning with `-`, those that came with `+`. */
-function difference(text) {
-  if (!text) return null;
-  const kinds = { "+": "ins", "-": "del" };
-  const lines = text.split("\n").map((line) => h(kinds[line[0]] ?? "span", {}, `${line}\n`));
-  const element = panel(
-    "Last two texts",
-    h("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": "Difference of the last two texts" }, lines),
-  );
+/** Where the last two texts differ, or why that is not known. */
+function difference(texts) {
+  const body =
+    texts.none !== undefined
+      ? [h("p", { class: "quiet", "data-figure": "texts" }, `Nothing to compare: ${texts.why}.`)]
+      : [
+          h("p", { class: "quiet" }, `${seconds(texts.older.time)}, beside ${seconds(texts.newer.time)}. `, amounts(texts)),
+          h(
+            "pre",
+            { class: "diff", tabindex: "0", role: "group", "aria-label": "Difference of the last two texts" },
+            texts.parts.map(part),
+          ),
+        ];
+  const element = panel("Last two texts", ...body);
   element.classList.add("wide");
   return element;
 }
+
+function amounts({ words_added: added, words_removed: removed, is_cut: isCut }) {
+  const said =
+    added + removed === 0
+      ? "The visible texts are the same: what differs is what nobody sees"
+      : `${plural(added, "word")} added, ${count(removed)} removed`;
+  return h("span", { "data-figure": "texts" }, `${said}${isCut ? "; the texts are longer than what is shown" : ""}.`);
+}
+
+const ELEMENTS = { added: "ins", removed: "del", same: "span" };
+
+const part = ({ kind, text, words: left }) =>
+  kind === "skipped"
+    ? h("span", { class: "skipped" }, `… ${plural(left, "word")} the same …`)
+    : h(ELEMENTS[kind] ?? "span", {}, text);

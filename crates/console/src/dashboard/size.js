@@ -20,7 +20,7 @@ export function freshPanel() {
     element: panel(
       "Freshness",
       h("p", { class: "quiet" }, "Share of pages that are as they were seen last."),
-      h("dl", { class: "figures" }, now.element, range.element),
+      h("dl", { class: "figures flow" }, now.element, range.element),
       drawn.element,
       basis,
     ),

@@ -185,6 +185,15 @@ impl CrawlView for MadeUp {
         Ok((1..=newest).rev().take(last).map(|cycle| json!({"cycle": cycle})).collect())
     }
 
+    fn errors(&self) -> Errors {
+        let kind = ErrorKind { outcome: "failed".into(), why: Some("status".into()), status: Some(503) };
+        let (url, detail) = (MadeUp::url(7), "the server answered 503".into());
+        Errors {
+            kinds: vec![ErrorCount { kind: kind.clone(), pages: 3 }],
+            last: vec![PageError { at: NOW, url, host: "https://a.example".into(), kind, detail }],
+        }
+    }
+
     fn hosts(&self, ask: &HostQuery) -> Result<HostList, Refusal> {
         let begin = match &ask.cursor {
             None => 0,
@@ -242,7 +251,9 @@ impl CrawlView for MadeUp {
             return Err(Refusal::invalid("url", "no URL", "begin with http:// or https://"));
         }
         match (0..PAGES).any(|i| MadeUp::url(i) == url) {
-            true => Ok(json!({"url": url, "visits": [], "diff": null})),
+            true => Ok(
+                json!({"url": url, "visits": [], "texts": {"none": "one_text", "why": "it was fetched once"}}),
+            ),
             false => Err(Refusal::NotFound(format!("{url}: not known"))),
         }
     }

@@ -18,6 +18,7 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("GET", "/problems/{kind}", "/problems/rate-limit", "", 200),
     ("GET", "/api/v1/status", "/api/v1/status", "", 200),
     ("GET", "/api/v1/cycles", "/api/v1/cycles?last=2", "", 200),
+    ("GET", "/api/v1/errors", "/api/v1/errors", "", 200),
     ("GET", "/api/v1/controls", "/api/v1/controls", "", 200),
     ("GET", "/api/v1/hosts", "/api/v1/hosts?sort=queue&state=waiting&limit=2", "", 200),
     ("GET", "/api/v1/hosts/{host}", "/api/v1/hosts/a.example", "", 200),

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Bytes of a record in which its fields, and those of the answer in it, are looked for.
-const MAX_HEAD: u64 = 128 << 10;
+pub(super) const MAX_HEAD: u64 = 128 << 10;
 
 /// A record: where it lies, and how it begins.
 pub struct Found {
@@ -40,13 +40,18 @@ impl Found {
 
     /// The answer's status.
     pub fn http_status(&self) -> Option<&str> {
-        let line = std::str::from_utf8(self.http.split(|byte| *byte == b'\r').next()?).ok()?;
-        line.strip_prefix("HTTP/")?.split(' ').nth(1).filter(|status| !status.is_empty())
+        http_status(&self.http)
     }
 }
 
+/// The status in the first line of an answer.
+pub(super) fn http_status(http: &[u8]) -> Option<&str> {
+    let line = std::str::from_utf8(http.split(|byte| *byte == b'\r').next()?).ok()?;
+    line.strip_prefix("HTTP/")?.split(' ').nth(1).filter(|status| !status.is_empty())
+}
+
 /// The first field of this name.
-fn field<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
+pub(super) fn field<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
     let lines = head.split(|byte| *byte == b'\n').skip(1);
     lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':')).find_map(|(found, value)| {
         found.eq_ignore_ascii_case(name).then(|| value.trim()).filter(|value| !value.is_empty())
@@ -113,7 +118,7 @@ impl<R: Read> Records<R> {
 }
 
 /// What stands before the first empty line, and what behind it.
-fn cut_head(bytes: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn cut_head(bytes: &[u8]) -> (&[u8], &[u8]) {
     match bytes.windows(4).position(|part| part == b"\r\n\r\n") {
         Some(end) => (&bytes[..end + 2], &bytes[end + 4..]),
         None => (bytes, &[]),

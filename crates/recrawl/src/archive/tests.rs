@@ -8,7 +8,7 @@ fn response(url: &str, body: &[u8]) -> Vec<u8> {
     let headers = [("Content-Type", "text/html"), ("Content-Encoding", "gzip"), ("Content-Length", "3")];
     let head = Head { url, at: 1_700_000_000_000, peer: None, status: 200 };
     let headers = headers.iter().map(|(n, v)| (*n, v.as_bytes()));
-    Record::Response { truncated: false, body }.compress(&mut Compressor::new(), &head, headers)
+    Record::Response { truncated: false, body, before: None }.compress(&mut Compressor::new(), &head, headers)
 }
 
 /// The text of the record that begins at `offset`.

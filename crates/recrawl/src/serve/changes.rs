@@ -125,6 +125,7 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
             "more than {MAX_WAITING_SEEDS} seeds, or {MAX_WAITING_BYTES} bytes of them, would wait: wait for the next cycle"
         ))),
         Some(0) => accepted(Did::Already, "all of them are known, or wait for the next cycle already"),
+        Some(1) => accepted(Did::NextCycle, "one seed more waits for the next cycle"),
         Some(added) => accepted(Did::NextCycle, format!("{added} seeds more wait for the next cycle")),
     }
 }

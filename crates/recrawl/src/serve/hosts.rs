@@ -41,7 +41,9 @@ pub fn list(desk: &Desk, ask: &HostQuery) -> Result<HostList, Refusal> {
     };
     let origins = desk.generation().origins().map_err(failed)?;
     let figures = desk.steering.figures();
-    let doing: HashMap<&str, &HostFigures> = figures.slowest.iter().map(|h| (h.host.as_str(), h)).collect();
+    let told = |host| (host, figures.standing(host));
+    let doing: HashMap<&str, (&HostFigures, HostStanding)> =
+        figures.slowest.iter().map(|host| (host.host.as_str(), told(host))).collect();
     let row = |run: &OriginRun| row(desk, run, &doing);
     // Where the order and the choice hang on the repository alone, the rest is looked up for the hosts shown.
     let all = match (ask.sort, ask.state) {
@@ -79,15 +81,19 @@ fn next(from: usize, limit: usize, total: usize) -> Option<String> {
     from.checked_add(limit).filter(|at| *at < total).map(|at| at.to_string())
 }
 
-fn row(desk: &Desk, run: &OriginRun, doing: &HashMap<&str, &HostFigures>) -> Result<HostRow, Refusal> {
+fn row(
+    desk: &Desk,
+    run: &OriginRun,
+    doing: &HashMap<&str, (&HostFigures, HostStanding)>,
+) -> Result<HostRow, Refusal> {
     let origin = Origin::of(&run.home().map_err(failed)?);
     let kept = desk.tables.load(&origin).map_err(failed)?.unwrap_or_default();
     let promise = Promise::of(&kept, &desk.settings().fetch, desk.now());
-    let figures = doing.get(&*origin.host);
+    let (figures, standing) = doing.get(&*origin.host).copied().unzip();
     let left_alone = promise.left_alone.is_some();
     let latency = figures.map_or(u64::from(kept.latency), |f| f.latency.as_millis() as u64);
     Ok(HostRow {
-        state: state(desk, &origin.host, figures.map(|f| f.state), left_alone),
+        state: state(desk, &origin.host, standing, left_alone),
         host: origin.to_string(),
         pages: run.pages,
         visited: run.visited,

@@ -1,6 +1,7 @@
 //! Lists of pages, and what is known of one.
 
 use super::desk::Desk;
+use super::texts;
 use super::view::failed;
 use crate::archive::cap::Bodies;
 use crate::command::explain::{Explanation, Page, unknown};
@@ -65,7 +66,7 @@ fn first_block(generation: &Generation, key: &[u8]) -> u64 {
     (0..low.saturating_sub(1)).map(|block| generation.block_pages(block) as u64).sum()
 }
 
-/// The document of `recrawl explain URL --json`.
+/// The document of `recrawl explain URL --json`, and the difference of the last two texts.
 pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
     let mut settings = (*desk.settings()).clone();
     let url = settings.rules.canonicalize(text).map_err(|e| {
@@ -73,16 +74,20 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
     })?;
     let generation = desk.generation();
     let tables = Ok(desk.tables.clone());
-    if generation.get(&url).map_err(failed)?.is_none() {
+    let Some((_, record)) = generation.get(&url).map_err(failed)? else {
         let why = unknown(&mut settings, &tables, &url).map_err(failed)?;
         return Err(Refusal::NotFound(why.to_string()));
-    }
+    };
     let _scan = desk
         .scan()
         .ok_or_else(|| Refusal::Busy("as many pages as may are being explained already".into()))?;
     let visits = reading::visits_of(&desk.repository().map_err(failed)?, &url).map_err(failed)?;
     let reports = desk.reports(1);
+    let folder = desk.data_dir.join(WARC);
+    let texts = texts::document(&folder, &url, record.visited.as_ref(), &settings, desk.now());
     let page = Page { url, formula: (*desk.formula()).clone(), last: reports.first(), visits };
     let explanation = Explanation::of(page, &mut settings, &generation, || tables).map_err(failed)?;
-    Ok(explanation.json())
+    let mut document = explanation.json();
+    document["texts"] = texts;
+    Ok(document)
 }

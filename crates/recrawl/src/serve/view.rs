@@ -1,14 +1,14 @@
 //! The crawl as the console sees it.
 
 use super::desk::Desk;
-use super::{changes, formulas, hosts, pages, status};
+use super::{changes, errors, formulas, hosts, pages, status};
 use crate::command::status::host_document;
 use crate::control::Mark;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
-    Accepted, Change, Controls, Decision, FormulaCheck, Formulas, HostList, HostQuery, PageList, PageQuery,
-    RankChanges, Status, Who,
+    Accepted, Change, Controls, Decision, Errors, FormulaCheck, Formulas, HostList, HostQuery, PageList,
+    PageQuery, RankChanges, Status, Who,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -35,6 +35,10 @@ impl CrawlView for View {
 
     fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal> {
         status::reports(&self.0, last).map_err(failed)
+    }
+
+    fn errors(&self) -> Errors {
+        errors::list(&self.0)
     }
 
     fn hosts(&self, ask: &HostQuery) -> Result<HostList, Refusal> {

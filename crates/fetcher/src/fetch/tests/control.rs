@@ -201,6 +201,37 @@ async fn a_run_tells_where_it_stands() {
     assert_eq!(setup.control.figures(), Default::default(), "nothing is under way");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_held_early_tells_where_it_stands_and_no_host_asks() {
+    let setup = two_hosts();
+    at(&setup, 0, |control| control.hold(true));
+    at(&setup, 5, |control| {
+        let figures = control.figures();
+        assert_eq!((figures.in_flight, figures.slowest.len()), (0, 2), "{figures:?}");
+        for host in figures.slowest.iter() {
+            assert_eq!((host.state, host.queue), (HostStanding::Waiting, 10 - host.done), "{host:?}");
+        }
+        control.hold(false);
+    });
+    assert_eq!(setup.run().await.pages.len(), 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_under_way_when_a_run_was_held_is_told_once_it_ended() {
+    let setup = two_hosts();
+    at(&setup, 3, |control| control.hold(true));
+    for seconds in 3..8 {
+        at(&setup, seconds, move |control| {
+            let figures = control.figures();
+            let asking =
+                figures.slowest.iter().filter(|h| figures.standing(h) == HostStanding::Asking).count();
+            assert_eq!((asking, figures.in_flight), (0, 0), "{seconds}: {figures:?}");
+        });
+    }
+    at(&setup, 9, |control| control.hold(false));
+    assert_eq!(setup.run().await.pages.len(), 20);
+}
+
 #[test]
 fn what_is_held_and_what_is_asked_for_has_a_limit() {
     let control = Steering::default();

@@ -10,7 +10,11 @@ const NOW: u64 = 1_795_000_000_000;
 
 fn member(url: &str, body: &[u8]) -> Vec<u8> {
     let head = Head { url, at: 1_700_000_000_000, peer: None, status: 200 };
-    Record::Response { truncated: false, body }.compress(&mut Compressor::new(), &head, [].into_iter())
+    Record::Response { truncated: false, body, before: None }.compress(
+        &mut Compressor::new(),
+        &head,
+        [].into_iter(),
+    )
 }
 
 /// Bytes that do not pack.

@@ -137,7 +137,7 @@ mod tests {
     fn each_capture_is_a_line_by_its_key() {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = Archive::open(folder.path(), 1 << 20, None).unwrap();
-        let body = Record::Response { truncated: false, body: b"hello" };
+        let body = Record::Response { truncated: false, body: b"hello", before: None };
         append(&mut archive, &body, "https://www.example.org/B?b&a", 200, Some("text/html; charset=utf-8"));
         append(&mut archive, &Record::Same { body: b"hello" }, "http://a.example/", 200, Some("text/html"));
         append(&mut archive, &Record::NotModified, "http://a.example/", 304, None);
@@ -177,7 +177,7 @@ mod tests {
     fn what_is_torn_is_left_out_with_what_is_behind_it() {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = Archive::open(folder.path(), 1 << 20, None).unwrap();
-        let body = Record::Response { truncated: false, body: b"hello" };
+        let body = Record::Response { truncated: false, body: b"hello", before: None };
         append(&mut archive, &body, "http://a.example/", 200, None);
         append(&mut archive, &body, "http://b.example/", 200, None);
         let path = file_path(folder.path(), 1);

@@ -1,0 +1,129 @@
+//! One archived answer, read back: from where a page's record, or the answer after it, says that it lies.
+
+use super::records::{MAX_HEAD, cut_head, field, http_status};
+use super::{BODY_BEFORE, file_path, number_in};
+use flate2::bufread::GzDecoder;
+use recrawl_types::ArchivePosition;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// Bytes of an archived body that are read back.
+pub const MAX_ARCHIVED_BODY: u64 = 2 << 20;
+
+/// A record of the archive, its body cut at [`MAX_ARCHIVED_BODY`].
+#[derive(Debug)]
+pub struct Answer {
+    head: Vec<u8>,
+    http: Vec<u8>,
+    /// The body, as it was after its content codings were undone.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads the record that begins there.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] when the file is not there; else that it cannot be read, with file and byte.
+    pub fn read(folder: &Path, position: ArchivePosition) -> io::Result<Answer> {
+        let path = file_path(folder, position.file);
+        let named = |e: io::Error| {
+            let text = format!("{}, byte {}: {e}", path.display(), position.offset);
+            io::Error::new(e.kind(), text)
+        };
+        let mut file = File::open(&path).map_err(named)?;
+        file.seek(SeekFrom::Start(position.offset)).map_err(named)?;
+        Answer::of_member(BufReader::with_capacity(64 << 10, file)).map_err(named)
+    }
+
+    fn of_member(member: impl io::BufRead) -> io::Result<Answer> {
+        let mut bytes = Vec::new();
+        GzDecoder::new(member).take(MAX_HEAD + MAX_ARCHIVED_BODY).read_to_end(&mut bytes)?;
+        if !bytes.starts_with(b"WARC/1.") {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no WARC record"));
+        }
+        let (head, block) = cut_head(&bytes);
+        let length = field(head, "Content-Length").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
+        let (http, body) = cut_head(&block[..length.min(block.len())]);
+        let body = &body[..body.len().min(MAX_ARCHIVED_BODY as usize)];
+        Ok(Answer { body: body.to_vec(), head: head.to_vec(), http: http.to_vec() })
+    }
+
+    /// A field of the record.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        field(&self.head, name)
+    }
+
+    /// A field of the answer.
+    pub fn http_field(&self, name: &str) -> Option<&str> {
+        field(&self.http, name)
+    }
+
+    /// The answer's status; 0 where there is none.
+    pub fn status(&self) -> u16 {
+        http_status(&self.http).and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// When it was fetched, in seconds since 1970; 0 where that cannot be read.
+    pub fn time(&self) -> u64 {
+        let date = self.field("WARC-Date").and_then(|text| humantime::parse_rfc3339(text).ok());
+        date.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).map_or(0, |at| at.as_secs())
+    }
+
+    /// Where the page's body before this one lies.
+    pub fn before(&self) -> Option<ArchivePosition> {
+        let (name, offset) = self.field(BODY_BEFORE)?.split_once(' ')?;
+        Some(ArchivePosition { file: number_in(name)?, offset: offset.parse().ok()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Archive, Compressor, Head, Record};
+    use super::*;
+
+    const URL: &str = "http://a.example/";
+
+    fn response(body: &[u8], before: Option<ArchivePosition>) -> Vec<u8> {
+        let head = Head { url: URL, at: 1_700_000_000_999, peer: None, status: 200 };
+        let headers = [("Content-Type", &b"text/html"[..])].into_iter();
+        Record::Response { truncated: false, body, before }.compress(&mut Compressor::new(), &head, headers)
+    }
+
+    #[test]
+    fn each_body_leads_to_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        // A limit of one byte: each record in a file of its own.
+        let mut archive = Archive::open(folder.path(), 1, None).unwrap();
+        let first = archive.append(&response(b"one", None)).unwrap();
+        let second = archive.append(&response(b"two\r\n\r\n", Some(first))).unwrap();
+        let found = Answer::read(folder.path(), second).unwrap();
+        assert_eq!(
+            (&found.body[..], found.status(), found.time()),
+            (&b"two\r\n\r\n"[..], 200, 1_700_000_000)
+        );
+        assert_eq!(
+            (found.field("WARC-Target-URI"), found.http_field("content-type")),
+            (Some(URL), Some("text/html"))
+        );
+        assert_eq!(found.before(), Some(first));
+        let found = Answer::read(folder.path(), first).unwrap();
+        assert_eq!((&found.body[..], found.before()), (&b"one"[..], None));
+    }
+
+    #[test]
+    fn what_is_not_there_damaged_or_too_long_is_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(folder.path(), 1 << 20, None).unwrap();
+        let long = archive.append(&response(&vec![b'x'; MAX_ARCHIVED_BODY as usize + 9], None)).unwrap();
+        assert_eq!(Answer::read(folder.path(), long).unwrap().body.len() as u64, MAX_ARCHIVED_BODY);
+        let gone = Answer::read(folder.path(), ArchivePosition { file: 9, offset: 0 }).unwrap_err();
+        assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+        let within = ArchivePosition { offset: long.offset + 1, ..long };
+        let error = Answer::read(folder.path(), within).unwrap_err().to_string();
+        assert!(error.contains("recrawl-000001.warc.gz, byte"), "{error}");
+        let beyond = ArchivePosition { offset: 1 << 40, ..long };
+        assert!(Answer::read(folder.path(), beyond).is_err());
+    }
+}

@@ -1,0 +1,29 @@
+//! Pages that were not got, as the console shows them.
+
+use super::desk::Desk;
+use crate::errors::Missed;
+use crate::words;
+use recrawl_console::view::{ErrorCount, ErrorKind, Errors, PageError};
+use recrawl_types::{Origin, Outcome};
+
+/// What went wrong lately.
+pub fn list(desk: &Desk) -> Errors {
+    let errors = desk.live.errors();
+    let count = |(outcome, pages)| ErrorCount { kind: kind(outcome), pages };
+    let page = |missed: &Missed| PageError {
+        at: missed.at,
+        url: missed.url.to_string(),
+        host: Origin::of(&missed.url).to_string(),
+        kind: kind(missed.outcome),
+        detail: words::detail(missed.outcome),
+    };
+    Errors { kinds: errors.kinds().into_iter().map(count).collect(), last: errors.last().map(page).collect() }
+}
+
+fn kind(outcome: Outcome) -> ErrorKind {
+    ErrorKind {
+        outcome: words::outcome(outcome).into(),
+        why: words::why(outcome),
+        status: words::status(outcome),
+    }
+}

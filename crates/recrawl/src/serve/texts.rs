@@ -1,0 +1,166 @@
+//! The last two texts of a page, out of the archive, and where they differ.
+//!
+//! A page's record knows its last body, and each body the one before it ([`BODY_BEFORE`]); so nothing is searched. A
+//! revisit has no body, and a redirect no text: they are stepped over.
+//!
+//! [`BODY_BEFORE`]: crate::archive::BODY_BEFORE
+
+mod difference;
+
+use crate::archive::answer::Answer;
+use crate::archive::{file_name, timestamp};
+use crate::settings::Settings;
+use difference::Difference;
+use recrawl_extractor::{Extracted, Fields, extract};
+use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
+use serde_json::{Value, json};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Archived answers that are read to find two texts.
+const MAX_ANSWERS: usize = 8;
+/// How long texts are compared; then the difference is told more coarsely.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+
+/// A text, and where it was found.
+struct Text {
+    /// When it was fetched, in seconds since 1970.
+    time: u64,
+    at: ArchivePosition,
+    text: String,
+}
+
+/// Why there are no two texts to compare.
+#[derive(Debug, PartialEq)]
+struct Missing {
+    /// For programs.
+    none: &'static str,
+    /// For people.
+    why: String,
+}
+
+fn missing(none: &'static str, why: impl Into<String>) -> Missing {
+    Missing { none, why: why.into() }
+}
+
+/// The difference of the last two texts, or why there is none: for the document of a page. `now`, in milliseconds since
+/// 1970, decides whether a page may be archived.
+pub fn document(
+    folder: &Path,
+    url: &CanonicalUrl,
+    visited: Option<&Visited>,
+    settings: &Settings,
+    now: u64,
+) -> Value {
+    let found = match visited {
+        None => Err(missing("never_fetched", "it was never fetched")),
+        Some(visited) => last_two(folder, url, visited, settings, now),
+    };
+    match found {
+        Ok([newer, older]) => {
+            let found = Difference::of(&older.text, &newer.text, Instant::now() + DIFF_TIME);
+            let place = |text: &Text| json!({"time": text.time, "warc_file": text.at.file, "warc_offset": text.at.offset});
+            json!({
+                "older": place(&older), "newer": place(&newer), "parts": found.parts,
+                "words_added": found.added, "words_removed": found.removed, "is_cut": found.is_cut,
+            })
+        }
+        Err(Missing { none, why }) => json!({"none": none, "why": why}),
+    }
+}
+
+/// The last text, then the one before.
+fn last_two(
+    folder: &Path,
+    url: &CanonicalUrl,
+    visited: &Visited,
+    settings: &Settings,
+    now: u64,
+) -> Result<[Text; 2], Missing> {
+    let (mut next, mut newest, mut answers) = (visited.content.archive, None, 0);
+    while let Some(at) = next {
+        if answers == MAX_ANSWERS {
+            let why = format!("the last {MAX_ANSWERS} archived answers hold less than two texts");
+            return Err(missing("no_text", why));
+        }
+        answers += 1;
+        let answer = read(folder, at, url)?;
+        next = answer.before();
+        // A redirect's body is none of the page's.
+        if !(200..300).contains(&answer.status()) {
+            continue;
+        }
+        let why = "one of its last two bodies is no text: an image, say";
+        let text = text_of(&answer, url, settings).ok_or_else(|| missing("no_text", why))?;
+        let text = Text { time: answer.time(), at, text };
+        match newest.take() {
+            None => newest = Some(text),
+            Some(newer) => return Ok([newer, text]),
+        }
+    }
+    Err(none_before(newest.as_ref(), visited, settings, now))
+}
+
+fn read(folder: &Path, at: ArchivePosition, url: &CanonicalUrl) -> Result<Answer, Missing> {
+    let name = file_name(at.file);
+    let answer = Answer::read(folder, at).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            let why =
+                format!("one of its last two bodies was in {name}, which was removed (storage.archive_max)");
+            missing("removed", why)
+        }
+        _ => missing("unreadable", error.to_string()),
+    })?;
+    match (answer.field("WARC-Type"), answer.field("WARC-Target-URI")) {
+        (Some("response"), Some(of)) if of == url.as_text() => Ok(answer),
+        (Some("metadata"), None) => Err(missing("taken_down", "one of its last two bodies was taken down")),
+        _ => Err(missing("unreadable", format!("{name}, byte {}: it is no answer of this page", at.offset))),
+    }
+}
+
+/// What the crawl reads of such a body, as people may read it: the visible text, or the lines of a list of pages.
+fn text_of(answer: &Answer, url: &CanonicalUrl, settings: &Settings) -> Option<String> {
+    let nosniff = answer.http_field("X-Content-Type-Options");
+    let fields = Fields {
+        content_type: answer.http_field("Content-Type"),
+        nosniff: nosniff.is_some_and(|value| value.eq_ignore_ascii_case("nosniff")),
+        ..Fields::default()
+    };
+    match extract(&answer.body, &fields, url, &settings.rules, &settings.reading) {
+        Extracted::Page(page) => Some(page.text),
+        Extracted::Hints(hints, _) => {
+            let line = |entry: &recrawl_extractor::HintEntry| match entry.lastmod {
+                0 => format!("{}\n", entry.url),
+                lastmod => format!("{} {}\n", entry.url, timestamp(u64::from(lastmod) * 1000)),
+            };
+            Some(hints.entries.iter().map(line).collect())
+        }
+        Extracted::Opaque(_) => None,
+    }
+}
+
+/// Why there is no text before the newest, or none at all.
+fn none_before(newest: Option<&Text>, visited: &Visited, settings: &Settings, now: u64) -> Missing {
+    let (content, history) = (&visited.content, &visited.history);
+    match newest {
+        None if !settings.config.storage.archive => {
+            missing("not_archived", "bodies are not kept (storage.archive)")
+        }
+        None if !settings.config.consent.admits_archive(&content.consent, now) => {
+            missing("not_archived", "the page asks not to be archived")
+        }
+        None => missing("not_archived", "its last visit brought no body that was archived"),
+        Some(_) if history.visits == 0 => missing("one_text", "it was fetched once"),
+        Some(_) if history.changes == 0 => {
+            missing("one_text", "its text never changed since the first visit")
+        }
+        Some(_) => missing(
+            "one_text",
+            "the body before is not known: it was not archived, or before bodies named the one before them",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Where two texts differ: by lines, and by words within lines that were replaced.
+
+use serde::Serialize;
+use similar::{ChangeTag, DiffTag, TextDiff, TextDiffConfig};
+use std::time::Instant;
+
+/// Bytes of a text that are compared.
+const MAX_DIFF_TEXT: usize = 256 << 10;
+/// Bytes of text in a difference.
+const MAX_DIFF_BYTES: usize = 64 << 10;
+/// Parts of a difference.
+const MAX_DIFF_PARTS: usize = 1000;
+/// Bytes shown of what is the same, on either side of what is not.
+const CONTEXT: usize = 160;
+/// Lines of which fewer words than this share stayed are told whole: words that both have by chance say nothing.
+const RELATED: f32 = 0.3;
+
+/// What became of a text.
+#[derive(Debug, PartialEq)]
+pub struct Difference {
+    /// In the order of the texts. Without the skipped and the cut, `same` and `removed` are the older text, `same` and
+    /// `added` the newer.
+    pub parts: Vec<Part>,
+    /// Words that only the newer text has.
+    pub added: usize,
+    /// Words that only the older text has.
+    pub removed: usize,
+    /// Some was left out: the texts, or their difference, are longer than is shown.
+    pub is_cut: bool,
+}
+
+/// A part of it.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Part {
+    /// In both texts.
+    Same {
+        /// The words.
+        text: String,
+    },
+    /// Only in the newer.
+    Added {
+        /// The words.
+        text: String,
+    },
+    /// Only in the older.
+    Removed {
+        /// The words.
+        text: String,
+    },
+    /// In both texts, and far from any difference.
+    Skipped {
+        /// How many words.
+        words: usize,
+    },
+}
+
+impl Difference {
+    /// Of two texts. After the deadline what is left is told more coarsely, and no less rightly.
+    pub fn of(older: &str, newer: &str, deadline: Instant) -> Difference {
+        let (old, new) = (beginning(older, MAX_DIFF_TEXT), beginning(newer, MAX_DIFF_TEXT));
+        let is_cut = old.len() < older.len() || new.len() < newer.len();
+        let runs = runs(old, new, deadline);
+        let count = |tag| runs.iter().filter(|run| run.0 == tag).map(|run| words(&run.1)).sum();
+        let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+        let (parts, parts_are_cut) = shown(&runs);
+        Difference { parts, added, removed, is_cut: is_cut || parts_are_cut }
+    }
+}
+
+type Run = (ChangeTag, String);
+
+/// All of both texts, what is alike joined.
+fn runs(old: &str, new: &str, deadline: Instant) -> Vec<Run> {
+    let config = |deadline| {
+        let mut config = TextDiffConfig::default();
+        config.deadline(deadline);
+        config
+    };
+    let mut runs = Vec::new();
+    let lines: [Vec<&str>; 2] = [old, new].map(|text| text.split_inclusive('\n').collect());
+    let by_lines = config(deadline).diff_slices(&lines[0], &lines[1]);
+    for operation in by_lines.ops() {
+        let (before, after) = (&lines[0][operation.old_range()], &lines[1][operation.new_range()]);
+        if operation.tag() != DiffTag::Replace {
+            collect(&mut runs, by_lines.iter_changes(operation).map(|change| (change.tag(), change.value())));
+            continue;
+        }
+        let [before_words, after_words]: [Vec<&str>; 2] = [before, after]
+            .map(|lines| lines.iter().flat_map(|line| line.split_inclusive(char::is_whitespace)).collect());
+        let by_words: TextDiff<'_, '_, str> = config(deadline).diff_slices(&before_words, &after_words);
+        if by_words.ratio() < RELATED {
+            collect(&mut runs, before.iter().map(|line| (ChangeTag::Delete, *line)));
+            collect(&mut runs, after.iter().map(|line| (ChangeTag::Insert, *line)));
+        } else {
+            collect(&mut runs, by_words.iter_all_changes().map(|change| (change.tag(), change.value())));
+        }
+    }
+    runs
+}
+
+fn collect<'t>(runs: &mut Vec<Run>, changes: impl Iterator<Item = (ChangeTag, &'t str)>) {
+    for (tag, text) in changes {
+        match runs.last_mut() {
+            Some((last, run)) if *last == tag => run.push_str(text),
+            _ => runs.push((tag, text.to_owned())),
+        }
+    }
+}
+
+/// What is shown of it; and was some of it cut?
+fn shown(runs: &[Run]) -> (Vec<Part>, bool) {
+    let (mut parts, mut room) = (Vec::new(), MAX_DIFF_BYTES);
+    for (at, (tag, text)) in runs.iter().enumerate() {
+        let some = match tag {
+            ChangeTag::Equal => same(text, at == 0, at + 1 == runs.len()),
+            ChangeTag::Insert => vec![Part::Added { text: text.clone() }],
+            ChangeTag::Delete => vec![Part::Removed { text: text.clone() }],
+        };
+        for mut part in some {
+            if parts.len() == MAX_DIFF_PARTS || room == 0 {
+                return (parts, true);
+            }
+            let mut is_cut = false;
+            if let Part::Same { text } | Part::Added { text } | Part::Removed { text } = &mut part {
+                is_cut = text.len() > room;
+                text.truncate(beginning(text, room).len());
+                room -= text.len();
+            }
+            parts.push(part);
+            if is_cut {
+                return (parts, true);
+            }
+        }
+    }
+    (parts, false)
+}
+
+/// What is the same, as far as it stands beside something that is not.
+fn same(text: &str, is_first: bool, is_last: bool) -> Vec<Part> {
+    let head = if is_first { "" } else { beginning(text, CONTEXT) };
+    let tail = if is_last { "" } else { end(text, CONTEXT) };
+    let skipped = text.get(head.len()..text.len().saturating_sub(tail.len())).map_or(0, words);
+    if skipped == 0 {
+        return vec![Part::Same { text: text.to_owned() }];
+    }
+    let told = |text: &str| (!text.is_empty()).then(|| Part::Same { text: text.to_owned() });
+    [told(head), Some(Part::Skipped { words: skipped }), told(tail)].into_iter().flatten().collect()
+}
+
+/// The first bytes of a text, to the end of a word where there is one.
+fn beginning(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let border = (0..=bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let cut = &text[..border];
+    cut.rfind(char::is_whitespace).map_or(cut, |at| &cut[..at])
+}
+
+/// The last bytes of a text, from the beginning of a word where there is one.
+fn end(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let border = (text.len() - bytes..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let cut = &text[border..];
+    cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+#[cfg(test)]
+mod tests;

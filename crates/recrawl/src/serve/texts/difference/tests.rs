@@ -1,0 +1,77 @@
+use super::*;
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn of(older: &str, newer: &str) -> Difference {
+    Difference::of(older, newer, Instant::now() + Duration::from_secs(600))
+}
+
+fn told(difference: &Difference) -> String {
+    let one = |part: &Part| match part {
+        Part::Same { text } => text.clone(),
+        Part::Added { text } => format!("[+{text}+]"),
+        Part::Removed { text } => format!("[-{text}-]"),
+        Part::Skipped { words } => format!("[{words}]"),
+    };
+    difference.parts.iter().map(one).collect()
+}
+
+#[test]
+fn words_are_told_within_related_lines_and_whole_lines_else() {
+    let found = of("News\nThe price is 10 euros today\nend\n", "News\nThe price is 12 euros today\nend\n");
+    assert_eq!(told(&found), "News\nThe price is [-10 -][+12 +]euros today\nend\n");
+    assert_eq!((found.added, found.removed, found.is_cut), (1, 1, false));
+    let found = of("one\nthe cat sat\nend", "one\na dog barks here\nend");
+    assert!(told(&found).contains("[-the cat sat\n-][+a dog barks here\n+]"), "{found:?}");
+    let found = of("one\ntwo", "one\nmore\ntwo");
+    assert!(told(&found).contains("[+more\n+]") && found.removed == 0, "{found:?}");
+}
+
+#[test]
+fn what_is_the_same_is_shown_only_beside_what_is_not() {
+    let long: String = (0..300).map(|word| format!("word{word} ")).collect();
+    let found = of(&format!("{long}\nold\n{long}"), &format!("{long}\nnew\n{long}"));
+    assert!(
+        matches!(&found.parts[..], [
+            Part::Skipped { words: before }, Part::Same { .. }, Part::Removed { .. }, Part::Added { .. },
+            Part::Same { .. }, Part::Skipped { words: after },
+        ] if *before > 250 && *after > 250),
+        "{found:?}"
+    );
+    assert_eq!(of(&long, &long).parts, [Part::Skipped { words: 300 }]);
+    assert_eq!(of("", "").parts, []);
+}
+
+#[test]
+fn long_texts_make_bounded_differences_in_bounded_time() {
+    let text = |seed: u64| -> String {
+        (0..200_000u64).map(|at| format!("{:x}\n", at.wrapping_mul(seed) % 1009)).collect()
+    };
+    let found = Difference::of(&text(7919), &text(104_729), Instant::now());
+    let bytes = told(&found).len();
+    assert!(found.is_cut && found.parts.len() <= MAX_DIFF_PARTS, "{}", found.parts.len());
+    assert!(bytes < MAX_DIFF_BYTES + 24 * MAX_DIFF_PARTS, "{bytes}");
+    let found = of("", &"longword".repeat(MAX_DIFF_TEXT));
+    assert!(found.is_cut && found.added == 1);
+}
+
+proptest! {
+    #[test]
+    fn both_texts_can_be_told_from_all_runs(old in "([a-c\u{e9}\u{a0}] ?\n?){0,40}", new in "([a-c\u{e9}\u{a0}] ?\n?){0,40}") {
+        let runs = runs(&old, &new, Instant::now() + Duration::from_secs(600));
+        let without = |tag| -> String {
+            runs.iter().filter(|run| run.0 != tag).map(|run| run.1.as_str()).collect()
+        };
+        prop_assert_eq!(without(ChangeTag::Insert), old.clone());
+        prop_assert_eq!(without(ChangeTag::Delete), new.clone());
+        // Short texts are shown whole, and nothing is cut within a character.
+        prop_assert!(!of(&old, &new).is_cut);
+    }
+
+    #[test]
+    fn ends_are_cut_between_characters(text in "[a\u{e9}\u{2003}\u{1F600}]{0,30}", bytes in 0usize..40) {
+        let (head, tail) = (beginning(&text, bytes), end(&text, bytes));
+        prop_assert!(text.starts_with(head) && text.ends_with(tail));
+        prop_assert!(head.len() <= bytes && tail.len() <= bytes || text.len() <= bytes);
+    }
+}
