@@ -49,6 +49,7 @@ pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'stat
         judge: &|_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint,
         watch: &|_, _, _| {},
         meet: &|_, _| {},
+        passed: &|_| {},
     }
 }
 

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::live::Live;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
+use crate::sign_of_life::Watched;
 use crate::space::Space;
 use crate::takedown;
 use recrawl_change::Features;
@@ -75,11 +76,24 @@ impl Crawl {
     /// [`Failure::Usage`] when the configuration is not the one that the repository was begun with, or names no
     /// contact where one is needed;
     /// [`Failure::Work`] when the directory is in use, of another version, damaged, or cannot be written to.
-    pub fn open(mut settings: Settings, seeds: &[CanonicalUrl], random_seed: u64) -> Result<Crawl, Failure> {
+    pub fn open(settings: Settings, seeds: &[CanonicalUrl], random_seed: u64) -> Result<Crawl, Failure> {
         contact::check_pages(&settings, seeds)?;
+        let folder = &settings.data_dir;
+        let files = Arc::new(FileStorage::create(folder).map_err(|e| in_folder(folder, e))?);
+        let live = Arc::new(Live::new(recrawl_fetcher::system_clock()));
+        Crawl::over(files, live, settings, seeds, random_seed)
+    }
+
+    /// The same over these files, those of the data directory, and with these figures.
+    pub(crate) fn over(
+        files: Arc<dyn Storage>,
+        live: Arc<Live>,
+        mut settings: Settings,
+        seeds: &[CanonicalUrl],
+        random_seed: u64,
+    ) -> Result<Crawl, Failure> {
         let folder = settings.data_dir.clone();
-        let storage: Arc<dyn Storage> =
-            Arc::new(FileStorage::create(&folder).map_err(|e| in_folder(&folder, e))?);
+        let storage: Arc<dyn Storage> = Arc::new(Watched::new(files, live.clone()));
         let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
         let space = Space::of(&storage, settings.config.storage.reserve);
@@ -104,7 +118,6 @@ impl Crawl {
         .map_err(Failure::work)?;
         let steering = Arc::new(Steering::default());
         let control = Arc::new(Control::open(tables.clone(), steering.clone())?);
-        let live = Arc::new(Live::new(clock.clone()));
         Ok(Crawl {
             settings,
             storage,

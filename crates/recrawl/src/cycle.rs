@@ -56,6 +56,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     crawl.space.check_merge(&generation, VisitLog::bytes(&*crawl.storage, cycle).map_err(Failure::work)?)?;
     let Gathered { batch, tally, noise, trust } = gather::read_log(crawl, cycle)?;
 
+    crawl.live.begin_passing(generation.pages());
     let mut next = crawl.repository.begin(&generation).map_err(Failure::work)?;
     let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
     let traps = TrapLesson::new(&crawl.settings.traps, &crawl.tables, cycle);
@@ -69,6 +70,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
         watch: &|url, newer, changed| dates.observe(url, newer, changed),
         meet: &|url, content| traps.observe(url, content),
+        passed: &|pages| crawl.live.passed(pages),
     };
     let merge = || recrawl_verifier::merge(&generation, batch, &mut next, &rules);
     let merged = tracing::error_span!("merge").in_scope(merge).map_err(Failure::work)?;

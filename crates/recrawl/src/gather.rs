@@ -36,6 +36,7 @@ pub fn read_log(crawl: &Crawl, cycle: Cycle) -> Result<Gathered, Failure> {
         tally.add(visit, links);
         noise.observe(visit);
         trust.observe(visit);
+        crawl.live.moved();
     };
     batch.add_log(log, observe).map_err(Failure::work)?;
     let batch = batch.finish().map_err(Failure::work)?;

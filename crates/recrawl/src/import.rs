@@ -153,6 +153,7 @@ impl Import {
             judge: &|_, _, _| false,
             watch: &|_, _, _| {},
             meet: &|_, _| {},
+            passed: &|_| {},
         };
         let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
         let facts = Facts {

@@ -11,7 +11,10 @@ use recrawl_types::{Cycle, Visit};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Time since some moment, by a clock that never steps.
+pub type Uptime = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// Hosts of which changes are counted in a cycle.
 const MAX_CHANGED_HOSTS: usize = 100_000;
@@ -50,14 +53,22 @@ pub struct Now {
     pub fetching_since: u64,
     /// What came of them, and of those beside the schedule.
     pub tally: Tally,
+    /// Known pages that a plan or a merge has come past; a page counts once for each pass over it.
+    pub passed: u64,
+    /// How many it comes past in all; 0 while none runs.
+    pub to_pass: u64,
 }
 
 /// The figures.
 pub struct Live {
     clock: WallClock,
-    began: Instant,
-    /// Milliseconds after `began` at which the crawl moved last.
+    uptime: Uptime,
+    /// When the crawl moved last, in milliseconds by `uptime`.
     moved: AtomicU64,
+    /// See [`Now::passed`].
+    passed: AtomicU64,
+    /// See [`Now::to_pass`].
+    to_pass: AtomicU64,
     figures: Mutex<Figures>,
 }
 
@@ -74,7 +85,15 @@ struct Figures {
 impl Live {
     /// Nothing runs yet.
     pub fn new(clock: WallClock) -> Live {
-        Live { clock, began: Instant::now(), moved: AtomicU64::new(0), figures: Mutex::default() }
+        let began = Instant::now();
+        Live::by(clock, Arc::new(move || began.elapsed()))
+    }
+
+    /// The same, by a clock of the caller's.
+    pub fn by(clock: WallClock, uptime: Uptime) -> Live {
+        let moved = AtomicU64::new(uptime().as_millis() as u64);
+        let (passed, to_pass, figures) = Default::default();
+        Live { clock, uptime, moved, passed, to_pass, figures }
     }
 
     fn figures(&self) -> MutexGuard<'_, Figures> {
@@ -83,17 +102,30 @@ impl Live {
 
     /// The crawl has done something.
     pub fn moved(&self) {
-        self.moved.store(self.began.elapsed().as_millis() as u64, Relaxed);
+        self.moved.store((self.uptime)().as_millis() as u64, Relaxed);
+    }
+
+    /// A plan or a merge begins that is to come past so many pages.
+    pub fn begin_passing(&self, pages: u64) {
+        self.moved();
+        self.passed.store(0, Relaxed);
+        self.to_pass.store(pages, Relaxed);
+    }
+
+    /// It has come past so many more.
+    pub fn passed(&self, pages: u64) {
+        self.moved();
+        self.passed.fetch_add(pages, Relaxed);
     }
 
     /// Milliseconds since it did, by a clock that never steps.
     pub fn idle_ms(&self) -> u64 {
-        (self.began.elapsed().as_millis() as u64).saturating_sub(self.moved.load(Relaxed))
+        ((self.uptime)().as_millis() as u64).saturating_sub(self.moved.load(Relaxed))
     }
 
     /// A cycle begins, or is taken up.
     pub fn begin(&self, cycle: Cycle) {
-        self.moved();
+        self.begin_passing(0);
         let (mut figures, now) = (self.figures(), (self.clock)());
         figures.changed.clear();
         figures.errors.begin();
@@ -108,12 +140,14 @@ impl Live {
             done_before: 0,
             fetching_since: now,
             tally: Tally::default(),
+            passed: 0,
+            to_pass: 0,
         });
     }
 
     /// Its schedule of so many pages is there; so much of it was done by an earlier run.
     pub fn planned(&self, facts: &Facts, scheduled: u64, done: u64) {
-        self.moved();
+        self.begin_passing(0);
         let ranked_by = facts.formula_toml.as_ref().and_then(|text| Formula::from_toml(text).ok());
         let mut figures = self.figures();
         if let Some(now) = &mut figures.now {
@@ -133,6 +167,7 @@ impl Live {
 
     /// A visit of an earlier run of the cycle: its figures go on.
     pub fn recovered(&self, visit: &Visit) {
+        self.moved();
         let mut figures = self.figures();
         figures.count_change(visit);
         figures.errors.note(visit);
@@ -170,7 +205,9 @@ impl Live {
 
     /// The running cycle.
     pub fn now(&self) -> Option<Now> {
-        self.figures().now.clone()
+        let (passed, to_pass) = (self.passed.load(Relaxed), self.to_pass.load(Relaxed));
+        // A pass may begin between the two looks.
+        self.figures().now.clone().map(|now| Now { passed: passed.min(to_pass), to_pass, ..now })
     }
 
     /// Counts over all that was recorded since the process began.

@@ -40,6 +40,7 @@ mod seeds;
 mod serve;
 mod settings;
 mod shutdown;
+mod sign_of_life;
 mod site_noise;
 mod sorted_lines;
 mod space;

@@ -4,8 +4,8 @@ use crate::crawl::{Crawl, keep, kept};
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::lastmods::TrustedDates;
+use crate::live::Live;
 use crate::priors::SitePriors;
-use crate::scope::Scope;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
@@ -68,7 +68,7 @@ pub fn resume_or_make(
     seeds: &[CanonicalUrl],
 ) -> Result<Plan, Failure> {
     crawl.live.begin(cycle);
-    let news = new_seeds(generation, seeds, &crawl.settings.scope)?;
+    let news = new_seeds(crawl, generation, seeds)?;
     let observe = |visit: &Visit| crawl.live.recovered(visit);
     let (mut log, recovered) =
         VisitLog::open_observed(&*crawl.storage, cycle, observe).map_err(Failure::work)?;
@@ -123,14 +123,15 @@ type NewSeed = (CanonicalUrl, PageRecord);
 /// Seeds that the repository does not know, or knows as gone, in the order of URLs and each once, however they come. One
 /// that the scope refuses is none.
 fn new_seeds(
+    crawl: &Crawl,
     generation: &Generation,
     seeds: &[CanonicalUrl],
-    scope: &Scope,
 ) -> Result<Vec<NewSeed>, Failure> {
     let seeds: BTreeSet<&CanonicalUrl> = seeds.iter().collect();
     let mut news = Vec::new();
     for url in seeds {
-        if let Some(why) = scope.refuse(url) {
+        crawl.live.moved();
+        if let Some(why) = crawl.settings.scope.refuse(url) {
             tracing::warn!(%url, "a seed is left out: {why}");
             continue;
         }
@@ -172,7 +173,7 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
     };
     let plan = choose(crawl, generation, request, &formula)?;
     let mut writer = ScheduleWriter::create(&*crawl.storage, cycle).map_err(Failure::work)?;
-    let scheduled = write(&mut writer, generation, plan.chosen, &news[..seeds as usize])?;
+    let scheduled = write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize])?;
     let facts = Facts {
         cycle,
         started: (crawl.clock)(),
@@ -196,7 +197,10 @@ fn choose(
     formula: &Formula,
 ) -> Result<recrawl_scheduler::Plan, Failure> {
     let origins = generation.origins().map_err(Failure::work)?;
-    let priors = SitePriors::wanted_by(formula, generation, &origins)?;
+    let passes = 1 + u64::from(SitePriors::are_wanted_by(formula));
+    crawl.live.begin_passing(passes * generation.pages());
+    let passed = |pages: usize| crawl.live.passed(pages as u64);
+    let priors = SitePriors::wanted_by(formula, generation, &origins, &passed)?;
     let mut policy = FormulaPolicy::new(formula);
     let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
     let hosts = origins.iter().map(|origin| origin.pages);
@@ -208,6 +212,7 @@ fn choose(
             priors.fill(first, columns);
         }
         dates.keep_trusted(first, columns)?;
+        passed(columns.len());
         planner.scan(columns).map_err(Failure::work)
     })?;
     planner.finish().map_err(Failure::work)
@@ -215,6 +220,7 @@ fn choose(
 
 /// Writes chosen pages and new seeds in the order of their URLs.
 fn write(
+    live: &Live,
     writer: &mut ScheduleWriter<'_>,
     generation: &Generation,
     chosen: Chosen,
@@ -245,6 +251,7 @@ fn write(
         }
     }));
     while let Some((_, url, record)) = pages.next_page().map_err(Failure::work)? {
+        live.moved();
         while let Some(seed) = seeds.next_if(|s| s.0 < url) {
             push(seed_entry(seed))?;
         }

@@ -18,7 +18,13 @@ pub struct SitePriors {
 }
 
 impl SitePriors {
+    /// Does the formula ask for them?
+    pub fn are_wanted_by(formula: &Formula) -> bool {
+        formula.compile().reads().needs_priors()
+    }
+
     /// Reads them from the generation when the formula asks for them; none, and nothing read, when it does not.
+    /// `passed` is told of each block's pages.
     ///
     /// # Errors
     /// When the generation cannot be read.
@@ -26,21 +32,27 @@ impl SitePriors {
         formula: &Formula,
         generation: &Generation,
         origins: &[OriginRun],
+        passed: &dyn Fn(usize),
     ) -> Result<Option<SitePriors>, Failure> {
-        if formula.compile().reads().needs_priors() {
-            SitePriors::read(generation, origins).map(Some)
+        if SitePriors::are_wanted_by(formula) {
+            SitePriors::read(generation, origins, passed).map(Some)
         } else {
             Ok(None)
         }
     }
 
-    fn read(generation: &Generation, origins: &[OriginRun]) -> Result<SitePriors, Failure> {
+    fn read(
+        generation: &Generation,
+        origins: &[OriginRun],
+        passed: &dyn Fn(usize),
+    ) -> Result<SitePriors, Failure> {
         let ends = site_ends(origins)?;
         let mut shown = vec![Evidence::default(); ends.len()];
         generation.scan(|first, columns| -> Result<(), Failure> {
             for (row, site) in sites(&ends, first).take(columns.len()).enumerate() {
                 shown[site].add(Evidence::of_row(columns, row));
             }
+            passed(columns.len());
             Ok(())
         })?;
         Ok(SitePriors { priors: Priors::new(&shown), ends })
@@ -132,7 +144,7 @@ mod tests {
     fn the_pages_of_a_site_share_a_rate_however_many_hosts_and_blocks_it_has() {
         let (repository, pages) = generation();
         let generation = repository.current();
-        let priors = SitePriors::read(&generation, &generation.origins().unwrap()).unwrap();
+        let priors = SitePriors::read(&generation, &generation.origins().unwrap(), &|_| {}).unwrap();
         // The slow twin: all sites by name, every page looked at by itself.
         let mut shown = BTreeMap::<Site, Evidence>::new();
         for (url, record) in &pages {
@@ -168,6 +180,6 @@ mod tests {
         let generation = repository.current();
         let formula = Formula::from_expression("t * (X + 0.1) / (n + 1)").unwrap();
         // Origins of another generation would not do for a pass over this one.
-        assert!(SitePriors::wanted_by(&formula, &generation, &[]).unwrap().is_none());
+        assert!(SitePriors::wanted_by(&formula, &generation, &[], &|_| {}).unwrap().is_none());
     }
 }

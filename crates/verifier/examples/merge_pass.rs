@@ -53,6 +53,7 @@ fn cycle(
         judge: &judge,
         watch: &|_, _, _| {},
         meet: &|_, _| {},
+        passed: &|_| {},
     };
     let start = Instant::now();
     let report = merge(&generation, batch, &mut writer, &rules)?;

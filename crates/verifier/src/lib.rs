@@ -30,6 +30,6 @@ mod workers;
 
 pub use crate::batch::{Batch, BatchLimits};
 pub use crate::error::{BatchError, MergeError};
-pub use crate::merge::{Judge, Meet, MergeRules, Waiting, Watch, merge};
+pub use crate::merge::{Judge, Meet, MergeRules, Passed, Waiting, Watch, merge};
 pub use crate::report::MergeReport;
 pub use crate::sorted::SortedBatch;

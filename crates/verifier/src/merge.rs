@@ -18,6 +18,9 @@ pub type Watch<'j> = &'j dyn Fn(&CanonicalUrl, bool, bool);
 /// Told of each page's first visit, with what it saw, in the order of URLs.
 pub type Meet<'j> = &'j dyn Fn(&CanonicalUrl, &Content);
 
+/// Told, once a block, of how many pages of the generation before the merge has come past with it.
+pub type Passed<'j> = &'j dyn Fn(u64);
+
 /// What a merge goes by.
 #[derive(Clone, Copy)]
 pub struct MergeRules<'j> {
@@ -40,6 +43,8 @@ pub struct MergeRules<'j> {
     pub watch: Watch<'j>,
     /// Learns what pages are like that were never seen before.
     pub meet: Meet<'j>,
+    /// Learns how far the merge is; together as much as the generation before has pages.
+    pub passed: Passed<'j>,
 }
 
 /// Which links may wait. Reading and writing a block again costs the same for one link as for hundreds, so links

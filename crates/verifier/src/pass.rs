@@ -123,7 +123,9 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             // All before it is edited first: edits are in the order of URLs.
             self.finish_edits()?;
             let packed = self.packed.read(at, Extent::All)?;
-            return self.in_parts(packed.unpack(&mut Scratch::default())?, touched, end);
+            self.in_parts(packed.unpack(&mut Scratch::default())?, touched, end)?;
+            self.passed(at..at + 1);
+            return Ok(());
         }
         if !self.has_its_turn(at) && self.may_wait(&touched) {
             self.carry(at);
@@ -193,10 +195,14 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
     fn read_until(&mut self, room: usize) -> Result<(), MergeError> {
         while self.wanted.len() > room || self.held > self.max_touched {
             let opening = match self.wanted.pop_front().expect("there is one") {
-                Wanted::Carried(range) => Opening::Carried(range),
+                Wanted::Carried(range) => {
+                    self.passed(range.clone());
+                    Opening::Carried(range)
+                }
                 Wanted::Opened(at, extent, touched) => {
                     self.held -= touched.len();
                     let packed = self.packed.read(at, extent)?;
+                    self.passed(at..at + 1);
                     let opened = self.workers.submit(move |scratch| {
                         packed.unpack(scratch).map(|block| Matched::new(block, touched))
                     });
@@ -207,6 +213,12 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             self.edit_until(self.room)?;
         }
         Ok(())
+    }
+
+    /// Tells of blocks that were read, or are carried.
+    fn passed(&self, blocks: Range<usize>) {
+        let pages = blocks.map(|at| self.generation.block_pages(at) as u64).sum();
+        (self.rules.passed)(pages);
     }
 
     fn finish_edits(&mut self) -> Result<(), MergeError> {

@@ -106,6 +106,7 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
         judge: &changed,
         watch: &|_, _, _| {},
         meet: &|_, _| {},
+        passed: &|_| {},
     };
     merge(&generation, batch.finish()?, &mut writer, &rules)?;
     Ok(repository.commit(writer, format!("cycle {cycle}").as_bytes())?)

@@ -98,6 +98,7 @@ impl Plan {
             judge: &changed,
             watch: &|_, _, _| {},
             meet: &|_, _| {},
+            passed: &|_| {},
         }
     }
 }

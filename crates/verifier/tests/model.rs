@@ -33,6 +33,7 @@ fn rules(cycle: Cycle) -> MergeRules<'static> {
         judge: &changed,
         watch: &|_, _, _| {},
         meet: &|_, _| {},
+        passed: &|_| {},
     }
 }
 

@@ -63,6 +63,7 @@ impl Subject {
             judge: &|_, _, _| true,
             watch: &|_, _, _| {},
             meet: &|_, _| {},
+            passed: &|_| {},
         };
         let report = merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();
         self.repository.commit(writer, b"").unwrap();

@@ -72,7 +72,9 @@ export function cyclePanel() {
       ? [
           `Cycle `,
           h("b", { "data-figure": "cycle" }, count(cycle.cycle)),
-          `, ${cycle.stage === "waiting" ? "held" : cycle.stage}: `,
+          `, ${cycle.stage === "waiting" ? "held" : cycle.stage}`,
+          cycle.to_pass ? ` (${count(cycle.passed)} of ${count(cycle.to_pass)} known pages)` : "",
+          ": ",
           h("b", { "data-figure": "done" }, count(cycle.done)),
           " of ",
           h("b", { "data-figure": "scheduled" }, count(cycle.scheduled)),

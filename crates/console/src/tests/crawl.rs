@@ -77,6 +77,8 @@ pub fn status() -> Status {
             deadline: None,
             scheduled: 500,
             done: 106,
+            passed: 0,
+            to_pass: 0,
             in_flight: 4,
             open_hosts: 3,
             counts: counts(),

@@ -171,7 +171,11 @@ pub struct CycleNow {
     pub scheduled: u64,
     /// Of these, done.
     pub done: u64,
-    /// Of these, asked for at this moment.
+    /// Known pages that the plan or the merge has come past; where it passes them twice, each counts twice.
+    pub passed: u64,
+    /// How many it comes past in all; 0 while neither runs.
+    pub to_pass: u64,
+    /// Of the schedule, asked for at this moment.
     pub in_flight: u64,
     /// Hosts with pages still to ask for, in memory.
     pub open_hosts: u64,

@@ -130,7 +130,7 @@ impl Explanation {
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
         let origins = generation.origins().map_err(Failure::work)?;
-        let priors = SitePriors::wanted_by(&formula, generation, &origins)?;
+        let priors = SitePriors::wanted_by(&formula, generation, &origins, &|_| {})?;
         let rates = priors.as_ref().map(|priors| priors.of(ordinal));
         let terms = |history| formula.explain(history, rates.unwrap_or(NO_RATES), cycle);
         let score = record.visited.as_ref().map(|v| terms(&v.history)[0].value);

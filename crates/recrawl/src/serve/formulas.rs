@@ -198,7 +198,7 @@ fn scores(
     let origins = generation.origins().map_err(Failure::work)?;
     let mut all = [Vec::new(), Vec::new()];
     for (formula, scored) in formulas.iter().zip(&mut all) {
-        let priors = SitePriors::wanted_by(formula, generation, &origins)?;
+        let priors = SitePriors::wanted_by(formula, generation, &origins, &|_| {})?;
         let mut policy = FormulaPolicy::new(formula);
         policy.prepare(cycle, 0);
         let mut scores = Vec::new();

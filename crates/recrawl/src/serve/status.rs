@@ -111,6 +111,8 @@ fn cycle_now(desk: &Desk, now: &Now, reports: &[CycleReport]) -> CycleNow {
         deadline,
         scheduled: now.scheduled,
         done: now.done,
+        passed: now.passed,
+        to_pass: now.to_pass,
         in_flight: figures.in_flight as u64,
         open_hosts: figures.open_hosts as u64,
         counts: counts(&now.tally),
