@@ -66,6 +66,7 @@ fn old_parts_are_carried_and_rewritten_as_they_were() {
                 judge: &changed,
                 watch: &|_, _, _| {},
                 meet: &|_, _| {},
+                passed: &|_| {},
             };
             let mut log = vec![links(&reference.pages)];
             if is_visited {
