@@ -73,7 +73,12 @@ fn status_shows_the_pace_the_robots_txt_and_what_it_refuses() {
     assert_eq!(count(pace, "cycle"), Some(4), "{pace}");
     let rate = pace["per_minute"].as_f64().expect("there were several requests");
     let promised = pace["per_minute_promised"].as_f64().expect("there is a delay");
-    assert!(rate > 0.0 && rate <= promised, "{pace}");
+    // The delay follows the answers of a machine that may be busy: so the promise is that of the requests counted.
+    assert!(promised <= 3000.0, "{pace}");
+    was_polite(&world, Duration::from_millis(20));
+    let gaps = count(pace, "requests").unwrap() as f64 - 1.0;
+    let millis = |per_minute: f64| gaps * 60_000.0 / per_minute;
+    assert!(rate > 0.0 && millis(rate) + 1.0 >= millis(promised), "times are in whole milliseconds: {pace}");
     assert!(count(pace, "requests").is_some_and(|n| n > 1 && n <= here.len() as u64), "{pace}");
 
     let served = served_by_the_first_host(&world, "/robots.txt");
@@ -89,7 +94,7 @@ fn status_shows_the_pace_the_robots_txt_and_what_it_refuses() {
     assert_eq!(refused["example"].as_str(), Some(private[0].as_str()));
 
     let text = succeeds(world.run(&["status", "--host", "127.1.0.1"]));
-    assert!(text.contains(" requests a minute: ") && text.contains("the promise allows"), "{text}");
+    assert!(text.contains(" requests a minute: ") && text.contains("the promise allowed"), "{text}");
     assert!(text.contains("in force:") && text.contains("known pages by robots.txt: Disallow: /private/"));
     assert!(served.lines().take(20).all(|line| text.contains(line)), "{text}");
     let explained = succeeds(world.run(&["explain", private[0]]));

@@ -311,7 +311,8 @@ impl Host {
         let Some(id) = track else { return Ok(()) };
         self.pace.touch();
         let now = run.now();
-        self.track(id).ended(echo.is_some(), run.cycle, now);
+        let delay = self.pace.delay();
+        self.track(id).ended(echo.is_some(), run.cycle, now, delay);
         let Some(echo) = echo else { return Ok(()) };
         self.passed_over = 0;
         self.answered = Some(Instant::now());

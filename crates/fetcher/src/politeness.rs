@@ -117,6 +117,11 @@ impl Pace {
         Pace { delay, last: began, hold: None }
     }
 
+    /// The delay.
+    pub fn delay(&self) -> Duration {
+        self.delay
+    }
+
     /// Changes the delay, also that which is under way.
     pub fn set_delay(&mut self, delay: Duration) {
         self.delay = delay;

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// Scheme, host and port: the unit of robots.txt (RFC 9309 §2.3) and of host state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,13 +83,19 @@ pub struct Pace {
     pub first: u64,
     /// The last.
     pub last: u64,
+    /// The delays promised between them, added up, in milliseconds: each as it was when its request began. 0 where none
+    /// was promised, or where they were not counted yet.
+    pub promised: u64,
 }
 
 impl Pace {
-    /// Counts a request that was answered now.
-    pub fn count(&mut self, cycle: Cycle, now: u64) {
-        if self.cycle != cycle {
-            *self = Pace { cycle, requests: 0, first: now, last: now };
+    /// Counts a request that was answered now, and for which this delay was to be kept.
+    pub fn count(&mut self, cycle: Cycle, now: u64, delay: Duration) {
+        if self.cycle == cycle {
+            let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+            self.promised = self.promised.saturating_add(delay);
+        } else {
+            *self = Pace { cycle, requests: 0, first: now, last: now, promised: 0 };
         }
         self.requests = self.requests.saturating_add(1);
         // A clock that was set back must not make the time shorter than it was.
@@ -98,7 +105,16 @@ impl Pace {
     /// Requests a minute: the gaps between them over the time from the first to the last. The time that an
     /// interrupted cycle stood still is part of it. None while there is no gap.
     pub fn per_minute(&self) -> Option<f64> {
-        let millis = self.last.saturating_sub(self.first);
+        self.gaps_per_minute(self.last.saturating_sub(self.first))
+    }
+
+    /// The most that the delays promised between them allow. What a host may expect later is no measure: its delay
+    /// follows its answers. None where no delay was promised.
+    pub fn per_minute_promised(&self) -> Option<f64> {
+        self.gaps_per_minute(self.promised)
+    }
+
+    fn gaps_per_minute(&self, millis: u64) -> Option<f64> {
         (self.requests > 1 && millis > 0).then(|| f64::from(self.requests - 1) * 60_000.0 / millis as f64)
     }
 }
@@ -156,17 +172,21 @@ impl HostTable for MemoryHostTable {
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
     #[test]
     fn a_pace_is_of_one_cycle_and_counts_gaps() {
         let mut pace = Pace::default();
-        pace.count(Cycle(3), 10_000);
+        pace.count(Cycle(3), 10_000, SECOND * 60);
         assert_eq!(pace.per_minute(), None, "one request has no pace");
-        pace.count(Cycle(3), 11_000);
-        pace.count(Cycle(3), 16_000);
+        pace.count(Cycle(3), 11_000, SECOND);
+        pace.count(Cycle(3), 16_000, SECOND * 3);
         assert_eq!(pace.per_minute(), Some(20.0));
-        pace.count(Cycle(3), 5_000);
+        assert_eq!(pace.per_minute_promised(), Some(30.0), "two delays in four seconds");
+        pace.count(Cycle(3), 5_000, SECOND);
         assert_eq!((pace.last, pace.per_minute()), (16_000, Some(30.0)), "a clock that was set back");
-        pace.count(Cycle(4), 70_000);
-        assert_eq!(pace, Pace { cycle: Cycle(4), requests: 1, first: 70_000, last: 70_000 });
+        pace.count(Cycle(4), 70_000, SECOND);
+        assert_eq!(pace, Pace { cycle: Cycle(4), requests: 1, first: 70_000, last: 70_000, promised: 0 });
+        assert_eq!(pace.per_minute_promised(), None);
     }
 }

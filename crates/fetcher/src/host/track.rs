@@ -224,13 +224,13 @@ impl Track {
         }
     }
 
-    /// A request has been answered, or found to be to a refused address.
-    pub fn ended(&mut self, asked: bool, cycle: Cycle, now: u64) {
+    /// A request has been answered, or found to be to a refused address; this delay was kept before it.
+    pub fn ended(&mut self, asked: bool, cycle: Cycle, now: u64, delay: Duration) {
         self.in_flight -= 1;
         if asked {
             self.state.requests += 1;
             self.state.last_request = now;
-            self.state.pace.count(cycle, now);
+            self.state.pace.count(cycle, now, delay);
         }
     }
 

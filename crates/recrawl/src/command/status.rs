@@ -169,32 +169,26 @@ fn promise(settings: &Settings, state: &HostState) -> Promise {
     Promise::of(state, &settings.fetch, system_clock()())
 }
 
-/// Requests a minute that a delay allows at most; none where there is no delay.
-fn allowed_per_minute(promise: &Promise) -> Option<f64> {
-    let seconds = promise.delay.as_secs_f64();
-    (seconds > 0.0).then(|| 60.0 / seconds)
-}
-
-fn pace_json(pace: &Pace, promise: &Promise) -> Value {
+fn pace_json(pace: &Pace) -> Value {
     json!({
         "cycle": pace.cycle, "requests": pace.requests, "per_minute": pace.per_minute(),
-        "per_minute_promised": allowed_per_minute(promise),
+        "per_minute_promised": pace.per_minute_promised(),
     })
 }
 
-fn pace_text(pace: &Pace, promise: &Promise) -> String {
-    let allowed = match allowed_per_minute(promise) {
-        Some(rate) => format!("the promise allows {rate:.1}"),
-        None => "no delay is promised".into(),
+fn pace_text(pace: &Pace) -> String {
+    let allowed = match pace.per_minute_promised() {
+        Some(rate) => format!("the promise allowed {rate:.1}"),
+        None => "no delay was promised".into(),
     };
-    let Pace { cycle, requests, first, last } = pace;
+    let Pace { cycle, requests, first, last, .. } = pace;
     match pace.per_minute() {
         Some(rate) => {
             let seconds = last.saturating_sub(*first) as f64 / 1000.0;
             format!("{rate:.1} requests a minute: {requests} in {seconds:.1} s of cycle {cycle}; {allowed}")
         }
-        None if *requests == 0 => format!("not counted yet; {allowed}"),
-        None => format!("{requests} requests in cycle {cycle}; {allowed}"),
+        None if *requests == 0 => "not counted yet".into(),
+        None => format!("{requests} requests in cycle {cycle}"),
     }
 }
 
@@ -211,7 +205,7 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
     json!({
         "host": origin.to_string(), "scheme": if origin.scheme == Scheme::Http { "http" } else { "https" },
         "delay_ms": promise.delay.as_millis() as u64, "delay_because": because, "latency_ms": state.latency,
-        "pace": pace_json(&state.pace, &promise), "left_alone": left_alone, "left_alone_until": until, "requests": state.requests,
+        "pace": pace_json(&state.pace), "left_alone": left_alone, "left_alone_until": until, "requests": state.requests,
         "robots_denied": state.robots_denied, "validators": trust::name(state.trust.belief),
         "validators_since": state.trust.since, "changes_shown": state.trust.shown, "changes_hidden": state.trust.hidden, "failures": state.failures, "back_off_until": state.back_off_until,
         "last_request": state.last_request, "robots_fetched": robots.map(|r| r.fetched), "robots": text,
@@ -225,7 +219,7 @@ fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result
         print(format!("opted out     {why}: nothing is sent to it"))?;
     }
     let promise = promise(settings, state);
-    let pace = pace_text(&state.pace, &promise);
+    let pace = pace_text(&state.pace);
     let Promise { delay, because, left_alone } = promise;
     let because = because.map(|why| format!(": {why}")).unwrap_or_default();
     print(format!("promised      {delay:?} between an answer and the next request{because}"))?;

@@ -1,6 +1,7 @@
 //! No gap under the delay, per host name, robots.txt and redirects included.
 
 use super::*;
+use crate::promise::Promise;
 use crate::testing::with_header;
 use proptest::prelude::*;
 use recrawl_types::Skip;
@@ -101,6 +102,28 @@ async fn the_pace_of_a_cycle_is_counted_and_never_above_the_promise() {
     assert_eq!((pace.cycle, pace.requests), (setup.cycle, 4), "robots.txt among them");
     let rate = pace.per_minute().expect("there were several");
     assert!(rate > 20.0 && rate <= 30.0, "{rate}: answers take time, too");
+    assert_eq!(pace.per_minute_promised(), Some(30.0));
+}
+
+/// It once was the delay of the end, to which answers had raised it, that all requests of the cycle were held against; so
+/// a host that became slow seemed to have been asked too fast.
+#[tokio::test(start_paused = true)]
+async fn the_promise_of_a_cycle_is_that_of_its_requests() {
+    let pages: Vec<String> = (1..=6).map(|i| format!("http://a.test/{i}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let slow_at_last = |r: &Request| {
+        let slow = r.url.path_and_query() == "/6";
+        friendly(r).after(Duration::from_millis(if slow { 5_000 } else { 1 }))
+    };
+    let mut setup = Setup::new(&pages, slow_at_last).delay(SECOND);
+    setup.config.delay_per_latency = 2.0;
+    setup.run().await;
+    let state = setup.state(pages[0]);
+    let [rate, promised] = [state.pace.per_minute(), state.pace.per_minute_promised()].map(Option::unwrap);
+    assert!(rate <= promised && promised == 60.0, "{rate} of {promised}");
+    let next = Promise::of(&state, &setup.config, setup.now).delay;
+    assert!(next > SECOND * 4 && rate > 60.0 / next.as_secs_f64(), "{next:?} from now on");
+    assert!(shortest_gap(&setup.network.log()) >= SECOND);
 }
 
 #[tokio::test(start_paused = true)]
