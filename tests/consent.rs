@@ -194,6 +194,8 @@ fn nothing_is_sent_to_a_host_whose_owner_opted_out() {
     assert!(count(&reports[0], "opted_out") > Some(0), "{reports:?}");
     let explained = explain(&world, &home[2]);
     assert_eq!(explained["in_scope"], false);
+    assert_eq!(explained["stopped_by"][0]["gate"], "opted_out", "{explained}");
+    assert!(explained["stopped_by"][0]["evidence"].as_str().unwrap().contains("line 2"), "{explained}");
     assert!(
         explained["visited_next"].as_str().is_some_and(|v| v.starts_with("never: its owner opted out")),
         "{explained}"

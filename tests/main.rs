@@ -25,6 +25,8 @@ mod dns;
 mod docs;
 /// The stream of events: where it goes, how its files follow each other, who waits for whom.
 mod events;
+/// What stops a page, gate by gate.
+mod explain;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
 /// Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.

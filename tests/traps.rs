@@ -77,6 +77,8 @@ fn traps_are_cut_off_and_every_honest_page_is_fetched() {
     let pages = world.pages();
     let skipped = pages.iter().find(|(url, page)| url.contains("/farm/") && page["n"].is_null());
     let why = explain(&world, skipped.expect("the last level was not fetched").0);
+    assert_eq!(why["stopped_by"][0]["gate"], "trap", "{why}");
+    assert!(why["would_be_fetched_if"][0].as_str().unwrap().contains("traps.allow_hosts"), "{why}");
     let verdict = why["visited_next"].as_str().unwrap();
     assert!(verdict.contains("a trap: /farm/* is cut off since cycle"), "{verdict}");
     assert_eq!((&why["trap"]["pattern"], &why["trap"]["probe"]), (&"/farm/*".into(), &false.into()));

@@ -30,7 +30,7 @@ use recrawl_fetcher::system_clock;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, KeptVisit};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{Gate, PlanRequest, Policy, RankCounter};
+use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, PlanRequest, Policy, RankCounter};
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord, ValidatorTrust};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -49,6 +49,8 @@ pub struct Explanation {
     rates: Option<SiteRates>,
     /// Among the pages that compete by score; from 1.
     rank: Option<u64>,
+    /// What `schedule.max_per_host` leaves for it; none where there is no such limit, or it competes for nothing.
+    places: Option<HostPlaces>,
     /// Pages that the next cycle chooses by all shares together.
     chosen: u64,
     /// Pages that no fetch was ever tried of, after the last cycle.
@@ -135,13 +137,16 @@ impl Explanation {
         let terms = |history| formula.explain(history, rates.unwrap_or(NO_RATES), cycle);
         let score = record.visited.as_ref().map(|v| terms(&v.history)[0].value);
         let request = plan::request(settings, cycle, generation.pages(), 0);
-        let rank = match (gate, score) {
-            (Gate::Revisit, Some(score)) => {
-                let counter = RankCounter::new(&request, ordinal, score);
-                Some(rank(counter, &request, generation, &formula, priors.as_ref())?)
-            }
-            _ => None,
+        let mut hosts = origins.iter().map(|origin| origin.first..origin.first + origin.pages);
+        let host = hosts.find(|host| host.contains(&ordinal)).unwrap_or_default();
+        let mut standing = Standings {
+            rank: score
+                .filter(|_| gate == Gate::Revisit)
+                .map(|score| RankCounter::new(&request, ordinal, score)),
+            places: HostPlacesCounter::new(&request, host, ordinal, &record, score),
         };
+        standing.count(&request, generation, &formula, priors.as_ref())?;
+        let Standings { rank, places } = standing;
         let tables = tables();
         let standing = lookup::scope(settings, &tables, &url)?;
         let (in_scope, refusal) = (standing.as_ref().map(Option::is_none), standing.flatten());
@@ -164,7 +169,8 @@ impl Explanation {
             formula,
             gate,
             rates,
-            rank,
+            rank: rank.map(|counter| counter.rank()),
+            places: places.map(HostPlacesCounter::places),
             chosen: request.pages,
             never_tried: last.map(|last| last.never_tried),
             score,
@@ -186,24 +192,37 @@ impl Explanation {
     }
 }
 
-/// The page's place among all that compete by score in the next cycle.
-fn rank(
-    mut counter: RankCounter,
-    request: &PlanRequest,
-    generation: &Generation,
-    formula: &Formula,
-    priors: Option<&SitePriors>,
-) -> Result<u64, Failure> {
-    let mut policy = FormulaPolicy::new(formula);
-    policy.prepare(request.cycle, request.seed);
-    generation.scan(|first, columns| -> Result<(), Failure> {
-        if let Some(priors) = priors {
-            priors.fill(first, columns);
+/// The page's place among others in the next cycle.
+struct Standings {
+    /// Among all that compete by score.
+    rank: Option<RankCounter>,
+    /// Among those of its host.
+    places: Option<HostPlacesCounter>,
+}
+
+impl Standings {
+    /// One pass over all pages, where anything is to be counted.
+    fn count(
+        &mut self,
+        request: &PlanRequest,
+        generation: &Generation,
+        formula: &Formula,
+        priors: Option<&SitePriors>,
+    ) -> Result<(), Failure> {
+        if self.rank.is_none() && self.places.is_none() {
+            return Ok(());
         }
-        counter.scan(&policy, columns);
-        Ok(())
-    })?;
-    Ok(counter.rank())
+        let mut policy = FormulaPolicy::new(formula);
+        policy.prepare(request.cycle, request.seed);
+        generation.scan(|first, columns| -> Result<(), Failure> {
+            if let Some(priors) = priors {
+                priors.fill(first, columns);
+            }
+            self.rank.iter_mut().for_each(|counter| counter.scan(&policy, columns));
+            self.places.iter_mut().for_each(|counter| counter.scan(&policy, columns));
+            Ok(())
+        })
+    }
 }
 
 impl Explanation {
@@ -228,6 +247,12 @@ impl Explanation {
         if let Some(left_alone) = self.left_alone {
             let until = left_alone.until().map(|at| format!(" before {}", timestamp(at)));
             return format!("not{}: its host is left alone, since {left_alone}", until.unwrap_or_default());
+        }
+        if let Some(places) = self.places.filter(HostPlaces::are_taken) {
+            let HostPlaces { limit, before, .. } = places;
+            return format!(
+                "not in the next cycle, unless the sample draws it: its host has {limit} places, and {before} of its pages go before it"
+            );
         }
         match self.gate {
             Gate::Gone => "never: it is gone, confirmed three times; a seed that names it revives it".into(),
@@ -282,7 +307,7 @@ impl Explanation {
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
             "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
-            "cutoff": self.cutoff, "terms": history.map(|h| self.terms(&h)),
+            "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|h| self.terms(&h)),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
             "robots": self.robots.words, "robots_rule": self.robots.rule, "robots_fetched": self.robots.fetched,
             "host_delay_ms": self.delay.map(|d| d.as_millis() as u64), "left_alone": self.left_alone.map(|l| l.name()),

@@ -6,7 +6,8 @@ use crate::archive::timestamp;
 use crate::command::traps;
 use crate::scope::Refusal;
 use recrawl_fetcher::promise::LeftAlone;
-use recrawl_scheduler::Gate;
+use recrawl_scheduler::{Gate, HostPlaces};
+use recrawl_types::Origin;
 use serde_json::{Value, json};
 
 /// A gate that stops a page.
@@ -61,8 +62,31 @@ impl Explanation {
         }
         all.extend(self.robots());
         all.extend(self.left_alone.and_then(left_alone));
+        all.extend(self.host_places());
         all.extend(self.by_plan());
         all
+    }
+
+    fn host_places(&self) -> Option<Obstacle> {
+        let HostPlaces { limit, warmup, before, last, .. } = self.places.filter(HostPlaces::are_taken)?;
+        let (taken, needed) = match self.gate {
+            Gate::Warmup => (format!("{before} of its pages wait longer for their warm-up"), before + 1),
+            _ => (
+                format!(
+                    "{} have pages in their warm-up, and {before} others go before this one",
+                    warmup.min(limit)
+                ),
+                warmup + before + 1,
+            ),
+        };
+        let last = last.map(|last| format!("; the last of them with a place has the score {last:.4}"));
+        let evidence = format!(
+            "{} has {limit} places in a cycle: {taken}{}",
+            Origin::of(&self.url),
+            last.unwrap_or_default()
+        );
+        let lifted = format!("schedule.max_per_host were {needed} or more, or somebody asked for it");
+        Some(Obstacle::new("max_per_host", evidence, lifted))
     }
 
     fn robots(&self) -> Option<Obstacle> {
@@ -130,6 +154,12 @@ impl Explanation {
         let lifted = format!("{scored}, or cycle.pages were about {rank}, or somebody asked for it");
         Some(Obstacle::new("score", evidence, lifted))
     }
+}
+
+/// For machines.
+pub fn places_json(places: HostPlaces) -> Value {
+    let HostPlaces { limit, warmup, before, open, last } = places;
+    json!({"max_per_host": limit, "warmup": warmup, "before": before, "open": open, "last_score": last})
 }
 
 fn scope(refusal: &Refusal) -> Obstacle {

@@ -1,0 +1,81 @@
+//! What stops a page, as `explain` tells it: each gate with its evidence, and the crawl does as was told. Opt-outs, traps and blocks are
+//! explained where they are tested.
+
+use crate::harness::{World, count, succeeds, web};
+use serde_json::Value;
+
+fn explain(world: &World, url: &str) -> Value {
+    serde_json::from_str(&succeeds(world.run(&["explain", url, "--json"]))).expect("explain speaks JSON")
+}
+
+/// The evidence of a gate, and what would lift it; none where the page is not stopped by it.
+fn stopped(told: &Value, gate: &str) -> Option<(String, String)> {
+    let at = told["stopped_by"].as_array().unwrap().iter().position(|by| by["gate"] == gate)?;
+    let text = |value: &Value| value.as_str().expect("words").to_owned();
+    Some((text(&told["stopped_by"][at]["evidence"]), text(&told["would_be_fetched_if"][at])))
+}
+
+#[test]
+fn explain_tells_which_pages_find_their_host_full() {
+    let world = World::new(web(40, 2), "");
+    world.warm_up();
+    // Ties would be decided by a lot.
+    let schedule = "[schedule]\nmax_per_host = 4\nties = \"index\"\nformula = \"age\"\n";
+    world.configure(&format!("[cycle]\npages = \"100%\"\n{schedule}"));
+    let before = world.pages();
+    let host = world.server.seeds().remove(0);
+    let told: Vec<(&String, Value)> =
+        before.keys().filter(|url| url.starts_with(&host)).map(|url| (url, explain(&world, url))).collect();
+    world.next_cycle();
+    let after = world.pages();
+    let (mut fetched, mut full) = (0, 0);
+    for (url, told) in &told {
+        if told["gate"] != "score" {
+            continue;
+        }
+        let was_fetched = count(&after[*url], "last") > count(&before[*url], "last");
+        fetched += u64::from(was_fetched);
+        let stopped = stopped(told, "max_per_host");
+        assert_eq!(stopped.is_none(), was_fetched, "{url}: {told}");
+        let places = &told["host_places"];
+        assert_eq!((count(places, "max_per_host"), count(places, "warmup")), (Some(4), Some(0)), "{places}");
+        let (score, last) = (told["score"].as_f64().unwrap(), places["last_score"].as_f64().unwrap());
+        assert!(if was_fetched { score >= last } else { score <= last }, "{url}: {told}");
+        let Some((evidence, lifted)) = stopped else { continue };
+        full += 1;
+        assert!(
+            evidence.contains("has 4 places in a cycle") && evidence.contains(&format!("{last:.4}")),
+            "{evidence}"
+        );
+        let needed = count(places, "before").unwrap() + 1;
+        assert!(lifted.starts_with(&format!("schedule.max_per_host were {needed} or more")), "{lifted}");
+        assert!(told["visited_next"].as_str().unwrap().contains("its host has 4 places"), "{told}");
+    }
+    assert!(fetched == 4 && full > 3, "{fetched} fetched, {full} were told to be left");
+    let (url, _) = told.iter().find(|(_, told)| stopped(told, "max_per_host").is_some()).unwrap();
+    let text = succeeds(world.run(&["explain", url]));
+    assert!(text.contains("would be fetched if schedule.max_per_host were"), "{text}");
+}
+
+#[test]
+fn explain_tells_until_when_a_failing_page_is_left_alone() {
+    let world = World::new(web(30, 2), "[cycle]\npages = \"100%\"");
+    world.warm_up();
+    let page = world.lone_pages()[0];
+    let url = world.server.url(page);
+    world.server.set_faults(vec![world.fault_on(page, "status:500")]);
+    // After the first failure it is due in the next cycle, after the second in the one after that.
+    assert!(stopped(&explain(&world, &url), "back_off").is_none());
+    world.next_cycle();
+    let cycle = count(&world.next_cycle(), "cycle").unwrap();
+    let told = explain(&world, &url);
+    let (evidence, lifted) = stopped(&told, "back_off").unwrap_or_else(|| panic!("{told}"));
+    assert_eq!(evidence, format!("2 attempts in a row failed, the last in cycle {cycle}"));
+    assert!(lifted.starts_with(&format!("it were cycle {}", cycle + 2)), "{lifted}");
+    let asked = || world.asked(&url);
+    let before = asked();
+    world.next_cycle();
+    assert_eq!(asked(), before, "as was told");
+    world.next_cycle();
+    assert!(asked() > before, "as was told");
+}
