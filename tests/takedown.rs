@@ -7,6 +7,7 @@ use recrawl_mockweb::Validators;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::Path;
 
 fn crawled() -> World {
     let mut config = web(40, 2);
@@ -101,6 +102,51 @@ fn a_host_that_is_taken_down_is_nowhere_and_is_asked_no_more() {
     takedown(&world, &["--host", &host, "--keep-crawling"]);
     let is_seen = (0..20).any(|_| count(&world.next_cycle(), "first_visits") > Some(0));
     assert!(is_seen, "they come back once their back-off is over");
+}
+
+/// Files in which these bytes are, by their path in the data directory.
+fn files_with(folder: &Path, part: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files_with(&path, part)),
+            false if holds(&fs::read(&path).unwrap(), part) => found.push(path.display().to_string()),
+            false => {}
+        }
+    }
+    found
+}
+
+/// Tables remember what was removed from them until somebody writes them anew.
+#[test]
+fn the_name_of_a_host_that_is_taken_down_is_left_only_where_it_is_said_to_be() {
+    let world = World::new(web(30, 2), "");
+    let (_, host) = first_host(&world);
+    world.configure("[cycle]\npages = \"100%\"\n[scope]\nhosts = [\"127.1.0.1\", \"127.1.0.2\"]");
+    (0..4).for_each(|_| drop(world.next_cycle()));
+    let in_tables = |host: &str| files_with(&world.data_dir.join("hosts.sled"), host.as_bytes());
+    assert!(!in_tables(&host).is_empty());
+    let told = takedown(&world, &["--host", &host, "--keep-crawling", "--dry-run"]);
+    assert!(!in_tables(&host).is_empty(), "only counted");
+    let done = takedown(&world, &["--host", &host, "--keep-crawling"]);
+    assert_eq!(done["removed"], told["removed"]);
+    assert_eq!(
+        (count(&done["removed"], "hosts"), count(&done["removed"], "asked")),
+        (Some(1), Some(0)),
+        "{done}"
+    );
+    assert!(done["stays"].as_array().unwrap().iter().any(|what| what.as_str().unwrap().contains("exports")));
+    let left = files_with(&world.data_dir, host.as_bytes());
+    // Addresses stay known.
+    assert!(left.iter().all(|file| file.contains("/generation-")), "{left:?}");
+    assert!(!in_tables("127.1.0.2").is_empty(), "of the other host nothing is lost");
+    takedown(&world, &["--host", &host]);
+    assert!(!in_tables(&host).is_empty(), "the block names it");
+    let said = succeeds(world.run(&["takedown", "--host", &host, "--dry-run"]));
+    assert!(said.contains("robots.txt, delays and counts of 0") && said.contains("stays: copies"), "{said}");
+    world.is_sound();
+    world.next_cycle();
 }
 
 #[test]

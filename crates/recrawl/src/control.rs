@@ -261,6 +261,30 @@ impl Control {
         Ok(())
     }
 
+    /// Removes the pages that are meant from the seeds that wait and from the pages that are asked for, in the tables of a crawl that does
+    /// not run; or only counts them.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    pub fn forget(
+        tables: &SledTables,
+        is_meant: &dyn Fn(&CanonicalUrl) -> bool,
+        only_count: bool,
+    ) -> Result<u64, Failure> {
+        let mut seeds: Seeds = kept(tables, SEEDS)?.unwrap_or_default();
+        let mut asked: Asked = kept(tables, ASKED)?.unwrap_or_default();
+        let before = seeds.len() + asked.len();
+        let stays = |url: &str| parse(url).is_none_or(|url| !is_meant(&url));
+        seeds.retain(|url| stays(url));
+        asked.retain(|url, _| stays(url));
+        let removed = before - seeds.len() - asked.len();
+        if removed > 0 && !only_count {
+            keep(tables, SEEDS, &seeds)?;
+            keep(tables, ASKED, &asked)?;
+        }
+        Ok(removed as u64)
+    }
+
     /// Asks for a page.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! What somebody wants removed: bodies from the archive, what is known of pages' contents from their records, visits from
 //! those that are kept; and not to be asked for again.
 //!
-//! In this order: the pattern is blocked, bodies are overwritten, visits are removed, and a generation without the pages'
-//! visits is committed, as by a cycle in which nothing was visited. Each step is durable before the next, and
+//! In this order: the pattern is blocked, bodies are overwritten, visits are removed, a generation without the pages'
+//! visits is committed, as by a cycle in which nothing was visited, and what was learned of whole hosts goes from the tables. Each step is durable before the next, and
 //! every one may be done again; so what a stop has interrupted is begun anew, and ends.
 
 mod pattern;
@@ -10,6 +10,7 @@ mod pattern;
 pub use pattern::Pattern;
 
 use crate::archive::takedown::{TakenDown, take_down};
+use crate::control::Control;
 use crate::crawl::{TABLES, WARC, check_pinned, keep, kept};
 use crate::failure::Failure;
 use crate::plan::Facts;
@@ -18,7 +19,7 @@ use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{Generation, Repository, ScheduleFile, SledTables};
+use recrawl_repository::{Forgotten, Generation, Repository, ScheduleFile, SledTables};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
@@ -44,6 +45,17 @@ pub struct Summary {
     pub warc_files: u64,
     /// Bytes of these records.
     pub warc_bytes: u64,
+    /// Origins of which robots.txt, delays and counts were kept; nothing of the tables is where only a beginning of
+    /// addresses is meant, whose part in what is kept of a whole host cannot be told apart.
+    pub hosts: u64,
+    /// Origins of which the dates of their pages were counted.
+    pub dates: u64,
+    /// Origins of which patterns of addresses were kept, with SimHashes of pages.
+    pub trap_patterns: u64,
+    /// Sites of which a noise floor was kept: all that a host of theirs is meant of.
+    pub noise_floors: u64,
+    /// Pages that operators asked for, and seeds that waited.
+    pub asked: u64,
 }
 
 /// The patterns that are blocked.
@@ -105,8 +117,28 @@ pub fn run(
         Space::of(&storage, settings.config.storage.reserve).check_merge(&repository.current(), 0)?;
         empty(&mut repository, meant, now)?;
     }
+    let asked = Control::forget(&tables, &|url| meant.matches(url), only_count)?;
+    let forgotten =
+        tables.forget(&|host| meant.covers_host(host), &|site| meant.touches_site(site), only_count)?;
+    if !only_count {
+        tables.flush()?;
+        drop(tables.written_anew(&folder.join(TABLES))?);
+    }
     let TakenDown { files: warc_files, records: warc_records, bytes: warc_bytes } = taken;
-    Ok(Summary { pages, emptied, visits, warc_records, warc_files, warc_bytes })
+    let Forgotten { hosts, lastmods: dates, traps: trap_patterns, sites: noise_floors } = forgotten;
+    Ok(Summary {
+        pages,
+        emptied,
+        visits,
+        warc_records,
+        warc_files,
+        warc_bytes,
+        hosts,
+        dates,
+        trap_patterns,
+        noise_floors,
+        asked,
+    })
 }
 
 /// An address in a WARC file was written by us, so it is canonical.

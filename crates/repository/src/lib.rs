@@ -55,7 +55,7 @@ pub use repository::{Reports, Repository};
 pub use salvage::{LostRange, SalvageError, Salvaged, salvage};
 pub use schedule_file::{ScheduleFile, ScheduleWriter};
 pub use snapshot::{Snapshot, SnapshotError};
-pub use tables::SledTables;
+pub use tables::{Forgotten, SledTables};
 pub use visit_log::{Done, LogChunk, LogError, Recovered, VisitLog, VisitReader};
 pub use walk::{Gather, PackedBlocks, Records, Row, States};
 pub use writer::GenerationWriter;

@@ -10,6 +10,10 @@ use recrawl_types::{Belief, Cycle, HostState, HostTable, LastmodCounts, Origin, 
 use std::io;
 use std::path::Path;
 
+mod takedown;
+
+pub use takedown::Forgotten;
+
 /// Memory for cached pages. The tables are read once a host and cycle: more would buy nothing.
 const CACHE_BYTES: u64 = 8 << 20;
 /// How long a write may wait for the disk, in milliseconds.
@@ -34,6 +38,7 @@ impl SledTables {
     /// # Errors
     /// When another process has them, or the disk refuses.
     pub fn open(dir: &Path) -> io::Result<SledTables> {
+        takedown::take_place(dir)?;
         let config =
             sled::Config::new().path(dir).cache_capacity(CACHE_BYTES).flush_every_ms(Some(FLUSH_EVERY_MS));
         SledTables::with(config, dir.display().to_string())
@@ -280,8 +285,8 @@ const PACE: u8 = 2;
 
 fn put_pace(pace: &Pace) -> Vec<u8> {
     let mut out = Vec::new();
-    let Pace { cycle, requests, first, last } = *pace;
-    for number in [u64::from(cycle.0), u64::from(requests), first, last] {
+    let Pace { cycle, requests, first, last, promised } = *pace;
+    for number in [u64::from(cycle.0), u64::from(requests), first, last, promised] {
         out.put_varint(number);
     }
     out
@@ -289,12 +294,17 @@ fn put_pace(pace: &Pace) -> Vec<u8> {
 
 fn take_pace(bytes: &[u8]) -> Result<Pace, Malformed> {
     let mut take = Take(bytes);
-    let pace = Pace {
+    let mut pace = Pace {
         cycle: Cycle(take.narrow()?),
         requests: take.narrow()?,
         first: take.varint()?,
         last: take.varint()?,
+        promised: 0,
     };
+    // One from before delays were counted ends here.
+    if !take.0.is_empty() {
+        pace.promised = take.varint()?;
+    }
     take.end()?;
     Ok(pace)
 }

@@ -7,6 +7,14 @@ use crate::takedown::{self, Pattern};
 use crate::units::Size;
 use serde_json::json;
 
+/// What is not removed.
+const STAYS: [&str; 4] = [
+    "the addresses, to know what not to ask for; blocks, opt-outs and sites of seeds, which say so by name",
+    "what is learned of a whole host or site, where only a beginning of addresses is meant",
+    "control.jsonl, the log of operators' changes, and counts in reports",
+    "copies: exports, events, snapshots and backups made before, and what the disk keeps of removed files",
+];
+
 pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let meant = match (&args.host, &args.prefix) {
         (Some(host), _) => Pattern::host(host).map_err(|e| format!("--host: {e}")),
@@ -20,7 +28,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let is_blocked = !args.dry_run && !args.keep_crawling;
     if args.json {
         return print_json(&json!({
-            "meant": meant, "dry_run": args.dry_run, "blocked": is_blocked, "removed": summary,
+            "meant": meant, "dry_run": args.dry_run, "blocked": is_blocked, "removed": summary, "stays": STAYS,
         }));
     }
     let verb = if args.dry_run { "would be " } else { "" };
@@ -37,5 +45,16 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
         Size(summary.warc_bytes),
         thousands(summary.warc_files)
     ))?;
-    if is_blocked { print("they are asked for no more") } else { Ok(()) }
+    print(format!(
+        "of whole hosts {verb}removed: robots.txt, delays and counts of {}, dates of {}, patterns of addresses of {}; noise floors of {} sites; {} seeds and pages asked for",
+        thousands(summary.hosts),
+        thousands(summary.dates),
+        thousands(summary.trap_patterns),
+        thousands(summary.noise_floors),
+        thousands(summary.asked)
+    ))?;
+    if is_blocked {
+        print("they are asked for no more")?;
+    }
+    STAYS.iter().try_for_each(|what| print(format!("stays: {what}")))
 }

@@ -1,9 +1,9 @@
 //! What is taken down: a host, a domain with all below it, or all addresses with a beginning.
 
 use crate::scope::HostPattern;
-use recrawl_types::{CanonicalUrl, UrlRules};
+use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// Pages that are meant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,8 +45,45 @@ impl Pattern {
     pub fn matches(&self, url: &CanonicalUrl) -> bool {
         match self {
             Pattern::Host(host) => host.matches(&url.host()),
-            Pattern::Prefix(prefix) => url.to_string().starts_with(prefix.as_str()),
+            Pattern::Prefix(prefix) => begins_with(url, prefix),
         }
+    }
+
+    /// Are all pages of this host meant?
+    pub fn covers_host(&self, host: &str) -> bool {
+        matches!(self, Pattern::Host(pattern) if pattern.matches(host))
+    }
+
+    /// Are all pages of a host meant that is of this site? What is learned of a site does not say from which host.
+    pub fn touches_site(&self, site: &str) -> bool {
+        match self {
+            Pattern::Host(HostPattern::Exact(name)) => Site::of_host(name).as_str() == site,
+            Pattern::Host(HostPattern::WithSubdomains(name)) => {
+                self.covers_host(site) || Site::of_host(name).as_str() == site
+            }
+            Pattern::Host(HostPattern::Any) | Pattern::Prefix(_) => false,
+        }
+    }
+}
+
+/// Does the address begin so? It is written piece by piece, and no further than it agrees: no text is made of it.
+fn begins_with(url: &CanonicalUrl, prefix: &str) -> bool {
+    let mut left = Left(prefix);
+    write!(left, "{url}").is_ok() && left.0.is_empty()
+}
+
+/// What of a beginning is still to be met.
+struct Left<'p>(&'p str);
+
+impl Write for Left<'_> {
+    /// An error where the address goes on otherwise.
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        let shared = piece.len().min(self.0.len());
+        if piece.as_bytes()[..shared] != self.0.as_bytes()[..shared] {
+            return Err(fmt::Error);
+        }
+        self.0 = &self.0[shared..];
+        Ok(())
     }
 }
 
@@ -107,6 +144,14 @@ mod tests {
             let kept = serde_json::to_string(&pattern).unwrap();
             assert_eq!(serde_json::from_str::<Pattern>(&kept).unwrap(), pattern);
         }
+        for (pattern, sites) in
+            [("www.a.co.uk", ["a.co.uk"].as_slice()), ("*.a.co.uk", &["a.co.uk"]), ("*.uk", &["a.co.uk"])]
+        {
+            let pattern = Pattern::host(pattern).unwrap();
+            assert!(sites.iter().all(|site| pattern.touches_site(site)), "{pattern}");
+            assert!(!pattern.touches_site("b.example") && !pattern.covers_host("a.example"), "{pattern}");
+        }
+        assert!(!Pattern::prefix("http://a.example/").unwrap().covers_host("a.example"));
         for bad in [Pattern::host("*"), Pattern::host("a/b"), Pattern::prefix("example.com")] {
             assert!(bad.is_err());
         }

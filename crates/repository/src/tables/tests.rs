@@ -34,11 +34,12 @@ fn state() -> impl Strategy<Value = HostState> {
         let ([since, as_of], [shown, hidden, vain]) = (cycles.map(Cycle), counts);
         ValidatorTrust { belief, since, as_of, shown, hidden, vain }
     });
-    let pace = any::<(u32, u32, u64, u64)>().prop_map(|(cycle, requests, first, last)| Pace {
+    let pace = any::<(u32, u32, u64, u64, u64)>().prop_map(|(cycle, requests, first, last, promised)| Pace {
         cycle: Cycle(cycle),
         requests,
         first,
         last,
+        promised,
     });
     (option::of(robots), numbers, trust, pace).prop_map(|(robots, n, trust, pace)| HostState {
         robots,
@@ -117,10 +118,17 @@ fn an_entry_from_before_requests_were_counted_by_cycle_has_no_pace() {
     let state = HostState { requests: 3, last_request: 5, latency: 9, trust, ..HostState::default() };
     assert_eq!(take_host(&before), Ok(state.clone()));
     assert_eq!(put_host(&state), before);
-    let pace = Pace { cycle: Cycle(7), requests: 2, first: 1, last: 5 };
+    let pace = Pace { cycle: Cycle(7), requests: 2, first: 1, last: 5, promised: 0 };
+    let without_delays = [&before[..9], &[PACE, 4, 7, 2, 1, 5], &before[9..]].concat();
     let counted = HostState { pace, ..state };
+    assert_eq!(
+        take_host(&without_delays),
+        Ok(counted.clone()),
+        "nor one from before delays were a promise of it"
+    );
+    let counted = HostState { pace: Pace { promised: 4, ..pace }, ..counted };
     let bytes = put_host(&counted);
-    assert_eq!((bytes.len(), take_host(&bytes)), (before.len() + 6, Ok(counted)));
+    assert_eq!((bytes.len(), take_host(&bytes)), (before.len() + 7, Ok(counted)));
 }
 
 proptest! {
