@@ -7,10 +7,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Lines, Seek, Write};
 use std::path::{Path, PathBuf};
 
+/// So many runs become one before the next is written: each that is read holds a file handle and a buffer.
+const MAX_SORTED_RUNS: usize = 64;
+
 /// Gathers lines in any order.
 pub struct SortedLines {
     folder: PathBuf,
     limit: usize,
+    max_runs: usize,
     held: Vec<String>,
     bytes: usize,
     runs: Vec<File>,
@@ -19,7 +23,8 @@ pub struct SortedLines {
 impl SortedLines {
     /// Holds `limit` bytes in memory; the rest goes to files in `folder`, which vanish with the process.
     pub fn new(folder: &Path, limit: usize) -> SortedLines {
-        SortedLines { folder: folder.into(), limit, held: Vec::new(), bytes: 0, runs: Vec::new() }
+        let (held, runs) = (Vec::new(), Vec::new());
+        SortedLines { folder: folder.into(), limit, max_runs: MAX_SORTED_RUNS, held, bytes: 0, runs }
     }
 
     /// Adds a line, without its end.
@@ -33,14 +38,13 @@ impl SortedLines {
     }
 
     fn put_aside(&mut self) -> io::Result<()> {
-        self.held.sort_unstable();
-        let mut run = BufWriter::new(tempfile::tempfile_in(&self.folder)?);
-        for line in self.held.drain(..) {
-            writeln!(run, "{line}")?;
+        if self.runs.len() >= self.max_runs {
+            let mut merged = Merged::of(std::mem::take(&mut self.runs), Vec::new())?;
+            self.runs.push(write_run(&self.folder, || merged.next_line())?);
         }
-        let mut file = run.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.rewind()?;
-        self.runs.push(file);
+        self.held.sort_unstable();
+        let mut held = self.held.drain(..);
+        self.runs.push(write_run(&self.folder, || Ok(held.next()))?);
         self.bytes = 0;
         Ok(())
     }
@@ -51,18 +55,19 @@ impl SortedLines {
     /// When a run cannot be read.
     pub fn merged(mut self) -> io::Result<Merged> {
         self.held.sort_unstable();
-        let mut merged = Merged {
-            runs: self.runs.into_iter().map(|file| BufReader::new(file).lines()).collect(),
-            held: self.held.into_iter(),
-            heads: BinaryHeap::new(),
-        };
-        for run in 0..=merged.runs.len() {
-            if let Some(line) = merged.next_of(run)? {
-                merged.heads.push(Reverse((line, run)));
-            }
-        }
-        Ok(merged)
+        Merged::of(self.runs, self.held)
     }
+}
+
+/// Writes lines that come in order to a file without a name, to be read from its beginning.
+fn write_run(folder: &Path, mut next: impl FnMut() -> io::Result<Option<String>>) -> io::Result<File> {
+    let mut run = BufWriter::new(tempfile::tempfile_in(folder)?);
+    while let Some(line) = next()? {
+        writeln!(run, "{line}")?;
+    }
+    let mut file = run.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// Lines in order.
@@ -75,6 +80,21 @@ pub struct Merged {
 }
 
 impl Merged {
+    /// Of runs, and of lines in memory, each in order.
+    fn of(runs: Vec<File>, held: Vec<String>) -> io::Result<Merged> {
+        let mut merged = Merged {
+            runs: runs.into_iter().map(|file| BufReader::new(file).lines()).collect(),
+            held: held.into_iter(),
+            heads: BinaryHeap::new(),
+        };
+        for run in 0..=merged.runs.len() {
+            if let Some(line) = merged.next_of(run)? {
+                merged.heads.push(Reverse((line, run)));
+            }
+        }
+        Ok(merged)
+    }
+
     fn next_of(&mut self, run: usize) -> io::Result<Option<String>> {
         match self.runs.get_mut(run) {
             Some(lines) => lines.next().transpose(),
@@ -105,11 +125,15 @@ mod tests {
     proptest! {
         #[test]
         fn lines_come_out_as_one_sort_would_give_them(
-            lines in proptest::collection::vec("[a-z é]{0,6}", 0..60), limit in 0usize..600,
+            lines in proptest::collection::vec("[a-z é]{0,6}", 0..60), limit in 0usize..600, max_runs in 1usize..5,
         ) {
             let folder = tempfile::tempdir().unwrap();
             let mut sorted = SortedLines::new(folder.path(), limit);
-            lines.iter().for_each(|line| sorted.push(line.clone()).unwrap());
+            sorted.max_runs = max_runs;
+            for line in &lines {
+                sorted.push(line.clone()).unwrap();
+                prop_assert!(sorted.runs.len() <= max_runs.max(2), "no more than there may be are open");
+            }
             let mut merged = sorted.merged().unwrap();
             let found: Vec<String> = std::iter::from_fn(|| merged.next_line().unwrap()).collect();
             let mut expected = lines;
