@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier test test-browser soak fuzz build generated deny msrv dist book tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier bench-serve test test-browser soak fuzz build generated deny msrv dist book tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,6 +30,9 @@ hazards: build ## crawl a web on which everything goes wrong, 15 minutes, and ju
 bench-verifier: toolchain ## the verifier and its rivals on one stream of links: PAGES=1000000, CHECKS a cycle, CYCLES=3, SHARE=0.05 of a visited site's pages, MEMORY=2048 MiB each, CONTENDERS=…, DIR for files, RECORD=FILE to add to
 	@cargo build --release --locked --package recrawl-benchmark
 	@$(BUILT)/recrawl-benchmark run $(if $(PAGES),--pages $(PAGES)) $(if $(CHECKS),--checks $(CHECKS)) $(if $(CYCLES),--cycles $(CYCLES)) $(if $(SHARE),--visited-share $(SHARE)) $(if $(MEMORY),--memory $(MEMORY)) $(if $(CONTENDERS),--contenders $(CONTENDERS)) $(if $(DIR),--dir '$(DIR)') $(if $(RECORD),--record '$(RECORD)')
+
+bench-serve: build ## the daemon on a web of PAGES=100000 while RATE=200 requests a second come to its console: ROUNDS=1 of QUIET=5 minutes without and MINUTES=5 with, DELAY='20 ms' a host
+	@$(BUILT)/xtask serve-load --data-dir '$(or $(DATA_DIR),data/serve-load)' $(if $(PAGES),--pages $(PAGES)) $(if $(RATE),--rate $(RATE)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUIET),--quiet $(QUIET)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(DELAY),--delay '$(DELAY)')
 
 test: ## formats, lints, documentation, all tests
 	@sh scripts/toolchain.sh lint

@@ -6,7 +6,7 @@ pub mod http;
 pub mod mockweb;
 mod oracle;
 mod plan;
-mod program;
+pub mod program;
 pub mod report;
 mod settings;
 mod state;

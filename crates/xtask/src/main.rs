@@ -7,6 +7,7 @@ mod metadata;
 mod msrv;
 mod notices;
 mod replay_check;
+mod serve_load;
 mod tidy;
 mod truth;
 
@@ -36,6 +37,8 @@ enum Task {
     Crawl(crawl::Options),
     /// Crawl a web on which everything goes wrong, and judge the crawl by the web's own log
     Hazards(hazards::Options),
+    /// Crawl with the daemon while many ask its console, and say what both take
+    ServeLoad(serve_load::Options),
     /// Compare the crawler's counters with a replay of the mock web's log
     ReplayCheck(replay_check::Options),
 }
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Task::Notices => notices::run(&tidy::repository_root()).map(|()| true),
         Task::Crawl(options) => crawl::run(&options).map(|()| true).map_err(|e| e.to_string()),
         Task::Hazards(options) => hazards::run(&options).map_err(|e| e.to_string()),
+        Task::ServeLoad(options) => serve_load::run(&options).map(|()| true).map_err(|e| e.to_string()),
         Task::ReplayCheck(options) => replay_check::run(&options).map_err(|e| e.to_string()),
     };
     match outcome {

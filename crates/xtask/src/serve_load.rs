@@ -1,0 +1,216 @@
+//! The daemon under the eyes of many: it crawls a procedural web without end, while a load of questions comes to its
+//! console; stretches without the load before, between and after tell what the load costs the crawl.
+
+mod client;
+mod daemon;
+mod load;
+mod mix;
+mod stretch;
+
+use crate::crawl::error::CrawlError;
+use crate::crawl::mockweb::{self, MockWeb};
+use crate::crawl::program::Program;
+use crate::crawl::{sibling, write};
+use clap::Args;
+use daemon::Daemon;
+use load::{Load, Outcomes};
+use mix::Subjects;
+use serde_json::Value;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use stretch::Stretch;
+
+/// Cycles after which all pages that links lead to were visited; more are a fault of the crawl or the web.
+const MAX_DISCOVERY: u32 = 30;
+/// Pages that are asked about.
+const ASKED_ABOUT: usize = 1000;
+
+/// `xtask serve-load`
+#[derive(Args)]
+pub struct Options {
+    /// Where the crawl and all logs are kept; removed first
+    #[arg(long, default_value = "data/serve-load")]
+    data_dir: PathBuf,
+    /// Pages of the web, on 64 hosts
+    #[arg(long, default_value_t = 100_000)]
+    pages: u32,
+    /// Minutes of each stretch with the load
+    #[arg(long, default_value_t = 5.0)]
+    minutes: f64,
+    /// Minutes of each stretch without it: one before each with it, and one at the end
+    #[arg(long, default_value_t = 5.0)]
+    quiet: f64,
+    /// How often both come
+    #[arg(long, default_value_t = 1)]
+    rounds: u32,
+    /// Requests a second
+    #[arg(long, default_value_t = 200)]
+    rate: u32,
+    /// What a host is promised from an answer to the next request
+    #[arg(long, default_value = "20 ms")]
+    delay: String,
+}
+
+/// Runs it all and prints the tables.
+pub fn run(options: &Options) -> Result<(), CrawlError> {
+    let dir = &options.data_dir;
+    if dir.exists() {
+        fs::remove_dir_all(dir).map_err(|e| CrawlError::file(dir, e))?;
+    }
+    fs::create_dir_all(dir).map_err(|e| CrawlError::file(dir, e))?;
+    let words = format!("procedural --hosts 64 --seed 7 --pages {}", options.pages);
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    let web =
+        MockWeb::start(&sibling("recrawl-mockweb")?, &words, mockweb::free_port()?, &dir.join("web.jsonl"))?;
+    let (configuration, crawl) = (dir.join("recrawl.toml"), dir.join("crawl"));
+    let server = free_address(dir)?;
+    discover(options, &web, &configuration, &crawl, server)?;
+
+    write(&configuration, &settings(server, &options.delay, options.rate))?;
+    let log = dir.join("serve.log");
+    let mut daemon = Daemon::start(&sibling("recrawl")?, &configuration, &crawl, &log, server)?;
+    let subjects = subjects(&mut daemon)?;
+    println!("{}", stretch::header());
+    let (mut stretches, mut asked) = (Vec::new(), Load::default());
+    let minutes = |minutes: f64| Duration::from_secs_f64(minutes * 60.0);
+    for _ in 0..options.rounds {
+        stretches.push(stretch::watched(&mut daemon, false, minutes(options.quiet), || ())?.0);
+        println!("{}", stretches[stretches.len() - 1]);
+        let load = || load::run(server, &subjects, options.rate, minutes(options.minutes));
+        let (stretch, load) = stretch::watched(&mut daemon, true, minutes(options.minutes), load)?;
+        println!("{stretch}");
+        stretches.push(stretch);
+        asked.add(load.map_err(|e| CrawlError::Report(format!("the events: {e}")))?);
+    }
+    stretches.push(stretch::watched(&mut daemon, false, minutes(options.quiet), || ())?.0);
+    println!("{}", stretches[stretches.len() - 1]);
+    println!("\n{}\n", Stretch::compared(&stretches));
+    println!("{}", answers(asked));
+    let ended = daemon.stop(&log)?;
+    let manners = web.violations()?;
+    println!(
+        "SIGTERM: ended after {} ms. Requests against robots.txt: {}; hosts asked for two things at once: {}.",
+        ended.as_millis(),
+        manners.robots,
+        manners.politeness
+    );
+    Ok(())
+}
+
+/// Cycle after cycle without delays, until there is nothing left to discover.
+fn discover(
+    options: &Options,
+    web: &MockWeb,
+    configuration: &Path,
+    crawl: &Path,
+    server: SocketAddr,
+) -> Result<(), CrawlError> {
+    write(configuration, &settings(server, "0 s", options.rate))?;
+    let log = options.data_dir.join("discovery.log");
+    let program = Program { executable: sibling("recrawl")?, data_dir: crawl.into(), log };
+    for cycle in 1..=MAX_DISCOVERY {
+        let report = program.crawl(configuration, if cycle == 1 { &web.seeds } else { &[] })?;
+        if cycle > 1 && report.never_tried == 0 {
+            return Ok(());
+        }
+    }
+    Err(CrawlError::Report(format!(
+        "after {MAX_DISCOVERY} cycles there are still pages that were never visited"
+    )))
+}
+
+/// Pages and hosts to ask about, from all over the crawl.
+fn subjects(daemon: &mut Daemon) -> Result<Subjects, CrawlError> {
+    let origins = strings(&daemon.get("/api/v1/hosts?sort=pages&limit=64")?, "hosts", "host")?;
+    let limit = ASKED_ABOUT / origins.len() + 1;
+    let mut pages = Vec::new();
+    for origin in &origins {
+        let prefix = mix::encoded(&format!("{origin}/"));
+        let list = daemon.get(&format!("/api/v1/pages?prefix={prefix}&limit={limit}"))?;
+        pages.extend(strings(&list, "pages", "url")?);
+    }
+    Ok(Subjects { pages, origins })
+}
+
+/// The text of one field of each row of a list.
+fn strings(text: &str, list: &str, field: &str) -> Result<Vec<String>, CrawlError> {
+    let document: Value =
+        serde_json::from_str(text).map_err(|e| CrawlError::Report(format!("{list}: {e}")))?;
+    let rows = document[list].as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts: Vec<String> = rows.iter().filter_map(|row| Some(row[field].as_str()?.to_owned())).collect();
+    if texts.is_empty() { Err(CrawlError::Report(format!("no {list} in {text}"))) } else { Ok(texts) }
+}
+
+/// What was answered, by kind.
+fn answers(load: Load) -> String {
+    let mut table = format!(
+        "{:<10} {:>8} {:>9} {:>9} {:>9} {:>9}  refused\n",
+        "asked for", "answers", "p50 ms", "p99 ms", "p99.9 ms", "max ms"
+    );
+    let mut all = Outcomes::default();
+    let mut row = |kind: &str, outcomes: &mut Outcomes| {
+        outcomes.latencies.sort_unstable();
+        let of = |per_mille| Outcomes::per_mille(&outcomes.latencies, per_mille);
+        let refused = match (outcomes.refused.is_empty(), outcomes.broken) {
+            (true, 0) => "none".to_owned(),
+            (_, broken) => format!("{:?}, {broken} without an answer", outcomes.refused),
+        };
+        table += &format!(
+            "{kind:<10} {:>8} {:>9.1} {:>9.1} {:>9.1} {:>9.1}  {refused}\n",
+            outcomes.latencies.len(),
+            of(500),
+            of(990),
+            of(999),
+            of(1000)
+        );
+    };
+    for (kind, mut outcomes) in load.kinds {
+        row(kind, &mut outcomes);
+        all.add(outcomes);
+    }
+    row("all", &mut all);
+    table + &format!("{} bytes of events came to {} listeners.", load.event_bytes, load::LISTENING)
+}
+
+/// A port that nobody listens on.
+fn free_address(dir: &Path) -> Result<SocketAddr, CrawlError> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    listener.map_err(|e| CrawlError::file(dir, format!("no port for the console: {e}")))
+}
+
+/// A crawl that never rests, and a console that the load may ask.
+fn settings(server: SocketAddr, delay: &str, rate: u32) -> String {
+    format!(
+        "# Written by `make bench-serve`; a change here is lost.\n\
+         [cycle]\nperiod = \"1 s\"\npages = \"5%\"\ndiscovery_min = 1000000\n\
+         [politeness]\ndelay_per_host = \"{delay}\"\ndelay_per_ip = \"{delay}\"\n\
+         [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
+         [scope]\nhosts = [\"*\"]\n\
+         [serve]\nlisten = \"{server}\"\nrequests = {}\n",
+        2 * rate + 50
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_are_toml_and_let_the_load_in() {
+        let table: toml::Table = settings(([127, 0, 0, 1], 80).into(), "20 ms", 200).parse().expect("TOML");
+        assert_eq!(table["serve"]["requests"].as_integer(), Some(450));
+        assert_eq!(table["politeness"]["delay_per_ip"].as_str(), Some("20 ms"));
+    }
+
+    #[test]
+    fn what_was_refused_is_told() {
+        let mut load = Load::default();
+        let outcomes = Outcomes { latencies: vec![3000, 1000], refused: [(503, 2)].into(), broken: 1 };
+        load.kinds.insert("page", outcomes);
+        let table = answers(load);
+        assert!(table.contains("page              2       1.0       3.0"), "{table}");
+        assert!(table.contains("{503: 2}, 1 without an answer"), "{table}");
+    }
+}
