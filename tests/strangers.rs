@@ -1,4 +1,3 @@
-use crate::harness::*;
 use crate::serve::{Daemon, QUICK, TOKEN, world};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{ErrorKind, Read, Write};

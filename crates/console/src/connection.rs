@@ -1,10 +1,10 @@
 //! Connections: how many at a time, how long for a header, how long for a client that does not read, and their end.
 
 mod patience;
-mod seat;
 #[cfg(test)]
 mod tests;
 
+use crate::seat::Seats;
 use crate::serve::GRACE;
 use axum::Router;
 use axum::body::Body;
@@ -12,7 +12,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use patience::Patient;
-use seat::Seats;
 use std::io::Write;
 use std::net::{IpAddr, Shutdown};
 use std::pin::pin;

@@ -40,6 +40,8 @@ pub struct Console {
     audit: Arc<Audit>,
     tokens: RwLock<Option<Tokens>>,
     rates: Mutex<Rates>,
+    /// Of those who ask for life alone: what starts the process anew must not be kept out by who asks for more.
+    probes: Mutex<Rates>,
     questions: Arc<Semaphore>,
     comparisons: Arc<Semaphore>,
     changes: Arc<Semaphore>,
@@ -59,6 +61,7 @@ impl Console {
             audit: config.audit,
             tokens: RwLock::new(config.tokens),
             rates: Mutex::new(Rates::new(config.requests)),
+            probes: Mutex::new(Rates::new(config.requests)),
             questions: Arc::new(Semaphore::new(MAX_QUESTIONS)),
             comparisons: Arc::new(Semaphore::new(MAX_COMPARISONS)),
             changes: Arc::new(Semaphore::new(1)),
@@ -92,12 +95,13 @@ impl Console {
         })
     }
 
-    /// Counts a request of `from`.
+    /// Counts a request of `from` for `path`.
     ///
     /// # Errors
     /// The whole seconds until one more is let through.
-    pub fn admit(&self, from: IpAddr) -> Result<(), u32> {
-        self.rates.lock().unwrap_or_else(PoisonError::into_inner).admit(from, Instant::now())
+    pub fn admit(&self, from: IpAddr, path: &str) -> Result<(), u32> {
+        let rates = if matches!(path, "/health" | "/ready") { &self.probes } else { &self.rates };
+        rates.lock().unwrap_or_else(PoisonError::into_inner).admit(from, Instant::now())
     }
 
     /// Asks the crawl something that may take a while, on a thread that may wait.

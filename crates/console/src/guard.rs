@@ -56,7 +56,7 @@ fn check(console: &Console, request: &Request) -> Result<(), Problem> {
     let from: IpAddr = from.ok_or_else(|| Problem::new(Kind::Failed, "a request from nowhere"))?;
     let host = origin::host(request, &console.names)?;
     origin::same(request, host)?;
-    console.admit(from).map_err(|seconds| {
+    console.admit(from, request.uri().path()).map_err(|seconds| {
         Problem::new(Kind::RateLimit, "more requests a second than serve.requests admits")
             .retry_after(seconds)
     })?;

@@ -18,6 +18,7 @@ mod guard;
 mod metrics;
 mod news;
 mod problem;
+mod seat;
 pub mod serve;
 #[cfg(test)]
 mod tests;

@@ -5,11 +5,13 @@
 use crate::config::{Entry, Outcome};
 use crate::console::Console;
 use crate::problem::Problem;
+use crate::seat::{Seat, Seats};
 use crate::view::Status;
 use serde::Serialize;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
+use tokio::sync::broadcast;
 use tokio::time::{self, MissedTickBehavior};
 
 /// Streams of events at a time.
@@ -43,24 +45,24 @@ impl Event {
 /// Those who listen.
 pub struct News {
     sender: broadcast::Sender<Event>,
-    streams: Arc<Semaphore>,
+    seats: Seats,
 }
 
 impl News {
     /// Nobody, yet.
     pub fn new() -> News {
-        News { sender: broadcast::channel(MAX_BEHIND).0, streams: Arc::new(Semaphore::new(MAX_STREAMS)) }
+        News { sender: broadcast::channel(MAX_BEHIND).0, seats: Seats::new(MAX_STREAMS) }
     }
 
-    /// One more listener, until the permit is dropped.
+    /// One more listener, until its seat is dropped.
     ///
     /// # Errors
-    /// When there are [`MAX_STREAMS`].
-    pub fn listen(&self) -> Result<(broadcast::Receiver<Event>, OwnedSemaphorePermit), Problem> {
-        match self.streams.clone().try_acquire_owned() {
-            Ok(permit) => Ok((self.sender.subscribe(), permit)),
-            Err(_) => {
-                let text = format!("{MAX_STREAMS} streams of events are open already");
+    /// When there are [`MAX_STREAMS`], or all that one address may have.
+    pub fn listen(&self, from: IpAddr) -> Result<(broadcast::Receiver<Event>, Seat), Problem> {
+        match self.seats.take(from) {
+            Some(seat) => Ok((self.sender.subscribe(), seat)),
+            None => {
+                let text = format!("{} of {MAX_STREAMS} streams of events are open already", self.streams());
                 Err(Problem::busy(text).retry_after(5).todo("close some, or ask /api/v1/status now and then"))
             }
         }
@@ -68,7 +70,7 @@ impl News {
 
     /// How many listen.
     pub fn streams(&self) -> usize {
-        MAX_STREAMS - self.streams.available_permits()
+        self.seats.taken()
     }
 
     /// Somebody tried a change.

@@ -17,6 +17,7 @@ mod notify;
 mod pages;
 mod reload;
 mod rhythm;
+mod scans;
 mod status;
 mod texts;
 mod view;
@@ -72,6 +73,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let stall = crawl.settings.config.serve.stall.0;
     let mut events = events_of(&crawl)?;
     let _watchdog = notify::ready(desk.clone(), stall).map_err(Failure::work)?;
+    let _disk = disk::watch(desk.clone(), crawl.storage.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut crawl, &desk, &console, &hangup, &mut events);
     // A failure ends it too, and then no signal has come.
     crawl.shutdown.token().cancel();

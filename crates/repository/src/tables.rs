@@ -166,10 +166,28 @@ impl SledTables {
     pub fn hosts(&self) -> impl Iterator<Item = io::Result<(Origin, HostState)>> + '_ {
         self.hosts.iter().map(|entry| {
             let (key, value) = entry.map_err(|e| failed(&self.path, e))?;
-            let value = opened(&value).map_err(|m| self.damaged(m))?;
-            let origin = take_origin(&key).map_err(|m| self.damaged(m))?;
-            Ok((origin, take_host(&value).map_err(|m| self.damaged(m))?))
+            self.host(&key, &value)
         })
+    }
+
+    /// The origins of one host that were ever asked anything, in order.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn hosts_named(&self, host: &str) -> io::Result<Vec<(Origin, HostState)>> {
+        let mut found = Vec::new();
+        for entry in self.hosts.scan_prefix([host.as_bytes(), &[0]].concat()) {
+            let (key, value) = entry.map_err(|e| failed(&self.path, e))?;
+            found.push(self.host(&key, &value)?);
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(found)
+    }
+
+    fn host(&self, key: &[u8], value: &[u8]) -> io::Result<(Origin, HostState)> {
+        let value = opened(value).map_err(|m| self.damaged(m))?;
+        let origin = take_origin(key).map_err(|m| self.damaged(m))?;
+        Ok((origin, take_host(&value).map_err(|m| self.damaged(m))?))
     }
 
     /// Makes everything durable.

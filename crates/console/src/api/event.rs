@@ -1,8 +1,10 @@
 //! Server-sent events: what happens, as it happens.
 
+use crate::connection::Peer;
 use crate::console::Console;
 use crate::news::Event as News;
 use crate::problem::Problem;
+use axum::Extension;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
@@ -26,13 +28,14 @@ const RETRY: Duration = Duration::from_secs(2);
     responses((status = 200, description = "Events, without end", body = String, content_type = "text/event-stream")))]
 pub async fn events(
     State(console): State<Arc<Console>>,
+    Extension(Peer(from)): Extension<Peer>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
-    let (receiver, permit) = console.news.listen()?;
+    let (receiver, seat) = console.news.listen(from)?;
     let first = sent(&News::status(&console.view.status())).retry(RETRY);
-    let begun = (receiver, console.stop.clone(), permit, Some(first));
-    let events = stream::unfold(begun, async |(mut receiver, stop, permit, mut first)| {
+    let begun = (receiver, console.stop.clone(), seat, Some(first));
+    let events = stream::unfold(begun, async |(mut receiver, stop, seat, mut first)| {
         if let Some(first) = first.take() {
-            return Some((Ok(first), (receiver, stop, permit, None)));
+            return Some((Ok(first), (receiver, stop, seat, None)));
         }
         loop {
             let news = tokio::select! {
@@ -40,7 +43,7 @@ pub async fn events(
                 news = receiver.recv() => news,
             };
             match news {
-                Ok(news) => return Some((Ok(sent(&news)), (receiver, stop, permit, None))),
+                Ok(news) => return Some((Ok(sent(&news)), (receiver, stop, seat, None))),
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return None,
             }

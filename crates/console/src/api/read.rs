@@ -12,9 +12,12 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// Bytes of a URL, host or pattern in a request; those of the crawl are shorter.
 pub const MAX_NAME_BYTES: usize = 4096;
+/// Characters of a path that a log line has of a request without a right.
+const MAX_LOGGED: usize = 200;
 
 /// The query, as `T`.
 pub struct Ask<T>(pub T);
@@ -105,8 +108,11 @@ impl FromRequestParts<Arc<Console>> for Operator {
         match console.name_of(token(parts)) {
             Ok(name) => Ok(Operator(Who { name, from })),
             Err(problem) => {
-                console.traffic.unauthorized();
-                tracing::warn!(%from, path = parts.uri.path(), "console: a change without a right to it was refused");
+                if let Some(unlogged) = console.traffic.unauthorized(Instant::now()) {
+                    let path: String = parts.uri.path().chars().take(MAX_LOGGED).collect();
+                    tracing::warn!(%from, method = %parts.method, path, unlogged,
+                        "console: a change without a right to it was refused");
+                }
                 Err(problem)
             }
         }

@@ -1,7 +1,7 @@
-//! A socket that is left when its peer reads nothing for too long.
+//! A socket that is left when its peer reads too little for too long.
 //!
-//! hyper bounds the time for a header, and a route that for a body; but an answer to a client that does not read would
-//! hold its connection for ever.
+//! hyper bounds the time for a header, and a route that for a body; but an answer to a client that does not read, or takes
+//! a byte now and then, would hold its connection for ever.
 
 use std::future::Future;
 use std::io;
@@ -11,33 +11,48 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{self, Instant, Sleep};
 
-/// A socket with a limit to how long a write may wait.
+/// Bytes that a peer must take while it is waited for, to be waited for as long again.
+pub const ENOUGH: usize = 16 << 10;
+
+/// A socket with a limit to how long its writes may wait.
 pub struct Patient<S> {
     socket: S,
     patience: Duration,
-    /// Runs while a write waits.
+    /// Runs from the first write that waits until the peer has taken [`ENOUGH`], or all there was.
     left: Pin<Box<Sleep>>,
-    is_waiting: bool,
+    /// What it took of that.
+    taken: Option<usize>,
 }
 
 impl<S> Patient<S> {
     /// `socket`, whose writes wait for at most `patience`.
     pub fn new(socket: S, patience: Duration) -> Patient<S> {
-        Patient { socket, patience, left: Box::pin(time::sleep(patience)), is_waiting: false }
+        Patient { socket, patience, left: Box::pin(time::sleep(patience)), taken: None }
     }
 
     /// What a write came to, or that it waited for too long.
-    fn bounded<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.is_waiting = false;
-            return written;
+    fn write(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Ready(Ok(bytes)) => {
+                self.taken = self.taken.map(|taken| taken + bytes).filter(|taken| *taken < ENOUGH);
+                written
+            }
+            _ => self.bounded(cx, written),
         }
-        if !self.is_waiting {
-            self.is_waiting = true;
+    }
+
+    /// What the end of all writes came to, or that it waited for too long.
+    fn bounded<T>(&mut self, cx: &mut Context<'_>, ended: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if ended.is_ready() {
+            self.taken = None;
+            return ended;
+        }
+        if self.taken.is_none() {
+            self.taken = Some(0);
             self.left.as_mut().reset(Instant::now() + self.patience);
         }
         ready!(self.left.as_mut().poll(cx));
-        self.is_waiting = false;
+        self.taken = None;
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read its answer")))
     }
 }
@@ -55,7 +70,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write(cx, bytes);
-        self.bounded(cx, written)
+        self.write(cx, written)
     }
 
     fn poll_write_vectored(
@@ -64,7 +79,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write_vectored(cx, bytes);
-        self.bounded(cx, written)
+        self.write(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -98,21 +113,51 @@ mod tests {
         drop(far);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_peer_that_reads_slowly_is_not() {
-        let (near, mut far) = tokio::io::duplex(16);
+    /// What comes to a peer that reads `part` bytes every 29 seconds, of the bytes that were sent.
+    async fn read_in_parts(bytes: usize, part: usize) -> (io::Result<()>, usize) {
+        let (near, mut far) = tokio::io::duplex(part);
         let reader = tokio::spawn(async move {
-            let mut read = Vec::new();
-            let mut some = [0; 16];
+            let (mut read, mut some) = (0, vec![0; part]);
             while let Ok(n @ 1..) = far.read(&mut some).await {
-                read.extend_from_slice(&some[..n]);
+                read += n;
                 time::sleep(PATIENCE - Duration::from_secs(1)).await;
             }
-            read.len()
+            read
         });
         let mut patient = Patient::new(near, PATIENCE);
-        patient.write_all(&[0; 100]).await.unwrap();
+        let written = patient.write_all(&vec![0; bytes]).await;
         drop(patient);
-        assert_eq!(reader.await.unwrap(), 100);
+        (written, reader.await.unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_reads_slowly_is_not() {
+        let (written, read) = read_in_parts(10 * ENOUGH, ENOUGH).await;
+        assert!(written.is_ok() && read == 10 * ENOUGH, "{written:?}, {read} bytes");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_trickles_is() {
+        let (written, read) = read_in_parts(ENOUGH, 16).await;
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert!(read < 100, "{read} bytes");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_answer_has_its_own_time() {
+        let (near, mut far) = tokio::io::duplex(16);
+        let mut patient = Patient::new(near, PATIENCE);
+        for _ in 0..5 {
+            let reader = async {
+                time::sleep(PATIENCE - Duration::from_secs(1)).await;
+                far.read_exact(&mut [0; 20]).await
+            };
+            let writer = async {
+                patient.write_all(&[0; 20]).await?;
+                patient.flush().await
+            };
+            let (read, written) = tokio::join!(reader, writer);
+            assert!(read.is_ok() && written.is_ok());
+        }
     }
 }

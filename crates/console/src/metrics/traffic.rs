@@ -2,6 +2,12 @@
 
 use axum::http::StatusCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Changes without a right to them are logged no more often than this: anybody can try, and a log has a disk to fill.
+pub const REFUSALS_LOGGED: Duration = Duration::from_secs(1);
 
 /// Counts since the console began. They only grow.
 #[derive(Default)]
@@ -9,6 +15,14 @@ pub struct Traffic {
     classes: [AtomicU64; 5],
     unauthorized: AtomicU64,
     turned_away: AtomicU64,
+    logged: Mutex<Logged>,
+}
+
+/// When a refusal was logged last, and how many came since.
+#[derive(Default)]
+struct Logged {
+    at: Option<Instant>,
+    unlogged: u64,
 }
 
 impl Traffic {
@@ -18,9 +32,17 @@ impl Traffic {
         self.classes[class].fetch_add(1, Relaxed);
     }
 
-    /// One more change that was refused for want of a right to it.
-    pub fn unauthorized(&self) {
+    /// One more change that was refused for want of a right to it. When it is to be logged: how many were not, before it.
+    pub fn unauthorized(&self, now: Instant) -> Option<u64> {
         self.unauthorized.fetch_add(1, Relaxed);
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.at.is_some_and(|at| now.saturating_duration_since(at) < REFUSALS_LOGGED) {
+            logged.unlogged += 1;
+            return None;
+        }
+        let unlogged = logged.unlogged;
+        *logged = Logged { at: Some(now), unlogged: 0 };
+        Some(unlogged)
     }
 
     /// One more connection too many.
@@ -41,5 +63,19 @@ impl Traffic {
     /// Connections too many.
     pub fn refused_connections(&self) -> u64 {
         self.turned_away.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_all_counted_and_some_are_logged() {
+        let (traffic, now) = (Traffic::default(), Instant::now());
+        assert_eq!(traffic.unauthorized(now), Some(0));
+        assert_eq!((traffic.unauthorized(now), traffic.unauthorized(now)), (None, None));
+        assert_eq!(traffic.unauthorized(now + REFUSALS_LOGGED), Some(2));
+        assert_eq!(traffic.unauthorized.load(Relaxed), 4);
     }
 }

@@ -185,10 +185,12 @@ fn listen(served: &Served) -> TcpStream {
 #[test]
 fn one_stream_too_many_is_told_so_and_the_end_closes_all() {
     let mut served = served();
-    let streams: Vec<TcpStream> = (0..MAX_STREAMS).map(|_| listen(&served)).collect();
+    // The rest is kept for others.
+    let all = MAX_STREAMS - MAX_STREAMS / 4;
+    let streams: Vec<TcpStream> = (0..all).map(|_| listen(&served)).collect();
     let refused = served.get("/api/v1/events");
     assert_eq!((refused.status, refused.problem().as_str()), (503, "busy"));
-    assert!(served.get("/metrics").body.contains(&format!("recrawl_console_event_streams {MAX_STREAMS}\n")));
+    assert!(served.get("/metrics").body.contains(&format!("recrawl_console_event_streams {all}\n")));
     served.stop.cancel();
     served.running.take().unwrap().join().unwrap();
     for mut stream in streams {

@@ -14,7 +14,7 @@ use recrawl_fetcher::promise::Promise;
 use recrawl_fetcher::system_clock;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::host::{Pace, RobotsBody};
-use recrawl_types::{HostState, Origin, Scheme};
+use recrawl_types::{HostState, HostTable, Origin, Scheme, UrlRules};
 use refused::Refusals;
 use serde_json::{Value, json};
 
@@ -102,15 +102,13 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
 
 /// The origins of a host, or one origin, that were ever asked anything; in order.
 fn origins_of(tables: &SledTables, host: &str) -> Result<Vec<(Origin, HostState)>, Failure> {
-    let mut found = Vec::new();
-    for entry in tables.hosts() {
-        let (origin, state) = entry?;
-        if &*origin.host == host || origin.to_string() == host.trim_end_matches('/') {
-            found.push((origin, state));
+    match UrlRules::keep_all().canonicalize(host) {
+        Ok(home) => {
+            let origin = Origin::of(&home);
+            Ok(tables.load(&origin)?.map(|state| (origin, state)).into_iter().collect())
         }
+        Err(_) => Ok(tables.hosts_named(host)?),
     }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
 }
 
 /// The document of `recrawl status --host HOST --json`; none of a host that was never asked anything.

@@ -1,7 +1,9 @@
 //! What the thread of the cycles lays out for readers, so that neither waits for the other.
 
 use super::disk::{self, Disk};
+use super::hosts::Hosts;
 use super::next::Next;
+use super::scans::Scans;
 use crate::control::Control;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
@@ -15,7 +17,7 @@ use recrawl_formula::Formula;
 use recrawl_repository::{Generation, Repository, SledTables};
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -23,8 +25,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Reports of cycles in memory; of older ones `recrawl export cycles` tells.
 pub const MAX_REPORTS: usize = 1000;
-/// Questions that scan all pages, at a time.
-const MAX_SCANS: usize = 2;
 
 /// What the crawl is at.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,18 +67,10 @@ pub struct Desk {
     failure: Mutex<Option<String>>,
     pub cycles_done: AtomicU64,
     pub cycles_failed: AtomicU64,
-    scans: AtomicUsize,
     changed: AtomicBool,
+    pub scans: Scans,
+    pub hosts: Hosts,
     woken: Notify,
-}
-
-/// The right to scan all pages.
-pub struct Scan<'d>(&'d AtomicUsize);
-
-impl Drop for Scan<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
 }
 
 impl Desk {
@@ -108,8 +100,9 @@ impl Desk {
             failure: Mutex::default(),
             cycles_done: AtomicU64::new(0),
             cycles_failed: AtomicU64::new(0),
-            scans: AtomicUsize::new(0),
             changed: AtomicBool::new(false),
+            scans: Scans::default(),
+            hosts: Hosts::default(),
             woken: Notify::new(),
         })
     }
@@ -147,6 +140,11 @@ impl Desk {
     /// What the disk of the data directory had when it was looked at last.
     pub fn disk(&self) -> Disk {
         lock(&self.disk).clone()
+    }
+
+    /// So many bytes are free now; none where the system does not say.
+    pub fn set_free(&self, free: Option<u64>) {
+        lock(&self.disk).free = free;
     }
 
     /// Why the last cycle failed, if it did, or why the next one would.
@@ -240,12 +238,6 @@ impl Desk {
     /// Did one since this was asked last?
     pub fn take_changed(&self) -> bool {
         self.changed.swap(false, Relaxed)
-    }
-
-    /// The right to a scan of all pages; none while as many run as may.
-    pub fn scan(&self) -> Option<Scan<'_>> {
-        let enter = |running: usize| (running < MAX_SCANS).then_some(running + 1);
-        self.scans.fetch_update(Relaxed, Relaxed, enter).ok().map(|_| Scan(&self.scans))
     }
 
     /// The repository as it was last committed: for what the generation alone does not hold.

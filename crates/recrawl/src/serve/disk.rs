@@ -1,8 +1,17 @@
 //! What the data directory takes, and what its disk and the process have left.
 
+use super::desk::Desk;
 use recrawl_repository::storage::Storage;
 use std::fs;
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+/// How often it is looked how much is free: a cycle may take a day, and a disk fills in minutes.
+const EVERY: Duration = Duration::from_secs(5);
 
 /// Folders within folders that are looked into.
 const MAX_FOLDERS: usize = 4;
@@ -19,6 +28,24 @@ pub struct Disk {
 /// Looks at all files.
 pub fn measure(data_dir: &Path, storage: &dyn Storage) -> Disk {
     Disk { used: bytes_in(data_dir, MAX_FOLDERS), free: storage.free().ok() }
+}
+
+/// Sees to what is free, until it is dropped.
+pub struct Watch(#[expect(dead_code, reason = "its end is the sign")] Sender<()>);
+
+/// From now on the desk knows what is free, within [`EVERY`].
+///
+/// # Errors
+/// When there is no thread to be had.
+pub fn watch(desk: Arc<Desk>, storage: Arc<dyn Storage>) -> io::Result<Watch> {
+    let (sender, end) = mpsc::channel();
+    let look = move || {
+        while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+            desk.set_free(storage.free().ok());
+        }
+    };
+    thread::Builder::new().name("disk".into()).spawn(look)?;
+    Ok(Watch(sender))
 }
 
 /// Files that vanish while they are counted count for nothing.

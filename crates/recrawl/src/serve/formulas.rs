@@ -146,7 +146,7 @@ fn next_cycle(desk: &Desk) -> u64 {
 /// Where a formula would rank pages otherwise than the one of the next cycle.
 pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     let other = parse(text)?;
-    let _scan = desk.scan().ok_or_else(|| Refusal::Busy("as many scans as may run already".into()))?;
+    let _scan = desk.scans.begin().ok_or_else(|| Refusal::Busy("as many scans as may run already".into()))?;
     let (generation, settings, in_force) = (desk.generation(), desk.settings(), desk.formula());
     let request = plan::request(&settings, generation.number().next(), generation.pages(), 0);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);

@@ -1,5 +1,7 @@
 //! Lists of hosts.
 
+mod glance;
+
 use super::desk::Desk;
 use super::view::failed;
 use recrawl_console::view::Refusal;
@@ -8,8 +10,9 @@ use recrawl_fetcher::control::{HostFigures, HostStanding};
 use recrawl_fetcher::promise::Promise;
 use recrawl_repository::OriginRun;
 use recrawl_types::{HostTable, Origin};
-use std::cmp::Reverse;
 use std::collections::HashMap;
+
+pub use glance::Hosts;
 
 /// What becomes of a host's queue.
 pub fn state(desk: &Desk, host: &str, doing: Option<HostStanding>, is_backed_off: bool) -> HostState {
@@ -39,41 +42,28 @@ pub fn list(desk: &Desk, ask: &HostQuery) -> Result<HostList, Refusal> {
             )
         })?,
     };
-    let origins = desk.generation().origins().map_err(failed)?;
     let figures = desk.steering.figures();
     let told = |host| (host, figures.standing(host));
     let doing: HashMap<&str, (&HostFigures, HostStanding)> =
         figures.slowest.iter().map(|host| (host.host.as_str(), told(host))).collect();
     let row = |run: &OriginRun| row(desk, run, &doing);
-    // Where the order and the choice hang on the repository alone, the rest is looked up for the hosts shown.
-    let all = match (ask.sort, ask.state) {
+    let origins = desk.hosts.origins(&desk.generation())?;
+    let (origins, (places, total)) = match (ask.sort, ask.state) {
+        // Order and choice hang on the repository alone.
         (HostSort::Name | HostSort::Pages, None) => {
-            let mut runs: Vec<&OriginRun> = origins.iter().collect();
-            if ask.sort == HostSort::Pages {
-                runs.sort_by_key(|run| Reverse(run.pages));
-            }
-            let shown = runs.iter().skip(from).take(ask.limit).map(|run| row(run));
-            return Ok(HostList {
-                hosts: shown.collect::<Result<_, _>>()?,
-                next: next(from, ask.limit, runs.len()),
-            });
+            let key = |place: usize| if ask.sort == HostSort::Pages { origins[place].pages } else { 0 };
+            let places = glance::ordered((0..origins.len()).collect(), from, ask.limit, key);
+            (origins, places)
         }
-        _ => origins.iter().map(row).collect::<Result<Vec<HostRow>, Refusal>>()?,
+        _ => {
+            let glance = desk.hosts.glance(origins, row)?;
+            (glance.origins.clone(), glance.places(ask, from))
+        }
     };
-    let mut all: Vec<HostRow> =
-        all.into_iter().filter(|row| ask.state.is_none_or(|s| row.state == s)).collect();
-    all.sort_by_key(|row| {
-        Reverse(match ask.sort {
-            HostSort::Name => 0,
-            HostSort::Pages => row.pages,
-            HostSort::Queue => row.queue,
-            HostSort::Delay => row.delay_ms,
-            HostSort::Latency => row.latency_ms.unwrap_or_default(),
-            HostSort::Failures => row.failures.into(),
-            HostSort::Changes => row.changed,
-        })
-    });
-    let (hosts, total) = (all.iter().skip(from).take(ask.limit).cloned().collect(), all.len());
+    let rows =
+        places.into_iter().map(|place| row(&origins[place])).collect::<Result<Vec<HostRow>, Refusal>>()?;
+    // Some are at something else since they were walked.
+    let hosts = rows.into_iter().filter(|row| ask.state.is_none_or(|state| row.state == state)).collect();
     Ok(HostList { hosts, next: next(from, ask.limit, total) })
 }
 

@@ -79,7 +79,8 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
         return Err(Refusal::NotFound(why.to_string()));
     };
     let _scan = desk
-        .scan()
+        .scans
+        .begin()
         .ok_or_else(|| Refusal::Busy("as many pages as may are being explained already".into()))?;
     let visits = reading::visits_of(&desk.repository().map_err(failed)?, &url).map_err(failed)?;
     let reports = desk.reports(1);

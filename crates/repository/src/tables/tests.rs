@@ -145,7 +145,12 @@ proptest! {
             prop_assert_eq!(loaded.as_ref(), Some(state));
         }
         let listed: std::collections::BTreeMap<_, _> = tables.hosts().map(Result::unwrap).collect();
-        prop_assert_eq!(listed, hosts);
+        prop_assert_eq!(&listed, &hosts);
+        for host in hosts.keys().map(|origin| &origin.host) {
+            let named: Vec<_> = listed.iter().filter(|(origin, _)| origin.host == *host).collect();
+            let found = tables.hosts_named(host).unwrap();
+            prop_assert_eq!(found.iter().map(|(o, s)| (o, s)).collect::<Vec<_>>(), named);
+        }
         let unknown = Origin { scheme: Scheme::Http, host: "unknown.example".into(), port: 1 };
         prop_assert_eq!(HostTable::load(&tables, &unknown).unwrap(), None);
     }

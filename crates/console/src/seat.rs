@@ -1,4 +1,4 @@
-//! Places for connections: so many in all, and not all of them for one address.
+//! Places, for connections and for streams of events: so many in all, and not all of them for one address.
 //!
 //! One client that opens whatever it can must not keep `/health` from another: what starts the process anew would do so.
 
@@ -42,6 +42,11 @@ impl Seats {
         Some(Seat { from, taken: self.taken.clone(), _permit: permit })
     }
 
+    /// How many are taken.
+    pub fn taken(&self) -> usize {
+        self.all - self.free.available_permits()
+    }
+
     /// Waits until all are free.
     pub async fn empty(&self) {
         let all = u32::try_from(self.all).unwrap_or(u32::MAX);
@@ -73,7 +78,7 @@ mod tests {
         let mut held: Vec<Seat> = std::iter::from_fn(|| seats.take(greedy)).collect();
         assert_eq!(held.len(), 6);
         held.extend(std::iter::from_fn(|| seats.take(other)));
-        assert_eq!(held.len(), 8, "the rest is for others");
+        assert_eq!((held.len(), seats.taken()), (8, 8), "the rest is for others");
         assert!(seats.take([10, 0, 0, 3].into()).is_none());
         drop(held.remove(0));
         assert!(seats.take(greedy).is_some(), "a place that was given back");

@@ -1,0 +1,216 @@
+//! All hosts at a glance, for lists whose order hangs on more than the repository.
+//!
+//! A walk reads what is kept of every host, and reading needs no token. So walks are shared by all who ask, one at a time,
+//! and rest for [`REST`] times as long as they take.
+
+use recrawl_console::view::{HostQuery, HostRow, HostSort, HostState, Refusal};
+use recrawl_repository::{Generation, OriginRun};
+use recrawl_types::Cycle;
+use std::cmp::Reverse;
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+/// Walks take one part in so many of the time, at most.
+const REST: u32 = 20;
+
+/// What is remembered between questions: some 60 bytes a host, and 40 more once a walk was asked for.
+#[derive(Default)]
+pub struct Hosts {
+    /// Of the generation that was asked about last.
+    origins: Mutex<Option<(Cycle, Arc<Vec<OriginRun>>)>>,
+    last: Mutex<Option<Arc<Glance>>>,
+    walking: Mutex<()>,
+}
+
+/// All hosts, as they were at a moment.
+pub struct Glance {
+    /// The origins, which the others belong to.
+    pub origins: Arc<Vec<OriginRun>>,
+    hosts: Vec<Host>,
+    began: Instant,
+    took: Duration,
+}
+
+/// What lists are ordered and chosen by.
+#[derive(Clone, Copy)]
+struct Host {
+    state: HostState,
+    queue: u64,
+    delay: u64,
+    latency: u64,
+    failures: u32,
+    changed: u64,
+}
+
+impl From<HostRow> for Host {
+    fn from(row: HostRow) -> Host {
+        let HostRow { state, queue, delay_ms, latency_ms, failures, changed, .. } = row;
+        Host { state, queue, delay: delay_ms, latency: latency_ms.unwrap_or_default(), failures, changed }
+    }
+}
+
+impl Hosts {
+    /// The origins of a generation.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn origins(&self, generation: &Generation) -> Result<Arc<Vec<OriginRun>>, Refusal> {
+        let mut kept = lock(&self.origins);
+        if let Some((number, origins)) = &*kept
+            && *number == generation.number()
+        {
+            return Ok(origins.clone());
+        }
+        let origins = Arc::new(generation.origins().map_err(super::failed)?);
+        *kept = Some((generation.number(), origins.clone()));
+        Ok(origins)
+    }
+
+    /// All hosts, as of now or of a walk that was long enough ago to be worth another.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are being read for the first time.
+    pub fn glance(
+        &self,
+        origins: Arc<Vec<OriginRun>>,
+        row: impl Fn(&OriginRun) -> Result<HostRow, Refusal>,
+    ) -> Result<Arc<Glance>, Refusal> {
+        let last = lock(&self.last).clone();
+        if let Some(last) = &last
+            && last.began.elapsed() < last.took * REST
+        {
+            return Ok(last.clone());
+        }
+        let _walk = match self.walking.try_lock() {
+            Ok(walk) => walk,
+            Err(TryLockError::WouldBlock) => {
+                return last
+                    .ok_or_else(|| Refusal::Busy("the hosts are being walked for the first time".into()));
+            }
+            Err(TryLockError::Poisoned(_)) => panic!("no panic under the lock"),
+        };
+        let began = Instant::now();
+        let hosts = origins.iter().map(|run| row(run).map(Host::from)).collect::<Result<_, _>>()?;
+        let glance = Arc::new(Glance { origins, hosts, began, took: began.elapsed() });
+        *lock(&self.last) = Some(glance.clone());
+        Ok(glance)
+    }
+}
+
+impl Glance {
+    /// The places of hosts among [`Glance::origins`], in the order asked for, from `from` on; and how many there are in all.
+    pub fn places(&self, ask: &HostQuery, from: usize) -> (Vec<usize>, usize) {
+        let is_asked_for = |place: &usize| ask.state.is_none_or(|state| self.hosts[*place].state == state);
+        let places = (0..self.hosts.len()).filter(is_asked_for).collect();
+        ordered(places, from, ask.limit, |place| self.key(ask.sort, place))
+    }
+
+    fn key(&self, sort: HostSort, place: usize) -> u64 {
+        let host = &self.hosts[place];
+        match sort {
+            HostSort::Name => 0,
+            HostSort::Pages => self.origins[place].pages,
+            HostSort::Queue => host.queue,
+            HostSort::Delay => host.delay,
+            HostSort::Latency => host.latency,
+            HostSort::Failures => host.failures.into(),
+            HostSort::Changes => host.changed,
+        }
+    }
+}
+
+/// At most `limit` of the places from `from` on, those with the largest keys first and among equals the earlier; and how
+/// many there are in all.
+pub fn ordered(
+    mut places: Vec<usize>,
+    from: usize,
+    limit: usize,
+    key: impl Fn(usize) -> u64,
+) -> (Vec<usize>, usize) {
+    let (total, key) = (places.len(), |place: &usize| (Reverse(key(*place)), *place));
+    let end = from.saturating_add(limit);
+    if end < total {
+        places.select_nth_unstable_by_key(end, key);
+        places.truncate(end);
+    }
+    places.sort_unstable_by_key(key);
+    (places.into_iter().skip(from).collect(), total)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no panic under the lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn run(pages: u64) -> OriginRun {
+        OriginRun { key: Vec::new(), first: 0, pages, visited: 0 }
+    }
+
+    fn host(run: &OriginRun) -> HostRow {
+        HostRow {
+            host: String::new(),
+            state: if run.pages.is_multiple_of(2) { HostState::Waiting } else { HostState::Asking },
+            pages: run.pages,
+            visited: 0,
+            queue: run.pages % 3,
+            done: 0,
+            changed: 0,
+            requests: 0,
+            robots_denied: 0,
+            delay_ms: 0,
+            latency_ms: None,
+            failures: 0,
+        }
+    }
+
+    fn ask(sort: HostSort, state: Option<HostState>, limit: usize) -> HostQuery {
+        HostQuery { sort, state, limit, cursor: None }
+    }
+
+    #[test]
+    fn parts_put_together_are_the_whole_in_order() {
+        let origins = Arc::new((0..100).map(|i| run(i * 7 % 101)).collect::<Vec<_>>());
+        let glance = Hosts::default().glance(origins.clone(), |run| Ok(host(run))).unwrap();
+        for state in [None, Some(HostState::Waiting)] {
+            let mut whole: Vec<usize> =
+                (0..100).filter(|p| state.is_none_or(|s| host(&origins[*p]).state == s)).collect();
+            whole.sort_by_key(|p| Reverse(host(&origins[*p]).queue));
+            let parts = (0..=100).step_by(7).map(|from| glance.places(&ask(HostSort::Queue, state, 7), from));
+            let (parts, totals): (Vec<Vec<usize>>, Vec<usize>) = parts.unzip();
+            assert_eq!(parts.concat(), whole);
+            assert!(totals.iter().all(|total| *total == whole.len()));
+        }
+    }
+
+    #[test]
+    fn a_walk_is_shared_while_it_is_fresh() {
+        let (hosts, walked) = (Hosts::default(), Cell::new(0));
+        let glance = |slow: u64| {
+            let row = |run: &OriginRun| {
+                walked.set(walked.get() + 1);
+                std::thread::sleep(Duration::from_millis(slow));
+                Ok(host(run))
+            };
+            hosts.glance(Arc::new(vec![run(1)]), row).map(|glance| glance.took)
+        };
+        // A walk of a second is worth nineteen more.
+        assert!(glance(1000).unwrap() >= Duration::from_secs(1));
+        glance(0).unwrap();
+        assert_eq!(walked.get(), 1);
+    }
+
+    #[test]
+    fn while_others_walk_the_last_walk_is_shown() {
+        let hosts = Hosts::default();
+        let origins = Arc::new(vec![run(1)]);
+        let while_walking = hosts.glance(origins.clone(), |run| {
+            assert!(matches!(hosts.glance(origins.clone(), |run| Ok(host(run))), Err(Refusal::Busy(_))));
+            Ok(host(run))
+        });
+        assert_eq!(while_walking.unwrap().hosts.len(), 1);
+    }
+}

@@ -1,0 +1,89 @@
+//! Who may scan all pages: few at a time, and few who wait for that.
+
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Questions that scan all pages, at a time.
+const MAX_SCANS: usize = 2;
+/// Questions that wait for one of these to end.
+const MAX_WAITING: usize = 4;
+/// For so long.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The scans under way.
+#[derive(Default)]
+pub struct Scans {
+    now: Mutex<Now>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct Now {
+    running: usize,
+    waiting: usize,
+}
+
+/// The right to scan all pages.
+pub struct Scan<'s>(&'s Scans);
+
+impl Scans {
+    /// The right to one; none when too many wait for it, or it takes too long.
+    pub fn begin(&self) -> Option<Scan<'_>> {
+        self.begin_within(PATIENCE)
+    }
+
+    fn begin_within(&self, patience: Duration) -> Option<Scan<'_>> {
+        let mut now = self.now();
+        if now.running >= MAX_SCANS {
+            if now.waiting >= MAX_WAITING {
+                return None;
+            }
+            now.waiting += 1;
+            let wait = self.ended.wait_timeout_while(now, patience, |now| now.running >= MAX_SCANS);
+            now = wait.expect("no panic under the lock").0;
+            now.waiting -= 1;
+            if now.running >= MAX_SCANS {
+                return None;
+            }
+        }
+        now.running += 1;
+        Some(Scan(self))
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().expect("no panic under the lock")
+    }
+}
+
+impl Drop for Scan<'_> {
+    fn drop(&mut self) {
+        self.0.now().running -= 1;
+        self.0.ended.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn some_scan_some_wait_and_one_more_is_refused() {
+        let scans = Scans::default();
+        let (first, _second) = (scans.begin().unwrap(), scans.begin().unwrap());
+        thread::scope(|scope| {
+            let wait = || scans.begin_within(Duration::MAX).is_some();
+            let waiting: Vec<_> = (0..MAX_WAITING).map(|_| scope.spawn(wait)).collect();
+            while scans.now().waiting < MAX_WAITING {
+                thread::sleep(Duration::from_millis(1));
+            }
+            assert!(scans.begin().is_none(), "too many wait");
+            // Each that gets its turn ends at once, and so do those after it.
+            drop(first);
+            assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
+        });
+        assert_eq!((scans.now().running, scans.now().waiting), (1, 0));
+        let _third = scans.begin().unwrap();
+        assert!(scans.begin_within(Duration::ZERO).is_none(), "it takes too long");
+    }
+}
