@@ -82,7 +82,8 @@ mod tests {
             drop(first);
             assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
         });
-        assert_eq!((scans.now().running, scans.now().waiting), (1, 0));
+        let Now { running, waiting } = *scans.now();
+        assert_eq!((running, waiting), (1, 0));
         let _third = scans.begin().unwrap();
         assert!(scans.begin_within(Duration::ZERO).is_none(), "it takes too long");
     }
