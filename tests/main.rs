@@ -52,7 +52,6 @@ mod serve;
 mod simulate;
 /// Formulas that read the rates of sites.
 mod sites;
-/// What the console gives to those who mean ill, while the crawl goes on.
 mod strangers;
 /// What is removed at somebody's request: from records, visits and archive, for good.
 mod takedown;

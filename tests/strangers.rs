@@ -1,3 +1,5 @@
+//! What the console gives to those who mean ill, while the crawl goes on.
+
 use crate::serve::{Daemon, QUICK, TOKEN, world};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{ErrorKind, Read, Write};

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 /// Bytes of a URL, host or pattern in a request; those of the crawl are shorter.
 pub const MAX_NAME_BYTES: usize = 4096;
 /// Characters of a path that a log line has of a request without a right.
-const MAX_LOGGED: usize = 200;
+const MAX_LOGGED_CHARS: usize = 200;
 
 /// The query, as `T`.
 pub struct Ask<T>(pub T);
@@ -109,7 +109,7 @@ impl FromRequestParts<Arc<Console>> for Operator {
             Ok(name) => Ok(Operator(Who { name, from })),
             Err(problem) => {
                 if let Some(unlogged) = console.traffic.unauthorized(Instant::now()) {
-                    let path: String = parts.uri.path().chars().take(MAX_LOGGED).collect();
+                    let path: String = parts.uri.path().chars().take(MAX_LOGGED_CHARS).collect();
                     tracing::warn!(%from, method = %parts.method, path, unlogged,
                         "console: a change without a right to it was refused");
                 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 /// Questions that scan all pages, at a time.
 const MAX_SCANS: usize = 2;
 /// Questions that wait for one of these to end.
-const MAX_WAITING: usize = 4;
+const MAX_SCANS_WAITING: usize = 4;
 /// For so long.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SCAN_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The scans under way.
 #[derive(Default)]
@@ -29,13 +29,13 @@ pub struct Scan<'s>(&'s Scans);
 impl Scans {
     /// The right to one; none when too many wait for it, or it takes too long.
     pub fn begin(&self) -> Option<Scan<'_>> {
-        self.begin_within(PATIENCE)
+        self.begin_within(SCAN_PATIENCE)
     }
 
     fn begin_within(&self, patience: Duration) -> Option<Scan<'_>> {
         let mut now = self.now();
         if now.running >= MAX_SCANS {
-            if now.waiting >= MAX_WAITING {
+            if now.waiting >= MAX_SCANS_WAITING {
                 return None;
             }
             now.waiting += 1;
@@ -73,8 +73,8 @@ mod tests {
         let (first, _second) = (scans.begin().unwrap(), scans.begin().unwrap());
         thread::scope(|scope| {
             let wait = || scans.begin_within(Duration::MAX).is_some();
-            let waiting: Vec<_> = (0..MAX_WAITING).map(|_| scope.spawn(wait)).collect();
-            while scans.now().waiting < MAX_WAITING {
+            let waiting: Vec<_> = (0..MAX_SCANS_WAITING).map(|_| scope.spawn(wait)).collect();
+            while scans.now().waiting < MAX_SCANS_WAITING {
                 thread::sleep(Duration::from_millis(1));
             }
             assert!(scans.begin().is_none(), "too many wait");

@@ -95,7 +95,7 @@ mod tests {
         for n in 0..2000 {
             *kinds.entry(subjects.question(n).kind).or_insert(0) += 1;
         }
-        assert_eq!((kinds["status"], kinds["compare"], kinds["dashboard"]), (600, 2, 100));
+        assert_eq!((kinds["status"], kinds["compare"], kinds["dashboard"]), (598, 2, 100));
         assert_eq!(subjects.question(1).path, "/api/v1/page?url=http%3A%2F%2Fa.test%2Fx%3Fy%3D1");
         assert_eq!(subjects.question(7).path, "/api/v1/pages?prefix=http%3A%2F%2Fa.test%3A80%2F&limit=50");
         assert_eq!(subjects.question(11).path, "/api/v1/hosts/a.test");

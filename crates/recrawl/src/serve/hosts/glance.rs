@@ -1,7 +1,7 @@
 //! All hosts at a glance, for lists whose order hangs on more than the repository.
 //!
 //! A walk reads what is kept of every host, and reading needs no token. So walks are shared by all who ask, one at a time,
-//! and rest for [`REST`] times as long as they take.
+//! and rest for [`WALK_REST`] times as long as they take.
 
 use recrawl_console::view::{HostQuery, HostRow, HostSort, HostState, Refusal};
 use recrawl_repository::{Generation, OriginRun};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Walks take one part in so many of the time, at most.
-const REST: u32 = 20;
+const WALK_REST: u32 = 20;
 
 /// What is remembered between questions: some 60 bytes a host, and 40 more once a walk was asked for.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Hosts {
     ) -> Result<Arc<Glance>, Refusal> {
         let last = lock(&self.last).clone();
         if let Some(last) = &last
-            && last.began.elapsed() < last.took * REST
+            && last.began.elapsed() < last.took * WALK_REST
         {
             return Ok(last.clone());
         }
