@@ -76,15 +76,15 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
     let (mut stretches, mut asked) = (Vec::new(), Load::default());
     let minutes = |minutes: f64| Duration::from_secs_f64(minutes * 60.0);
     for _ in 0..options.rounds {
-        stretches.push(stretch::watched(&mut daemon, false, minutes(options.quiet), || ())?.0);
+        stretches.push(stretch::watched(&web, &mut daemon, false, minutes(options.quiet), || ())?.0);
         println!("{}", stretches[stretches.len() - 1]);
         let load = || load::run(server, &subjects, options.rate, minutes(options.minutes));
-        let (stretch, load) = stretch::watched(&mut daemon, true, minutes(options.minutes), load)?;
+        let (stretch, load) = stretch::watched(&web, &mut daemon, true, minutes(options.minutes), load)?;
         println!("{stretch}");
         stretches.push(stretch);
         asked.add(load.map_err(|e| CrawlError::Report(format!("the events: {e}")))?);
     }
-    stretches.push(stretch::watched(&mut daemon, false, minutes(options.quiet), || ())?.0);
+    stretches.push(stretch::watched(&web, &mut daemon, false, minutes(options.quiet), || ())?.0);
     println!("{}", stretches[stretches.len() - 1]);
     println!("\n{}\n", Stretch::compared(&stretches));
     println!("{}", answers(asked));
@@ -111,6 +111,7 @@ fn discover(
     let log = options.data_dir.join("discovery.log");
     let program = Program { executable: sibling("recrawl")?, data_dir: crawl.into(), log };
     for cycle in 1..=MAX_DISCOVERY {
+        web.set_clock(cycle)?;
         let report = program.crawl(configuration, if cycle == 1 { &web.seeds } else { &[] })?;
         if cycle > 1 && report.never_tried == 0 {
             return Ok(());

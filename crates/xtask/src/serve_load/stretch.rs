@@ -2,6 +2,7 @@
 
 use super::daemon::{Daemon, Sample};
 use crate::crawl::error::CrawlError;
+use crate::crawl::mockweb::MockWeb;
 use std::fmt;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,11 +22,12 @@ pub struct Stretch {
     resident: [u64; 3],
 }
 
-/// Watches the daemon for so long, while `beside` runs on a thread of its own.
+/// Watches the daemon for so long, while `beside` runs on a thread of its own. Pages change from cycle to cycle.
 ///
 /// # Errors
-/// The daemon no longer answers.
+/// The daemon or the web no longer answers.
 pub fn watched<T: Send>(
+    web: &MockWeb,
     daemon: &mut Daemon,
     is_loaded: bool,
     long: Duration,
@@ -38,8 +40,11 @@ pub fn watched<T: Send>(
         let (mut last, mut most) = (first, first.resident);
         while begun.elapsed() < long {
             thread::sleep(EVERY.min(long.saturating_sub(begun.elapsed())));
-            last = daemon.sample()?;
+            let before = std::mem::replace(&mut last, daemon.sample()?);
             most = most.max(last.resident);
+            if last.generation > before.generation {
+                web.set_clock(last.generation as u32)?;
+            }
         }
         let done = beside.join().expect("it does not panic");
         Ok((Stretch::between(is_loaded, first, last, most), done))
