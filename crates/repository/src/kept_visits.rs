@@ -14,6 +14,7 @@ use crate::format::{FileKind, UNFINISHED, number_in};
 use crate::frames::{FrameReader, FrameWriter};
 use crate::storage::Storage;
 use recrawl_types::{CanonicalUrl, Cycle, Outcome, Share};
+use std::cmp::Ordering;
 
 /// A frame is closed when it holds this much.
 const FRAME: usize = 64 << 10;
@@ -131,6 +132,11 @@ impl KeptVisits {
         Ok(Some(KeptVisits { frames, payload, taken: 0, offset: 0, key, total: 0, ended: false }))
     }
 
+    /// Bytes of the file up to where it was read.
+    pub fn bytes_read(&self) -> u64 {
+        self.frames.offset()
+    }
+
     /// The next visit; none at the end.
     ///
     /// # Errors
@@ -150,6 +156,49 @@ impl KeptVisits {
             (self.taken, self.key) = (0, Vec::new());
         }
         Ok(None)
+    }
+
+    /// The visits of one page among those not taken yet; all up to them, and one more, is taken. The others are passed over
+    /// by their keys, some ten times as fast as they are read.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn visits_of(&mut self, url: &CanonicalUrl) -> Result<Vec<KeptVisit>, ReadError> {
+        let mut found = Vec::new();
+        loop {
+            let passed = self.pass_to(url.key());
+            passed.map_err(|Malformed(what)| self.frames.damaged(self.offset, what))?;
+            match self.next_visit()? {
+                Some(visit) if visit.url == *url => found.push(visit),
+                Some(visit) if visit.url < *url => {}
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Passes over what comes before `key` in the frame being read.
+    fn pass_to(&mut self, key: &[u8]) -> Result<(), Malformed> {
+        while self.taken < self.payload.len() {
+            let mut take = Take(&self.payload[self.taken..]);
+            if self.taken == 0 && take.0.starts_with(&[0, 0]) {
+                return Ok(());
+            }
+            // Told by a look ahead: what is passed over changes the key that the next one is told by.
+            let (shared, rest): (usize, _) = (take.narrow()?, take.bytes()?);
+            let start = self.key.get(..shared).ok_or(Malformed("a key shares more than there is"))?;
+            let order = start
+                .cmp(&key[..shared.min(key.len())])
+                .then_with(|| rest.cmp(&key[shared.min(key.len())..]));
+            if order != Ordering::Less {
+                return Ok(());
+            }
+            self.key.truncate(shared);
+            self.key.extend_from_slice(rest);
+            take_rest(&mut take)?;
+            self.taken = self.payload.len() - take.0.len();
+            self.total += 1;
+        }
+        Ok(())
     }
 
     /// The next visit of the frame, or none where the file ends.
@@ -215,9 +264,14 @@ pub(crate) fn visits_in(payload: &[u8]) -> Vec<KeptVisit> {
     visits
 }
 
+/// What follows the key of a visit: when, why, and what came of it.
+fn take_rest(take: &mut Take<'_>) -> Result<(u64, Share, u8, u64), Malformed> {
+    Ok((take.varint()?, take_share(take)?, take.u8()?, take.varint()?))
+}
+
 fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptVisit, Malformed> {
     let url = take_url(take, key)?;
-    let (at, share, tag, detail) = (take.varint()?, take_share(take)?, take.u8()?, take.varint()?);
+    let (at, share, tag, detail) = take_rest(take)?;
     let (outcome, confirmed) = match outcome_of(tag, detail & ((1 << CONFIRMED) - 1))? {
         absent @ Outcome::NotFound(_) => (absent, detail >> CONFIRMED),
         _ => (outcome_of(tag, detail)?, 0),

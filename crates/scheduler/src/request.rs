@@ -60,6 +60,11 @@ impl PlanRequest {
         Targets { audit, announced, discovery, score: self.pages - audit - announced - discovery }
     }
 
+    /// Pages that the score chooses, unless other shares leave it some of theirs.
+    pub fn score_places(&self) -> u64 {
+        self.targets().score
+    }
+
     pub(crate) fn check(&self) -> Result<(), PlanError> {
         let shares = [
             ("discovery_share", self.discovery_share),

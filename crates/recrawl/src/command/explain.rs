@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::formula_file;
 use crate::plan;
 use crate::priors::SitePriors;
-use crate::reading::{self, Tables};
+use crate::reading::{self, PageHistory, Tables};
 use crate::report::CycleReport;
 use crate::scope::Refusal;
 use crate::settings::Settings;
@@ -28,7 +28,7 @@ use obstacle::Obstacle;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::system_clock;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
-use recrawl_repository::{Generation, KeptVisit};
+use recrawl_repository::Generation;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, PlanRequest, Policy, RankCounter};
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord, ValidatorTrust};
@@ -53,6 +53,8 @@ pub struct Explanation {
     places: Option<HostPlaces>,
     /// Pages that the next cycle chooses by all shares together.
     chosen: u64,
+    /// Of these, the places that go by score whatever the others leave.
+    score_places: u64,
     /// Pages that no fetch was ever tried of, after the last cycle.
     never_tried: Option<u64>,
     score: Option<f64>,
@@ -76,7 +78,7 @@ pub struct Explanation {
     canonical: Option<Standing>,
     lastmod: Lastmod,
     bodies: Bodies,
-    visits: Vec<(Cycle, KeptVisit)>,
+    history: PageHistory,
 }
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
@@ -94,10 +96,10 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         return Err(unknown(&mut settings, &reading::tables(&data_dir), &url)?);
     }
     let last = reading::last_reports(&repository, 1)?.pop();
-    let visits = reading::visits_of(&repository, &url)?;
+    let history = reading::visits_of(&repository, &url)?;
     // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
     let tables = || reading::tables(&data_dir);
-    let page = Page { url, formula, last: last.as_ref(), visits };
+    let page = Page { url, formula, last: last.as_ref(), history };
     let explanation = Explanation::of(page, &mut settings, &generation, tables)?;
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
 }
@@ -111,7 +113,15 @@ pub struct Page<'r> {
     /// The report of the last cycle.
     pub last: Option<&'r CycleReport>,
     /// Its visits in the cycles whose visits are kept.
-    pub visits: Vec<(Cycle, KeptVisit)>,
+    pub history: PageHistory,
+}
+
+/// Whether a score suffices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chance {
+    Sure,
+    Likely,
+    None,
 }
 
 impl Explanation {
@@ -125,7 +135,7 @@ impl Explanation {
         generation: &Generation,
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
-        let Page { url, formula, last, visits } = page;
+        let Page { url, formula, last, history } = page;
         let found = generation.get(&url).map_err(Failure::work)?;
         let (ordinal, record) = found.ok_or_else(|| Failure::Work(format!("{url}: not known")))?;
         let cycle = generation.number().next();
@@ -172,6 +182,7 @@ impl Explanation {
             rank: rank.map(|counter| counter.rank()),
             places: places.map(HostPlacesCounter::places),
             chosen: request.pages,
+            score_places: request.score_places(),
             never_tried: last.map(|last| last.never_tried),
             score,
             cutoff,
@@ -187,7 +198,7 @@ impl Explanation {
             canonical,
             lastmod,
             bodies: Bodies::of(&settings.data_dir.join(WARC))?,
-            visits,
+            history,
         })
     }
 }
@@ -265,17 +276,42 @@ impl Explanation {
             Gate::Revisit if self.lastmod.is_news => {
                 "as the share of what is announced comes to it: a trusted date says that it changed".into()
             }
-            Gate::Revisit => match (self.score, self.cutoff, self.rank) {
-                (Some(score), Some(cutoff), _) if score >= cutoff => {
-                    format!("probably in the next cycle: the lowest score chosen last was {cutoff:.4}")
-                }
-                (_, Some(cutoff), Some(rank)) => format!(
-                    "not in the next cycle, unless the sample draws it: rank {rank}, and the lowest score chosen last was {cutoff:.4}"
-                ),
-                (_, _, Some(rank)) => format!("by its score: rank {rank}"),
-                _ => "by its score".into(),
-            },
+            Gate::Revisit => {
+                let when = match self.by_rank() {
+                    Some(Chance::Sure) => "in the next cycle",
+                    Some(Chance::Likely) => "probably in the next cycle",
+                    Some(Chance::None) => "not in the next cycle, unless the sample draws it",
+                    None => return "by its score".into(),
+                };
+                format!("{when}: {}", self.standing())
+            }
         }
+    }
+
+    /// Whether its score suffices for the next cycle, as far as that can be told before; none of a page without one.
+    ///
+    /// A rank within the score's own places does, one beyond all places does not. What is between hangs on what other shares
+    /// leave, as they did or did not in the last cycle.
+    fn by_rank(&self) -> Option<Chance> {
+        let (score, rank) = (self.score?, self.rank?);
+        let would_have = self.cutoff.is_none_or(|cutoff| score >= cutoff);
+        Some(match rank {
+            rank if rank <= self.score_places => Chance::Sure,
+            rank if rank <= self.chosen && would_have => Chance::Likely,
+            _ => Chance::None,
+        })
+    }
+
+    /// Its rank beside the places there are.
+    fn standing(&self) -> String {
+        let (rank, score) = (self.rank.unwrap_or_default(), self.score.unwrap_or_default());
+        let cutoff = self.cutoff.map(|cutoff| format!(", and the lowest chosen last was {cutoff:.4}"));
+        format!(
+            "rank {rank} by its score {score:.4}; of {} places {} go by score, and what others leave{}",
+            self.chosen,
+            self.score_places,
+            cutoff.unwrap_or_default()
+        )
     }
 
     fn terms(&self, history: &History) -> Vec<Term> {
@@ -318,7 +354,8 @@ impl Explanation {
             "visited_next": self.verdict(),
             "stopped_by": obstacles.iter().map(Obstacle::json).collect::<Value>(),
             "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),
-            "visits": visits::json(&self.visits),
+            "visits": visits::json(&self.history.visits),
+            "visits_since": self.history.since.map(|cycle| cycle.0),
         })
     }
 
@@ -398,7 +435,7 @@ impl Explanation {
         if let Some(why) = &self.opted_out {
             print(format!("opted out   {why}"))?;
         }
-        if let Some(strip) = visits::strip(&self.visits) {
+        if let Some(strip) = visits::strip(&self.history.visits) {
             print(format!("history     {strip}"))?;
         }
         for (what, by) in self.held.all() {

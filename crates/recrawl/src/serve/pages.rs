@@ -82,11 +82,11 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
         .scans
         .begin()
         .ok_or_else(|| Refusal::Busy("as many pages as may are being explained already".into()))?;
-    let visits = reading::visits_of(&desk.repository().map_err(failed)?, &url).map_err(failed)?;
+    let history = reading::visits_of(&desk.repository().map_err(failed)?, &url).map_err(failed)?;
     let reports = desk.reports(1);
     let folder = desk.data_dir.join(WARC);
     let texts = texts::document(&folder, &url, record.visited.as_ref(), &settings, desk.now());
-    let page = Page { url, formula: (*desk.formula()).clone(), last: reports.first(), visits };
+    let page = Page { url, formula: (*desk.formula()).clone(), last: reports.first(), history };
     let explanation = Explanation::of(page, &mut settings, &generation, || tables).map_err(failed)?;
     let mut document = explanation.json();
     document["texts"] = texts;

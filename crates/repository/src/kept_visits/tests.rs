@@ -21,6 +21,10 @@ fn read(storage: &dyn Storage) -> Result<Vec<KeptVisit>, ReadError> {
     std::iter::from_fn(|| reader.next_visit().transpose()).collect()
 }
 
+fn of(storage: &dyn Storage, url: &CanonicalUrl) -> Vec<KeptVisit> {
+    KeptVisits::open(storage, CYCLE).unwrap().expect("the file is there").visits_of(url).unwrap()
+}
+
 proptest! {
     #[test]
     fn they_come_back_and_no_part_of_a_file_passes_for_all_of_it(visits in vec((visit(), any::<u8>()), 0..30), cut in any::<usize>()) {
@@ -32,6 +36,11 @@ proptest! {
         visits.sort_by(|a, b| a.url.cmp(&b.url));
         let storage = written(&visits);
         prop_assert_eq!(&read(&storage).unwrap(), &visits);
+        for visit in visits.iter().step_by(3) {
+            let of_page: Vec<KeptVisit> = visits.iter().filter(|other| other.url == visit.url).cloned().collect();
+            prop_assert_eq!(of(&storage, &visit.url), of_page);
+        }
+        prop_assert_eq!(of(&storage, &canonical("http://nowhere.example/x")), []);
         let mut image = storage.image();
         let bytes = image.get_mut(&file(CYCLE)).unwrap();
         bytes.truncate(cut % bytes.len());
@@ -52,6 +61,9 @@ fn a_frame_that_is_missing_is_told() {
         .collect();
     let storage = written(&visits);
     assert_eq!(read(&storage).unwrap(), visits);
+    for visit in visits.iter().step_by(997) {
+        assert_eq!(of(&storage, &visit.url), std::slice::from_ref(visit));
+    }
     let mut frames = FrameReader::open(&storage, &file(CYCLE), FileKind::Kept, CYCLE).unwrap();
     let mut ends = vec![frames.offset() as usize];
     while frames.next_frame().unwrap().is_some() {

@@ -1,7 +1,7 @@
 //! What stands between a page and its next fetch: each gate that stops it, with its evidence, and what would have to be
 //! otherwise.
 
-use super::Explanation;
+use super::{Chance, Explanation};
 use crate::archive::timestamp;
 use crate::command::traps;
 use crate::scope::Refusal;
@@ -134,25 +134,15 @@ impl Explanation {
     }
 
     fn by_score(&self) -> Option<Obstacle> {
-        let (score, rank) = (self.score?, self.rank?);
-        let is_below = match self.cutoff {
-            Some(cutoff) => score < cutoff,
-            None => rank > self.chosen,
-        };
-        if !is_below {
+        if self.by_rank()? != Chance::None {
             return None;
         }
-        let cutoff = self
-            .cutoff
-            .map(|cutoff| format!(", and the lowest chosen last was {cutoff:.4}"))
-            .unwrap_or_default();
-        let evidence = format!("rank {rank} by the score {score:.4}{cutoff}");
-        let scored = match self.cutoff {
-            Some(cutoff) => format!("its score were {cutoff:.4} or more"),
-            None => "its score were higher".into(),
-        };
-        let lifted = format!("{scored}, or cycle.pages were about {rank}, or somebody asked for it");
-        Some(Obstacle::new("score", evidence, lifted))
+        let rank = self.rank?;
+        // All places but those that go by score belong to other shares, in proportion.
+        let pages = (rank as f64 * self.chosen as f64 / self.score_places.max(1) as f64).ceil();
+        let lifted =
+            format!("its score were higher, or cycle.pages were about {pages}, or somebody asked for it");
+        Some(Obstacle::new("score", self.standing(), lifted))
     }
 }
 
