@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::plan::Facts;
 use crate::report::{CycleReport, IMPORT, Tally};
 use crate::settings::Settings;
+use crate::space::Space;
 use crate::takedown;
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -30,7 +31,10 @@ pub struct Import {
     repository: Repository,
     tables: SledTables,
     batch: Batch,
+    space: Space,
     held: Vec<Link>,
+    /// Of the addresses taken.
+    bytes: u64,
     /// Where no host is configured, the sites of what is imported belong to the crawl from now on.
     sites: BTreeSet<String>,
     started: u64,
@@ -80,9 +84,15 @@ impl Import {
             return Err(Failure::Usage(text));
         }
         let limits = BatchLimits { memory_bytes: settings.config.storage.batch_memory.0 as usize };
+        // With those that belong to the crawl already: too many are told before the work, not after it.
+        let sites = add_seed_sites(&tables, [])?;
+        if settings.config.scope.hosts.is_empty() {
+            settings.scope.admit_sites(sites.iter().cloned());
+        }
+        let space = Space::of(&storage, settings.config.storage.reserve);
         let batch = Batch::new(storage, cycle, limits);
-        let (held, sites, counts) = Default::default();
-        Ok(Import { settings, repository, tables, batch, held, sites, started: now, counts })
+        let (held, bytes, counts) = Default::default();
+        Ok(Import { settings, repository, tables, batch, space, held, bytes, sites, started: now, counts })
     }
 
     /// Offers an address with its date in seconds since 1970, 0 for none. What the scope refuses is left out.
@@ -104,6 +114,7 @@ impl Import {
         self.counts.taken += 1;
         self.counts.dated += u64::from(lastmod > 0);
         self.counts.ahead += u64::from(is_ahead);
+        self.bytes += url.key().len() as u64;
         self.held.push(Link { lastmod, ..Link::to(url, 0) });
         if self.held.len() == URLS_A_RECORD { self.enter() } else { Ok(()) }.map(Ok)
     }
@@ -140,6 +151,7 @@ impl Import {
         self.enter()?;
         let generation = self.repository.current();
         let cycle = generation.number().next();
+        self.space.check_merge(&generation, self.bytes)?;
         let batch = self.batch.finish().map_err(Failure::work)?;
         let mut next = self.repository.begin(&generation).map_err(Failure::work)?;
         let rules = MergeRules {

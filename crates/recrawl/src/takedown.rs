@@ -31,7 +31,7 @@ const BLOCKED: &str = "taken_down";
 const MAX_PATTERNS: usize = 1000;
 
 /// What was taken down, or would be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Pages that are known and meant; their addresses stay known.
     pub pages: u64,
@@ -45,6 +45,8 @@ pub struct Summary {
     pub warc_files: u64,
     /// Bytes of these records.
     pub warc_bytes: u64,
+    /// WARC files of which only the beginning could be read, and why.
+    pub warc_unreadable: Vec<String>,
     /// Origins of which robots.txt, delays and counts were kept; nothing of the tables is where only a beginning of
     /// addresses is meant, whose part in what is kept of a whole host cannot be told apart.
     pub hosts: u64,
@@ -124,7 +126,12 @@ pub fn run(
         tables.flush()?;
         drop(tables.written_anew(&folder.join(TABLES))?);
     }
-    let TakenDown { files: warc_files, records: warc_records, bytes: warc_bytes } = taken;
+    let TakenDown {
+        files: warc_files,
+        records: warc_records,
+        bytes: warc_bytes,
+        unreadable: warc_unreadable,
+    } = taken;
     let Forgotten { hosts, lastmods: dates, traps: trap_patterns, sites: noise_floors } = forgotten;
     Ok(Summary {
         pages,
@@ -133,6 +140,7 @@ pub fn run(
         warc_records,
         warc_files,
         warc_bytes,
+        warc_unreadable,
         hosts,
         dates,
         trap_patterns,

@@ -20,7 +20,7 @@ const WORDS: &[u8] = b"takedown: what was recorded here was removed\r\n";
 const PART: &str = ".part";
 
 /// What was taken down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TakenDown {
     /// Files that had such records.
     pub files: u64,
@@ -28,12 +28,15 @@ pub struct TakenDown {
     pub records: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Files of which only the beginning could be read, and why: what is behind may be meant, and is as it was.
+    pub unreadable: Vec<String>,
 }
 
-/// Overwrites the records of all addresses that are meant, in all WARC files of the folder; or only counts them.
+/// Overwrites the records of all addresses that are meant, in all WARC files of the folder; or only counts them. A record
+/// that is damaged keeps nobody from the other files.
 ///
 /// # Errors
-/// When a file cannot be read or written; with its name. The files before it are done, it and those behind are as they were.
+/// When a file cannot be written; with its name. The files before it are done, it and those behind are as they were.
 pub fn take_down(
     folder: &dyn Storage,
     is_meant: &dyn Fn(&str) -> bool,
@@ -45,7 +48,10 @@ pub fn take_down(
     names.sort_unstable();
     let mut taken = TakenDown::default();
     for name in names {
-        let places = places(folder, &name, is_meant)?;
+        let mut places = Vec::new();
+        if let Err(error) = find(folder, &name, is_meant, &mut places) {
+            taken.unreadable.push(error.to_string());
+        }
         if places.is_empty() {
             continue;
         }
@@ -64,12 +70,16 @@ struct Place {
     length: u64,
 }
 
-/// Where the records lie that are meant.
-fn places(folder: &dyn Storage, name: &str, is_meant: &dyn Fn(&str) -> bool) -> io::Result<Vec<Place>> {
-    let file = folder.open(name)?;
-    let length = file.length()?;
+/// Where the records lie that are meant, as far as the file can be read.
+fn find(
+    folder: &dyn Storage,
+    name: &str,
+    is_meant: &dyn Fn(&str) -> bool,
+    places: &mut Vec<Place>,
+) -> io::Result<()> {
+    let file = folder.open(name).map_err(|e| in_file(folder, name, &e))?;
+    let length = file.length().map_err(|e| in_file(folder, name, &e))?;
     let mut records = Records::over(Sequential { file, at: 0, length }, folder.locate(name));
-    let mut places = Vec::new();
     while let Some(found) = records.next_record()? {
         if found.field("WARC-Target-URI").is_some_and(is_meant) {
             let end = if found.is_torn { length } else { found.offset + found.length };
@@ -79,7 +89,7 @@ fn places(folder: &dyn Storage, name: &str, is_meant: &dyn Fn(&str) -> bool) -> 
             break;
         }
     }
-    Ok(places)
+    Ok(())
 }
 
 fn rewrite(folder: &dyn Storage, name: &str, places: &[Place], now: u64) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use super::{print, print_json, thousands};
 use crate::cli::TakedownArgs;
 use crate::failure::Failure;
-use crate::takedown::{self, Pattern};
+use crate::takedown::{self, Pattern, Summary};
 use crate::units::Size;
 use serde_json::json;
 
@@ -27,9 +27,10 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let summary = takedown::run(&settings, &meant, args.dry_run, args.keep_crawling, now)?;
     let is_blocked = !args.dry_run && !args.keep_crawling;
     if args.json {
-        return print_json(&json!({
+        print_json(&json!({
             "meant": meant, "dry_run": args.dry_run, "blocked": is_blocked, "removed": summary, "stays": STAYS,
-        }));
+        }))?;
+        return whole(&summary);
     }
     let verb = if args.dry_run { "would be " } else { "" };
     print(format!(
@@ -56,5 +57,17 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     if is_blocked {
         print("they are asked for no more")?;
     }
-    STAYS.iter().try_for_each(|what| print(format!("stays: {what}")))
+    STAYS.iter().try_for_each(|what| print(format!("stays: {what}")))?;
+    whole(&summary)
+}
+
+/// Could all of the archive be looked at? All else is done.
+fn whole(summary: &Summary) -> Result<(), Failure> {
+    match &summary.warc_unreadable[..] {
+        [] => Ok(()),
+        files => Err(Failure::Work(format!(
+            "behind the damage nothing could be looked at, and it may hold what is to go: {}; salvage these files or move them away, then do this again",
+            files.join("; ")
+        ))),
+    }
 }
