@@ -390,6 +390,7 @@ fn a_formula_is_swapped_in_and_rolled_back_while_it_runs() {
     assert_eq!(daemon.get("/api/v1/formulas")["history"][0]["who"], "anna");
     assert_eq!(daemon.change("DELETE", "/api/v1/formula", None), "next_cycle");
     daemon.until("rolled back", ranked(&first));
+    assert!(!world.data_dir.join("formula.toml").exists(), "it is the configuration again that says which");
     assert_eq!(daemon.change("DELETE", "/api/v1/formula", None), "already");
     daemon.stop();
 }

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::settings::Settings;
 use recrawl_formula::Formula;
 use recrawl_formula::builtin;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A formula by name, by file (`*.toml`), or written out.
@@ -33,6 +34,19 @@ pub fn in_force(settings: &Settings) -> Result<Formula, Failure> {
         return Ok(settings.formula.clone());
     }
     Formula::load(&path).map_err(Failure::work)
+}
+
+/// Leaves the data directory without a formula of its own: the configured one holds again, and changes with it.
+///
+/// # Errors
+/// When the file cannot be removed.
+pub fn forget_in_data_dir(data_dir: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(path(data_dir)) {
+        Err(e) if e.kind() != ErrorKind::NotFound => {
+            Err(Failure::Work(format!("{}: {e}", path(data_dir).display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes `formula` the data directory's own; a running crawl reads the old one or the new one.

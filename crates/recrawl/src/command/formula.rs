@@ -28,7 +28,8 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
                 return Err(Failure::Usage(text));
             }
             formula_file::keep_in_data_dir(&settings.data_dir, &formula)?;
-            print(format!("{}: in force from the next cycle on", formula.name))
+            print(format!("{}: in force from the next cycle on", formula.name))?;
+            formula.check().warnings().iter().try_for_each(|text| print(format!("warning     {text}")))
         }
     }
 }

@@ -96,7 +96,10 @@ pub fn choose(desk: &Desk, text: &str, who: &Who) -> Result<Accepted, Refusal> {
     }
     let mark = Mark { who: who.name.clone(), at: desk.now() };
     chosen.push(entry(&formula, mark, Some(next_cycle(desk)))?);
-    put_in_force(desk, turn, formula, chosen)
+    let warnings: String =
+        formula.check().warnings().iter().map(|text| format!("; beware: {text}")).collect();
+    let accepted = put_in_force(desk, turn, formula, chosen)?;
+    Ok(Accepted { detail: accepted.detail + &warnings, ..accepted })
 }
 
 /// Is this the formula that was chosen last?
@@ -118,7 +121,15 @@ pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
     };
     let formula = Formula::from_toml(&last.toml).map_err(failed)?;
     last.from_cycle = Some(next_cycle(desk));
-    put_in_force(desk, turn, formula, chosen)
+    let settings = desk.settings();
+    if formula != settings.formula {
+        return put_in_force(desk, turn, formula, chosen);
+    }
+    // Back at the configured one, it is the configuration again that says which.
+    let detail = format!("{}, as configured: in force from cycle {} on", formula.name, next_cycle(desk));
+    turn.leave_to(&settings).map_err(failed)?;
+    desk.control.set_chosen(chosen).map_err(failed)?;
+    Ok(Accepted { did: Did::NextCycle, detail })
 }
 
 fn put_in_force(

@@ -92,6 +92,16 @@ impl Turn<'_> {
         self.next.lay_out(formula);
         Ok(())
     }
+
+    /// Has the configured one rank it, whichever that will be.
+    ///
+    /// # Errors
+    /// When the file in the data directory cannot be removed; then nothing has changed.
+    pub fn leave_to(self, settings: &Settings) -> Result<(), Failure> {
+        formula_file::forget_in_data_dir(&settings.data_dir)?;
+        self.next.lay_out(settings.formula.clone());
+        Ok(())
+    }
 }
 
 #[cfg(test)]
