@@ -69,7 +69,7 @@ export function open(main, { signal, parameters, navigate }) {
       { class: "actions" },
       button("Fetch it now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: load }),
       " ",
-      button("Block it", told, "PUT", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
+      button("Block all that begins so", told, "PUT", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
       " ",
       button("Unblock it", told, "DELETE", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
     ),

@@ -119,7 +119,7 @@ fn why_nothing(tally: &Tally) -> String {
     let reasons = [
         (
             tally.refused,
-            "at addresses that are refused (private or loopback: fetch.allow_addresses; any, without crawler.contact)",
+            "at addresses that are refused (private and loopback ones must stand in fetch.allow_addresses; without crawler.contact all others are refused)",
         ),
         (tally.robots_denied, "forbidden by robots.txt, or robots.txt could not be had"),
         (tally.skipped, "skipped (deadline, scope, a host left alone or opted out)"),

@@ -78,9 +78,13 @@ fn host_name(text: &str) -> Result<String, Refusal> {
 fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Refusal> {
     let pattern = Blocks::pattern(pattern)
         .map_err(|what| Refusal::invalid("pattern", what, "write example.com or https://example.com/a/"))?;
+    let what = match pattern.contains("://") {
+        true => format!("what begins with {pattern}"),
+        false => format!("{pattern} with all hosts below it"),
+    };
     let done = match mark {
-        Some(_) => format!("{pattern} is not asked for"),
-        None => format!("{pattern} is asked for again"),
+        Some(_) => format!("{what} is not asked for"),
+        None => format!("{what} is asked for again"),
     };
     decided(desk.control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
 }

@@ -32,6 +32,6 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
         thousands(made.copied_bytes)
     ))?;
     print(
-        "left out    hosts.sled (the running crawl's own), warc (only grows: copy it after this), formula.toml",
+        "left out    hosts.sled (the running crawl's own, with all that was taken down, blocked or paused: do that again after a restore), warc (only grows: copy it after this), formula.toml",
     )
 }
