@@ -126,7 +126,7 @@ pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
         return put_in_force(desk, turn, formula, chosen);
     }
     // Back at the configured one, it is the configuration again that says which.
-    let detail = format!("{}, as configured: in force from cycle {} on", formula.name, next_cycle(desk));
+    let detail = format!("{}: in force from cycle {} on, as configured", formula.name, next_cycle(desk));
     turn.leave_to(&settings).map_err(failed)?;
     desk.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
