@@ -52,6 +52,8 @@ mod serve;
 mod simulate;
 /// Formulas that read the rates of sites.
 mod sites;
+/// What is told of a crawl: at rest, beside a daemon, and where something is broken.
+mod status;
 mod strangers;
 /// What is removed at somebody's request: from records, visits and archive, for good.
 mod takedown;

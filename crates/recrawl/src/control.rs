@@ -10,12 +10,12 @@ mod blocks;
 mod decided;
 
 pub use blocks::Blocks;
-pub use decided::{Chosen, Mark};
+pub use decided::{Chosen, Decided, Mark};
 pub use recrawl_fetcher::control::{MAX_ASKED, MAX_HELD_HOSTS};
 
 use crate::crawl::{keep, kept};
 use crate::failure::Failure;
-use decided::{Asked, Chosens, Decided, Seeds, Wish};
+use decided::{Asked, Chosens, Seeds, Wish};
 use recrawl_fetcher::Steering;
 use recrawl_repository::SledTables;
 use recrawl_types::{CanonicalUrl, Outcome, Skip, Visit};
@@ -78,12 +78,20 @@ pub enum Effect {
 }
 
 impl Control {
+    /// Pauses and blocks as they are kept, of a crawl that does not run.
+    ///
+    /// # Errors
+    /// When the tables cannot be read, or hold something else.
+    pub fn kept(tables: &SledTables) -> Result<Decided, Failure> {
+        Ok(kept(tables, DECIDED)?.unwrap_or_default())
+    }
+
     /// Takes up what is kept in the tables, and puts it in force.
     ///
     /// # Errors
     /// When the tables cannot be read, or hold something else.
     pub fn open(tables: Arc<SledTables>, steering: Arc<Steering>) -> Result<Control, Failure> {
-        let decided: Decided = kept(&tables, DECIDED)?.unwrap_or_default();
+        let decided = Control::kept(&tables)?;
         steering.hold(decided.paused.is_some());
         for host in decided.paused_hosts.keys() {
             steering.hold_host(host, true);

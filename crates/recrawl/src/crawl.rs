@@ -170,7 +170,7 @@ impl Crawl {
         let removed = FileStorage::existing(&folder).and_then(|folder| cap::keep_within(&folder, max));
         match removed {
             Ok(removed) if removed.files == 0 => {}
-            Ok(cap::Removed { files, bytes }) => {
+            Ok(cap::Files { files, bytes }) => {
                 tracing::info!(files, bytes, "the oldest WARC files are removed");
             }
             Err(error) => tracing::warn!("WARC files beyond storage.archive_max are left: {error}"),

@@ -5,37 +5,58 @@
 //! never was.
 
 use super::{file_name, file_numbers, number_in};
-use recrawl_repository::storage::Storage;
+use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_types::{ArchivePosition, Content};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// What was removed.
+/// Some WARC files: those that were removed, or those that are there.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Removed {
-    /// Files.
+pub struct Files {
+    /// How many.
     pub files: u32,
     /// Their bytes.
     pub bytes: u64,
+}
+
+/// The WARC files of a folder; none where there is no folder.
+///
+/// # Errors
+/// When it cannot be listed.
+pub fn taken(folder: &Path) -> io::Result<Files> {
+    if !folder.is_dir() {
+        return Ok(Files::default());
+    }
+    let files = lengths(&FileStorage::existing(folder)?)?;
+    let bytes = files.iter().map(|(_, length, _)| length).sum();
+    Ok(Files { files: files.len() as u32, bytes })
+}
+
+/// Number, length and name of each WARC file. One that a running crawl removes meanwhile is not there.
+fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
+    let mut files = Vec::new();
+    for name in folder.list()? {
+        let Some(number) = number_in(&name) else { continue };
+        match folder.open(&name).and_then(|file| file.length()) {
+            Ok(length) => files.push((number, length, name)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(files)
 }
 
 /// Removes the oldest WARC files until the others take `max` bytes or fewer, or the newest alone is left.
 ///
 /// # Errors
 /// When the folder cannot be read, or a file cannot be removed. Files removed before it stay so.
-pub fn keep_within(folder: &dyn Storage, max: u64) -> io::Result<Removed> {
-    let mut files = Vec::new();
-    for name in folder.list()? {
-        if let Some(number) = number_in(&name) {
-            let length = folder.open(&name)?.length()?;
-            files.push((number, length, name));
-        }
-    }
+pub fn keep_within(folder: &dyn Storage, max: u64) -> io::Result<Files> {
+    let mut files = lengths(folder)?;
     files.sort_unstable();
     let mut total: u64 = files.iter().map(|(_, length, _)| length).sum();
     files.pop();
-    let mut removed = Removed::default();
+    let mut removed = Files::default();
     for (_, length, name) in files {
         if total <= max {
             break;
@@ -123,8 +144,8 @@ mod tests {
             assert_eq!(numbers(&folder), expected, "{max}");
             assert_eq!(removed.files as usize, 4 - expected.len());
             assert_eq!(folder.list().unwrap().len(), expected.len() + 2, "what is not ours stays");
-            assert_eq!(keep_within(&folder, max).unwrap(), Removed::default(), "once is enough");
+            assert_eq!(keep_within(&folder, max).unwrap(), Files::default(), "once is enough");
         }
-        assert_eq!(keep_within(&folder(&[]), 1).unwrap(), Removed::default());
+        assert_eq!(keep_within(&folder(&[]), 1).unwrap(), Files::default());
     }
 }

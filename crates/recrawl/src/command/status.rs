@@ -1,10 +1,12 @@
 //! `recrawl status`: where a crawl stands, or what one host was promised and given.
 
 mod refused;
+mod standing;
 
 use super::{dates, print, print_json, thousands, traps};
-use crate::archive::timestamp;
+use crate::archive::{cap, timestamp};
 use crate::cli::StatusArgs;
+use crate::crawl::WARC;
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::reading;
@@ -17,6 +19,7 @@ use recrawl_types::host::{Pace, RobotsBody};
 use recrawl_types::{HostState, HostTable, Origin, Scheme, UrlRules};
 use refused::Refusals;
 use serde_json::{Value, json};
+use standing::Standing;
 
 /// Cycles shown.
 const CYCLES: usize = 10;
@@ -46,7 +49,13 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let reports = reading::last_reports(&repository, CYCLES)?;
     let mut origins = generation.origins().map_err(Failure::work)?;
     origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
-    let formula = formula_file::in_force(settings)?;
+    let standing = Standing::of(settings)?;
+    let archive = cap::taken(&settings.data_dir.join(WARC))?;
+    // All else is told whatever is wrong with it; the next cycle would not begin.
+    let formula = formula_file::in_force(settings);
+    if let Err(fault) = &formula {
+        tracing::warn!("the formula in force cannot be read, and no cycle begins without it: {fault}");
+    }
     let summary = generation.summary();
     if as_json {
         let hosts: Vec<Value> = origins
@@ -57,7 +66,11 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         return print_json(&json!({
             "data_dir": settings.data_dir, "generation": summary.number, "pages": summary.pages,
             "visited": summary.visited, "gone": summary.gone, "hosts": summary.origins, "bytes": summary.bytes,
-            "formula": formula.expr.to_string(), "cycles": reports, "largest_hosts": hosts,
+            "archive": {"files": archive.files, "bytes": archive.bytes},
+            "formula": formula.as_ref().ok().map(|formula| formula.expr.to_string()),
+            "formula_error": formula.as_ref().err().map(ToString::to_string),
+            "controls": standing.json(), "controls_unknown": standing.unknown(),
+            "cycles": reports, "largest_hosts": hosts,
         }));
     }
     print(format!("data        {}", settings.data_dir.display()))?;
@@ -69,8 +82,14 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         thousands(summary.gone)
     ))?;
     print(format!("hosts       {}", thousands(summary.origins)))?;
-    print(format!("formula     {}: {}", formula.name, formula.expr))?;
+    match &formula {
+        Ok(formula) => print(format!("formula     {}: {}", formula.name, formula.expr))?,
+        Err(fault) => print(format!("formula     cannot be read: {fault}"))?,
+    }
+    print(format!("control     {}", standing.words()))?;
     print(format!("repository  {} bytes", thousands(summary.bytes)))?;
+    let cap::Files { files, bytes } = archive;
+    print(format!("archive     {} bytes in {} WARC files", thousands(bytes), thousands(u64::from(files))))?;
     print(
         "\ncycle  began                 scheduled  fetched  changed  change rate  failed  seconds  stopped by",
     )?;
@@ -98,6 +117,14 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
+}
+
+/// Why the tables cannot be had, and where the same is told: `route` of the daemon that may have them.
+fn beside(why: String, route: &str) -> String {
+    match why.starts_with("in use by") {
+        true => format!("in use by the running crawl; `{route}` of the console of `recrawl serve` tells it, or stop the crawl first"),
+        false => why,
+    }
 }
 
 /// The origins of a host, or one origin, that were ever asked anything; in order.

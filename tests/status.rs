@@ -1,0 +1,71 @@
+//! What `recrawl status` tells: of a crawl at rest, beside a daemon, and of one in which something is broken.
+
+use crate::harness::*;
+use crate::serve::{self, Daemon};
+use serde_json::{Value, json};
+use std::fs;
+
+/// The line of the text that begins with this word.
+fn line(world: &World, word: &str) -> String {
+    let text = succeeds(world.run(&["status"]));
+    let line = text.lines().find(|line| line.starts_with(word));
+    line.unwrap_or_else(|| panic!("no line {word:?} in:\n{text}")).to_owned()
+}
+
+#[test]
+fn what_operators_decided_is_told_and_beside_a_daemon_where_it_is_told() {
+    let world = serve::world(10, 1, "");
+    world.crawl(1);
+    let none = json!({"paused": null, "paused_hosts": 0, "blocked": 0, "taken_down": 0});
+    assert_eq!((&world.status()["controls"], &world.status()["controls_unknown"]), (&none, &Value::Null));
+    assert!(line(&world, "control").contains("not paused; 0 hosts paused"));
+    let daemon = Daemon::start(&world);
+    daemon.change("PUT", "/api/v1/pause", None);
+    daemon.change("PUT", "/api/v1/hosts/a.test/pause", None);
+    daemon.change("PUT", "/api/v1/blocks/b.test", None);
+    daemon.change("PUT", "/api/v1/blocks/c.test", None);
+    let beside = world.status();
+    let why = beside["controls_unknown"].as_str().unwrap();
+    assert!(beside["controls"].is_null() && why.contains("GET /api/v1/controls"), "{why}");
+    assert!(line(&world, "control").contains("not looked up: "));
+    daemon.stop();
+    let controls = world.status()["controls"].clone();
+    assert_eq!((&controls["paused"]["who"], &controls["paused_hosts"]), (&"anna".into(), &1.into()));
+    assert_eq!(controls["blocked"], 2);
+    let told = line(&world, "control");
+    assert!(told.contains("paused by anna at 20") && told.contains("2 patterns blocked"), "{told}");
+}
+
+#[test]
+fn what_the_archive_takes_is_told() {
+    let world = World::new(web(20, 2), "");
+    world.crawl(2);
+    let folder = world.data_dir.join("warc");
+    fs::write(folder.join("index.cdxj"), "somebody else's").unwrap();
+    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
+    let lengths: Vec<u64> = files
+        .filter(|entry| entry.file_name().to_string_lossy().ends_with(".warc.gz"))
+        .map(|entry| entry.metadata().unwrap().len())
+        .collect();
+    let bytes: u64 = lengths.iter().sum();
+    assert!(bytes > 0);
+    assert_eq!(world.status()["archive"], json!({"files": lengths.len(), "bytes": bytes}));
+    assert!(line(&world, "archive").ends_with(&format!("in {} WARC files", lengths.len())));
+    fs::remove_dir_all(folder).unwrap();
+    assert_eq!(world.status()["archive"], json!({"files": 0, "bytes": 0}));
+}
+
+#[test]
+fn a_formula_that_cannot_be_read_keeps_nothing_else_from_being_told() {
+    let world = World::new(web(20, 2), "");
+    world.crawl(1);
+    fs::write(world.data_dir.join("formula.toml"), "nonsense").unwrap();
+    let output = world.run(&["status"]);
+    let warned = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(warned.contains("WARN") && warned.contains("formula.toml"), "{warned}");
+    let text = succeeds(output);
+    assert!(text.contains("formula     cannot be read: ") && text.contains("largest hosts"), "{text}");
+    let status = world.status();
+    assert!(status["formula"].is_null() && count(&status, "pages") > Some(0), "{status}");
+    assert!(status["formula_error"].as_str().unwrap().contains("formula.toml"), "{status}");
+}
