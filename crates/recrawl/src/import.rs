@@ -14,7 +14,7 @@ use crate::space::Space;
 use crate::takedown;
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{BLOCK_PAGES, Repository, ScheduleFile, SledTables};
+use recrawl_repository::{BLOCK_PAGES, OpenError, Repository, ScheduleFile, SledTables};
 use recrawl_types::{CanonicalUrl, Link, LogRecord, Site};
 use recrawl_verifier::{Batch, BatchLimits, MergeRules};
 use std::collections::BTreeSet;
@@ -58,6 +58,16 @@ pub struct Counts {
     pub out_of_scope: u64,
 }
 
+/// Why the crawl cannot be had; beside a daemon, what can be done at once.
+fn in_the_way(error: OpenError) -> Failure {
+    match error {
+        OpenError::InUse(_) => Failure::Work(format!(
+            "{error}; or give single URLs to the console of `recrawl serve` as seeds: `POST /api/v1/seeds`"
+        )),
+        other => Failure::work(other),
+    }
+}
+
 impl Import {
     /// Opens the crawl, or begins one. `now` in milliseconds since 1970.
     ///
@@ -70,7 +80,7 @@ impl Import {
             FileStorage::create(&folder)
                 .map_err(|e| Failure::Work(format!("data directory {}: {e}", folder.display())))?,
         );
-        let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
+        let repository = Repository::open(storage.clone()).map_err(in_the_way)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
         let tables = SledTables::open(&folder.join(TABLES))?;
         check_pinned(&tables, &settings)?;

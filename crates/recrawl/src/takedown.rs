@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{Forgotten, Generation, Repository, ScheduleFile, SledTables};
+use recrawl_repository::{Forgotten, Generation, OpenError, Repository, ScheduleFile, SledTables};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
@@ -89,7 +89,7 @@ pub fn run(
     }
     let storage: Arc<dyn Storage> = Arc::new(storage);
     // The lock: refused beside a running crawl.
-    let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
+    let repository = Repository::open(storage.clone()).map_err(|e| in_the_way(e, keep_crawling))?;
     let mut repository = repository.keeping_visits(settings.config.storage.keep_visits);
     let tables = SledTables::open(&folder.join(TABLES))?;
     check_pinned(&tables, settings)?;
@@ -147,6 +147,16 @@ pub fn run(
         noise_floors,
         asked,
     })
+}
+
+/// Why the crawl cannot be had; beside a daemon, what can be done at once.
+fn in_the_way(error: OpenError, keep_crawling: bool) -> Failure {
+    match error {
+        OpenError::InUse(_) if !keep_crawling => Failure::Work(format!(
+            "{error}, and do this again; until then `PUT /api/v1/blocks/PATTERN` of the console of `recrawl serve` keeps the pages from being asked for"
+        )),
+        other => Failure::work(other),
+    }
 }
 
 /// An address in a WARC file was written by us, so it is canonical.

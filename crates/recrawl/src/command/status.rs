@@ -122,7 +122,9 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
 /// Why the tables cannot be had, and where the same is told: `route` of the daemon that may have them.
 fn beside(why: String, route: &str) -> String {
     match why.starts_with("in use by") {
-        true => format!("in use by the running crawl; `{route}` of the console of `recrawl serve` tells it, or stop the crawl first"),
+        true => format!(
+            "in use by the running crawl; `{route}` of the console of `recrawl serve` tells it, or stop the crawl first"
+        ),
         false => why,
     }
 }
@@ -164,7 +166,8 @@ pub fn host_document(
 }
 
 fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failure> {
-    let tables = reading::tables(&settings.data_dir).map_err(|e| Failure::Work(format!("hosts: {e}")))?;
+    let tables = reading::tables(&settings.data_dir)
+        .map_err(|why| Failure::Work(format!("{host}: {}", beside(why, "GET /api/v1/hosts/HOST"))))?;
     let unknown =
         || Failure::Work(format!("{host}: never asked anything; `recrawl status` lists the largest hosts"));
     let found = origins_of(&tables, host)?;
