@@ -95,3 +95,34 @@ fn formulas_are_listed_shown_checked_and_used() {
     let report = world.crawl(1).remove(0);
     assert_eq!(report["formula"], "t * (X + 2)");
 }
+
+#[test]
+fn a_directory_of_somebody_else_is_not_taken_for_a_data_directory() {
+    let world = World::new(web(5, 1), "[serve]\nlisten = \"127.0.0.1:0\"");
+    std::fs::create_dir_all(world.data_dir.join("photos")).unwrap();
+    std::fs::write(world.data_dir.join("letter.txt"), "mine").unwrap();
+    let list = world.folder.path().join("list");
+    std::fs::write(&list, world.server.seeds().join("\n")).unwrap();
+    let import = world.command(&["import", "list"]).arg(&list).output();
+    for refused in [
+        world.crawl_command(1).output(),
+        world.command(&["serve"]).output(),
+        import,
+        world.command(&["formula", "use", "age"]).output(),
+    ] {
+        let line = fails(refused.unwrap(), 2);
+        assert!(line.contains("letter.txt, photos") && line.contains("--data-dir"), "{line}");
+    }
+    assert_eq!(std::fs::read_dir(&world.data_dir).unwrap().count(), 2, "nothing is touched");
+    assert_eq!(world.server.log(0).unwrap(), []);
+    // What the command names may lie there, and once there is a crawl, anything.
+    std::fs::remove_dir(world.data_dir.join("photos")).unwrap();
+    std::fs::rename(world.seed_file(), world.data_dir.join("letter.txt")).unwrap();
+    let seeds = world.data_dir.join("letter.txt");
+    let from = |seeds: &std::path::Path| {
+        succeeds(world.command(&["crawl", "--cycles", "1"]).arg("--seeds").arg(seeds).output().unwrap())
+    };
+    from(&seeds);
+    std::fs::create_dir(world.data_dir.join("photos")).unwrap();
+    from(&seeds);
+}

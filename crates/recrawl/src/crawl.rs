@@ -3,6 +3,7 @@
 use crate::archive::{Archive, ArchiveEnd, cap};
 use crate::contact;
 use crate::control::Control;
+use crate::data_dir;
 use crate::failure::Failure;
 use crate::live::Live;
 use crate::settings::Settings;
@@ -74,10 +75,11 @@ impl Crawl {
     ///
     /// # Errors
     /// [`Failure::Usage`] when the configuration is not the one that the repository was begun with, or names no
-    /// contact where one is needed;
+    /// contact where one is needed, or the directory holds no crawl but something else;
     /// [`Failure::Work`] when the directory is in use, of another version, damaged, or cannot be written to.
     pub fn open(settings: Settings, seeds: &[CanonicalUrl], random_seed: u64) -> Result<Crawl, Failure> {
         contact::check_pages(&settings, seeds)?;
+        data_dir::check_ours(&settings)?;
         let folder = &settings.data_dir;
         let files = Arc::new(FileStorage::create(folder).map_err(|e| in_folder(folder, e))?);
         let live = Arc::new(Live::new(recrawl_fetcher::system_clock()));

@@ -6,6 +6,7 @@
 pub mod lines;
 
 use crate::crawl::{MAX_SEED_SITES, TABLES, add_seed_sites, check_pinned};
+use crate::data_dir;
 use crate::failure::Failure;
 use crate::plan::Facts;
 use crate::report::{CycleReport, IMPORT, Tally};
@@ -72,9 +73,10 @@ impl Import {
     /// Opens the crawl, or begins one. `now` in milliseconds since 1970.
     ///
     /// # Errors
-    /// [`Failure::Usage`] when the configuration is not the one that the crawl was begun with, or a cycle is
-    /// in progress; [`Failure::Work`] when the data directory is in use, or cannot be read.
+    /// [`Failure::Usage`] when the configuration is not the one that the crawl was begun with, a cycle is
+    /// in progress, or the directory holds no crawl but something else; [`Failure::Work`] when the data directory is in use, or cannot be read.
     pub fn open(mut settings: Settings, now: u64) -> Result<Import, Failure> {
+        data_dir::check_ours(&settings)?;
         let folder = settings.data_dir.clone();
         let storage: Arc<dyn Storage> = Arc::new(
             FileStorage::create(&folder)

@@ -14,6 +14,7 @@ mod control;
 mod crawl;
 mod cycle;
 mod cycle_cache;
+mod data_dir;
 mod errors;
 mod events;
 mod failure;

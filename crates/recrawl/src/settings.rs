@@ -47,6 +47,8 @@ pub struct Settings {
     pub formula_is_given: bool,
     /// Who wins among equal scores.
     pub ties: Ties,
+    /// Files that the configuration or the command line names, itself among them: they may lie where a crawl begins.
+    pub files: Vec<PathBuf>,
 }
 
 impl Settings {
@@ -63,6 +65,7 @@ impl Settings {
             Some(file) => Failure::from(ConfigError::Parse(file.into(), problem)),
             None => Failure::Usage(problem),
         })?;
+        settings.files.extend(file.map(Path::to_owned));
         if let Some(folder) = data_dir {
             settings.data_dir = folder.into();
         }
@@ -151,9 +154,15 @@ impl Settings {
             formula,
             formula_is_given: false,
             ties,
+            files: files(&config),
             config,
         })
     }
+}
+
+fn files(config: &Config) -> Vec<PathBuf> {
+    let named = [&config.scope.opt_out, &config.serve.tokens, &config.serve.events];
+    named.into_iter().chain(&config.fetch.extra_ca).cloned().collect()
 }
 
 fn authority(file: &PathBuf) -> Result<Vec<u8>, String> {

@@ -32,6 +32,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         let text = "--json and --events - would both print to standard output: give --events a file";
         return Err(Failure::Usage(text.into()));
     }
+    settings.files.extend([&args.seed_file, &args.events].into_iter().flatten().cloned());
     let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
     // Where there are tables, seeds may wait that were sent over the console.
     let begun = ["MANIFEST", TABLES].iter().any(|name| settings.data_dir.join(name).exists());

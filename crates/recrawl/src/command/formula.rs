@@ -2,6 +2,7 @@
 
 use super::{print, print_json};
 use crate::cli::FormulaCommand;
+use crate::data_dir;
 use crate::failure::Failure;
 use crate::formula_file;
 use recrawl_formula::{Formula, builtin};
@@ -27,6 +28,7 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
                 let text = format!("{}: no such data directory", settings.data_dir.display());
                 return Err(Failure::Usage(text));
             }
+            data_dir::check_ours(&settings)?;
             formula_file::keep_in_data_dir(&settings.data_dir, &formula)?;
             print(format!("{}: in force from the next cycle on", formula.name))?;
             formula.check().warnings().iter().try_for_each(|text| print(format!("warning     {text}")))

@@ -19,7 +19,9 @@ pub fn run(command: &ImportCommand) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure::Work(format!("{}: {e}", args.file.display()));
     // Before anything is touched.
     let mut lines = TextLines::open(&args.file).map_err(|e| Failure::Usage(failed(e).to_string()))?;
-    let mut import = Import::open(args.at.settings()?, clock())?;
+    let mut settings = args.at.settings()?;
+    settings.files.push(args.file.clone());
+    let mut import = Import::open(settings, clock())?;
     let mut bad = BadLines { named: Vec::new(), count: 0 };
     let (mut pages, mut last) = (Pages::default(), 0);
     while let Some((number, line)) = lines.next_line().map_err(failed)? {
