@@ -2,9 +2,10 @@
 
 use crate::harness::{World, count, fails, json_lines, succeeds, web};
 use crate::outputs::is_what_other_programs_read;
+use crate::serve::{self, Daemon};
 use flate2::read::MultiGzDecoder;
 use recrawl_mockweb::Validators;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
@@ -186,4 +187,34 @@ fn a_prefix_is_taken_down_and_a_crawl_or_a_cycle_in_progress_is_in_the_way() {
     assert_eq!(world.asked(&url), asked, "it was blocked before the cycle went on");
     let empty = World::new(web(5, 1), "");
     assert_eq!(empty.run(&["takedown", "--host", "a.example"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_console_lists_what_was_taken_down_and_ends_none_of_it() {
+    let world = serve::world(10, 1, "");
+    world.crawl(1);
+    let (page, host) = first_host(&world);
+    takedown(&world, &["--host", &host]);
+    takedown(&world, &["--prefix", "https://b.test/private/"]);
+    let daemon = Daemon::start(&world);
+    assert_eq!(daemon.get("/api/v1/controls")["taken_down"], json!([host, "https://b.test/private/"]));
+    let (status, refused) = daemon.ask("POST", "/api/v1/recrawl", Some(json!({"url": page})));
+    let (what, todo) = (refused["detail"].as_str().unwrap(), refused["todo"].as_str().unwrap());
+    assert!(
+        status == 422 && what.contains(&format!("taken down (recrawl takedown, host {host})")),
+        "{refused}"
+    );
+    assert!(todo.contains("--keep-crawling"), "{refused}");
+    let (status, refused) = daemon.ask("POST", "/api/v1/seeds", Some(json!({"urls": [page]})));
+    assert!(status == 422 && refused["todo"].as_str().unwrap().contains("--keep-crawling"), "{refused}");
+    daemon.change("PUT", "/api/v1/blocks/b.test", None);
+    for (pattern, down) in [(host.as_str(), host.as_str()), ("b.test", "https://b.test/private/")] {
+        let (_, told) = daemon.ask("DELETE", &format!("/api/v1/blocks/{pattern}"), None);
+        let detail = told["detail"].as_str().unwrap();
+        assert!(detail.contains(down) && detail.contains("still not asked for"), "{told}");
+    }
+    let (_, told) = daemon.ask("DELETE", "/api/v1/blocks/c.test", None);
+    assert!(told["detail"].as_str().unwrap().ends_with("is asked for again"), "{told}");
+    daemon.stop();
+    assert_eq!(count(&world.status()["controls"], "taken_down"), Some(2));
 }

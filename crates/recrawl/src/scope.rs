@@ -159,6 +159,11 @@ impl Scope {
         self.taken_down = patterns.into();
     }
 
+    /// What was taken down.
+    pub fn taken_down(&self) -> &[Pattern] {
+        &self.taken_down
+    }
+
     /// Reads the list of hosts whose owners opted out again.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ export function open(main, { app, signal }) {
   const [crawlTold, seedsTold, fetchTold, blocksTold, hostsTold] = Array.from({ length: 5 }, outcome);
   const [standing, waiting] = [h("div", {}, loading()), h("div", {}, loading())];
   const blocks = new Table("Blocked patterns", [["Pattern"], ["End"], ["By"], ["Since"]], "Nothing is blocked.");
+  const down = new Table("Taken down", [["Pattern"]], "Nothing was taken down.");
   const hosts = new Table("Paused hosts", [["Host"], ["End"], ["By"], ["Since"]], "No host is paused.");
   const known = h("p", { class: "quiet" });
   const forget = h("button", { type: "button", on: { click: () => (forgetToken(), token()) } }, "Forget the token");
@@ -47,6 +48,11 @@ export function open(main, { app, signal }) {
           who,
           time(at),
         ],
+      );
+      down.fill(
+        controls.taken_down,
+        (what) => what,
+        (what) => [what],
       );
       hosts.fill(
         controls.paused_hosts,
@@ -179,6 +185,8 @@ export function open(main, { app, signal }) {
         ),
         blocksTold,
         blocks.element,
+        down.element,
+        h("p", { class: "quiet" }, "By recrawl takedown; with --keep-crawling, once the crawl is stopped, it ends."),
       ),
       panel(
         "Paused hosts",

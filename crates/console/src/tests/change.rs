@@ -51,7 +51,7 @@ fn what_holds_is_shown_with_who_and_when() {
     assert_eq!(
         served.get("/api/v1/controls").json(),
         json!({"paused": decision(""), "paused_hosts": [], "blocks": [decision("https://a.example/x/")],
-               "seeds_waiting": 0, "recrawls_waiting": 0})
+               "taken_down": ["gone.example"], "seeds_waiting": 0, "recrawls_waiting": 0})
     );
     assert_eq!(served.get("/api/v1/status").json()["state"], "paused");
 }

@@ -125,7 +125,7 @@ impl MadeUp {
     pub fn new() -> MadeUp {
         let inner = Inner {
             status: status(),
-            controls: Controls::default(),
+            controls: Controls { taken_down: vec!["gone.example".into()], ..Controls::default() },
             seeds: BTreeSet::new(),
             recrawls: BTreeSet::new(),
             formulas: Vec::new(),

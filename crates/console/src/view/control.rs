@@ -124,6 +124,9 @@ pub struct Controls {
     pub paused_hosts: Vec<Decision>,
     /// Blocked patterns.
     pub blocks: Vec<Decision>,
+    /// What was taken down and is asked for no more, by a command while the crawl stood still: `example.com`,
+    /// `*.example.com` or the beginning of URLs. No unblocking ends that.
+    pub taken_down: Vec<String>,
     /// Seeds that wait for the next cycle.
     pub seeds_waiting: u64,
     /// Pages asked for that were not fetched yet.

@@ -8,10 +8,14 @@ use crate::control::{
     Blocks, Effect, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_BYTES, MAX_WAITING_SEEDS, Mark,
 };
 use crate::live::Stage;
-use crate::scope::HostPattern;
+use crate::scope::{self, HostPattern};
+use crate::takedown::Pattern;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
 use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site, Status};
+
+/// What can be done about a takedown: nothing over the console, since it is not that of an operator who is merely in a hurry.
+const END_TAKEDOWN: &str = "`recrawl takedown --keep-crawling` ends that, once the crawl is stopped";
 
 /// Makes a change. It is kept, and in force, once this returns.
 pub fn make(desk: &Desk, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
@@ -82,9 +86,18 @@ fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Ref
         true => format!("what begins with {pattern}"),
         false => format!("{pattern} with all hosts below it"),
     };
+    let settings = desk.settings();
+    let down = settings.scope.taken_down().iter().filter(|down| down.meets_block(&pattern));
+    let down: Vec<String> = down.map(Pattern::bare).collect();
     let done = match mark {
         Some(_) => format!("{what} is not asked for"),
-        None => format!("{what} is asked for again"),
+        None if down.is_empty() => format!("{what} is asked for again"),
+        None => {
+            let down = down.join(", ");
+            format!(
+                "{what} is not blocked; what was taken down is still not asked for: {down}; {END_TAKEDOWN}"
+            )
+        }
     };
     decided(desk.control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
 }
@@ -103,7 +116,11 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
             scope.admit_sites([Site::of(&url).to_string()]);
         }
         if let Some(refusal) = scope.refuse(&url) {
-            return Err(wrong(refusal.to_string(), "change the scope, and send SIGHUP"));
+            let todo = match refusal {
+                scope::Refusal::TakenDown(_) => END_TAKEDOWN,
+                _ => "change the scope, and send SIGHUP",
+            };
+            return Err(wrong(refusal.to_string(), todo));
         }
         seeds.push(url);
     }
@@ -143,6 +160,10 @@ fn recrawl(desk: &Desk, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
     let Some((_, record)) = generation.get(&url).map_err(failed)? else {
         return Err(Refusal::NotFound(format!("{url}: not known; add it as a seed")));
     };
+    if let Some(down) = settings.scope.taken_down().iter().find(|down| down.matches(&url)) {
+        let what = format!("{url} was taken down (recrawl takedown, {down})");
+        return Err(Refusal::invalid("url", what, END_TAKEDOWN));
+    }
     if let Some(pattern) = desk.control.blocks().cover(&url) {
         let what = format!("{url} is blocked by {pattern}");
         return Err(Refusal::invalid("url", what, "unblock it first"));

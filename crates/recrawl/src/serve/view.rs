@@ -4,6 +4,7 @@ use super::desk::Desk;
 use super::{changes, errors, formulas, hosts, pages, status};
 use crate::command::status::host_document;
 use crate::control::Mark;
+use crate::takedown::Pattern;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
@@ -71,6 +72,7 @@ impl CrawlView for View {
             paused: control.paused().map(|mark| decision((String::new(), mark))),
             paused_hosts: paused_hosts.into_iter().map(decision).collect(),
             blocks: blocks.into_iter().map(decision).collect(),
+            taken_down: self.0.settings().scope.taken_down().iter().map(Pattern::bare).collect(),
             seeds_waiting,
             recrawls_waiting,
         })

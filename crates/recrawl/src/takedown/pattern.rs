@@ -1,6 +1,7 @@
 //! What is taken down: a host, a domain with all below it, or all addresses with a beginning.
 
 use crate::scope::HostPattern;
+use recrawl_types::host::is_within;
 use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};
@@ -46,6 +47,35 @@ impl Pattern {
         match self {
             Pattern::Host(host) => host.matches(&url.host()),
             Pattern::Prefix(prefix) => begins_with(url, prefix),
+        }
+    }
+
+    /// The pattern alone: a host as it was given, or the beginning of addresses.
+    pub fn bare(&self) -> String {
+        match self {
+            Pattern::Host(host) => host.to_string(),
+            Pattern::Prefix(prefix) => prefix.clone(),
+        }
+    }
+
+    /// Can a page be meant that this block covers too? A block is a host with what is below it, or the beginning of
+    /// addresses.
+    pub fn meets_block(&self, block: &str) -> bool {
+        let is_address = |text: &str| text.contains("://");
+        let host =
+            |address: &str| UrlRules::keep_all().canonicalize(address).map(|url| url.host().into_owned());
+        match self {
+            Pattern::Host(pattern) if is_address(block) => {
+                host(block).is_ok_and(|host| pattern.matches(&host))
+            }
+            Pattern::Host(HostPattern::WithSubdomains(name)) => {
+                is_within(name, block) || is_within(block, name)
+            }
+            Pattern::Host(pattern) => matches!(pattern, HostPattern::Exact(name) if is_within(name, block)),
+            Pattern::Prefix(prefix) if is_address(block) => {
+                prefix.starts_with(block) || block.starts_with(prefix.as_str())
+            }
+            Pattern::Prefix(prefix) => host(prefix).is_ok_and(|host| is_within(&host, block)),
         }
     }
 
@@ -117,6 +147,30 @@ impl TryFrom<String> for Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_meets_what_it_may_cover_too() {
+        let one = Pattern::host("a.example.com").unwrap();
+        let all = Pattern::host("*.a.example.com").unwrap();
+        let part = Pattern::prefix("https://a.example.com/x/").unwrap();
+        for (block, expected) in [
+            ("a.example.com", [true, true, true]),
+            ("example.com", [true, true, true]),
+            ("www.a.example.com", [false, true, false]),
+            ("b.example.com", [false, false, false]),
+            ("https://a.example.com/", [true, true, true]),
+            ("https://a.example.com/x/y", [true, true, true]),
+            ("https://a.example.com/y", [true, true, false]),
+            ("https://www.a.example.com/", [false, true, false]),
+            ("http://b.example.com/", [false, false, false]),
+        ] {
+            assert_eq!([&one, &all, &part].map(|down| down.meets_block(block)), expected, "{block}");
+        }
+        assert_eq!(
+            [one, all, part].map(|down| down.bare()),
+            ["a.example.com", "*.a.example.com", "https://a.example.com/x/"]
+        );
+    }
 
     #[test]
     fn hosts_domains_and_beginnings_are_told_apart_and_kept() {
