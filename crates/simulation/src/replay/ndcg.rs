@@ -42,7 +42,9 @@ impl Ndcg {
         if ideal == 0 {
             return 0.0;
         }
-        let gained: f64 = self.gains.iter().zip(hits).filter(|hit| *hit.1).map(|(gain, _)| gain).sum();
+        let gained = self.gains.iter().zip(hits).filter(|hit| *hit.1).map(|(gain, _)| gain);
+        // From 0 on: the sum of nothing is -0.
+        let gained = gained.fold(0.0, |sum, gain| sum + gain);
         assert!(hits.len() <= self.gains.len(), "{} ranks", hits.len());
         gained / self.sums[ideal - 1]
     }
@@ -58,6 +60,7 @@ mod tests {
         assert_eq!(log2.of(&[true, true, false, false], 2), 1.0);
         assert_eq!(log2.of(&[true; 4], 9), 1.0);
         assert_eq!(log2.of(&[false; 4], 9), 0.0);
+        assert_eq!(format!("{:.4}", log2.of(&[false; 4], 9)), "0.0000", "and no -0.0000");
         assert_eq!((log2.of(&[false; 4], 0), log2.of(&[], 3)), (0.0, 0.0));
         let second = log2.of(&[false, true], 1);
         assert!((second - 1.0 / 3f64.log2()).abs() < 1e-15, "{second}");
