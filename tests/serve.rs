@@ -208,6 +208,7 @@ fn a_new_daemon_waits_for_seeds_and_a_pause_lets_no_request_through() {
     daemon.until("waiting", |s| s["state"] == "waiting" || s["state"] == "crawling");
     let log = daemon.stop();
     assert!(!log.contains("ERROR"), "{log}");
+    assert!(log.contains("result=done"), "as the API says it: {log}");
     let audit = std::fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap();
     let audit = json_lines(&audit);
     assert_eq!(
@@ -518,6 +519,10 @@ fn sighup_takes_up_another_file_of_tokens_and_an_emptied_one() {
     assert_eq!(pause(), 401, "it is another file, and anna is not in it");
     tokens("others", &format!("anna {TOKEN}\n"));
     assert_eq!(pause(), 200);
+    std::fs::remove_file(world.folder.path().join("others")).unwrap();
+    daemon.signal("-HUP");
+    daemon.until("told", |_| daemon.log.lock().unwrap().contains("the tokens of before stay in force"));
+    assert_eq!(pause(), 200, "a file that is not there locks nobody out");
     tokens("others", "# nobody\n");
     assert_eq!(pause(), 403, "the last token is taken back");
     daemon.stop();

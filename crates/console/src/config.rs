@@ -4,6 +4,7 @@ use crate::token::Tokens;
 use crate::view::{Accepted, Change, Did, Refusal, Who};
 use axum::http::uri::Authority;
 use serde::Serialize;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -96,6 +97,19 @@ pub enum Outcome {
     NextCycle,
     /// It was refused.
     Refused,
+}
+
+/// As JSON has it.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Outcome::Begun => "begun",
+            Outcome::Done => "done",
+            Outcome::Already => "already",
+            Outcome::NextCycle => "next_cycle",
+            Outcome::Refused => "refused",
+        })
+    }
 }
 
 impl Entry {

@@ -161,7 +161,7 @@ impl Console {
         let result = self.view.change(change, who);
         let entry = Entry::of(now(), who, change, &result);
         let Who { name, from } = who;
-        tracing::info!(name, %from, %change, result = ?entry.result, "{}", entry.detail);
+        tracing::info!(name, %from, %change, result = %entry.result, "{}", entry.detail);
         if let Err(error) = (self.audit)(&entry) {
             // That it was begun is logged.
             tracing::error!(%error, ?entry, "what came of a change could not be logged");

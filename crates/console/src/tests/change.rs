@@ -79,6 +79,13 @@ fn every_change_is_logged_with_who_when_from_where_and_what_came_of_it() {
 }
 
 #[test]
+fn what_came_of_a_change_is_one_word_wherever() {
+    for outcome in [Outcome::Begun, Outcome::Done, Outcome::Already, Outcome::NextCycle, Outcome::Refused] {
+        assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.to_string());
+    }
+}
+
+#[test]
 fn no_change_is_in_force_without_a_line_whatever_breaks_off() {
     let served = served();
     assert_eq!(served.change("PUT", "/api/v1/hosts/panic.example/pause", "").status, 500);
