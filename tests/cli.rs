@@ -68,6 +68,29 @@ fn a_bad_configuration_names_file_key_and_remedy() {
 }
 
 #[test]
+fn a_configuration_is_fine_when_its_tokens_are() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (file, tokens) = (folder.path().join("c.toml"), folder.path().join("tokens"));
+    std::fs::write(&file, format!("[serve]\ntokens = \"{}\"\n", tokens.display())).unwrap();
+    let check = || program().args(["config", "check", "--config"]).arg(&file).output().unwrap();
+    let line = fails(check(), 2);
+    assert!(line.contains("serve.tokens: ") && line.contains("tokens: "), "{line}");
+    for (mode, text, wants) in [
+        (0o644, "anna 0123456789abcdef0123456789abcdef\n", "chmod 600"),
+        (0o600, "anna\n", "tokens:1: "),
+        (0o600, "anna short\n", "characters"),
+    ] {
+        std::fs::write(&tokens, text).unwrap();
+        std::fs::set_permissions(&tokens, std::fs::Permissions::from_mode(mode)).unwrap();
+        let line = fails(check(), 2);
+        assert!(line.contains("serve.tokens: ") && line.contains(wants), "{line}");
+    }
+    std::fs::write(&tokens, "anna 0123456789abcdef0123456789abcdef\n").unwrap();
+    succeeds(check());
+}
+
+#[test]
 fn the_reference_configuration_is_the_default() {
     let reference = workspace_file("config/recrawl.toml");
     succeeds(program().args(["config", "check", "--config"]).arg(&reference).output().unwrap());

@@ -193,7 +193,10 @@ fn console_config(settings: &Settings, tokens: Option<Tokens>) -> Result<Console
 }
 
 /// Whose changes are taken: those of the file `serve.tokens`; nobody's where none is named, or nobody is in it.
-fn tokens_of(settings: &Settings) -> Result<Option<Tokens>, Failure> {
+///
+/// # Errors
+/// When the file cannot be read, others can read it, or a line of it is none.
+pub fn tokens_of(settings: &Settings) -> Result<Option<Tokens>, Failure> {
     let path = &settings.config.serve.tokens;
     if path.as_os_str().is_empty() {
         return Ok(None);

@@ -3,12 +3,15 @@
 use super::{print, print_json};
 use crate::cli::ConfigCommand;
 use crate::failure::Failure;
+use crate::serve;
 use crate::settings::Settings;
 
 pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::Check { config } => {
-            Settings::load(config.as_deref(), None)?;
+            let settings = Settings::load(config.as_deref(), None)?;
+            // As the daemon would at its start.
+            serve::tokens_of(&settings)?;
             match config {
                 Some(file) => print(format!("{}: fine", file.display())),
                 None => print("the built-in defaults: fine"),

@@ -59,7 +59,10 @@ impl Caught {
                 }
                 match tokens_of(&desk.settings()) {
                     Ok(tokens) => console.set_tokens(tokens),
-                    Err(error) => tracing::error!("the tokens stay as they are: {error}"),
+                    // Nobody is to be locked out by a file that is just being replaced, or a disk that is not mounted.
+                    Err(error) => tracing::error!(
+                        "the tokens of before stay in force (an empty file takes them all back): {error}"
+                    ),
                 }
                 told.store(true, Relaxed);
                 desk.wake();
