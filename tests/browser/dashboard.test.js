@@ -424,6 +424,7 @@ describe("while a cycle is held", () => {
     await page.getByRole("button", { name: "Unblock blocked.example" }).click();
     await retry(async () => assert.deepEqual((await controls()).blocks, []));
     await page.getByText("Nothing is blocked.").waitFor();
+    await page.getByText("Nothing was taken down.").waitFor();
 
     await page.fill("#pause-host", host);
     await page.getByRole("button", { name: "Pause the host" }).click();

@@ -34,7 +34,7 @@ pub fn check_ours(settings: &Settings) -> Result<(), Failure> {
     let more = foreign.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Err(Failure::Usage(format!(
-        "data directory {}: holds no crawl, but what we do not know: {}{more}; name an empty directory or a new one (--data-dir, storage.data_dir)",
+        "data directory {}: is not empty, and holds no crawl but {}{more}; name an empty directory or a new one (--data-dir, storage.data_dir)",
         folder.display(),
         foreign.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")
     )))

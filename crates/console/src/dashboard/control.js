@@ -12,7 +12,7 @@ export function open(main, { app, signal }) {
   const [crawlTold, seedsTold, fetchTold, blocksTold, hostsTold] = Array.from({ length: 5 }, outcome);
   const [standing, waiting] = [h("div", {}, loading()), h("div", {}, loading())];
   const blocks = new Table("Blocked patterns", [["Pattern"], ["End"], ["By"], ["Since"]], "Nothing is blocked.");
-  const down = new Table("Taken down", [["Pattern"]], "Nothing was taken down.");
+  const down = new Table("Taken down", [["Taken down"]], "Nothing was taken down.");
   const hosts = new Table("Paused hosts", [["Host"], ["End"], ["By"], ["Since"]], "No host is paused.");
   const known = h("p", { class: "quiet" });
   const forget = h("button", { type: "button", on: { click: () => (forgetToken(), token()) } }, "Forget the token");

@@ -89,7 +89,8 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     print(format!("control     {}", standing.words()))?;
     print(format!("repository  {} bytes", thousands(summary.bytes)))?;
     let cap::Files { files, bytes } = archive;
-    print(format!("archive     {} bytes in {} WARC files", thousands(bytes), thousands(u64::from(files))))?;
+    let s = if files == 1 { "" } else { "s" };
+    print(format!("archive     {} bytes in {} WARC file{s}", thousands(bytes), thousands(u64::from(files))))?;
     print(
         "\ncycle  began                 scheduled  fetched  changed  change rate  failed  seconds  stopped by",
     )?;
