@@ -1,7 +1,7 @@
 //! The stream of events as others read it: of a daemon, over many files, and by readers that stand still.
 
+use crate::daemon::{Daemon, PATIENCE, QUICK, configure, world};
 use crate::harness::*;
-use crate::serve::{Daemon, PATIENCE, QUICK, configure, world};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

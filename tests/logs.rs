@@ -1,7 +1,7 @@
 //! What the program says of its work, and to whom: nobody has to listen.
 
+use crate::daemon::{Daemon, PATIENCE, QUICK, configure, world};
 use crate::harness::*;
-use crate::serve::{Daemon, PATIENCE, QUICK, configure, world};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::process::Child;

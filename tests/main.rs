@@ -3,6 +3,7 @@
 //!
 //! One binary for all, since each costs a link. A new behaviour is a module; try not to add more.
 
+mod daemon;
 mod harness;
 
 /// What is sent to single hosts, and through which proxy.

@@ -1,160 +1,11 @@
 //! The crawl as a daemon: looked at, steered, stopped, started again.
 
+use crate::daemon::*;
 use crate::harness::*;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-pub const TOKEN: &str = "0123456789abcdef0123456789abcdef";
-/// A test that waits for longer than this waits for something that does not come.
-pub const PATIENCE: Duration = Duration::from_secs(60);
-
-/// `recrawl serve`, running.
-pub struct Daemon {
-    pub child: Child,
-    pub address: String,
-    /// What it said so far.
-    pub log: Arc<Mutex<String>>,
-}
-
-impl Daemon {
-    /// Starts it and waits until the console listens.
-    pub fn start(world: &World) -> Daemon {
-        Daemon::of(world.command(&["serve"]))
-    }
-
-    pub fn of(command: Command) -> Daemon {
-        let (daemon, lines) = Daemon::unheard(command);
-        let told = daemon.log.clone();
-        std::thread::spawn(move || {
-            for line in lines.lines().map_while(Result::ok) {
-                told.lock().unwrap().push_str(&format!("{line}\n"));
-            }
-        });
-        daemon
-    }
-
-    /// The same, but nobody hears what it says once the console listens.
-    pub fn unheard(mut command: Command) -> (Daemon, BufReader<ChildStderr>) {
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("the program starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
-        let log = Arc::new(Mutex::new(String::new()));
-        let address = loop {
-            let mut line = String::new();
-            assert!(lines.read_line(&mut line).expect("UTF-8") > 0, "it ended: {}", log.lock().unwrap());
-            log.lock().unwrap().push_str(&line);
-            if let Some((_, rest)) = line.split_once("the console is at http://") {
-                break rest.split('/').next().expect("an address").to_owned();
-            }
-        };
-        (Daemon { child, address, log }, lines)
-    }
-
-    /// A request, with the token; the status and the document.
-    pub fn ask(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        let body = body.map(|b| b.to_string()).unwrap_or_default();
-        let mut stream = TcpStream::connect(&self.address).expect("the console listens");
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            self.address,
-            body.len()
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer in UTF-8");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a header and a body");
-        let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).expect("a status");
-        (status, serde_json::from_str(body).unwrap_or(Value::Null))
-    }
-
-    pub fn get(&self, path: &str) -> Value {
-        let (status, document) = self.ask("GET", path, None);
-        assert_eq!(status, 200, "{path}: {document}");
-        document
-    }
-
-    /// A change that is accepted: what was done.
-    pub fn change(&self, method: &str, path: &str, body: Option<Value>) -> String {
-        let (status, document) = self.ask(method, path, body);
-        assert!(status == 200 || status == 202, "{method} {path}: {status} {document}");
-        document["did"].as_str().expect("it says what was done").to_owned()
-    }
-
-    pub fn status(&self) -> Value {
-        self.get("/api/v1/status")
-    }
-
-    /// Waits until the status is so.
-    pub fn until(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        loop {
-            let status = self.status();
-            if so(&status) {
-                return status;
-            }
-            assert!(begun.elapsed() < PATIENCE, "not {what}: {status:#}\n{}", self.log.lock().unwrap());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    pub fn seed(&self, urls: &[String]) -> String {
-        self.change("POST", "/api/v1/seeds", Some(json!({"urls": urls})))
-    }
-
-    pub fn signal(&self, signal: &str) {
-        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
-        assert!(sent.expect("kill runs").success());
-    }
-
-    /// SIGTERM, and a clean end.
-    pub fn stop(mut self) -> String {
-        self.signal("-TERM");
-        let ended = self.child.wait().expect("it ends");
-        let log = self.log.lock().unwrap().clone();
-        assert!(ended.success(), "{ended}: {log}");
-        log
-    }
-
-    /// kill -9
-    pub fn kill(mut self) {
-        self.child.kill().expect("it runs");
-        self.child.wait().expect("it ends");
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // Of a test that failed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A web and a daemon's configuration.
-pub fn world(pages: u32, hosts: u32, extra: &str) -> World {
-    world_of(web(pages, hosts), extra)
-}
-
-fn world_of(web: recrawl_mockweb::Config, extra: &str) -> World {
-    use std::os::unix::fs::PermissionsExt;
-    let world = World::new(web, "");
-    let tokens = world.folder.path().join("tokens");
-    std::fs::write(&tokens, format!("anna {TOKEN}\n")).unwrap();
-    std::fs::set_permissions(&tokens, std::fs::Permissions::from_mode(0o600)).unwrap();
-    configure(&world, extra);
-    world
-}
-
-pub fn configure(world: &World, extra: &str) {
-    let tokens = world.folder.path().join("tokens");
-    let serve =
-        format!("[serve]\nlisten = \"127.0.0.1:0\"\nrequests = 1000\ntokens = \"{}\"\n", tokens.display());
-    world.configure(&(serve + extra));
-}
+use std::time::Duration;
 
 /// Requests that the web had so far, robots.txt left out.
 fn requests(world: &World) -> usize {
@@ -165,11 +16,6 @@ fn requests(world: &World) -> usize {
 fn in_flight(status: &Value) -> u64 {
     status["cycle"]["in_flight"].as_u64().unwrap_or_default()
 }
-
-/// A cycle long enough to be steered: some seconds.
-pub const SLOW: &str = "[politeness]\ndelay_per_host = \"40 ms\"\ndelay_per_latency = 0.0";
-/// Cycles one after the other.
-pub const QUICK: &str = "[cycle]\nperiod = \"100 ms\"";
 
 #[test]
 fn a_new_daemon_waits_for_seeds_and_a_pause_lets_no_request_through() {
@@ -356,7 +202,7 @@ fn a_block_is_obeyed_counted_explained_and_lifted() {
     assert_eq!(asked(), before, "not asked for while it is blocked");
     let skipped = daemon.get("/api/v1/cycles?last=20");
     let skipped: u64 = skipped.as_array().unwrap().iter().filter_map(|r| r["blocked"].as_u64()).sum();
-    let page = daemon.get(&format!("/api/v1/page?url={pattern}"));
+    let page = daemon.page(&blocked);
     assert_eq!(page["stopped_by"][0]["gate"], "blocked", "{page:#}");
     assert!(page["would_be_fetched_if"][0].as_str().unwrap().contains("unblocked"), "{page:#}");
     assert!(skipped > 0 && !page["visits"].as_array().unwrap().is_empty(), "{skipped} {page:#}");
@@ -484,8 +330,7 @@ fn sighup_takes_up_what_can_change_and_names_what_cannot() {
     let log = daemon.log.lock().unwrap().clone();
     assert!(log.contains("urls.drop_parameters") && log.contains("scope.refuse_hosts"), "{log}");
     assert_eq!(daemon.ask("PUT", "/api/v1/pause", None).0, 401, "anna's token is taken back");
-    let page = daemon
-        .get(&format!("/api/v1/page?url={}", world.server.url(0).replace(':', "%3A").replace('/', "%2F")));
+    let page = daemon.page(&world.server.url(0));
     assert_eq!(page["stopped_by"][0]["gate"], "scope", "{page:#}");
     // One that cannot be used changes nothing.
     std::fs::write(world.config_file(), "[cycle]\nperiod = 5").unwrap();
@@ -614,10 +459,7 @@ fn the_last_two_texts_of_a_page_are_compared_and_what_is_not_kept_is_named() {
     let mut web = web(40, 2);
     web.validators = recrawl_mockweb::Validators::None;
     let world = world_of(web, "[cycle]\npages = \"100%\"");
-    let texts = |daemon: &Daemon, url: &str| {
-        let url: String = url.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        daemon.get(&format!("/api/v1/page?url={url}"))["texts"].clone()
-    };
+    let texts = |daemon: &Daemon, url: &str| daemon.page(url)["texts"].clone();
     (0..6).for_each(|_| drop(world.next_cycle()));
     let last = world.server.clock();
     // What changed in the last cycle: its truth is the web's, now and one cycle before.

@@ -1,6 +1,6 @@
 //! What the console gives to those who mean ill, while the crawl goes on.
 
-use crate::serve::{Daemon, QUICK, TOKEN, world};
+use crate::daemon::{Daemon, QUICK, TOKEN, world};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};

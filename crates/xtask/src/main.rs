@@ -6,6 +6,7 @@ mod hazards;
 mod metadata;
 mod msrv;
 mod notices;
+mod process;
 mod replay_check;
 mod serve_load;
 mod tidy;

@@ -1,6 +1,6 @@
 // Pictures, drawn as wide as their place is. Each has its words in a label, and its figures in a table or list beside it.
 
-import { h, s } from "./dom.js";
+import { datum, h, s } from "./dom.js";
 import { count } from "./format.js";
 
 /** Draws again whenever the place's width is another. `redraw` is for other figures. */
@@ -194,7 +194,7 @@ export function legend(entries) {
     "ul",
     { class: "legend" },
     entries.map(({ kind, name, key, value }) => {
-      const number = value === undefined ? null : h("b", { "data-figure": key }, value);
+      const number = value === undefined ? null : datum(key, value);
       return h(
         "li",
         {},

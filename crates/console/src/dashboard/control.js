@@ -2,7 +2,7 @@
 
 import { attempt, button, form, outcome } from "./action.js";
 import { ask, forgetToken, hasToken } from "./api.js";
-import { facts, h, loading, panel, say, show } from "./dom.js";
+import { datum, facts, h, loading, panel, say, show } from "./dom.js";
 import { count, time, words } from "./format.js";
 import { Table } from "./table.js";
 
@@ -68,11 +68,11 @@ export function open(main, { app, signal }) {
         facts([
           [
             "Seeds that wait for the next cycle",
-            h("b", { "data-figure": "seeds_waiting" }, count(controls.seeds_waiting)),
+            datum("seeds_waiting", count(controls.seeds_waiting)),
           ],
           [
             "Pages asked for and not fetched yet",
-            h("b", { "data-figure": "recrawls_waiting" }, count(controls.recrawls_waiting)),
+            datum("recrawls_waiting", count(controls.recrawls_waiting)),
           ],
         ]),
       );

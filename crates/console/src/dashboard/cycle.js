@@ -1,7 +1,7 @@
 // The running cycle, or the last: one bar of what became of its pages.
 
 import { bar, legend, picture } from "./chart.js";
-import { h, panel, say } from "./dom.js";
+import { datum, h, panel, say } from "./dom.js";
 import { count, duration, plural, time } from "./format.js";
 
 /** What becomes of the pages of a schedule, in the order of the bar. */
@@ -71,24 +71,24 @@ export function cyclePanel() {
     const figures = running
       ? [
           `Cycle `,
-          h("b", { "data-figure": "cycle" }, count(cycle.cycle)),
+          datum("cycle", count(cycle.cycle)),
           `, ${cycle.stage === "waiting" ? "held" : cycle.stage}`,
           cycle.to_pass ? ` (${count(cycle.passed)} of ${count(cycle.to_pass)} known pages)` : "",
           ": ",
-          h("b", { "data-figure": "done" }, count(cycle.done)),
+          datum("done", count(cycle.done)),
           " of ",
-          h("b", { "data-figure": "scheduled" }, count(cycle.scheduled)),
+          datum("scheduled", count(cycle.scheduled)),
           " done, ",
-          h("b", { "data-figure": "in_flight" }, count(cycle.in_flight)),
+          datum("in_flight", count(cycle.in_flight)),
           " in flight, ",
-          h("b", { "data-figure": "open_hosts" }, count(cycle.open_hosts)),
+          datum("open_hosts", count(cycle.open_hosts)),
           " hosts open",
         ]
       : [
           `No cycle runs. Cycle `,
-          h("b", { "data-figure": "cycle" }, count(cycle.cycle)),
+          datum("cycle", count(cycle.cycle)),
           ` ended ${time(cycle.ended)}: `,
-          h("b", { "data-figure": "scheduled" }, count(cycle.scheduled)),
+          datum("scheduled", count(cycle.scheduled)),
           ` pages in ${duration(cycle.seconds)}`,
         ];
     head.replaceChildren(...figures);

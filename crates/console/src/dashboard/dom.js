@@ -30,6 +30,9 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** A figure within a sentence; `key` is its name for tests. */
+export const datum = (key, text) => h("b", { "data-figure": key }, text);
+
 /** A figure: its name for those who read, and for tests, then its value. */
 export function figure(name, key, { hint } = {}) {
   const value = h("dd", { "data-figure": key }, "–");

@@ -3,7 +3,7 @@
 import { attempt, button, outcome } from "./action.js";
 import { ask } from "./api.js";
 import { bar, legend, picture, slopes } from "./chart.js";
-import { facts, h, loading, panel, show } from "./dom.js";
+import { datum, facts, h, loading, panel, show } from "./dom.js";
 import { count, plural, share, time, value, words } from "./format.js";
 import { Table } from "./table.js";
 
@@ -180,11 +180,11 @@ function compared(changes) {
       "p",
       {},
       "Of the best ",
-      h("b", { "data-figure": "k" }, count(changes.k)),
+      datum("k", count(changes.k)),
       " of ",
-      h("b", { "data-figure": "compared" }, count(changes.pages)),
+      datum("compared", count(changes.pages)),
       " pages, both choose ",
-      h("b", { "data-figure": "overlap" }, share(changes.overlap)),
+      datum("overlap", share(changes.overlap)),
       ".",
     ),
     changes.k > 0 ? picture((width) => bar(width, parts, text)).element : null,

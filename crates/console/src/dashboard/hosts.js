@@ -2,7 +2,7 @@
 
 import { button, outcome } from "./action.js";
 import { ask, query } from "./api.js";
-import { facts, h, inUse, loading, panel, show } from "./dom.js";
+import { datum, facts, h, inUse, loading, panel, show } from "./dom.js";
 import { count, millis, plural, share, time, words } from "./format.js";
 import { Table } from "./table.js";
 
@@ -178,11 +178,11 @@ function document(host) {
     facts([
       [
         "Delay after an answer",
-        host.delay_ms === undefined ? null : h("b", { "data-figure": "delay_ms" }, millis(host.delay_ms)),
+        host.delay_ms === undefined ? null : datum("delay_ms", millis(host.delay_ms)),
       ],
       ["because of", host.delay_because],
       ["Answers take", host.latency_ms ? millis(host.latency_ms) : null],
-      ["Requests", h("b", { "data-figure": "requests" }, count(host.requests))],
+      ["Requests", datum("requests", count(host.requests))],
       ["Last request", host.last_request ? time(host.last_request) : null],
       ["Pace", pace && rate(pace.per_minute)],
       ["Pace promised at most", pace && rate(pace.per_minute_promised)],

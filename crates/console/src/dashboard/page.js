@@ -3,7 +3,7 @@
 import { button, outcome } from "./action.js";
 import { ask, query } from "./api.js";
 import { legend, picture, strip } from "./chart.js";
-import { facts, h, inUse, loading, panel, show } from "./dom.js";
+import { datum, facts, h, inUse, loading, panel, show } from "./dom.js";
 import { count, millis, plural, seconds, share, value, words } from "./format.js";
 import { Table, alternative } from "./table.js";
 
@@ -220,8 +220,8 @@ function score(found) {
     facts(
       [
         ["Formula", found.formula && h("code", {}, found.formula)],
-        ["Score", found.score !== undefined && h("b", { "data-figure": "score" }, value(found.score))],
-        ["Rank", found.rank && h("b", { "data-figure": "rank" }, count(found.rank))],
+        ["Score", found.score !== undefined && datum("score", value(found.score))],
+        ["Rank", found.rank && datum("rank", count(found.rank))],
         ["Lowest score chosen last", found.cutoff !== null && value(found.cutoff)],
         ["Changes a cycle, by its site", found.site_rate && value(found.site_rate)],
         ["by all pages", found.global_rate && value(found.global_rate)],
@@ -238,8 +238,8 @@ function record(found, page) {
     "Record",
     facts([
       ["State", words(page.status)],
-      ["Visits (n)", h("b", { "data-figure": "n" }, count(page.n))],
-      ["Changes (X)", h("b", { "data-figure": "X" }, count(page.X))],
+      ["Visits (n)", datum("n", count(page.n))],
+      ["Changes (X)", datum("X", count(page.X))],
       ["First visit", page.first && `cycle ${page.first}`],
       ["Last visit", page.last && `cycle ${page.last}`],
       ["Last change met", page.last_change && `cycle ${page.last_change}`],

@@ -1,7 +1,7 @@
 // Hosts: where changes are met, which are slow, and which are left alone.
 
 import { ask } from "./api.js";
-import { figure, h, panel, say, show } from "./dom.js";
+import { datum, figure, h, panel, say, show } from "./dom.js";
 import { count, millis, words } from "./format.js";
 import { Table } from "./table.js";
 
@@ -90,7 +90,7 @@ export function politePanel() {
 
 /** The hosts in one state. */
 function standing(name, state) {
-  const [number, place] = [h("b", { "data-figure": `hosts_${state}` }, "–"), h("div")];
+  const [number, place] = [datum(`hosts_${state}`, "–"), h("div")];
   const table = new Table(`${name} hosts`, [["Host"], ["Failures", true], ["Requests", true]], "None.");
   return {
     element: h("div", {}, h("h3", {}, `${name}: `, number), place),

@@ -2,7 +2,8 @@
 
 use crate::crawl::error::CrawlError;
 use crate::crawl::report::Report;
-use std::fs::{self, File};
+use crate::process::kib;
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -63,9 +64,7 @@ pub fn run(
 
 /// The most memory that a process has had so far, in KiB; 0 when it is gone.
 fn peak_memory(process: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    line.and_then(|l| l.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    kib(process, "VmHWM").unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use crate::crawl::error::CrawlError;
+use crate::process::kib;
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -87,24 +88,18 @@ impl Daemon {
         let at = Instant::now();
         let of = |name: &str| metric(&metrics, name).ok_or(CrawlError::Report(format!("no metric {name}")));
         let (generation, visits) = (of("recrawl_generation")?, of("recrawl_visits_total")?);
-        let status = self.proc("status")?;
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let resident = resident.and_then(|kib| kib.split_whitespace().next()?.parse::<u64>().ok());
-        let stat = self.proc("stat")?;
+        let path = format!("/proc/{}/stat", self.child.id());
+        let stat = fs::read_to_string(&path).map_err(|e| CrawlError::file(Path::new(&path), e))?;
         // The second field is the program's name in brackets, whatever it holds.
         let fields: Vec<&str> =
             stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
         let ticks = |field: usize| fields.get(field).and_then(|text| text.parse::<f64>().ok());
-        let (Some(kib), Some(user), Some(system)) = (resident, ticks(11), ticks(12)) else {
-            return Err(CrawlError::Report("this system's /proc is not Linux'".into()));
+        let (Some(kib), Some(user), Some(system)) = (kib(self.child.id(), "VmRSS"), ticks(11), ticks(12))
+        else {
+            return Err(CrawlError::Report("this system's /proc is not that of Linux".into()));
         };
         let processor = (user + system) / TICKS;
         Ok(Sample { at, generation, visits, resident: kib << 10, processor })
-    }
-
-    fn proc(&self, name: &str) -> Result<String, CrawlError> {
-        let path = format!("/proc/{}/{name}", self.child.id());
-        fs::read_to_string(&path).map_err(|e| CrawlError::file(Path::new(&path), e))
     }
 
     /// SIGTERM, and how long it took to end.

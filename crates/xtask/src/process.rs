@@ -1,0 +1,22 @@
+//! What Linux tells of a process that runs.
+
+use std::fs;
+
+/// A figure of `/proc/PROCESS/status` in KiB, such as `VmRSS`; none of a process that is gone.
+pub fn kib(process: u32, name: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_memory_until_it_is_gone() {
+        assert!(kib(std::process::id(), "VmHWM") > Some(0));
+        assert!(kib(std::process::id(), "VmHWM") >= kib(std::process::id(), "VmRSS"));
+        assert_eq!(kib(u32::MAX, "VmHWM"), None);
+    }
+}
