@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stretch::Stretch;
 
-/// Cycles after which all pages that links lead to were visited; more are a fault of the crawl or the web.
+/// Cycles after which all pages that links lead to were visited and warmed up; more are a fault of the crawl or the web.
 const MAX_DISCOVERY: u32 = 30;
 /// Pages that are asked about.
 const ASKED_ABOUT: usize = 1000;
@@ -99,7 +99,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
     Ok(())
 }
 
-/// Cycle after cycle without delays, until there is nothing left to discover.
+/// Cycle after cycle without delays, until there is nothing left to discover and cycles are alike: the score alone chooses.
 fn discover(
     options: &Options,
     web: &MockWeb,
@@ -113,12 +113,12 @@ fn discover(
     for cycle in 1..=MAX_DISCOVERY {
         web.set_clock(cycle)?;
         let report = program.crawl(configuration, if cycle == 1 { &web.seeds } else { &[] })?;
-        if cycle > 1 && report.never_tried == 0 {
+        if cycle > 1 && report.never_tried == 0 && report.warmup_visits == 0 {
             return Ok(());
         }
     }
     Err(CrawlError::Report(format!(
-        "after {MAX_DISCOVERY} cycles there are still pages that were never visited"
+        "after {MAX_DISCOVERY} cycles there are still pages that were never visited, or not often enough for a score"
     )))
 }
 

@@ -13,6 +13,9 @@ pub struct Report {
     pub fetched: u64,
     /// Pages that came for the first time.
     pub first_visits: u64,
+    /// Visits that a page's age asked for, whatever its score.
+    #[serde(default)]
+    pub warmup_visits: u64,
     /// Visits that met a change.
     pub changed: u64,
     /// Fetches that brought nothing.

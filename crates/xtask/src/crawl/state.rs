@@ -68,6 +68,7 @@ pub mod tests {
             scheduled: 0,
             fetched: 0,
             first_visits: 0,
+            warmup_visits: 0,
             changed: 0,
             failed: 0,
             never_tried: 0,
