@@ -55,6 +55,26 @@ fn the_plan_goes_by_the_rates_of_sites_and_explain_tells_the_same() {
     assert_eq!(report["cutoff"], last["score"], "the plan's own score of the last page chosen");
 }
 
+/// It keeps the ranks of all pages, and counts no page among the others.
+#[test]
+fn a_daemon_ranks_as_explain_counts() {
+    let world = crate::daemon::world(36, 3, "[cycle]\npages = \"33%\"");
+    world.warm_up();
+    succeeds(world.run(&["formula", "use", "p_eb_site"]));
+    let explained: Vec<Value> = world.pages().keys().map(|url| explained(&world, url)).collect();
+    let daemon = crate::daemon::Daemon::start(&world);
+    for told in &explained {
+        let url = told["page"]["url"].as_str().unwrap();
+        let page = daemon.page(url);
+        for of in ["cycle", "gate", "score", "rank", "cutoff", "site_rate", "global_rate", "terms", "visits"]
+        {
+            assert_eq!(page[of], told[of], "{of} of {url}");
+        }
+    }
+    daemon.stop();
+    assert!(explained.iter().filter(|told| told["rank"].is_u64()).count() > 30, "{explained:?}");
+}
+
 #[test]
 fn a_formula_that_does_not_read_them_is_explained_without() {
     let world = World::new(web(20, 2), "");

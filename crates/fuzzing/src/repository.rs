@@ -195,7 +195,7 @@ fn kept_visits(parts: &mut Parts<'_>, how: image::How) {
     image.manifest([0, 0, 0, 0]);
     let storage = Arc::new(MemoryStorage::with_files(image.files));
     let repository = Repository::open_read(storage).expect("an empty generation is sound");
-    let Ok(Some(mut visits)) = repository.kept_visits(CYCLE) else { return };
+    let Ok(Some(mut visits)) = repository.kept().visits(CYCLE) else { return };
     let mut read = 0;
     let whole = loop {
         match visits.next_visit() {

@@ -179,7 +179,7 @@ impl Events {
                 self.end_cycle(self.up_to, 0, tables)?;
             }
             let cycle = self.up_to.next();
-            match repository.kept_visits(cycle)? {
+            match repository.kept().visits(cycle)? {
                 Some(mut visits) => {
                     let mut written = 0;
                     let mut lines = BufWriter::new(&mut self.sink);
@@ -221,7 +221,7 @@ impl Events {
         repository: &Repository,
         tables: &SledTables,
     ) -> Result<(), Failure> {
-        let next = repository.kept_cycles()?.into_iter().find(|cycle| *cycle > from);
+        let next = repository.kept().list()?.into_iter().find(|cycle| *cycle > from);
         let to = next.map_or(committed, |next| Cycle(next.0 - 1));
         tracing::warn!(%from, %to, "the visits of these cycles are no longer kept: they have no events");
         put(&mut self.sink, &Lost { lost_from: from, lost_to: to }).map_err(|e| self.sink.failed(&e))?;

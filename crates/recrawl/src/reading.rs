@@ -5,8 +5,7 @@ use crate::failure::Failure;
 use crate::report::CycleReport;
 use crate::settings::Settings;
 use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{KeptVisit, OpenError, Repository, SledTables};
-use recrawl_types::{CanonicalUrl, Cycle};
+use recrawl_repository::{OpenError, Repository, SledTables};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,38 +56,4 @@ pub fn last_reports(repository: &Repository, most: usize) -> Result<Vec<CycleRep
         }
     }
     Ok(last.into())
-}
-
-/// Bytes of kept visits that are read for the history of one page, about; of a million pages a cycle a hundred cycles take
-/// more, and somebody waits.
-const MAX_HISTORY_BYTES: u64 = 256 << 20;
-
-/// The visits of one page.
-#[derive(Debug, Default)]
-pub struct PageHistory {
-    /// In the cycles that were looked at, oldest first.
-    pub visits: Vec<(Cycle, KeptVisit)>,
-    /// The first of these cycles; none where no cycle's visits are kept.
-    pub since: Option<Cycle>,
-}
-
-/// The visits of a page in the cycles whose visits are kept. Each cycle's are read up to the page, the newest first, until
-/// so much was read that older ones are left out.
-///
-/// # Errors
-/// When they cannot be read.
-pub fn visits_of(repository: &Repository, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
-    let (mut history, mut read) = (PageHistory::default(), 0);
-    for cycle in repository.kept_cycles().map_err(Failure::work)?.into_iter().rev() {
-        let Some(mut visits) = repository.kept_visits(cycle).map_err(Failure::work)? else { continue };
-        let of_cycle = visits.visits_of(url).map_err(Failure::work)?;
-        history.visits.extend(of_cycle.into_iter().rev().map(|visit| (cycle, visit)));
-        history.since = Some(cycle);
-        read += visits.bytes_read();
-        if read >= MAX_HISTORY_BYTES {
-            break;
-        }
-    }
-    history.visits.reverse();
-    Ok(history)
 }

@@ -165,11 +165,17 @@ impl Source {
     }
 }
 
-/// Reads all of a file, from front to back, through a buffer.
-#[derive(Default)]
+/// Reads a file, or a part of it, from front to back, through a buffer.
 pub(crate) struct Window {
     start: u64,
     bytes: Vec<u8>,
+    ahead: usize,
+}
+
+impl Default for Window {
+    fn default() -> Window {
+        Window { start: 0, bytes: Vec::new(), ahead: READ_AHEAD }
+    }
 }
 
 impl Window {
@@ -178,7 +184,7 @@ impl Window {
         let held = self.start..self.start + self.bytes.len() as u64;
         if offset < held.start || offset.saturating_add(length as u64) > held.end {
             let left = source.length().saturating_sub(offset);
-            let wanted = length.max(READ_AHEAD.min(usize::try_from(left).unwrap_or(usize::MAX)));
+            let wanted = length.max(self.ahead.min(usize::try_from(left).unwrap_or(usize::MAX)));
             if wanted as u64 > left {
                 return Err(source.damaged(offset, format!("the file ends at byte {}", source.length())));
             }
@@ -215,6 +221,12 @@ impl FrameReader {
         let source = Source::open(storage, name, kind, number)?;
         let end = source.length();
         Ok(FrameReader::over(source, kind, end))
+    }
+
+    /// Reads from the frame at byte `at` on, and nothing ahead: for one who wants a frame or two.
+    pub(crate) fn from(self, at: u64) -> FrameReader {
+        let window = Window { ahead: 0, ..Window::default() };
+        FrameReader { window, at, ..self }
     }
 
     /// Reads the frames of an open file up to byte `end`.

@@ -117,7 +117,10 @@ pub struct KeptVisits {
     taken: usize,
     offset: u64,
     key: Vec<u8>,
-    total: u64,
+    /// Where reading began.
+    began: u64,
+    /// Visits taken; none where reading began in the midst.
+    total: Option<u64>,
     ended: bool,
 }
 
@@ -129,12 +132,27 @@ impl KeptVisits {
             other => other?,
         };
         let (payload, key) = Default::default();
-        Ok(Some(KeptVisits { frames, payload, taken: 0, offset: 0, key, total: 0, ended: false }))
+        Ok(Some(KeptVisits {
+            frames,
+            payload,
+            taken: 0,
+            offset: 0,
+            key,
+            began: 0,
+            total: Some(0),
+            ended: false,
+        }))
     }
 
-    /// Bytes of the file up to where it was read.
+    /// From a frame on that [`KeptVisits::next_key`] told of this file.
+    #[must_use]
+    pub(crate) fn from(self, frame: u64) -> KeptVisits {
+        KeptVisits { frames: self.frames.from(frame), began: frame, total: None, ..self }
+    }
+
+    /// Bytes of the file that were read.
     pub fn bytes_read(&self) -> u64 {
-        self.frames.offset()
+        self.frames.offset() - self.began
     }
 
     /// The next visit; none at the end.
@@ -147,13 +165,7 @@ impl KeptVisits {
                 let visit = self.take();
                 return visit.map_err(|Malformed(what)| self.frames.damaged(self.offset, what));
             }
-            self.offset = self.frames.offset();
-            let Some(payload) = self.frames.next_frame()? else {
-                return Err(self.frames.damaged(self.offset, "it has no end"));
-            };
-            self.payload.clear();
-            self.payload.extend_from_slice(payload);
-            (self.taken, self.key) = (0, Vec::new());
+            self.next_frame()?;
         }
         Ok(None)
     }
@@ -176,13 +188,61 @@ impl KeptVisits {
         }
     }
 
+    /// The frame of the next visit, by the byte at which it begins, and the key of its URL. The visit is passed over; none at
+    /// the end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn next_key(&mut self) -> Result<Option<(u64, &[u8])>, ReadError> {
+        while !self.ended {
+            if self.taken == self.payload.len() {
+                self.next_frame()?;
+            } else if self.is_at_end_mark() {
+                self.take().map_err(|Malformed(what)| self.frames.damaged(self.offset, what))?;
+            } else {
+                self.pass().map_err(|Malformed(what)| self.frames.damaged(self.offset, what))?;
+                return Ok(Some((self.offset, &self.key)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the next frame.
+    fn next_frame(&mut self) -> Result<(), ReadError> {
+        self.offset = self.frames.offset();
+        let Some(payload) = self.frames.next_frame()? else {
+            return Err(self.frames.damaged(self.offset, "it has no end"));
+        };
+        self.payload.clear();
+        self.payload.extend_from_slice(payload);
+        (self.taken, self.key) = (0, Vec::new());
+        Ok(())
+    }
+
+    /// Does the file end here? An empty key is no URL's.
+    fn is_at_end_mark(&self) -> bool {
+        self.taken == 0 && self.payload.starts_with(&[0, 0])
+    }
+
+    /// Passes over the next visit but for its key.
+    fn pass(&mut self) -> Result<(), Malformed> {
+        let mut take = Take(&self.payload[self.taken..]);
+        let (shared, rest): (usize, _) = (take.narrow()?, take.bytes()?);
+        if shared > self.key.len() {
+            return Err(Malformed("a key shares more than there is"));
+        }
+        self.key.truncate(shared);
+        self.key.extend_from_slice(rest);
+        take_rest(&mut take)?;
+        self.taken = self.payload.len() - take.0.len();
+        self.count();
+        Ok(())
+    }
+
     /// Passes over what comes before `key` in the frame being read.
     fn pass_to(&mut self, key: &[u8]) -> Result<(), Malformed> {
-        while self.taken < self.payload.len() {
+        while self.taken < self.payload.len() && !self.is_at_end_mark() {
             let mut take = Take(&self.payload[self.taken..]);
-            if self.taken == 0 && take.0.starts_with(&[0, 0]) {
-                return Ok(());
-            }
             // Told by a look ahead: what is passed over changes the key that the next one is told by.
             let (shared, rest): (usize, _) = (take.narrow()?, take.bytes()?);
             let start = self.key.get(..shared).ok_or(Malformed("a key shares more than there is"))?;
@@ -192,23 +252,23 @@ impl KeptVisits {
             if order != Ordering::Less {
                 return Ok(());
             }
-            self.key.truncate(shared);
-            self.key.extend_from_slice(rest);
-            take_rest(&mut take)?;
-            self.taken = self.payload.len() - take.0.len();
-            self.total += 1;
+            self.pass()?;
         }
         Ok(())
+    }
+
+    fn count(&mut self) {
+        self.total.iter_mut().for_each(|total| *total += 1);
     }
 
     /// The next visit of the frame, or none where the file ends.
     fn take(&mut self) -> Result<Option<KeptVisit>, Malformed> {
         let mut take = Take(&self.payload[self.taken..]);
-        if self.taken == 0 && take.0.starts_with(&[0, 0]) {
+        if self.is_at_end_mark() {
             take.slice(2)?;
             let total = take.varint()?;
             take.end()?;
-            if total != self.total || !self.frames.is_at_end() {
+            if self.total.is_some_and(|taken| taken != total) || !self.frames.is_at_end() {
                 return Err(Malformed("it does not have as many visits as it says"));
             }
             self.ended = true;
@@ -216,7 +276,7 @@ impl KeptVisits {
         }
         let visit = take_visit(&mut take, &mut self.key)?;
         self.taken = self.payload.len() - take.0.len();
-        self.total += 1;
+        self.count();
         Ok(Some(visit))
     }
 }

@@ -7,7 +7,8 @@ use crate::format::{
 };
 use crate::frames::{FrameReader, FrameWriter, Source};
 use crate::generation::Generation;
-use crate::kept_visits::{self, KeptVisits};
+use crate::kept_cycles::KeptCycles;
+use crate::kept_visits;
 use crate::manifest::{self, Manifest};
 use crate::storage::Storage;
 use crate::writer::GenerationWriter;
@@ -114,42 +115,9 @@ impl Repository {
         Ok(Reports(FrameReader::over(source, FileKind::Reports, self.manifest.reports)))
     }
 
-    /// The committed cycles whose visits are kept, oldest first.
-    ///
-    /// # Errors
-    /// When the folder cannot be listed.
-    pub fn kept_cycles(&self) -> Result<Vec<Cycle>, ReadError> {
-        let names = self.storage.list().map_err(ReadError::io(self.storage.locate("")))?;
-        let kept = names.iter().filter_map(|name| kept_visits::cycle_in(name));
-        // One that is being written is not committed.
-        let mut cycles: Vec<Cycle> = kept.filter(|cycle| *cycle <= self.current.number()).collect();
-        cycles.sort_unstable();
-        Ok(cycles)
-    }
-
-    /// The files of these, with their lengths in bytes.
-    ///
-    /// # Errors
-    /// When the folder cannot be listed.
-    pub fn kept_files(&self) -> Result<Vec<(Cycle, u64)>, ReadError> {
-        let mut files = Vec::new();
-        for cycle in self.kept_cycles()? {
-            match Source::open_unchecked(&*self.storage, &kept_visits::file(cycle)) {
-                Ok(source) => files.push((cycle, source.length())),
-                // A commit removed the oldest just now.
-                Err(error) if error.is_absent() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(files)
-    }
-
-    /// The kept visits of a cycle; none when they are not kept, or no longer.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn kept_visits(&self, cycle: Cycle) -> Result<Option<KeptVisits>, ReadError> {
-        KeptVisits::open(&*self.storage, cycle)
+    /// The committed cycles whose visits are kept.
+    pub fn kept(&self) -> KeptCycles {
+        KeptCycles::new(self.storage.clone(), self.current.number())
     }
 
     /// Removes the kept visits to pages that are meant, cycle by cycle, each durably; gives their number. With
@@ -163,7 +131,7 @@ impl Repository {
         only_count: bool,
     ) -> Result<u64, CommitError> {
         let mut removed = 0;
-        for cycle in self.kept_cycles()? {
+        for cycle in self.kept().list()? {
             removed += kept_visits::remove(&*self.storage, cycle, is_meant, only_count)?;
         }
         Ok(removed)
@@ -282,7 +250,7 @@ impl Repository {
             Ok(())
         });
         damage.extend(reports.err().map(ReadError::into_damage));
-        match self.kept_cycles() {
+        match self.kept().list() {
             Ok(cycles) => {
                 let kept = cycles.into_iter().filter_map(|cycle| self.verify_visits(cycle).err());
                 damage.extend(kept.map(ReadError::into_damage));
@@ -293,7 +261,7 @@ impl Repository {
     }
 
     fn verify_visits(&self, cycle: Cycle) -> Result<(), ReadError> {
-        let Some(mut visits) = self.kept_visits(cycle)? else { return Ok(()) };
+        let Some(mut visits) = self.kept().visits(cycle)? else { return Ok(()) };
         while visits.next_visit()?.is_some() {}
         Ok(())
     }

@@ -96,7 +96,7 @@ impl Repository {
         for (name, source) in generation.sources() {
             made.take(&name, source, to, link)?;
         }
-        for cycle in self.kept_cycles()? {
+        for cycle in self.kept().list()? {
             let name = kept_visits::file(cycle);
             match Source::open(&**self.storage(), &name, FileKind::Kept, cycle) {
                 Ok(source) => made.take(&name, &source, to, link)?,

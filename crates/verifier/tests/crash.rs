@@ -124,7 +124,7 @@ struct State {
 fn state(repository: &Repository) -> State {
     let generation = repository.current();
     let (mut kept, mut texts) = (Vec::new(), Vec::new());
-    if let Some(mut visits) = repository.kept_visits(generation.number()).unwrap() {
+    if let Some(mut visits) = repository.kept().visits(generation.number()).unwrap() {
         while let Some(visit) = visits.next_visit().unwrap() {
             kept.push(visit);
         }

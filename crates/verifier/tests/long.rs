@@ -327,7 +327,7 @@ impl Life {
         assert_eq!(generation.origins().unwrap(), origins(pages));
         assert_eq!(summary.bytes, generation.files().iter().map(|(_, bytes)| bytes).sum::<u64>());
         let mut kept = Vec::new();
-        if let Some(mut visits) = repository.kept_visits(generation.number()).unwrap() {
+        if let Some(mut visits) = repository.kept().visits(generation.number()).unwrap() {
             while let Some(visit) = visits.next_visit().unwrap() {
                 kept.push(visit);
             }

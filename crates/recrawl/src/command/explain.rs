@@ -12,12 +12,15 @@ use super::{print, print_json, traps};
 use crate::archive::cap::Bodies;
 use crate::archive::timestamp;
 use crate::cli::ExplainArgs;
+use crate::control::Control;
 use crate::crawl::WARC;
 use crate::failure::Failure;
 use crate::formula_file;
+use crate::page_history::PageHistory;
 use crate::plan;
 use crate::priors::SitePriors;
-use crate::reading::{self, PageHistory, Tables};
+use crate::ranks::Ranks;
+use crate::reading::{self, Tables};
 use crate::report::CycleReport;
 use crate::scope::Refusal;
 use crate::settings::Settings;
@@ -28,7 +31,7 @@ use obstacle::Obstacle;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::system_clock;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
-use recrawl_repository::Generation;
+use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, PlanRequest, Policy, RankCounter};
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord, ValidatorTrust};
@@ -96,10 +99,12 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         return Err(unknown(&mut settings, &reading::tables(&data_dir), &url)?);
     }
     let last = reading::last_reports(&repository, 1)?.pop();
-    let history = reading::visits_of(&repository, &url)?;
+    let history = PageHistory::read(&repository.kept(), &url)?;
     // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
     let tables = || reading::tables(&data_dir);
-    let page = Page { url, formula, last: last.as_ref(), history };
+    let origins = generation.origins().map_err(Failure::work)?;
+    let page =
+        Page { url, formula, last: last.as_ref(), history, origins: &origins, ranks: None, control: None };
     let explanation = Explanation::of(page, &mut settings, &generation, tables)?;
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
 }
@@ -114,6 +119,12 @@ pub struct Page<'r> {
     pub last: Option<&'r CycleReport>,
     /// Its visits in the cycles whose visits are kept.
     pub history: PageHistory,
+    /// The origins of the generation.
+    pub origins: &'r [OriginRun],
+    /// How the generation's pages are ranked by the formula; else the page is counted among them.
+    pub ranks: Option<&'r Ranks>,
+    /// What operators decided of the crawl that runs; else it is read from the tables.
+    pub control: Option<&'r Control>,
 }
 
 /// Whether a score suffices.
@@ -135,23 +146,31 @@ impl Explanation {
         generation: &Generation,
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
-        let Page { url, formula, last, history } = page;
+        let Page { url, formula, last, history, origins, ranks, control } = page;
         let found = generation.get(&url).map_err(Failure::work)?;
         let (ordinal, record) = found.ok_or_else(|| Failure::Work(format!("{url}: not known")))?;
         let cycle = generation.number().next();
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
-        let origins = generation.origins().map_err(Failure::work)?;
-        let priors = SitePriors::wanted_by(&formula, generation, &origins, &|_| {})?;
+        let read;
+        let priors = match ranks {
+            Some(ranks) => &ranks.priors,
+            None => {
+                read = SitePriors::wanted_by(&formula, generation, origins, &|_| {})?;
+                &read
+            }
+        };
         let rates = priors.as_ref().map(|priors| priors.of(ordinal));
         let terms = |history| formula.explain(history, rates.unwrap_or(NO_RATES), cycle);
         let score = record.visited.as_ref().map(|v| terms(&v.history)[0].value);
         let request = plan::request(settings, cycle, generation.pages(), 0);
         let mut hosts = origins.iter().map(|origin| origin.first..origin.first + origin.pages);
         let host = hosts.find(|host| host.contains(&ordinal)).unwrap_or_default();
+        let competing = score.filter(|_| gate == Gate::Revisit);
+        let known_rank = competing.zip(ranks).map(|(score, ranks)| ranks.ranking.rank(ordinal, score));
         let mut standing = Standings {
-            rank: score
-                .filter(|_| gate == Gate::Revisit)
+            rank: competing
+                .filter(|_| ranks.is_none())
                 .map(|score| RankCounter::new(&request, ordinal, score)),
             places: HostPlacesCounter::new(&request, host, ordinal, &record, score),
         };
@@ -169,7 +188,7 @@ impl Explanation {
         let promise = state.as_ref().map(|state| Promise::of(state, &settings.fetch, system_clock()()));
         let trust = state.map(|state| state.trust);
         let lastmod = lookup::lastmod(settings, &tables, &url, &record)?;
-        let held = lookup::held(&tables, &url)?;
+        let held = lookup::held(control, &tables, &url)?;
         // The cut-off of another formula says nothing of this one's scores.
         let cutoff = last.filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
         Ok(Explanation {
@@ -179,7 +198,7 @@ impl Explanation {
             formula,
             gate,
             rates,
-            rank: rank.map(|counter| counter.rank()),
+            rank: known_rank.or(rank.map(|counter| counter.rank())),
             places: places.map(HostPlacesCounter::places),
             chosen: request.pages,
             score_places: request.score_places(),

@@ -8,13 +8,16 @@ use crate::control::Control;
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::live::Live;
+use crate::page_history::VisitedPages;
+use crate::ranks::KeptRanks;
 use crate::reading;
 use crate::report::CycleReport;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use recrawl_fetcher::{Steering, WallClock};
 use recrawl_formula::Formula;
-use recrawl_repository::{Generation, Repository, SledTables};
+use recrawl_repository::storage::Storage;
+use recrawl_repository::{Generation, SledTables};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -51,6 +54,7 @@ pub struct Desk {
     pub steering: Arc<Steering>,
     pub live: Arc<Live>,
     pub data_dir: PathBuf,
+    pub storage: Arc<dyn Storage>,
     stop: CancellationToken,
     clock: WallClock,
     began: Instant,
@@ -69,6 +73,8 @@ pub struct Desk {
     pub cycles_failed: AtomicU64,
     changed: AtomicBool,
     pub scans: Scans,
+    pub ranks: KeptRanks,
+    pub visited: VisitedPages,
     pub hosts: Hosts,
     woken: Notify,
 }
@@ -87,6 +93,7 @@ impl Desk {
             steering: crawl.steering.clone(),
             live: crawl.live.clone(),
             data_dir: crawl.settings.data_dir.clone(),
+            storage: crawl.storage.clone(),
             stop: crawl.shutdown.token().clone(),
             clock: crawl.clock.clone(),
             began: Instant::now(),
@@ -102,6 +109,8 @@ impl Desk {
             cycles_failed: AtomicU64::new(0),
             changed: AtomicBool::new(false),
             scans: Scans::default(),
+            ranks: KeptRanks::default(),
+            visited: VisitedPages::default(),
             hosts: Hosts::default(),
             woken: Notify::new(),
         })
@@ -238,14 +247,6 @@ impl Desk {
     /// Did one since this was asked last?
     pub fn take_changed(&self) -> bool {
         self.changed.swap(false, Relaxed)
-    }
-
-    /// The repository as it was last committed: for what the generation alone does not hold.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn repository(&self) -> Result<Repository, Failure> {
-        reading::repository(&self.settings())
     }
 }
 

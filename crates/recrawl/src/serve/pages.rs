@@ -7,10 +7,10 @@ use crate::archive::cap::Bodies;
 use crate::command::explain::{Explanation, Page, unknown};
 use crate::command::export::page_json;
 use crate::crawl::WARC;
-use crate::reading;
+use crate::plan;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{PageList, PageQuery};
-use recrawl_repository::Generation;
+use recrawl_repository::{Generation, KeptCycles};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::Value;
 
@@ -82,11 +82,24 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
         .scans
         .begin()
         .ok_or_else(|| Refusal::Busy("as many pages as may are being explained already".into()))?;
-    let history = reading::visits_of(&desk.repository().map_err(failed)?, &url).map_err(failed)?;
+    let kept = KeptCycles::new(desk.storage.clone(), generation.number());
+    let history = desk.visited.history(&kept, &url).map_err(failed)?;
     let reports = desk.reports(1);
     let folder = desk.data_dir.join(WARC);
     let texts = texts::document(&folder, &url, record.visited.as_ref(), &settings, desk.now());
-    let page = Page { url, formula: (*desk.formula()).clone(), last: reports.first(), history };
+    let origins = desk.hosts.origins(&generation)?;
+    let formula = desk.formula();
+    let request = plan::request(&settings, generation.number().next(), generation.pages(), 0);
+    let ranks = desk.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?;
+    let page = Page {
+        url,
+        formula: (*formula).clone(),
+        last: reports.first(),
+        history,
+        origins: &origins,
+        ranks: ranks.as_deref(),
+        control: Some(&desk.control),
+    };
     let explanation = Explanation::of(page, &mut settings, &generation, || tables).map_err(failed)?;
     let mut document = explanation.json();
     document["texts"] = texts;

@@ -55,8 +55,8 @@ pub fn reports(repository: &Repository) -> Vec<String> {
 /// The visits of all cycles that are kept, each with its cycle.
 pub fn kept_visits(repository: &Repository) -> Vec<(Cycle, KeptVisit)> {
     let mut all = Vec::new();
-    for cycle in repository.kept_cycles().unwrap() {
-        let mut visits = repository.kept_visits(cycle).unwrap().expect("it is listed");
+    for cycle in repository.kept().list().unwrap() {
+        let mut visits = repository.kept().visits(cycle).unwrap().expect("it is listed");
         while let Some(visit) = visits.next_visit().unwrap() {
             all.push((cycle, visit));
         }

@@ -45,7 +45,7 @@ fn a_file_cut_anywhere_or_gone_is_an_error() {
         let storage = Arc::new(MemoryStorage::with_files(gone));
         let opened = Repository::open(storage.clone());
         if name.ends_with(".kept") {
-            let kept = opened.unwrap().kept_cycles().unwrap();
+            let kept = opened.unwrap().kept().list().unwrap();
             assert!(kept.len() < cycle::KEPT_CYCLES as usize, "kept visits are no part of a generation");
             continue;
         }

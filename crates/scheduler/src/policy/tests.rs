@@ -90,7 +90,7 @@ proptest! {
         prop_assert!(now.iter().zip(&next).all(|(a, b)| a != b));
     }
 
-    /// The rank that is told is the place in a full sort.
+    /// The rank that is told is the place in a full sort, of one page or of all.
     #[test]
     fn ranks_are_places_in_the_order(pages in testing::pages(60), seed: u64, ties in prop_oneof![Just(Ties::Index), Just(Ties::Hash)]) {
         let request = PlanRequest { pages: u64::MAX, seed, ties, ..request() };
@@ -99,10 +99,14 @@ proptest! {
         let mut scores = Vec::new();
         policy.score(&columns(&pages), 0, &mut scores);
         let competing = testing::plan(&request, &mut policy, &pages, &[], 9).unwrap().chosen;
+        let mut all = crate::RankingGatherer::new(&request);
+        pages.chunks(7).for_each(|block| all.scan(&policy, &columns(block)));
+        let all = all.finish();
         let mut ranks = Vec::new();
         for (ordinal, _) in competing.iter().filter(|c| c.1 == recrawl_types::Share::Score) {
             let mut counter = crate::RankCounter::new(&request, *ordinal, scores[*ordinal as usize]);
             pages.chunks(7).for_each(|block| counter.scan(&policy, &columns(block)));
+            prop_assert_eq!(all.rank(*ordinal, scores[*ordinal as usize]), counter.rank());
             // Of k = rank pages this is the last one to get in.
             let k = PlanRequest { pages: counter.rank(), ..request.clone() };
             let plan = testing::plan(&k, &mut policy, &pages, &[], 9).unwrap();

@@ -150,10 +150,17 @@ impl Held {
     }
 }
 
-/// What operators decided of the page, as it is kept.
-pub fn held(tables: &Tables, url: &CanonicalUrl) -> Result<Held, Failure> {
-    let Ok(tables) = tables else { return Ok(Held::default()) };
-    let control = Control::open(tables.clone(), Arc::default())?;
+/// What operators decided of the page: by the crawl that runs, else as it is kept.
+pub fn held(control: Option<&Control>, tables: &Tables, url: &CanonicalUrl) -> Result<Held, Failure> {
+    let kept;
+    let control = match (control, tables) {
+        (Some(control), _) => control,
+        (None, Ok(tables)) => {
+            kept = Control::open(tables.clone(), Arc::default())?;
+            &kept
+        }
+        (None, Err(_)) => return Ok(Held::default()),
+    };
     let pattern = control.blocks().cover(url);
     let blocked = pattern.and_then(|pattern| control.blocked(&pattern).map(|mark| (pattern, mark)));
     Ok(Held { blocked, host: control.paused_host(&url.host()), all: control.paused() })

@@ -31,7 +31,7 @@ pub const COLUMNS: &[Column] = &[
 /// When none are kept, they cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
     let repository = reading::repository(settings)?;
-    let cycles = repository.kept_cycles().map_err(Failure::work)?;
+    let cycles = repository.kept().list().map_err(Failure::work)?;
     if cycles.is_empty() {
         return Err(Failure::Work(format!(
             "data directory {}: no visits are kept; set storage.keep_visits above 0 and run a cycle",
@@ -43,7 +43,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
     }
     let mut rows = Rows::create(out, format, COLUMNS)?;
     for cycle in cycles {
-        let Some(mut visits) = repository.kept_visits(cycle).map_err(Failure::work)? else {
+        let Some(mut visits) = repository.kept().visits(cycle).map_err(Failure::work)? else {
             tracing::warn!(%cycle, "a commit has just removed the visits of this cycle");
             continue;
         };

@@ -52,7 +52,7 @@ pub fn run(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let hosts = Spread::of(pages);
     let fill = Spread::of((0..generation.blocks()).map(|at| generation.block_pages(at) as u64).collect());
     let parts = generation.parts();
-    let kept = repository.kept_files().map_err(Failure::work)?;
+    let kept = repository.kept().files().map_err(Failure::work)?;
     let kept_bytes: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
     let a_page = |bytes: u64| bytes as f64 / summary.pages.max(1) as f64;
     if as_json {

@@ -1,0 +1,111 @@
+//! What is remembered of the visits changes what is read, and nothing that is told.
+
+use super::*;
+use proptest::collection::{btree_set, vec};
+use proptest::prelude::*;
+use recrawl_repository::Repository;
+use recrawl_repository::storage::MemoryStorage;
+use recrawl_types::{Outcome, Share, UrlRules};
+use std::collections::BTreeSet;
+
+const PAGES: u32 = 12;
+
+fn url(page: u32) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(&format!("http://a.example/{page:03}")).unwrap()
+}
+
+/// Commits a cycle with visits of these pages.
+fn commit(repository: &mut Repository, pages: &BTreeSet<u32>) {
+    let before = repository.current();
+    let mut next = repository.begin(&before).unwrap();
+    let at = 1_700_000_000 + u64::from(next.number().0);
+    for page in pages {
+        let visit = KeptVisit {
+            url: url(*page),
+            at,
+            share: Share::Score,
+            outcome: Outcome::NotModified,
+            confirmed: 0,
+        };
+        next.keep_visit(&visit).unwrap();
+    }
+    repository.commit(next, b"{}").unwrap();
+}
+
+/// Cycles: the pages that each visits.
+fn cycles() -> impl Strategy<Value = Vec<BTreeSet<u32>>> {
+    vec(btree_set(0..PAGES, 0..6), 1..12)
+}
+
+proptest! {
+    /// After every commit, with room for all visits, for some and for none.
+    #[test]
+    fn histories_are_those_of_the_plain_reading(cycles in cycles(), most in 0usize..40, keep in 1u32..8) {
+        let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap().keeping_visits(keep);
+        let visited = VisitedPages { most, ..VisitedPages::default() };
+        for pages in &cycles {
+            commit(&mut repository, pages);
+            let kept = repository.kept();
+            for page in 0..PAGES {
+                let history = visited.history(&kept, &url(page)).unwrap();
+                prop_assert_eq!(history, PageHistory::read(&kept, &url(page)).unwrap());
+            }
+            let known = visited.cycles.lock().unwrap();
+            let remembered: usize = known.values().flatten().map(|pages| pages.digests.len()).sum();
+            prop_assert!(remembered <= most && known.len() <= keep as usize);
+        }
+    }
+}
+
+/// Many frames, and visits of one page that one frame ends and the next begins with.
+#[test]
+fn a_page_is_found_in_its_frame() {
+    let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap().keeping_visits(1);
+    let before = repository.current();
+    let mut next = repository.begin(&before).unwrap();
+    for i in 0..60_000u64 {
+        let url = url(10 + i as u32 / 500);
+        next.keep_visit(&KeptVisit {
+            url,
+            at: i,
+            share: Share::Score,
+            outcome: Outcome::NotModified,
+            confirmed: 0,
+        })
+        .unwrap();
+    }
+    repository.commit(next, b"{}").unwrap();
+    let (kept, visited) = (repository.kept(), VisitedPages::default());
+    for page in 9..131 {
+        let history = visited.history(&kept, &url(page)).unwrap();
+        assert_eq!(history, PageHistory::read(&kept, &url(page)).unwrap(), "{page}");
+        assert_eq!(history.visits.len(), if (10..130).contains(&page) { 500 } else { 0 }, "{page}");
+    }
+    let frames =
+        visited.cycles.lock().unwrap().values().flatten().map(|pages| pages.frames.len()).sum::<usize>();
+    assert!(frames > 3, "{frames}");
+}
+
+#[test]
+fn files_of_cycles_without_a_visit_are_not_read() {
+    let storage = Arc::new(MemoryStorage::new());
+    let mut repository = Repository::open(storage.clone()).unwrap().keeping_visits(100);
+    commit(&mut repository, &[1, 2].into());
+    commit(&mut repository, &[2, 3].into());
+    let visited = VisitedPages::default();
+    let of = |kept: &KeptCycles, page| visited.history(kept, &url(page));
+    assert_eq!(of(&repository.kept(), 1).unwrap().visits.len(), 1);
+    // From now on nothing of the second cycle can be read.
+    let mut image = storage.image();
+    let name = image.keys().find(|name| name.starts_with("visits-") && name.contains('2')).unwrap().clone();
+    image.insert(name, b"damaged".to_vec());
+    let kept = KeptCycles::new(Arc::new(MemoryStorage::with_files(image)), Cycle(2));
+    assert_eq!(of(&kept, 1).unwrap().visits.len(), 1);
+    assert_eq!(of(&kept, 1).unwrap().since, Some(Cycle(1)));
+    let anew = VisitedPages::default();
+    assert!(
+        anew.history(&kept, &url(1)).is_err()
+            && of(&kept, 2).is_err()
+            && PageHistory::read(&kept, &url(1)).is_err()
+    );
+}
