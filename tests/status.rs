@@ -1,7 +1,7 @@
 //! What `recrawl status` tells: of a crawl at rest, beside a daemon, and of one in which something is broken.
 
+use crate::daemon::{self, Daemon};
 use crate::harness::*;
-use crate::serve::{self, Daemon};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -14,7 +14,7 @@ fn line(world: &World, word: &str) -> String {
 
 #[test]
 fn what_operators_decided_is_told_and_beside_a_daemon_where_it_is_told() {
-    let world = serve::world(10, 1, "");
+    let world = daemon::world(10, 1, "");
     world.crawl(1);
     let none = json!({"paused": null, "paused_hosts": 0, "blocked": 0, "taken_down": 0});
     assert_eq!((&world.status()["controls"], &world.status()["controls_unknown"]), (&none, &Value::Null));
@@ -72,7 +72,7 @@ fn a_formula_that_cannot_be_read_keeps_nothing_else_from_being_told() {
 
 #[test]
 fn what_needs_the_crawl_for_itself_says_beside_a_daemon_what_to_do() {
-    let world = serve::world(10, 1, "");
+    let world = daemon::world(10, 1, "");
     let list = world.folder.path().join("list");
     fs::write(&list, world.server.seeds().join("\n")).unwrap();
     let list = list.to_str().unwrap();

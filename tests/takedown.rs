@@ -1,8 +1,8 @@
 //! What is taken down is nowhere any more, is not asked for again, and nothing else has moved.
 
+use crate::daemon::{self, Daemon};
 use crate::harness::{World, count, fails, json_lines, succeeds, web};
 use crate::outputs::is_what_other_programs_read;
-use crate::serve::{self, Daemon};
 use flate2::read::MultiGzDecoder;
 use recrawl_mockweb::Validators;
 use serde_json::{Value, json};
@@ -191,7 +191,7 @@ fn a_prefix_is_taken_down_and_a_crawl_or_a_cycle_in_progress_is_in_the_way() {
 
 #[test]
 fn the_console_lists_what_was_taken_down_and_ends_none_of_it() {
-    let world = serve::world(10, 1, "");
+    let world = daemon::world(10, 1, "");
     world.crawl(1);
     let (page, host) = first_host(&world);
     takedown(&world, &["--host", &host]);
