@@ -197,13 +197,14 @@ impl Desk {
 
     /// A cycle was committed.
     pub fn committed(&self, crawl: &Crawl, report: CycleReport) {
-        *self.generation.write().expect("no panic under the lock") = crawl.repository.current();
         let mut reports = lock(&self.reports);
         reports.push_back(report);
         if reports.len() > MAX_REPORTS {
             reports.pop_front();
         }
         drop(reports);
+        // Who sees the generation finds its report.
+        *self.generation.write().expect("no panic under the lock") = crawl.repository.current();
         *lock(&self.disk) = disk::measure(&self.data_dir, &*crawl.storage);
         *lock(&self.failure) = None;
         self.cycles_done.fetch_add(1, Relaxed);
