@@ -233,7 +233,13 @@ impl Generation {
 
     /// Walks the state of all pages, a block at a time, reading nothing else.
     pub fn states(&self) -> States<'_> {
-        States::new(self)
+        States::new(self, 0)
+    }
+
+    /// The same, from the block on that holds the page with that ordinal.
+    pub fn states_from(&self, ordinal: u64) -> States<'_> {
+        let at = self.blocks.partition_point(|block| block.first <= ordinal);
+        States::new(self, at.saturating_sub(1))
     }
 
     /// Calls `work` with the state of each block and the ordinal of its first page, in order, while the next ones

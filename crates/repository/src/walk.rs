@@ -157,9 +157,10 @@ pub struct States<'g> {
 }
 
 impl<'g> States<'g> {
-    pub(crate) fn new(generation: &'g Generation) -> States<'g> {
+    /// From a block on.
+    pub(crate) fn new(generation: &'g Generation, next: usize) -> States<'g> {
         States {
-            next: 0,
+            next,
             blocks: BlockReader::new(generation),
             columns: StateColumns::default(),
             scratch: Vec::new(),
@@ -224,7 +225,7 @@ pub(crate) struct StateGroups<'g> {
 
 impl<'g> StateGroups<'g> {
     pub fn new(generation: &'g Generation, first: usize, step: usize) -> StateGroups<'g> {
-        StateGroups { states: States::new(generation), next: first, step }
+        StateGroups { states: States::new(generation, 0), next: first, step }
     }
 
     /// Reads the next group; false where there is none.

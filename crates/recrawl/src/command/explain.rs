@@ -1,6 +1,7 @@
 //! `recrawl explain`: what is known of a URL, how its score comes about, and whether it is visited next.
 
 mod canonical;
+mod competition;
 mod lookup;
 mod obstacle;
 mod visits;
@@ -26,14 +27,14 @@ use crate::scope::Refusal;
 use crate::settings::Settings;
 use crate::trust;
 use canonical::Standing;
+use competition::Competition;
 use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::system_clock;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, OriginRun};
-use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter, PlanRequest, Policy, RankCounter};
+use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter};
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord, ValidatorTrust};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -167,15 +168,14 @@ impl Explanation {
         let mut hosts = origins.iter().map(|origin| origin.first..origin.first + origin.pages);
         let host = hosts.find(|host| host.contains(&ordinal)).unwrap_or_default();
         let competing = score.filter(|_| gate == Gate::Revisit);
-        let known_rank = competing.zip(ranks).map(|(score, ranks)| ranks.ranking.rank(ordinal, score));
-        let mut standing = Standings {
-            rank: competing
-                .filter(|_| ranks.is_none())
-                .map(|score| RankCounter::new(&request, ordinal, score)),
-            places: HostPlacesCounter::new(&request, host, ordinal, &record, score),
+        let among = Competition { request: &request, generation, formula: &formula, priors: priors.as_ref() };
+        let rank = match (competing, ranks) {
+            (Some(score), Some(ranks)) => Some(ranks.ranking.rank(ordinal, score)),
+            (Some(score), None) => Some(among.rank(ordinal, score)?),
+            (None, _) => None,
         };
-        standing.count(&request, generation, &formula, priors.as_ref())?;
-        let Standings { rank, places } = standing;
+        let places = HostPlacesCounter::new(&request, host.clone(), ordinal, &record, score);
+        let places = places.map(|counter| among.places(counter, &host)).transpose()?;
         let tables = tables();
         let standing = lookup::scope(settings, &tables, &url)?;
         let (in_scope, refusal) = (standing.as_ref().map(Option::is_none), standing.flatten());
@@ -198,8 +198,8 @@ impl Explanation {
             formula,
             gate,
             rates,
-            rank: known_rank.or(rank.map(|counter| counter.rank())),
-            places: places.map(HostPlacesCounter::places),
+            rank,
+            places,
             chosen: request.pages,
             score_places: request.score_places(),
             never_tried: last.map(|last| last.never_tried),
@@ -218,39 +218,6 @@ impl Explanation {
             lastmod,
             bodies: Bodies::of(&settings.data_dir.join(WARC))?,
             history,
-        })
-    }
-}
-
-/// The page's place among others in the next cycle.
-struct Standings {
-    /// Among all that compete by score.
-    rank: Option<RankCounter>,
-    /// Among those of its host.
-    places: Option<HostPlacesCounter>,
-}
-
-impl Standings {
-    /// One pass over all pages, where anything is to be counted.
-    fn count(
-        &mut self,
-        request: &PlanRequest,
-        generation: &Generation,
-        formula: &Formula,
-        priors: Option<&SitePriors>,
-    ) -> Result<(), Failure> {
-        if self.rank.is_none() && self.places.is_none() {
-            return Ok(());
-        }
-        let mut policy = FormulaPolicy::new(formula);
-        policy.prepare(request.cycle, request.seed);
-        generation.scan(|first, columns| -> Result<(), Failure> {
-            if let Some(priors) = priors {
-                priors.fill(first, columns);
-            }
-            self.rank.iter_mut().for_each(|counter| counter.scan(&policy, columns));
-            self.places.iter_mut().for_each(|counter| counter.scan(&policy, columns));
-            Ok(())
         })
     }
 }

@@ -74,6 +74,10 @@ fn check(generation: &Generation, pages: &Pages, chosen: &[u64], unknown: &[Cano
         let mut expected = StateColumns::default();
         part.iter().for_each(|r| expected.push(r.known, r.visited.as_ref().map(|v| &v.history)));
         assert_eq!(states.next_block().unwrap(), Some((first, &mut expected)));
+        for ordinal in [first, first + part.len() as u64 - 1] {
+            let mut from_there = generation.states_from(ordinal);
+            assert_eq!(from_there.next_block().unwrap(), Some((first, &mut expected)));
+        }
     }
     assert!(states.next_block().unwrap().is_none());
 
