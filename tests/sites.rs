@@ -68,6 +68,7 @@ fn a_daemon_ranks_as_explain_counts() {
         let page = daemon.page(url);
         for of in ["cycle", "gate", "score", "rank", "cutoff", "site_rate", "global_rate", "terms", "visits"]
         {
+            assert!(told.get(of).is_some(), "there is no {of}");
             assert_eq!(page[of], told[of], "{of} of {url}");
         }
     }

@@ -6,6 +6,7 @@ use crate::control::Control;
 use crate::data_dir;
 use crate::failure::Failure;
 use crate::live::Live;
+use crate::reading;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::sign_of_life::Watched;
@@ -99,7 +100,7 @@ impl Crawl {
         let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
         let space = Space::of(&storage, settings.config.storage.reserve);
-        let tables = Arc::new(SledTables::open(&folder.join(TABLES))?);
+        let tables = Arc::new(reading::own_tables(&folder)?);
         check_pinned(&tables, &settings)?;
         settings.scope.refuse_taken_down(takedown::blocked(&tables)?);
         if settings.config.scope.hosts.is_empty() {

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::settings::Settings;
 use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// One of these is a crawl that was begun.
@@ -40,6 +41,11 @@ pub fn check_ours(settings: &Settings) -> Result<(), Failure> {
     )))
 }
 
+/// Was a crawl begun there?
+pub fn is_begun(folder: &Path) -> bool {
+    BEGUN.iter().any(|name| folder.join(name).exists())
+}
+
 /// Names in a directory without a crawl that are somebody else's, in order.
 fn foreign(folder: &Path, named: &[PathBuf]) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
@@ -47,7 +53,7 @@ fn foreign(folder: &Path, named: &[PathBuf]) -> io::Result<Vec<String>> {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
         entries => entries?,
     };
-    if BEGUN.iter().any(|name| folder.join(name).exists()) {
+    if is_begun(folder) {
         return Ok(Vec::new());
     }
     let named: Vec<PathBuf> = named.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
@@ -55,7 +61,8 @@ fn foreign(folder: &Path, named: &[PathBuf]) -> io::Result<Vec<String>> {
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !is_ours(&name) && !is_empty_file(&entry) && !is_named(&entry, &named) {
+        let is_expected = is_empty_file(&entry) || is_output(&entry) || is_named(&entry, &named);
+        if !is_ours(&name) && !is_expected {
             foreign.push(name);
         }
     }
@@ -70,6 +77,13 @@ fn is_ours(name: &str) -> bool {
 /// As a shell makes one that is to take what we print.
 fn is_empty_file(entry: &DirEntry) -> bool {
     entry.metadata().is_ok_and(|data| data.is_file() && data.len() == 0)
+}
+
+/// One that takes what we print, and may hold the words of an earlier start.
+fn is_output(entry: &DirEntry) -> bool {
+    let place = |data: fs::Metadata| (data.dev(), data.ino());
+    let outputs = ["/dev/stdout", "/dev/stderr"].map(|path| fs::metadata(path).ok().map(place));
+    entry.metadata().ok().map(place).is_some_and(|file| outputs.contains(&Some(file)))
 }
 
 fn is_named(entry: &DirEntry, named: &[PathBuf]) -> bool {

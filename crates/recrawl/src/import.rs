@@ -5,10 +5,11 @@
 
 pub mod lines;
 
-use crate::crawl::{MAX_SEED_SITES, TABLES, add_seed_sites, check_pinned};
+use crate::crawl::{MAX_SEED_SITES, add_seed_sites, check_pinned};
 use crate::data_dir;
 use crate::failure::Failure;
 use crate::plan::Facts;
+use crate::reading;
 use crate::report::{CycleReport, IMPORT, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
@@ -84,7 +85,7 @@ impl Import {
         );
         let repository = Repository::open(storage.clone()).map_err(in_the_way)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
-        let tables = SledTables::open(&folder.join(TABLES))?;
+        let tables = reading::own_tables(&folder)?;
         check_pinned(&tables, &settings)?;
         settings.scope.refuse_taken_down(takedown::blocked(&tables)?);
         let cycle = repository.current().number().next();

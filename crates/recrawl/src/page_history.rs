@@ -4,7 +4,7 @@
 //! [`VisitedPages`] beside it, and reads of the cycles in which the page was visited alone, and of each a frame.
 
 use crate::failure::Failure;
-use recrawl_repository::{KeptCycles, KeptVisit, KeptVisits, ReadError};
+use recrawl_repository::{KeptCycles, KeptVisit, ReadError};
 use recrawl_types::{CanonicalUrl, Cycle};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -78,8 +78,7 @@ enum Part {
 /// Which pages were visited in which of the last cycles, and where that is written. Memory: 4 bytes a visit, up to a limit.
 #[derive(Debug)]
 pub struct VisitedPages {
-    /// None of a cycle that there was no more room for, or that cannot be read: what that means for a page is told by who asks for
-    /// the page.
+    /// None of a cycle that there was no more room for.
     cycles: Mutex<BTreeMap<Cycle, Option<Arc<Pages>>>>,
     most: usize,
 }
@@ -98,32 +97,38 @@ impl VisitedPages {
     /// When they cannot be read.
     pub fn history(&self, kept: &KeptCycles, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
         let cycles = kept.list().map_err(Failure::work)?;
-        let pages = self.remember(kept, &cycles)?;
+        let pages = self.remember(kept, &cycles);
         let part = |cycle| pages.get(&cycle).map_or(Part::All, |pages| pages.part_with(url));
         PageHistory::read_by(kept, url, &cycles, part)
     }
 
     /// The pages of the newest of these cycles, as many as are remembered.
-    fn remember(&self, kept: &KeptCycles, cycles: &[Cycle]) -> Result<BTreeMap<Cycle, Arc<Pages>>, Failure> {
+    fn remember(&self, kept: &KeptCycles, cycles: &[Cycle]) -> BTreeMap<Cycle, Arc<Pages>> {
         let mut known = self.cycles.lock().expect("no panic under the lock");
-        let (mut before, mut left) = (std::mem::take(&mut *known), self.most);
+        known.retain(|cycle, _| cycles.binary_search(cycle).is_ok());
+        let (mut left, mut is_full) = (self.most, false);
         let mut remembered = BTreeMap::new();
         for &cycle in cycles.iter().rev() {
-            let pages = match before.remove(&cycle) {
-                Some(pages) => pages,
-                None => match kept.visits(cycle).map_err(Failure::work)? {
-                    Some(visits) => Pages::read(visits, left).ok().flatten().map(Arc::new),
-                    None => continue,
+            let pages = match known.get(&cycle) {
+                Some(pages) => pages.clone(),
+                // Older ones are not read to find out whether one of them is small enough.
+                None if is_full => None,
+                None => match Pages::read(kept, cycle, left) {
+                    Ok(Read::All(pages)) => Some(Arc::new(pages)),
+                    Ok(Read::TooMany) => None,
+                    // It is tried again, and what that means for a page is told by who asks for the page.
+                    Ok(Read::Gone) | Err(_) => continue,
                 },
             };
             let pages = pages.filter(|pages| pages.digests.len() <= left);
-            known.insert(cycle, pages.clone());
-            if let Some(pages) = pages {
+            is_full |= pages.is_none();
+            if let Some(pages) = &pages {
                 left -= pages.digests.len();
-                remembered.insert(cycle, pages);
+                remembered.insert(cycle, pages.clone());
             }
+            known.insert(cycle, pages);
         }
-        Ok(remembered)
+        remembered
     }
 }
 
@@ -136,14 +141,23 @@ struct Pages {
     frames: Box<[(Box<[u8]>, u64)]>,
 }
 
+/// What came of reading them.
+enum Read {
+    All(Pages),
+    /// More than there is room for.
+    TooMany,
+    /// A commit removed the oldest just now.
+    Gone,
+}
+
 impl Pages {
-    /// None of more than `most`.
-    fn read(mut visits: KeptVisits, most: usize) -> Result<Option<Pages>, ReadError> {
+    fn read(kept: &KeptCycles, cycle: Cycle, most: usize) -> Result<Read, ReadError> {
+        let Some(mut visits) = kept.visits(cycle)? else { return Ok(Read::Gone) };
         let mut digests = Vec::new();
         let mut frames: Vec<(Box<[u8]>, u64)> = Vec::new();
         while let Some((frame, key)) = visits.next_key()? {
             if digests.len() == most {
-                return Ok(None);
+                return Ok(Read::TooMany);
             }
             digests.push(digest(key));
             if frames.last().is_none_or(|(_, last)| *last != frame) {
@@ -151,7 +165,7 @@ impl Pages {
             }
         }
         digests.sort_unstable();
-        Ok(Some(Pages { digests: digests.into(), frames: frames.into() }))
+        Ok(Read::All(Pages { digests: digests.into(), frames: frames.into() }))
     }
 
     /// What is to be read for a page. That it was not visited is certain; that it was is wrong once in some thousands of

@@ -8,6 +8,8 @@ use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{OpenError, Repository, SledTables};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// Opens the repository of a data directory as it was last committed.
 ///
@@ -34,12 +36,32 @@ pub fn tables(data_dir: &Path) -> Tables {
     if !folder.is_dir() {
         return Err("no host was ever asked anything".into());
     }
-    SledTables::open(&folder).map(Arc::new).map_err(|e| match e.to_string() {
-        text if text.contains("could not acquire lock") => {
-            "in use by the running crawl: stop it to read hosts".into()
-        }
-        text => text,
+    SledTables::open(&folder).map(Arc::new).map_err(|e| match is_in_use(&e) {
+        true => "in use by the running crawl: stop it to read hosts".into(),
+        false => e.to_string(),
     })
+}
+
+/// How long who only looks (`recrawl status`, `recrawl explain`) may have the tables.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// The tables of a data directory whose lock is ours: another process that has them only looks, and is waited for.
+///
+/// # Errors
+/// When they cannot be opened, or somebody looks for too long.
+pub fn own_tables(data_dir: &Path) -> io::Result<SledTables> {
+    let begun = Instant::now();
+    loop {
+        match SledTables::open(&data_dir.join(TABLES)) {
+            Err(e) if is_in_use(&e) && begun.elapsed() < LOOK => thread::sleep(Duration::from_millis(20)),
+            done => return done,
+        }
+    }
+}
+
+/// Has another process the tables? sled says it in words alone.
+fn is_in_use(error: &io::Error) -> bool {
+    error.to_string().contains("could not acquire lock")
 }
 
 /// The reports of the last `most` committed cycles, oldest first.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::path::PathBuf;
 
 /// `env:NAME`, `file:PATH`, or the value itself; empty for none. Shown as it was referred to, never by value.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -11,6 +12,11 @@ impl Secret {
     /// Is nothing given?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The file that it is read from, if it is in one.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.0.strip_prefix("file:").map(PathBuf::from)
     }
 
     fn is_reference(&self) -> bool {

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::formula_file;
 use crate::logging;
 use crate::scope::Scope;
+use crate::secret::Secret;
 use crate::traps::TrapRules;
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Limits, Options, Types};
@@ -162,7 +163,13 @@ impl Settings {
 
 fn files(config: &Config) -> Vec<PathBuf> {
     let named = [&config.scope.opt_out, &config.serve.tokens, &config.serve.events];
-    named.into_iter().chain(&config.fetch.extra_ca).cloned().collect()
+    let secrets = config.hosts.iter().flat_map(|host| {
+        [&host.password, &host.bearer].into_iter().chain(host.headers.values()).chain(host.cookies.values())
+    });
+    let secrets = secrets.chain([&config.proxy.password]).filter_map(Secret::file);
+    // Where this is a name or an expression, there is no such file.
+    let formula = PathBuf::from(&config.schedule.formula);
+    named.into_iter().chain(&config.fetch.extra_ca).cloned().chain(secrets).chain([formula]).collect()
 }
 
 fn authority(file: &PathBuf) -> Result<Vec<u8>, String> {

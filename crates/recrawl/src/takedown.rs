@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::crawl::{TABLES, WARC, check_pinned, keep, kept};
 use crate::failure::Failure;
 use crate::plan::Facts;
+use crate::reading;
 use crate::report::{CycleReport, TAKEDOWN, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
@@ -89,9 +90,10 @@ pub fn run(
     }
     let storage: Arc<dyn Storage> = Arc::new(storage);
     // The lock: refused beside a running crawl.
-    let repository = Repository::open(storage.clone()).map_err(|e| in_the_way(e, keep_crawling))?;
+    let repository =
+        Repository::open(storage.clone()).map_err(|e| in_the_way(e, meant, only_count || keep_crawling))?;
     let mut repository = repository.keeping_visits(settings.config.storage.keep_visits);
-    let tables = SledTables::open(&folder.join(TABLES))?;
+    let tables = reading::own_tables(folder)?;
     check_pinned(&tables, settings)?;
     let cycle = repository.current().number().next();
     if !only_count {
@@ -150,11 +152,16 @@ pub fn run(
 }
 
 /// Why the crawl cannot be had; beside a daemon, what can be done at once.
-fn in_the_way(error: OpenError, keep_crawling: bool) -> Failure {
+fn in_the_way(error: OpenError, meant: &Pattern, blocks_nothing: bool) -> Failure {
     match error {
-        OpenError::InUse(_) if !keep_crawling => Failure::Work(format!(
-            "{error}, and do this again; until then `PUT /api/v1/blocks/PATTERN` of the console of `recrawl serve` keeps the pages from being asked for"
-        )),
+        OpenError::InUse(_) if !blocks_nothing => {
+            let bare = meant.bare();
+            // A block covers all hosts below its own.
+            let pattern = bare.strip_prefix("*.").unwrap_or(&bare);
+            Failure::Work(format!(
+                "{error}, and do this again; until then `PUT /api/v1/blocks/PATTERN` of the console of `recrawl serve`, with {pattern} percent-encoded for PATTERN, keeps the pages from being asked for"
+            ))
+        }
         other => Failure::work(other),
     }
 }

@@ -4,8 +4,9 @@ use super::thousands;
 use crate::archive::timestamp;
 use crate::cli::CrawlArgs;
 use crate::control::Mark;
-use crate::crawl::{Crawl, TABLES};
+use crate::crawl::Crawl;
 use crate::cycle::{self, Turn};
+use crate::data_dir;
 use crate::events::Events;
 use crate::failure::Failure;
 use crate::formula_file;
@@ -23,6 +24,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     if let Some(text) = &args.formula {
         settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
         settings.formula_is_given = true;
+        settings.files.push(text.into());
     }
     if let Some(contact) = args.contact.as_deref().map(str::trim).filter(|contact| !contact.is_empty()) {
         settings.config.crawler.contact = contact.to_owned();
@@ -35,8 +37,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     settings.files.extend([&args.seed_file, &args.events].into_iter().flatten().cloned());
     let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
     // Where there are tables, seeds may wait that were sent over the console.
-    let begun = ["MANIFEST", TABLES].iter().any(|name| settings.data_dir.join(name).exists());
-    if seeds.is_empty() && !begun {
+    if seeds.is_empty() && !data_dir::is_begun(&settings.data_dir) {
         let text = "nothing to start from: give --seed URL or --seeds FILE, or the --data-dir of a crawl";
         return Err(Failure::Usage(text.into()));
     }

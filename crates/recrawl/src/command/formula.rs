@@ -21,9 +21,10 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
         FormulaCommand::Check { formula, json } => {
             check(&formula_file::find(formula).map_err(Failure::Usage)?, *json)
         }
-        FormulaCommand::Use { formula, at } => {
-            let formula = formula_file::find(formula).map_err(Failure::Usage)?;
-            let settings = at.settings()?;
+        FormulaCommand::Use { formula: text, at } => {
+            let formula = formula_file::find(text).map_err(Failure::Usage)?;
+            let mut settings = at.settings()?;
+            settings.files.push(text.into());
             if !settings.data_dir.is_dir() {
                 let text = format!("{}: no such data directory", settings.data_dir.display());
                 return Err(Failure::Usage(text));

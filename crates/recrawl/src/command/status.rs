@@ -49,8 +49,9 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let reports = reading::last_reports(&repository, CYCLES)?;
     let mut origins = generation.origins().map_err(Failure::work)?;
     origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
-    let standing = Standing::of(settings)?;
-    let archive = cap::taken(&settings.data_dir.join(WARC))?;
+    let standing = Standing::of(settings);
+    let warc = settings.data_dir.join(WARC);
+    let archive = cap::taken(&warc).map_err(|e| Failure::Work(format!("{}: {e}", warc.display())))?;
     // All else is told whatever is wrong with it; the next cycle would not begin.
     let formula = formula_file::in_force(settings);
     if let Err(fault) = &formula {

@@ -14,7 +14,6 @@ pub struct Report {
     /// Pages that came for the first time.
     pub first_visits: u64,
     /// Visits that a page's age asked for, whatever its score.
-    #[serde(default)]
     pub warmup_visits: u64,
     /// Visits that met a change.
     pub changed: u64,
@@ -50,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_report_is_the_last_line() {
-        let line = r#"{"cycle":4,"scheduled":30,"fetched":29,"first_visits":1,"changed":7,"failed":1,"never_tried":0,
+        let line = r#"{"cycle":4,"scheduled":30,"fetched":29,"first_visits":1,"warmup_visits":0,"changed":7,"failed":1,"never_tried":0,
             "score_visits":25,"score_changed":5,"change_rate":0.2,"seconds":0.5,"bytes":7}"#;
         let report =
             Report::from_output(&format!("{{}}\n{}\n\n", line.replace('\n', " "))).expect("a report");

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
 use crate::takedown;
+use recrawl_repository::SledTables;
 use serde_json::{Value, json};
 
 /// Decisions that hold, or why they cannot be told.
@@ -29,23 +30,25 @@ pub enum Standing {
 
 impl Standing {
     /// Of a data directory; of one without tables nothing was ever decided.
-    ///
-    /// # Errors
-    /// When the tables hold something else.
-    pub fn of(settings: &Settings) -> Result<Standing, Failure> {
+    pub fn of(settings: &Settings) -> Standing {
         if !settings.data_dir.join(TABLES).is_dir() {
-            return Ok(Standing::Known { paused: None, paused_hosts: 0, blocked: 0, taken_down: 0 });
+            return Standing::Known { paused: None, paused_hosts: 0, blocked: 0, taken_down: 0 };
         }
-        let tables = match reading::tables(&settings.data_dir) {
-            Ok(tables) => tables,
-            Err(why) => return Ok(Standing::Unknown(super::beside(why, "GET /api/v1/controls"))),
-        };
-        let decided = Control::kept(&tables)?;
+        match reading::tables(&settings.data_dir) {
+            Ok(tables) => {
+                Standing::kept(&tables).unwrap_or_else(|fault| Standing::Unknown(fault.to_string()))
+            }
+            Err(why) => Standing::Unknown(super::beside(why, "GET /api/v1/controls")),
+        }
+    }
+
+    fn kept(tables: &SledTables) -> Result<Standing, Failure> {
+        let decided = Control::kept(tables)?;
         Ok(Standing::Known {
             paused: decided.paused,
             paused_hosts: decided.paused_hosts.len() as u64,
             blocked: decided.blocks.len() as u64,
-            taken_down: takedown::blocked(&tables)?.len() as u64,
+            taken_down: takedown::blocked(tables)?.len() as u64,
         })
     }
 
