@@ -1,6 +1,6 @@
 //! Words, exit codes, and one-line errors.
 
-use crate::harness::{World, fails, program, succeeds, web, workspace_file};
+use crate::harness::{World, fails, json_lines, program, succeeds, web, workspace_file};
 
 #[test]
 fn wrong_words_exit_with_2_and_touch_nothing() {
@@ -148,4 +148,27 @@ fn a_directory_of_somebody_else_is_not_taken_for_a_data_directory() {
     from(&seeds);
     std::fs::create_dir(world.data_dir.join("photos")).unwrap();
     from(&seeds);
+}
+
+#[test]
+fn a_new_data_directory_may_hold_what_is_named_and_what_output_goes_to() {
+    let world = World::new(web(5, 1), "");
+    std::fs::create_dir_all(&world.data_dir).unwrap();
+    let put = |name: &str, text: &str| {
+        let file = world.data_dir.join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    let formula = put("mine.toml", "name = \"mine\"\nexpression = \"t\"\n");
+    let password = put("password", "opensesame\n");
+    let log = put("crawl.log", "words of an earlier start\n");
+    let of_host =
+        format!("host = \"nowhere.test\"\nuser = \"anna\"\npassword = \"file:{}\"", password.display());
+    world.configure(&format!("[[hosts]]\n{of_host}\n"));
+    let line = fails(world.crawl_command(1).output().unwrap(), 2);
+    assert!(line.contains("holds no crawl but crawl.log, mine.toml;"), "{line}");
+    let mut command = world.crawl_command(1);
+    command.arg("--formula").arg(formula);
+    command.stderr(std::fs::File::options().append(true).open(log).unwrap());
+    assert_eq!(json_lines(&succeeds(command.output().unwrap()))[0]["formula"], "mine");
 }

@@ -79,3 +79,21 @@ pub fn last_reports(repository: &Repository, most: usize) -> Result<Vec<CycleRep
     }
     Ok(last.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_only_looks_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let looking = SledTables::open(&folder.path().join(TABLES)).unwrap();
+        assert!(tables(folder.path()).err().is_some_and(|why| why.starts_with("in use")));
+        let looker = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            drop(looking);
+        });
+        assert!(own_tables(folder.path()).is_ok());
+        looker.join().unwrap();
+    }
+}
