@@ -164,7 +164,8 @@ fn a_new_data_directory_may_hold_what_is_named_and_what_output_goes_to() {
     let log = put("crawl.log", "words of an earlier start\n");
     let of_host =
         format!("host = \"nowhere.test\"\nuser = \"anna\"\npassword = \"file:{}\"", password.display());
-    world.configure(&format!("[[hosts]]\n{of_host}\n"));
+    let settings = std::fs::read_to_string(world.config_file()).unwrap();
+    std::fs::write(world.config_file(), format!("{settings}\n[[hosts]]\n{of_host}\n")).unwrap();
     let line = fails(world.crawl_command(1).output().unwrap(), 2);
     assert!(line.contains("holds no crawl but crawl.log, mine.toml;"), "{line}");
     let mut command = world.crawl_command(1);
