@@ -186,7 +186,7 @@ export function open(main, { app, signal }) {
         blocksTold,
         blocks.element,
         down.element,
-        h("p", { class: "quiet" }, "By recrawl takedown; with --keep-crawling, once the crawl is stopped, it ends."),
+        h("p", { class: "quiet" }, "recrawl takedown does that and, with --keep-crawling, ends it: either while the crawl is stopped."),
       ),
       panel(
         "Paused hosts",
