@@ -7,6 +7,7 @@
 use crate::crawl::{TABLES, WARC};
 use crate::failure::Failure;
 use crate::settings::Settings;
+use crate::words;
 use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
@@ -18,8 +19,6 @@ const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
 const OURS: [&str; 5] = ["LOCK", "reports", WARC, "formula.toml", "lost+found"];
 /// Beginnings of names of ours: a cycle's files, what the repository says more of than we could, the log of changes.
 const OURS_BEGIN: [&str; 5] = ["MANIFEST.", "generation-", "cycle-", "visits-", "control.jsonl"];
-/// Entries that are named in the error.
-const NAMED: usize = 3;
 
 /// Refuses a directory that holds no crawl and something of somebody else.
 ///
@@ -32,12 +31,10 @@ pub fn check_ours(settings: &Settings) -> Result<(), Failure> {
     if foreign.is_empty() {
         return Ok(());
     }
-    let more = foreign.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Err(Failure::Usage(format!(
-        "data directory {}: is not empty, and holds no crawl but {}{more}; name an empty directory or a new one (--data-dir, storage.data_dir)",
+        "data directory {}: is not empty, and holds no crawl but {}; name an empty directory or a new one (--data-dir, storage.data_dir)",
         folder.display(),
-        foreign.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")
+        words::some_of(&foreign)
     )))
 }
 

@@ -1,4 +1,4 @@
-//! How outcomes and shares are called in what other programs read.
+//! How outcomes and shares are called in what other programs read, and long lists in what people read.
 
 use recrawl_types::{Failure, Outcome, Share};
 use serde::Serialize;
@@ -83,6 +83,18 @@ fn name(variant: &impl Serialize) -> String {
     value.as_ref().and_then(|value| value.as_str()).expect("a variant without fields is its name").into()
 }
 
+/// Names that are named of a long list.
+const NAMED: usize = 3;
+
+/// The first names of a list, and how many more there are.
+pub fn some_of(names: &[String]) -> String {
+    let named = names[..names.len().min(NAMED)].join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +115,12 @@ mod tests {
             let detail = detail(given);
             assert!(detail.contains(' ') && !detail.contains("::") && !detail.ends_with('.'), "{detail}");
         }
+    }
+
+    #[test]
+    fn of_a_long_list_the_first_names_are_named() {
+        let names = |n: u32| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>();
+        let told = [0, 1, 3, 5].map(|n| some_of(&names(n)));
+        assert_eq!(told, ["", "1", "1, 2, 3", "1, 2, 3 and 2 more"]);
     }
 }

@@ -10,12 +10,11 @@ use crate::control::{
 use crate::live::Stage;
 use crate::scope::{self, HostPattern};
 use crate::takedown::Pattern;
+use crate::words;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
 use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site, Status};
 
-/// Patterns that an answer names.
-const NAMED: usize = 3;
 /// What can be done about a takedown: nothing over the console, since it is not that of an operator who is merely in a hurry.
 const END_TAKEDOWN: &str = "`recrawl takedown --keep-crawling` ends that, once the crawl is stopped";
 
@@ -90,15 +89,12 @@ fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Ref
     };
     let settings = desk.settings();
     let down = settings.scope.taken_down().iter().filter(|down| down.meets_block(&pattern));
-    let mut down: Vec<String> = down.map(Pattern::bare).collect();
-    let more = down.len().saturating_sub(NAMED);
-    down.truncate(NAMED);
-    down.extend((more > 0).then(|| format!("and {more} more")));
+    let down: Vec<String> = down.map(Pattern::bare).collect();
     let done = match mark {
         Some(_) => format!("{what} is not asked for"),
         None if down.is_empty() => format!("{what} is asked for again"),
         None => {
-            let down = down.join(", ");
+            let down = words::some_of(&down);
             format!(
                 "{what} is not blocked; what was taken down is still not asked for: {down}; {END_TAKEDOWN}"
             )
