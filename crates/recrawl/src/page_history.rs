@@ -97,17 +97,19 @@ impl VisitedPages {
     /// When they cannot be read.
     pub fn history(&self, kept: &KeptCycles, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
         let cycles = kept.list().map_err(Failure::work)?;
-        let pages = self.remember(kept, &cycles);
-        let part = |cycle| pages.get(&cycle).map_or(Part::All, |pages| pages.part_with(url));
+        let known = self.remember(kept, &cycles);
+        let part = |cycle| match known.get(&cycle) {
+            Some(Some(pages)) => pages.part_with(url),
+            Some(None) | None => Part::All,
+        };
         PageHistory::read_by(kept, url, &cycles, part)
     }
 
     /// The pages of the newest of these cycles, as many as are remembered.
-    fn remember(&self, kept: &KeptCycles, cycles: &[Cycle]) -> BTreeMap<Cycle, Arc<Pages>> {
+    fn remember(&self, kept: &KeptCycles, cycles: &[Cycle]) -> BTreeMap<Cycle, Option<Arc<Pages>>> {
         let mut known = self.cycles.lock().expect("no panic under the lock");
         known.retain(|cycle, _| cycles.binary_search(cycle).is_ok());
         let (mut left, mut is_full) = (self.most, false);
-        let mut remembered = BTreeMap::new();
         for &cycle in cycles.iter().rev() {
             let pages = match known.get(&cycle) {
                 Some(pages) => pages.clone(),
@@ -122,13 +124,10 @@ impl VisitedPages {
             };
             let pages = pages.filter(|pages| pages.digests.len() <= left);
             is_full |= pages.is_none();
-            if let Some(pages) = &pages {
-                left -= pages.digests.len();
-                remembered.insert(cycle, pages.clone());
-            }
+            left -= pages.as_ref().map_or(0, |pages| pages.digests.len());
             known.insert(cycle, pages);
         }
-        remembered
+        known.clone()
     }
 }
 

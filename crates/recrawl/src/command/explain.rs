@@ -96,16 +96,25 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let repository = reading::repository(&settings)?;
     let generation = repository.current();
     let data_dir = settings.data_dir.clone();
-    if generation.get(&url).map_err(Failure::work)?.is_none() {
+    let Some((ordinal, record)) = generation.get(&url).map_err(Failure::work)? else {
         return Err(unknown(&mut settings, &reading::tables(&data_dir), &url)?);
-    }
+    };
     let last = reading::last_reports(&repository, 1)?.pop();
     let history = PageHistory::read(&repository.kept(), &url)?;
     // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
     let tables = || reading::tables(&data_dir);
     let origins = generation.origins().map_err(Failure::work)?;
-    let page =
-        Page { url, formula, last: last.as_ref(), history, origins: &origins, ranks: None, control: None };
+    let page = Page {
+        url,
+        ordinal,
+        record,
+        formula,
+        last: last.as_ref(),
+        history,
+        origins: &origins,
+        ranks: None,
+        control: None,
+    };
     let explanation = Explanation::of(page, &mut settings, &generation, tables)?;
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
 }
@@ -114,6 +123,10 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
 pub struct Page<'r> {
     /// Its address. It is known.
     pub url: CanonicalUrl,
+    /// Its place in the generation.
+    pub ordinal: u64,
+    /// What the generation knows of it.
+    pub record: PageRecord,
     /// What is to rank it.
     pub formula: Formula,
     /// The report of the last cycle.
@@ -140,16 +153,14 @@ impl Explanation {
     /// Looks up all that decides about a page; the tables last.
     ///
     /// # Errors
-    /// When something cannot be read, or the page is not known.
+    /// When something cannot be read.
     pub fn of(
         page: Page<'_>,
         settings: &mut Settings,
         generation: &Generation,
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
-        let Page { url, formula, last, history, origins, ranks, control } = page;
-        let found = generation.get(&url).map_err(Failure::work)?;
-        let (ordinal, record) = found.ok_or_else(|| Failure::Work(format!("{url}: not known")))?;
+        let Page { url, ordinal, record, formula, last, history, origins, ranks, control } = page;
         let cycle = generation.number().next();
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);

@@ -13,7 +13,7 @@ use recrawl_console::view::{
     Accepted, Did, FormulaCheck, FormulaUse, Formulas, RankChange, RankChanges, Who,
 };
 use recrawl_formula::{Formula, builtin};
-use recrawl_repository::Generation;
+use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Gate, Policy};
 use std::cmp::Ordering;
@@ -161,7 +161,9 @@ pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     let (generation, settings, in_force) = (desk.generation(), desk.settings(), desk.formula());
     let request = plan::request(&settings, generation.number().next(), generation.pages(), 0);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
-    let [mine, others] = scores(&generation, &[&in_force, &other], request.warmup, step).map_err(failed)?;
+    let origins = desk.hosts.origins(&generation)?;
+    let [mine, others] =
+        scores(&generation, &origins, &[&in_force, &other], request.warmup, step).map_err(failed)?;
     let (ranks, other_ranks) = (ranks(&mine), ranks(&others));
     let k = (request.pages / step).min(mine.len() as u64);
     let both =
@@ -201,15 +203,15 @@ pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
 /// Ordinal and score of every `step`-th of the pages that compete by score, by each of two formulas.
 fn scores(
     generation: &Generation,
+    origins: &[OriginRun],
     formulas: &[&Formula; 2],
     warmup: u32,
     step: u64,
 ) -> Result<[Vec<(u64, f64)>; 2], Failure> {
     let cycle = generation.number().next();
-    let origins = generation.origins().map_err(Failure::work)?;
     let mut all = [Vec::new(), Vec::new()];
     for (formula, scored) in formulas.iter().zip(&mut all) {
-        let priors = SitePriors::wanted_by(formula, generation, &origins, &|_| {})?;
+        let priors = SitePriors::wanted_by(formula, generation, origins, &|_| {})?;
         let mut policy = FormulaPolicy::new(formula);
         policy.prepare(cycle, 0);
         let mut scores = Vec::new();

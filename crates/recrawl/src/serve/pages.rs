@@ -74,7 +74,7 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
     })?;
     let generation = desk.generation();
     let tables = Ok(desk.tables.clone());
-    let Some((_, record)) = generation.get(&url).map_err(failed)? else {
+    let Some((ordinal, record)) = generation.get(&url).map_err(failed)? else {
         let why = unknown(&mut settings, &tables, &url).map_err(failed)?;
         return Err(Refusal::NotFound(why.to_string()));
     };
@@ -93,6 +93,8 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
     let ranks = desk.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?;
     let page = Page {
         url,
+        ordinal,
+        record,
         formula: (*formula).clone(),
         last: reports.first(),
         history,
