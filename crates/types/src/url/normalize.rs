@@ -109,6 +109,7 @@ impl UrlRules {
         if text.len() > 16 * MAX_URL_BYTES {
             return Err(UrlError::TooLong(text.len()));
         }
+        refuse_endless_host(text)?;
         self.canonicalize_url(&Url::parse(text).map_err(|e| UrlError::Parse(e.to_string()))?)
     }
 
@@ -120,6 +121,7 @@ impl UrlRules {
         if href.len() > 16 * MAX_URL_BYTES {
             return Err(UrlError::TooLong(href.len()));
         }
+        refuse_endless_host(href)?;
         self.canonicalize_url(&base.join(href).map_err(|e| UrlError::Parse(e.to_string()))?)
     }
 
@@ -190,6 +192,32 @@ impl UrlRules {
             if matches!(kept.as_str(), "." | "..") { s.to_owned() } else { kept }
         };
         path.split('/').map(segment).collect::<Vec<_>>().join("/").into()
+    }
+}
+
+/// The longest spelling of a label that DNS can carry: 59 characters behind `xn--`, each of them four bytes
+/// of UTF-8, each byte percent-encoded.
+const MAX_LABEL_SPELLING: usize = 59 * 4 * 3;
+
+/// Refuses a host that no server can have before it is parsed: what a label costs to decode from Punycode
+/// is the square of its length.
+fn refuse_endless_host(text: &str) -> Result<(), UrlError> {
+    if text.len() <= MAX_LABEL_SPELLING {
+        return Ok(());
+    }
+    // The parser drops these three wherever they stand.
+    let text = text.replace(['\t', '\n', '\r'], "");
+    let text = text.trim_start_matches(|c: char| c <= ' ');
+    let scheme = text.find([':', '/', '\\', '?', '#']).filter(|&end| text[end..].starts_with(':'));
+    let rest = scheme.map_or(text, |end| &text[end + 1..]);
+    let authority = rest.trim_start_matches(['/', '\\']);
+    if scheme.is_none() && rest.len() - authority.len() < 2 {
+        return Ok(()); // A path, a query or a fragment.
+    }
+    let authority = authority.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    match authority.split('.').any(|label| label.len() > MAX_LABEL_SPELLING) {
+        true => Err(UrlError::HostTooLong(authority.len())),
+        false => Ok(()),
     }
 }
 

@@ -233,3 +233,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_host_that_no_server_can_have_is_refused_before_its_punycode_is_decoded() {
+    let rules = UrlRules::default();
+    let base = ::url::Url::parse("https://example.com/a/").unwrap();
+    let long = "a".repeat(800);
+    for host in [
+        format!("xn--{long}"),
+        format!("user@%78n--{long}.com"),
+        format!("www.xn--{long}.com:80"),
+        long.clone(),
+    ] {
+        for (before, behind) in
+            [("http://", ""), ("https:\\\\", "/x"), ("//", "?q"), ("/\t/", "#f"), (" ht\ntp:", "")]
+        {
+            let refused = rules.join(&base, &format!("{before}{host}{behind}"));
+            assert!(matches!(refused, Err(UrlError::HostTooLong(_))), "{before}{host}{behind}: {refused:?}");
+        }
+        assert!(matches!(rules.canonicalize(&format!("http://{host}/")), Err(UrlError::HostTooLong(_))));
+    }
+    for path in [long.as_str(), &format!("/{long}"), &format!("?{long}"), &format!("//b.example/{long}")] {
+        assert!(rules.join(&base, path).is_ok(), "{path}");
+    }
+}
