@@ -16,6 +16,7 @@ mod dashboard;
 pub mod generated;
 mod guard;
 mod metrics;
+mod network;
 mod news;
 mod problem;
 mod seat;

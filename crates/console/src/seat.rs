@@ -1,13 +1,15 @@
-//! Places, for connections and for streams of events: so many in all, and not all of them for one address.
+//! Places, for connections and for streams of events: so many in all, and not all of them for one client.
 //!
 //! One client that opens whatever it can must not keep `/health` from another: what starts the process anew would do so.
+//! A client is a [`network`].
 
+use crate::network;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Of so many places one is kept from an address that has all others.
+/// Of so many places one is kept from a client that has all others.
 const KEPT: usize = 4;
 
 /// The places.
@@ -30,8 +32,9 @@ impl Seats {
         Seats { free: Arc::new(Semaphore::new(all)), taken: Arc::default(), all }
     }
 
-    /// One for `from`; none when all are taken, or all that one address may have.
+    /// One for the client at `from`; none when all are taken, or all that one client may have.
     pub fn take(&self, from: IpAddr) -> Option<Seat> {
+        let from = network::of(from);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let of_this = taken.get(&from).copied().unwrap_or(0);
         if of_this >= self.all - self.all / KEPT {
@@ -72,7 +75,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_address_does_not_get_all() {
+    async fn one_client_does_not_get_all() {
         let (seats, greedy, other) =
             (Seats::new(8), IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
         let mut held: Vec<Seat> = std::iter::from_fn(|| seats.take(greedy)).collect();
@@ -87,8 +90,27 @@ mod tests {
         assert!(seats.taken.lock().unwrap().is_empty(), "who has none is forgotten");
     }
 
+    #[tokio::test]
+    async fn all_addresses_of_an_ipv6_network_are_one_client() {
+        let seats = Seats::new(8);
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let mut held: Vec<Seat> =
+            (1..=8).map_while(|host| seats.take(address(&format!("2001:db8::{host}")))).collect();
+        assert_eq!(held.len(), 6, "addresses of one /64 share what one client may have");
+        held.extend(seats.take(address("2001:db8:0:1::1")));
+        held.extend(seats.take(address("::ffff:192.0.2.1")));
+        assert_eq!(held.len(), 8, "the rest is for others");
+        drop(held);
+        let mut held: Vec<Seat> = std::iter::from_fn(|| seats.take(address("192.0.2.1"))).collect();
+        assert_eq!(held.len(), 6);
+        assert!(seats.take(address("::ffff:192.0.2.1")).is_none(), "the same address in its other spelling");
+        held.clear();
+        seats.empty().await;
+        assert!(seats.taken.lock().unwrap().is_empty(), "who has none is forgotten");
+    }
+
     #[test]
-    fn of_few_places_one_address_may_have_all() {
+    fn of_few_places_one_client_may_have_all() {
         let seats = Seats::new(3);
         let held: Vec<Seat> = std::iter::from_fn(|| seats.take([127, 0, 0, 1].into())).collect();
         assert_eq!(held.len(), 3);

@@ -1,11 +1,12 @@
 //! How many requests a second an address may make: a bucket of tokens for each that has asked of late.
 
+use crate::network;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Addresses whose requests are counted at a time. While so many ask at once, others are refused.
+/// Clients whose requests are counted at a time. While so many ask at once, others are refused.
 pub const MAX_ADDRESSES: usize = 10_000;
 /// How often those who have not asked of late are forgotten, at most.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -39,7 +40,7 @@ impl Rates {
     /// # Errors
     /// The whole seconds until one more is let through.
     pub fn admit(&mut self, from: IpAddr, now: Instant) -> Result<(), u32> {
-        let from = network(from);
+        let from = network::of(from);
         if !self.buckets.contains_key(&from) && self.buckets.len() >= MAX_ADDRESSES {
             self.sweep(now);
             if self.buckets.len() >= MAX_ADDRESSES {
@@ -64,14 +65,6 @@ impl Rates {
         self.swept = Some(now);
         let full = self.per_second;
         self.buckets.retain(|_, bucket| bucket.at(now, full) < full);
-    }
-}
-
-/// Whoever has an IPv6 address has 2^64 of them: they count as one.
-fn network(from: IpAddr) -> IpAddr {
-    match from.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-        address => address,
     }
 }
 
