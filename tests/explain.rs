@@ -1,8 +1,10 @@
 //! What stops a page, as `explain` tells it: each gate with its evidence, and the crawl does as was told. Opt-outs, traps and blocks are
 //! explained where they are tested.
 
+use crate::daemon::{self, Daemon};
 use crate::harness::{World, count, succeeds, web};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 fn explain(world: &World, url: &str) -> Value {
     serde_json::from_str(&succeeds(world.run(&["explain", url, "--json"]))).expect("explain speaks JSON")
@@ -78,4 +80,46 @@ fn explain_tells_until_when_a_failing_page_is_left_alone() {
     assert_eq!(asked(), before, "as was told");
     world.next_cycle();
     assert!(asked() > before, "as was told");
+}
+
+#[test]
+fn ranks_break_ties_by_the_crawls_seed() {
+    let world = daemon::world(80, 2, "");
+    world.warm_up();
+    daemon::configure(&world, "[cycle]\npages = \"25%\"\n[schedule]\nformula = \"age\"\n");
+    let crawl = || {
+        world.server.advance().unwrap();
+        succeeds(world.crawl_command(1).args(["--random-seed", "7"]).output().unwrap())
+    };
+    crawl();
+    let before = world.pages();
+    let explained: BTreeMap<&String, Value> = before.keys().map(|url| (url, explain(&world, url))).collect();
+    let ranked: BTreeMap<u64, &String> =
+        explained.iter().filter_map(|(url, told)| Some((count(told, "rank")?, *url))).collect();
+    // Over the console it is the same, of one page and where another formula is compared.
+    let daemon = Daemon::of(world.command(&["serve", "--random-seed", "7"]));
+    for (rank, url) in ranked.iter().step_by(10) {
+        assert_eq!(count(&daemon.page(url), "rank"), Some(*rank), "{url}");
+    }
+    let (status, compared) = daemon.ask("POST", "/api/v1/formulas/compare", Some(json!({"text": "0 - t"})));
+    let moved = compared["rise"].as_array().unwrap().iter().chain(compared["fall"].as_array().unwrap());
+    let moved: Vec<(u64, &str)> =
+        moved.map(|row| (count(row, "rank").unwrap(), row["url"].as_str().unwrap())).collect();
+    assert!(status == 200 && moved.len() > 20, "{compared}");
+    for (rank, url) in moved {
+        assert_eq!(ranked[&rank], url);
+    }
+    daemon.stop();
+    crawl();
+    let after = world.pages();
+    let fetched: BTreeSet<&String> = ranked
+        .values()
+        .filter(|url| count(&after[**url], "last") > count(&before[**url], "last"))
+        .copied()
+        .collect();
+    let k = fetched.len();
+    assert_eq!(ranked.values().take(k).copied().collect::<BTreeSet<_>>(), fetched, "{ranked:?}");
+    // The places end among pages of equal score: the lot decided.
+    let score = |rank: usize| explained[ranked[&(rank as u64)]]["score"].as_f64().unwrap();
+    assert!(k > 5 && score(k) == score(k + 1), "{k}: {} {}", score(k), score(k + 1));
 }

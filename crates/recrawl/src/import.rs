@@ -188,6 +188,7 @@ impl Import {
             formula_toml: None,
             cutoff: None,
             scheduled: 0,
+            random_seed: 0,
         };
         let report = CycleReport {
             stopped_by: IMPORT.into(),

@@ -261,6 +261,7 @@ mod tests {
             formula_toml: Some(toml),
             cutoff: None,
             scheduled: 10,
+            random_seed: 0,
         };
         live.planned(&facts, 10, 1);
         live.recorded(&visit("http://a.test/2", Some(1), Outcome::Fetched(Change::Changed)));

@@ -53,6 +53,9 @@ pub struct Facts {
     pub cutoff: Option<f64>,
     /// Pages scheduled, seeds among them.
     pub scheduled: u64,
+    /// What decided ties and samples; 0 in cycles that an older program planned.
+    #[serde(default)]
+    pub random_seed: u64,
 }
 
 /// Takes up the cycle's schedule where one was finished, else makes it. Seeds that are new enter the log
@@ -113,6 +116,7 @@ fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, 
             formula_toml: None,
             cutoff: None,
             scheduled: schedule.len(),
+            random_seed: crawl.random_seed,
         }
     }))
 }
@@ -181,6 +185,7 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
         formula: formula.name,
         cutoff: plan.cutoff,
         scheduled,
+        random_seed: crawl.random_seed,
     };
     keep(&crawl.tables, FACTS, &facts)?;
     crawl.tables.flush()?;

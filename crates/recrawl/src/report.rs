@@ -184,6 +184,9 @@ pub struct CycleReport {
     pub cutoff: Option<f64>,
     /// What ranked the pages.
     pub formula: String,
+    /// What decided ties and samples (`--random-seed`); 0 in reports of older programs, and where nothing was crawled.
+    #[serde(default)]
+    pub random_seed: u64,
     /// When the cycle began, in milliseconds since 1970.
     pub started: u64,
     /// How long it took, interruptions included.
@@ -215,6 +218,7 @@ impl CycleReport {
             audit_change_rate: ratio(tally.audit_changed, tally.audit_visits),
             cutoff: facts.cutoff.filter(|c| c.is_finite()),
             formula: facts.formula.clone(),
+            random_seed: facts.random_seed,
             started: facts.started,
             seconds: now.saturating_sub(facts.started) as f64 / 1000.0,
             stopped_by: match stopped_by {

@@ -229,6 +229,7 @@ fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), F
         formula_toml: None,
         cutoff: None,
         scheduled: 0,
+        random_seed: 0,
     };
     let summary = *generation.summary();
     let merged = MergeReport {

@@ -41,6 +41,8 @@ use std::time::Duration;
 
 /// For a formula that does not look at them.
 const NO_RATES: SiteRates = SiteRates { global: 0.0, site: 0.0 };
+/// Reports in which the last cycle that crawled is looked for: imports and takedowns have reports too.
+const RECENT: usize = 100;
 
 /// What decides about a page, in the order in which it is asked.
 pub struct Explanation {
@@ -99,7 +101,10 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let Some((ordinal, record)) = generation.get(&url).map_err(Failure::work)? else {
         return Err(unknown(&mut settings, &reading::tables(&data_dir), &url)?);
     };
-    let last = reading::last_reports(&repository, 1)?.pop();
+    let mut reports = reading::last_reports(&repository, RECENT)?;
+    let random_seed =
+        reports.iter().rev().find(|report| report.is_of_crawl()).map(|report| report.random_seed);
+    let last = reports.pop();
     let history = PageHistory::read(&repository.kept(), &url)?;
     // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
     let tables = || reading::tables(&data_dir);
@@ -110,6 +115,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         record,
         formula,
         last: last.as_ref(),
+        random_seed: random_seed.unwrap_or_default(),
         history,
         origins: &origins,
         ranks: None,
@@ -131,6 +137,8 @@ pub struct Page<'r> {
     pub formula: Formula,
     /// The report of the last cycle.
     pub last: Option<&'r CycleReport>,
+    /// The crawl's `--random-seed`: it breaks ties.
+    pub random_seed: u64,
     /// Its visits in the cycles whose visits are kept.
     pub history: PageHistory,
     /// The origins of the generation.
@@ -160,7 +168,8 @@ impl Explanation {
         generation: &Generation,
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
-        let Page { url, ordinal, record, formula, last, history, origins, ranks, control } = page;
+        let Page { url, ordinal, record, formula, last, random_seed, history, origins, ranks, control } =
+            page;
         let cycle = generation.number().next();
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
@@ -175,7 +184,7 @@ impl Explanation {
         let rates = priors.as_ref().map(|priors| priors.of(ordinal));
         let terms = |history| formula.explain(history, rates.unwrap_or(NO_RATES), cycle);
         let score = record.visited.as_ref().map(|v| terms(&v.history)[0].value);
-        let request = plan::request(settings, cycle, generation.pages(), 0);
+        let request = plan::request(settings, cycle, generation.pages(), random_seed);
         let mut hosts = origins.iter().map(|origin| origin.first..origin.first + origin.pages);
         let host = hosts.find(|host| host.contains(&ordinal)).unwrap_or_default();
         let competing = score.filter(|_| gate == Gate::Revisit);

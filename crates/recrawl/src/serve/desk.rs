@@ -59,6 +59,8 @@ pub struct Desk {
     clock: WallClock,
     began: Instant,
     pub started: u64,
+    /// The crawl's: it breaks ties.
+    pub random_seed: u64,
     settings: RwLock<Arc<Settings>>,
     generation: RwLock<Arc<Generation>>,
     /// The formula of the next cycle.
@@ -98,6 +100,7 @@ impl Desk {
             clock: crawl.clock.clone(),
             began: Instant::now(),
             started: (crawl.clock)(),
+            random_seed: crawl.random_seed,
             settings: RwLock::new(Arc::new(crawl.settings.clone())),
             next: Next::new(&crawl.settings),
             disk: Mutex::new(disk::measure(&crawl.settings.data_dir, &*crawl.storage)),

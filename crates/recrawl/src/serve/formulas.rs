@@ -15,8 +15,7 @@ use recrawl_console::view::{
 use recrawl_formula::{Formula, builtin};
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{Gate, Policy};
-use std::cmp::Ordering;
+use recrawl_scheduler::{Gate, PlanRequest, Policy, TieBreak};
 use std::sync::Arc;
 
 /// Pages that are ranked by two formulas at most; of more, every second, third and so on.
@@ -159,12 +158,13 @@ pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     let other = parse(text)?;
     let _scan = desk.scans.begin().ok_or_else(|| Refusal::Busy("as many scans as may run already".into()))?;
     let (generation, settings, in_force) = (desk.generation(), desk.settings(), desk.formula());
-    let request = plan::request(&settings, generation.number().next(), generation.pages(), 0);
+    let request = plan::request(&settings, generation.number().next(), generation.pages(), desk.random_seed);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
     let origins = desk.hosts.origins(&generation)?;
     let [mine, others] =
-        scores(&generation, &origins, &[&in_force, &other], request.warmup, step).map_err(failed)?;
-    let (ranks, other_ranks) = (ranks(&mine), ranks(&others));
+        scores(&generation, &origins, &[&in_force, &other], &request, step).map_err(failed)?;
+    let ties = TieBreak::new(request.ties, request.seed, request.cycle);
+    let (ranks, other_ranks) = (ranks(&mine, &ties), ranks(&others, &ties));
     let k = (request.pages / step).min(mine.len() as u64);
     let both =
         ranks.iter().zip(&other_ranks).filter(|(a, b)| u64::from(**a) < k && u64::from(**b) < k).count();
@@ -205,15 +205,14 @@ fn scores(
     generation: &Generation,
     origins: &[OriginRun],
     formulas: &[&Formula; 2],
-    warmup: u32,
+    request: &PlanRequest,
     step: u64,
 ) -> Result<[Vec<(u64, f64)>; 2], Failure> {
-    let cycle = generation.number().next();
     let mut all = [Vec::new(), Vec::new()];
     for (formula, scored) in formulas.iter().zip(&mut all) {
         let priors = SitePriors::wanted_by(formula, generation, origins, &|_| {})?;
         let mut policy = FormulaPolicy::new(formula);
-        policy.prepare(cycle, 0);
+        policy.prepare(request.cycle, request.seed);
         let mut scores = Vec::new();
         generation.scan(|first, columns| -> Result<(), Failure> {
             if let Some(priors) = &priors {
@@ -222,8 +221,8 @@ fn scores(
             policy.score(columns, first, &mut scores);
             for (row, score) in scores.iter().enumerate() {
                 let ordinal = first + row as u64;
-                let competes = Gate::of_row(columns, row, cycle, warmup) == Gate::Revisit;
-                if competes && ordinal.is_multiple_of(step) {
+                let gate = Gate::of_row(columns, row, request.cycle, request.warmup);
+                if gate == Gate::Revisit && ordinal.is_multiple_of(step) {
                     scored.push((ordinal, *score));
                 }
             }
@@ -233,10 +232,14 @@ fn scores(
     Ok(all)
 }
 
-/// The rank of each place, from 0 for the best. NaN ranks below every number, and equals stay in order.
-fn ranks(scored: &[(u64, f64)]) -> Vec<u32> {
+/// The rank of each place, from 0 for the best, in the order in which a plan would choose.
+fn ranks(scored: &[(u64, f64)], ties: &TieBreak) -> Vec<u32> {
+    let candidate = |place: &u32| {
+        let (ordinal, score) = scored[*place as usize];
+        ties.by_score(score, ordinal)
+    };
     let mut order: Vec<u32> = (0..scored.len() as u32).collect();
-    order.sort_by(|a, b| better(scored[*a as usize].1, scored[*b as usize].1).then(a.cmp(b)));
+    order.sort_by_cached_key(candidate);
     let mut ranks = vec![0; scored.len()];
     for (rank, place) in order.into_iter().enumerate() {
         ranks[place as usize] = rank as u32;
@@ -244,18 +247,12 @@ fn ranks(scored: &[(u64, f64)]) -> Vec<u32> {
     ranks
 }
 
-fn better(a: f64, b: f64) -> Ordering {
-    match (a.is_nan(), b.is_nan()) {
-        (true, true) => Ordering::Equal,
-        (true, false) => Ordering::Greater,
-        (false, true) => Ordering::Less,
-        (false, false) => b.total_cmp(&a),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recrawl_scheduler::Ties;
+    use recrawl_types::Cycle;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_stranger_names_formulas_and_never_files() {
@@ -275,8 +272,12 @@ mod tests {
     }
 
     #[test]
-    fn ranks_follow_scores_and_nan_comes_last() {
-        let scored = [0.5, f64::NAN, 2.0, 0.5, f64::INFINITY].map(|score| (0, score));
-        assert_eq!(ranks(&scored), [2, 4, 1, 3, 0]);
+    fn ranks_follow_scores_and_equals_follow_the_plan() {
+        let scores = [0.5, f64::NAN, 2.0, 0.5, f64::INFINITY];
+        let scored: Vec<(u64, f64)> = (0..).zip(scores).collect();
+        let ranks = |kind, seed| ranks(&scored, &TieBreak::new(kind, seed, Cycle(3)));
+        assert_eq!(ranks(Ties::Index, 0), [2, 4, 1, 3, 0]);
+        let by_seed: BTreeSet<Vec<u32>> = (0..20).map(|seed| ranks(Ties::Hash, seed)).collect();
+        assert_eq!(by_seed.into_iter().collect::<Vec<_>>(), [vec![2, 4, 1, 3, 0], vec![3, 4, 1, 2, 0]]);
     }
 }

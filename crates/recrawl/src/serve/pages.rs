@@ -89,7 +89,7 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
     let texts = texts::document(&folder, &url, record.visited.as_ref(), &settings, desk.now());
     let origins = desk.hosts.origins(&generation)?;
     let formula = desk.formula();
-    let request = plan::request(&settings, generation.number().next(), generation.pages(), 0);
+    let request = plan::request(&settings, generation.number().next(), generation.pages(), desk.random_seed);
     let ranks = desk.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?;
     let page = Page {
         url,
@@ -97,6 +97,7 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
         record,
         formula: (*formula).clone(),
         last: reports.first(),
+        random_seed: desk.random_seed,
         history,
         origins: &origins,
         ranks: ranks.as_deref(),
