@@ -55,7 +55,7 @@ RECRAWL_BUILT=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
 export RECRAWL_BUILT
 
 status=0
-timeout --kill-after=10 300 node --test --test-reporter=spec --test-reporter-destination=stdout \
+timeout --kill-after=10 900 node --test --test-reporter=spec --test-reporter-destination=stdout \
     --test-reporter=tap --test-reporter-destination=target/browser-test.tap tests/browser/*.test.js || status=$?
 awk '/^# pass / { passed = $3 } /^# fail / { failed = $3 } /^# cancelled / { failed += $3 } /^# skipped / { skipped = $3 }
      END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' target/browser-test.tap >"$totals"

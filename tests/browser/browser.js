@@ -16,8 +16,8 @@ const WORDS = [
   "--no-first-run",
   "--disable-dev-shm-usage",
 ];
-/** A figure that is not there by then does not come. */
-const PATIENCE = 10_000;
+/** A figure that is not there by then does not come, however busy the machine is. */
+const PATIENCE = 60_000;
 
 /** The dashboard's files from a folder, with the headers of the program's, so that they can be changed without building it anew. */
 const DASHBOARD = process.env.RECRAWL_DASHBOARD;
@@ -101,7 +101,7 @@ export async function says(page, key, text, patience) {
 }
 
 /** Waits for a cycle end with it, which takes seconds. */
-export const CYCLES = 40_000;
+export const CYCLES = 120_000;
 
 /** Tries until it holds. */
 export async function retry(check, patience = PATIENCE) {

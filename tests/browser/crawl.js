@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const BUILT = process.env.RECRAWL_BUILT ?? fileURLToPath(new URL("../../target/debug", import.meta.url));
 export const TOKEN = "0123456789abcdef0123456789abcdef";
 /** Who waits for longer waits for what does not come. */
-const PATIENCE = 30_000;
+const PATIENCE = 120_000;
 
 /** A cycle chooses half of the pages by score, and has enough of each kind of visit. */
 const SETTINGS = (folder, politeness, period) => `

@@ -1,7 +1,7 @@
 //! All hosts at a glance, for lists whose order hangs on more than the repository.
 //!
 //! A walk reads what is kept of every host, and reading needs no token. So walks are shared by all who ask, one at a time,
-//! and rest for [`WALK_REST`] times as long as they take.
+//! and rest for [`WALK_REST`] times as long as they take. Readers wait for the first walk, and for no other.
 
 use recrawl_console::view::{HostQuery, HostRow, HostSort, HostState, Refusal};
 use recrawl_repository::{Generation, OriginRun};
@@ -69,7 +69,7 @@ impl Hosts {
     /// All hosts, as of now or of a walk that was long enough ago to be worth another.
     ///
     /// # Errors
-    /// When they cannot be read, or are being read for the first time.
+    /// When they cannot be read.
     pub fn glance(
         &self,
         origins: Arc<Vec<OriginRun>>,
@@ -81,13 +81,18 @@ impl Hosts {
         {
             return Ok(last.clone());
         }
-        let _walk = match self.walking.try_lock() {
-            Ok(walk) => walk,
-            Err(TryLockError::WouldBlock) => {
-                return last
-                    .ok_or_else(|| Refusal::Busy("the hosts are being walked for the first time".into()));
+        let _walk = match (self.walking.try_lock(), last) {
+            (Ok(walk), _) => walk,
+            (Err(TryLockError::WouldBlock), Some(last)) => return Ok(last),
+            (Err(TryLockError::WouldBlock), None) => {
+                let walk = lock(&self.walking);
+                // Where the first walk failed, there is none yet.
+                if let Some(first) = &*lock(&self.last) {
+                    return Ok(first.clone());
+                }
+                walk
             }
-            Err(TryLockError::Poisoned(_)) => panic!("no panic under the lock"),
+            (Err(TryLockError::Poisoned(_)), _) => panic!("no panic under the lock"),
         };
         let began = Instant::now();
         let hosts = origins.iter().map(|run| row(run).map(Host::from)).collect::<Result<_, _>>()?;
@@ -144,7 +149,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
+    use std::sync::mpsc;
+    use std::thread;
 
     fn run(pages: u64) -> OriginRun {
         OriginRun { key: Vec::new(), first: 0, pages, visited: 0 }
@@ -203,14 +210,44 @@ mod tests {
         assert_eq!(walked.get(), 1);
     }
 
+    /// A walk that lasts until `others` were answered, or `patience` is over, and what these are given in the end.
+    fn ask_during_a_walk(hosts: &Hosts, others: usize, patience: Duration) -> Vec<Result<usize, Refusal>> {
+        let origins = Arc::new(vec![run(1)]);
+        let ask = || hosts.glance(origins.clone(), |run| Ok(host(run))).map(|glance| glance.hosts.len());
+        let (tell, told) = mpsc::channel();
+        let given = RefCell::new(Vec::new());
+        thread::scope(|scope| {
+            let walked = hosts.glance(origins.clone(), |run| {
+                (0..others).for_each(|_| {
+                    let tell = tell.clone();
+                    scope.spawn(move || tell.send(ask()));
+                });
+                given.borrow_mut().extend((0..others).map_while(|_| told.recv_timeout(patience).ok()));
+                Ok(host(run))
+            });
+            assert_eq!(walked.unwrap().hosts.len(), 1);
+        });
+        let mut given = given.into_inner();
+        given.extend(told.try_iter());
+        given
+    }
+
+    #[test]
+    fn the_first_walk_is_waited_for() {
+        let given = ask_during_a_walk(&Hosts::default(), 3, Duration::from_millis(100));
+        assert_eq!(given, [Ok(1), Ok(1), Ok(1)]);
+    }
+
     #[test]
     fn while_others_walk_the_last_walk_is_shown() {
         let hosts = Hosts::default();
-        let origins = Arc::new(vec![run(1)]);
-        let while_walking = hosts.glance(origins.clone(), |run| {
-            assert!(matches!(hosts.glance(origins.clone(), |run| Ok(host(run))), Err(Refusal::Busy(_))));
-            Ok(host(run))
-        });
-        assert_eq!(while_walking.unwrap().hosts.len(), 1);
+        let last = Glance {
+            origins: Arc::default(),
+            hosts: Vec::new(),
+            began: Instant::now(),
+            took: Duration::ZERO,
+        };
+        *lock(&hosts.last) = Some(Arc::new(last));
+        assert_eq!(ask_during_a_walk(&hosts, 3, Duration::from_secs(60)), [Ok(0), Ok(0), Ok(0)]);
     }
 }
