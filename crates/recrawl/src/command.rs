@@ -21,6 +21,7 @@ use crate::cli::Command;
 use crate::config::Log;
 use crate::failure::Failure;
 use crate::logging;
+use crate::terminal;
 use std::io::{self, Write};
 
 /// Runs a command.
@@ -51,12 +52,12 @@ pub fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Prints to standard output. A reader that went away (`recrawl … | head`) is no failure.
+/// Prints to standard output, [for a terminal](terminal). A reader that went away (`recrawl … | head`) is no failure.
 ///
 /// # Errors
 /// When standard output takes no more for another reason.
 fn print(text: impl AsRef<str>) -> Result<(), Failure> {
-    match writeln!(io::stdout(), "{}", text.as_ref()) {
+    match writeln!(io::stdout(), "{}", terminal::lines(text.as_ref())) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(Failure::Work(format!("standard output: {e}"))),
         Ok(()) => Ok(()),

@@ -3,6 +3,8 @@
 //! All of it goes through one [`Queue`], which a thread of its own writes out. So nothing else ever waits for whoever
 //! reads standard error, and a reader that stands still costs lines, which are counted, and no more.
 //!
+//! What strangers send is escaped ([`terminal`]): it cannot steer a terminal, nor begin a line.
+//!
 //! Lines carry the spans that they were told in: the cycle, its stage, the host. These are of the level `error`, so that
 //! every line has them, whatever the filter lets through.
 
@@ -10,6 +12,7 @@ mod queue;
 
 use crate::config::{Log, LogFormat};
 use crate::failure::Failure;
+use crate::terminal;
 use crate::traces::{self, Collector};
 use queue::Queue;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -18,6 +21,9 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, SystemTime};
 use tracing::Level;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
@@ -58,16 +64,17 @@ pub fn start(log: &Log, usual: &'static str) -> Result<(), Failure> {
     let (filter, handle) = reload::Layer::new(filter);
     let is_coloured =
         io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
-    let lines = tracing_subscriber::fmt::layer().with_writer(|| Line).with_target(false);
-    let lines = match log.format {
-        LogFormat::Human => lines.with_ansi(is_coloured).boxed(),
+    let format = log.format;
+    let lines = tracing_subscriber::fmt::layer().with_writer(move || Line(format)).with_target(false);
+    let lines = match format {
+        LogFormat::Human => lines.with_ansi(is_coloured).fmt_fields(fields()).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).boxed(),
     };
     let write = || loop {
         QUEUE.write(&mut io::stderr(), &gap);
     };
     thread::Builder::new().name("log".into()).spawn(write)?;
-    STARTED.get_or_init(|| Started { format: log.format, filter: handle, usual, by_environment });
+    STARTED.get_or_init(|| Started { format, filter: handle, usual, by_environment });
     std::panic::set_hook(Box::new(|panic| {
         let trace = Backtrace::capture();
         let is_wanted = trace.status() == BacktraceStatus::Captured;
@@ -79,6 +86,21 @@ pub fn start(log: &Log, usual: &'static str) -> Result<(), Failure> {
     let traces = collector.map(traces::start).transpose()?;
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(traces).init();
     Ok(())
+}
+
+/// The fields of a line for people: the message, then `name=value`.
+fn fields() -> impl for<'w> FormatFields<'w> {
+    format::debug_fn(|writer, field, value| {
+        let value = format!("{value:?}");
+        let value = terminal::line(&value);
+        match field.name().trim_start_matches("r#") {
+            "message" => write!(writer, "{value}"),
+            // As the library writes them: the name in italics, the sign dimmed.
+            name if writer.has_ansi_escapes() => write!(writer, "\x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m{value}"),
+            name => write!(writer, "{name}={value}"),
+        }
+    })
+    .delimited(" ")
 }
 
 /// Can the configuration be used?
@@ -128,7 +150,7 @@ pub fn say(level: Level, text: &str) {
 /// A line that is no event.
 fn plain(format: LogFormat, level: Level, text: &str) -> String {
     match format {
-        LogFormat::Human => format!("recrawl: {text}\n"),
+        LogFormat::Human => format!("recrawl: {}\n", terminal::lines(text)),
         LogFormat::Json => {
             let timestamp = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
             let level = level.as_str();
@@ -162,11 +184,15 @@ fn gap(lines: u64) -> String {
 }
 
 /// Takes an event: it is written in one piece.
-struct Line;
+struct Line(LogFormat);
 
 impl Write for Line {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        QUEUE.put(line);
+        match self.0 {
+            // Colours are written so too: the fields are escaped one by one.
+            LogFormat::Human => QUEUE.put(line),
+            LogFormat::Json => QUEUE.put(terminal::lines(&String::from_utf8_lossy(line)).as_bytes()),
+        }
         Ok(line.len())
     }
 

@@ -49,6 +49,7 @@ mod sorted_lines;
 mod space;
 mod surt;
 mod takedown;
+mod terminal;
 mod traces;
 mod traps;
 mod trust;

@@ -2,6 +2,7 @@
 //! once the program is to end.
 
 use crate::failure::Failure;
+use crate::terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{self, Write};
@@ -36,7 +37,7 @@ impl Printed {
     /// # Errors
     /// When standard output takes no more for another reason.
     pub fn line(&mut self, text: &str) -> Result<(), Failure> {
-        match self.write_all(format!("{text}\n").as_bytes()) {
+        match self.write_all(format!("{}\n", terminal::lines(text)).as_bytes()) {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe || self.gave_up => Ok(()),
             Err(e) => Err(Failure::Work(format!("standard output: {e}"))),
             Ok(()) => Ok(()),

@@ -1,0 +1,68 @@
+//! Text for a terminal. Strangers send robots.txt, URLs and header fields: none of them may steer the terminal, nor
+//! pretend to be a line of our own.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Characters that no output has raw: controls, and those that change the direction of writing (UAX #9).
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text with such characters escaped as JSON escapes them (`\u001b`), so that JSON stays JSON. Line ends and tabs stay.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
+}
+
+/// The same, on one line.
+pub fn line(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| steers(c) && c != '\t')
+}
+
+fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_bad) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\n' if is_bad(c) => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c if is_bad(c) => write!(out, "\\u{:04x}", u32::from(c)).expect("text takes all"),
+            c => out.push(c),
+        }
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_would_steer_a_terminal_is_escaped_and_all_else_stays() {
+        for (text, shown) in [
+            ("caf\u{e9}\t漢字", "caf\u{e9}\t漢字"),
+            ("a\nb", "a\nb"),
+            ("\u{1b}]0;title\u{7}", "\\u001b]0;title\\u0007"),
+            ("over\rwritten\u{8}", "over\\rwritten\\u0008"),
+            ("\u{9b}2J\u{7f}", "\\u009b2J\\u007f"),
+            ("txt.\u{202e}exe", "txt.\\u202eexe"),
+        ] {
+            assert_eq!(lines(text), shown);
+        }
+        assert_eq!(line("a\nrecrawl: all is well"), "a\\nrecrawl: all is well");
+    }
+
+    proptest! {
+        #[test]
+        fn json_stays_the_same_json(text in "\\PC*[\\x00-\\x1f\\x7f-\\x9f\\u{202e}]*") {
+            let json = serde_json::to_string_pretty(&[&text]).unwrap();
+            let shown = lines(&json);
+            prop_assert!(!shown.contains(|c| steers(c) && c != '\n'));
+            prop_assert_eq!(serde_json::from_str::<Vec<String>>(&shown).unwrap(), [text]);
+        }
+    }
+}
