@@ -105,14 +105,26 @@ fn a_run_repeats_itself_and_ties_follow_the_seed() {
 }
 
 #[test]
-fn an_expression_means_itself_and_a_policy_its_rule() {
+fn an_expression_means_itself_and_a_name_its_formula() {
     let folder = history();
-    let words = ["--policy", "nad", "--formula", "nad", "--formula", "nad * t", "--ties", "index"];
+    let words = [
+        "--policy",
+        "nad",
+        "--formula",
+        "(nad)",
+        "--formula",
+        "nad * t",
+        "--formula",
+        "default",
+        "--ties",
+        "index",
+    ];
     let report = json(folder.path(), &words);
     let policies = report["policies"].as_array().unwrap();
     let kinds: Vec<_> =
         policies.iter().map(|p| (p["kind"].as_str().unwrap(), p["expression"].as_str().unwrap())).collect();
-    assert_eq!(kinds, [("policy", "nad * t"), ("formula", "nad"), ("formula", "nad * t")]);
+    assert_eq!(kinds[..3], [("policy", "nad * t"), ("formula", "nad"), ("formula", "nad * t")]);
+    assert_eq!((policies[3]["name"].as_str(), kinds[3].0), (Some("default"), "formula"));
     assert_eq!(policies[0]["per_cycle"], policies[2]["per_cycle"]);
     assert_ne!(policies[0]["per_cycle"], policies[1]["per_cycle"]);
     assert_eq!(policies[2]["against_best"]["change_rate"]["tie"], true);

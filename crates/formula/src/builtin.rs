@@ -1,5 +1,7 @@
 //! The formulas that come with the program, from config/formulas.
 
+use crate::nearest::nearest;
+use crate::parse::{self, ParseProblem};
 use crate::{Formula, ParseError};
 
 /// A formula that comes with the program.
@@ -44,12 +46,18 @@ pub const ALL: &[Builtin] = &[
 /// as `nad` is, the formula is meant: the rate alone is `(nad)`.
 ///
 /// # Errors
-/// When it is neither.
+/// When it is neither; of a word that is like a name, that name.
 pub fn resolve(text: &str) -> Result<Formula, ParseError> {
-    match Builtin::named(text) {
-        Some(builtin) => Ok(builtin.formula()),
-        None => Formula::from_expression(text),
+    if let Some(builtin) = Builtin::named(text) {
+        return Ok(builtin.formula());
     }
+    Formula::from_expression(text).map_err(|error| match error.problem {
+        ParseProblem::Unknown { name, .. } if name == text => {
+            let nearest = nearest(&name, ALL.iter().map(|builtin| builtin.name).chain(parse::names()));
+            ParseError { problem: ParseProblem::UnknownFormula { name, nearest }, ..error }
+        }
+        _ => error,
+    })
 }
 
 impl Builtin {
@@ -94,7 +102,21 @@ mod tests {
         assert_eq!(resolve("nad").unwrap().expr.to_string(), "nad * t");
         assert_eq!(resolve("(nad)").unwrap().expr.to_string(), "nad");
         assert_eq!(resolve("t + n").unwrap().name, "t + n");
-        assert!(resolve("best").is_err());
+    }
+
+    #[test]
+    fn a_word_that_is_neither_is_told_the_nearest_formula() {
+        for (text, says) in [
+            ("defualt", "did you mean 'default'?"),
+            ("Default", "did you mean 'default'?"),
+            ("learned_freshnes", "did you mean 'learned_freshness'?"),
+            ("p_mn", "did you mean 'p_m"),
+            ("nothing_like_it", "formulas are default, age, cg,"),
+            ("t * defualt", "unknown name 'defualt'; known are"),
+        ] {
+            let said = resolve(text).unwrap_err().to_string();
+            assert!(said.contains(says), "{text}: {said}");
+        }
     }
 
     #[test]

@@ -191,9 +191,13 @@ fn misplaced(name: &str) -> ParseProblem {
     if let Some(terminal) = Terminal::named(name) {
         return ParseProblem::NoFunction { name: terminal.name };
     }
+    ParseProblem::Unknown { name: name.to_owned(), nearest: nearest(name, names()) }
+}
+
+/// The names of an expression: terminals, and functions that are called.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let called = function::ALL.iter().filter(|f| f.syntax == function::Syntax::Call).map(|f| f.name);
-    let nearest = nearest(name, terminal::ALL.iter().map(|t| t.name).chain(called));
-    ParseProblem::Unknown { name: name.to_owned(), nearest }
+    terminal::ALL.iter().map(|t| t.name).chain(called)
 }
 
 #[cfg(test)]

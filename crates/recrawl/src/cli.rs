@@ -362,8 +362,8 @@ pub struct SimulateArgs {
     /// A known policy; may be given again. Without it, all of them and the bounds
     #[arg(long = "policy", value_name = "NAME")]
     pub policies: Vec<String>,
-    /// A formula, as an expression or a TOML file; may be given again
-    #[arg(long = "formula", value_name = "EXPR|FILE")]
+    /// A formula, by its name, as an expression or a TOML file; may be given again
+    #[arg(long = "formula", value_name = "NAME|EXPR|FILE")]
     pub formulas: Vec<String>,
     /// Budget, warm-up, ties.
     #[command(flatten)]
@@ -415,7 +415,7 @@ pub struct ExportArgs {
     /// Where to; `-` for standard output
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,
-    /// Which kind of file; without it, the ending of PATH says it: Parquet for `.parquet`, else JSON lines
+    /// Which kind of file; without it, the ending of PATH says it: `.jsonl` (or none), `.csv` or `.parquet`
     #[arg(long, value_enum)]
     pub format: Option<Format>,
     /// Which crawl.
@@ -428,6 +428,8 @@ pub struct ExportArgs {
 pub enum Format {
     /// JSON, a row a line
     Jsonl,
+    /// Comma-separated values, under a line of names
+    Csv,
     /// Apache Parquet
     Parquet,
 }

@@ -49,6 +49,13 @@ pub enum ParseProblem {
         /// What may have been meant.
         nearest: Option<&'static str>,
     },
+    /// One word, which is the name of no formula and no expression.
+    UnknownFormula {
+        /// The word.
+        name: String,
+        /// What may have been meant.
+        nearest: Option<&'static str>,
+    },
     /// A function stands without its arguments.
     NotCalled {
         /// The function.
@@ -126,6 +133,17 @@ impl fmt::Display for ParseProblem {
                     }
                 }
                 Ok(())
+            }
+            ParseProblem::UnknownFormula { name, nearest } => {
+                write!(f, "'{name}' is neither a formula's name nor an expression; ")?;
+                match nearest {
+                    Some(nearest) => write!(f, "did you mean '{nearest}'?"),
+                    None => {
+                        let names: Vec<&str> =
+                            crate::builtin::ALL.iter().map(|builtin| builtin.name).collect();
+                        write!(f, "formulas are {}", names.join(", "))
+                    }
+                }
             }
             ParseProblem::NotCalled { name } => write!(f, "{name} is a function: write {name}(...)"),
             ParseProblem::NoFunction { name } => {

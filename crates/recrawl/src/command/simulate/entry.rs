@@ -1,11 +1,12 @@
 //! What takes part in a simulation: policies by name, formulas by their text or file.
 
 use crate::failure::Failure;
+use crate::formula_file;
+use recrawl_formula::builtin::Builtin;
 use recrawl_formula::{Basis, Formula};
 use recrawl_simulation::Dataset;
 use recrawl_simulation::compare::Role;
 use recrawl_simulation::policy::{self, FormulaPolicy, Kind, Policy};
-use std::path::Path;
 
 /// One that takes part.
 pub enum Entry {
@@ -72,14 +73,11 @@ pub fn all(names: &[String], formulas: &[String], basis: Basis) -> Result<Vec<En
         .collect())
 }
 
-/// A formula from a file, whose basis is its own, or from an expression. A policy's name is no formula here: as an
-/// expression `nad` is the rate alone.
+/// A formula by name or file, whose basis is its own, or from an expression.
 fn formula(text: &str, basis: Basis) -> Result<Formula, Failure> {
-    if text.ends_with(".toml") {
-        return Formula::load(Path::new(text)).map_err(Failure::usage);
-    }
-    let formula = Formula::from_expression(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
-    Ok(Formula { basis, ..formula })
+    let formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
+    let is_expression = !text.ends_with(".toml") && Builtin::named(text).is_none();
+    Ok(if is_expression { Formula { basis, ..formula } } else { formula })
 }
 
 fn unknown(name: &str) -> Failure {
@@ -108,8 +106,8 @@ mod tests {
 
     #[test]
     fn each_takes_part_once_and_bounds_come_last() {
-        let listed = names(&["oracle", "nad", "age", "nad"], &["t * X", "nad", "t*X"]).unwrap();
-        assert_eq!(listed, ["nad", "age", "t * X", "nad", "oracle"]);
+        let listed = names(&["oracle", "nad", "age", "nad"], &["t * X", "default", "t*X"]).unwrap();
+        assert_eq!(listed, ["nad", "age", "t * X", "default", "oracle"]);
         assert_eq!(names(&[], &[]).unwrap().len(), policy::ALL.len());
         assert_eq!(names(&[], &["t"]).unwrap().len(), policy::ALL.len() + 1);
     }
@@ -120,6 +118,7 @@ mod tests {
         assert!(says.contains("p_gama") && says.contains("`p_gamma`"), "{says}");
         assert!(names(&["t * X"], &[]).unwrap_err().contains("--formula"));
         assert!(names(&[], &["t * Y"]).unwrap_err().contains("--formula"));
+        assert!(names(&[], &["defualt"]).unwrap_err().contains("did you mean 'default'?"));
         assert!(names(&[], &["none.toml"]).unwrap_err().contains("none.toml"));
     }
 }
