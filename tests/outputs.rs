@@ -30,29 +30,65 @@ fn export(world: &World, what: &str, name: &str) -> PathBuf {
 }
 
 #[test]
-fn parquet_is_chosen_by_name_or_by_word_and_nothing_else_is() {
+fn the_format_is_chosen_by_name_or_by_word_and_never_guessed() {
     let world = World::new(web(20, 1), "");
     world.crawl(1);
-    for (name, words, is_parquet) in [
-        ("pages.parquet", &[][..], true),
-        ("pages.PARQUET", &[], true),
-        ("pages", &["--format", "parquet"], true),
-        ("pages.jsonl", &[], false),
-        ("odd.parquet", &["--format", "jsonl"], false),
+    for (name, words, begins) in [
+        ("pages.parquet", &[][..], "PAR1"),
+        ("pages.PARQUET", &[], "PAR1"),
+        ("pages", &["--format", "parquet"], "PAR1"),
+        ("pages.jsonl", &[], "{\"url\":"),
+        ("none", &[], "{\"url\":"),
+        ("odd.parquet", &["--format", "jsonl"], "{\"url\":"),
+        ("pages.csv", &[], "url,status,depth,"),
+        ("odd.txt", &["--format", "csv"], "url,status,depth,"),
     ] {
         let out = world.folder.path().join(name);
         let mut all = vec!["export", "pages", "--out", out.to_str().unwrap()];
         all.extend(words);
         let said = succeeds(world.run(&all));
         assert!(said.contains("pages in"), "{said}");
-        assert_eq!(fs::read(&out).unwrap().starts_with(b"PAR1"), is_parquet, "{name}");
+        assert!(fs::read(&out).unwrap().starts_with(begins.as_bytes()), "{name}");
     }
+    let out = world.folder.path().join("pages.xlsx");
+    let line = fails(world.run(&["export", "pages", "--out", out.to_str().unwrap()]), 2);
+    assert!(line.contains(".jsonl, .csv or .parquet") && !out.exists(), "{line}");
     for what in ["cdxj", "cycles"] {
         let line = fails(world.run(&["export", what, "--out", "-", "--format", "parquet"]), 2);
-        assert!(line.contains("Parquet is for pages and visits"), "{line}");
+        assert!(line.contains("Parquet are for pages and visits"), "{line}");
     }
     let cycles = json_lines(&succeeds(world.run(&["export", "cycles", "--out", "-"])));
     assert_eq!(cycles.iter().map(|c| count(c, "cycle")).collect::<Vec<_>>(), [Some(1)]);
+}
+
+/// What JSON lines and CSV have of one value.
+fn csv_field(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) if text.contains([',', '"']) => format!("\"{}\"", text.replace('"', "\"\"")),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn csv_holds_what_json_lines_hold() {
+    let world = World::new(web(20, 1), "");
+    world.crawl(2);
+    for what in ["pages", "visits"] {
+        let json = fs::read_to_string(export(&world, what, &format!("{what}.jsonl"))).unwrap();
+        let rows: Vec<serde_json::Map<String, Value>> =
+            json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let csv = fs::read_to_string(export(&world, what, &format!("{what}.csv"))).unwrap();
+        let (names, lines) = csv.split_once('\n').unwrap();
+        let names: Vec<&str> = names.split(',').collect();
+        assert_eq!(names.len(), rows[0].len(), "{names:?}");
+        let expected: Vec<String> = rows
+            .iter()
+            .map(|row| names.iter().map(|name| csv_field(&row[*name])).collect::<Vec<_>>().join(","))
+            .collect();
+        assert_eq!(lines.lines().collect::<Vec<_>>(), expected, "{what}");
+    }
 }
 
 /// The events of a file by cycle; each cycle's end says how many there are.

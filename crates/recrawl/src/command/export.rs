@@ -11,6 +11,7 @@ mod visits;
 use super::print;
 use crate::cli::{ExportArgs, Exported, Format};
 use crate::failure::Failure;
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
@@ -18,23 +19,33 @@ pub use pages::page_json;
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
-    match (args.what, format(args)) {
-        (Exported::Pages, format) => pages::export(&settings, &args.out, format),
-        (Exported::Visits, format) => visits::export(&settings, &args.out, format),
-        (Exported::Cycles, Format::Jsonl) => cycles::export(&settings, &args.out),
-        (Exported::Cdxj, _) if args.format.is_none() => cdxj::export(&settings, &args.out),
-        (Exported::Cycles | Exported::Cdxj, _) => {
-            let text =
-                "Parquet is for pages and visits; cycles are JSON lines, and CDXJ is a format of its own";
+    match args.what {
+        Exported::Pages => pages::export(&settings, &args.out, format(args)?),
+        Exported::Visits => visits::export(&settings, &args.out, format(args)?),
+        Exported::Cycles if format(args)? == Format::Jsonl => cycles::export(&settings, &args.out),
+        Exported::Cdxj if args.format.is_none() => cdxj::export(&settings, &args.out),
+        Exported::Cycles | Exported::Cdxj => {
+            let text = "CSV and Parquet are for pages and visits; cycles are JSON lines, and CDXJ is a format of its own";
             Err(Failure::Usage(text.into()))
         }
     }
 }
 
 /// What was asked for, or what the name of the file says.
-fn format(args: &ExportArgs) -> Format {
-    let is_parquet = args.out.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"));
-    args.format.unwrap_or(if is_parquet { Format::Parquet } else { Format::Jsonl })
+fn format(args: &ExportArgs) -> Result<Format, Failure> {
+    let ending = args.out.extension().map(OsStr::to_ascii_lowercase);
+    let named = match ending.as_deref().map(OsStr::to_string_lossy).as_deref() {
+        None | Some("jsonl" | "ndjson" | "json") => Some(Format::Jsonl),
+        Some("csv") => Some(Format::Csv),
+        Some("parquet") => Some(Format::Parquet),
+        Some(_) => None,
+    };
+    args.format.or(named).ok_or_else(|| {
+        let out = args.out.display();
+        Failure::Usage(format!(
+            "--out {out}: its ending names no format: end it in .jsonl, .csv or .parquet, or give --format"
+        ))
+    })
 }
 
 fn named(out: &Path, error: &io::Error) -> Failure {

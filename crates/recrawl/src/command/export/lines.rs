@@ -27,6 +27,17 @@ impl Lines {
         Ok(Lines { out: out.into(), sink, written: 0 })
     }
 
+    /// The same, under a line of names, which is not counted.
+    ///
+    /// # Errors
+    /// With the file's name.
+    pub fn with_heading(out: &Path, heading: impl Display) -> Result<Lines, Failure> {
+        let mut lines = Lines::create(out)?;
+        lines.write(heading)?;
+        lines.written = 0;
+        Ok(lines)
+    }
+
     /// Writes a line. Does the reader want more?
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use super::lines::Lines;
 use super::parquet::ParquetFile;
 use crate::cli::Format;
 use crate::failure::Failure;
+use crate::terminal;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -61,6 +62,18 @@ impl Cell {
         value.map_or(Cell::Null, Into::into)
     }
 
+    /// As a field of CSV (RFC 4180): nothing for null, and quotes around what needs them.
+    fn csv(&self) -> Cow<'_, str> {
+        match self {
+            Cell::Null => "".into(),
+            Cell::Text(text) if text.is_empty() || text.contains([',', '"', '\r', '\n']) => {
+                format!("\"{}\"", text.replace('"', "\"\"")).into()
+            }
+            Cell::Text(text) => text.as_ref().into(),
+            Cell::Flag(_) | Cell::Count(_) | Cell::Number(_) => self.json().to_string().into(),
+        }
+    }
+
     /// As JSON.
     pub fn json(&self) -> Value {
         match self {
@@ -114,10 +127,17 @@ pub fn json_line(columns: &[Column], row: &[Cell]) -> String {
     line
 }
 
+/// The fields of a line of CSV.
+fn csv_line<'a>(fields: impl Iterator<Item = Cow<'a, str>>) -> String {
+    fields.collect::<Vec<_>>().join(",")
+}
+
 /// A file that rows are written to.
 pub enum Rows {
     /// JSON, a row a line.
     Lines(&'static [Column], Lines),
+    /// CSV, a row a line.
+    Csv(Lines),
     /// Parquet.
     Parquet(Box<ParquetFile>),
 }
@@ -130,6 +150,10 @@ impl Rows {
     pub fn create(out: &Path, format: Format, columns: &'static [Column]) -> Result<Rows, Failure> {
         Ok(match format {
             Format::Jsonl => Rows::Lines(columns, Lines::create(out)?),
+            Format::Csv => {
+                let names = csv_line(columns.iter().map(|column| column.name.into()));
+                Rows::Csv(Lines::with_heading(out, names)?)
+            }
             Format::Parquet => Rows::Parquet(Box::new(ParquetFile::create(out, columns)?)),
         })
     }
@@ -140,7 +164,8 @@ impl Rows {
     /// When the disk takes no more.
     pub fn write(&mut self, row: &[Cell]) -> Result<bool, Failure> {
         match self {
-            Rows::Lines(columns, lines) => lines.write(json_line(columns, row)),
+            Rows::Lines(columns, lines) => lines.write(terminal::lines(&json_line(columns, row))),
+            Rows::Csv(lines) => lines.write(csv_line(row.iter().map(Cell::csv))),
             Rows::Parquet(file) => file.write(row).map(|()| true),
         }
     }
@@ -151,8 +176,29 @@ impl Rows {
     /// When the disk takes no more.
     pub fn finish(self, what: &str) -> Result<(), Failure> {
         match self {
-            Rows::Lines(_, lines) => lines.finish(what),
+            Rows::Lines(_, lines) | Rows::Csv(lines) => lines.finish(what),
             Rows::Parquet(file) => file.finish(what),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_of_csv_can_be_read_back() {
+        for (cell, field) in [
+            (Cell::Null, ""),
+            (Cell::from(""), "\"\""),
+            (Cell::from("http://a.example/?a=1;b"), "http://a.example/?a=1;b"),
+            (Cell::from("W/\"a,b\""), "\"W/\"\"a,b\"\"\""),
+            (Cell::from("two\nlines"), "\"two\nlines\""),
+            (Cell::from(true), "true"),
+            (Cell::from(7_u64), "7"),
+            (Cell::Number(0.25), "0.25"),
+        ] {
+            assert_eq!(cell.csv(), field, "{cell:?}");
         }
     }
 }
