@@ -4,7 +4,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 # Each recording has a crawl, and so a folder, of its own.
 RECORDED = $(or $(DATA_DIR),data/recorded-$(or $(notdir $(RECORDING:/=)),web))
 
-.PHONY: help crawl crawl-recorded crawl-web check-archives check-counters hazards bench-verifier bench-serve test test-browser soak fuzz build generated deny msrv dist book tidy toolchain clean
+.PHONY: help crawl crawl-recorded crawl-web check-api check-archives check-counters hazards bench-verifier bench-serve test test-browser soak fuzz build generated deny msrv dist book tidy toolchain clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -16,6 +16,9 @@ crawl-recorded: build
 
 crawl-web: build
 	$(BUILT)/recrawl crawl --data-dir '$(or $(DATA_DIR),data/web)' $(SEEDS:%=--seed '%') $(if $(CONTACT),--contact '$(CONTACT)') $(if $(CYCLES),--cycles $(CYCLES)) $(if $(FORMULA),--formula '$(FORMULA)')
+
+check-api: toolchain ## the API of a daemon, tried by schemathesis against its own OpenAPI document (Python)
+	@bash scripts/check-api.sh
 
 check-archives: toolchain ## what is written for other programs, read by them: warcio, cdxj-indexer, pywb, pyarrow (Python)
 	@bash scripts/check-archives.sh

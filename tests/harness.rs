@@ -145,6 +145,13 @@ impl World {
         pages
     }
 
+    /// Makes the URLs of a list known, one a line.
+    pub fn import(&self, list: &str) {
+        let path = self.folder.path().join("list");
+        std::fs::write(&path, list).expect("the list is written");
+        succeeds(self.run(&["import", "list", path.to_str().expect("UTF-8")]));
+    }
+
     /// `recrawl status --json`.
     pub fn status(&self) -> Value {
         serde_json::from_str(&succeeds(self.run(&["status", "--json"]))).expect("status speaks JSON")

@@ -8,6 +8,8 @@ mod harness;
 
 /// What is sent to single hosts, and through which proxy.
 mod access;
+/// The API beside its own description, from the moment the port opens.
+mod api;
 /// Words, exit codes, and one-line errors.
 mod cli;
 /// What owners want: a page's wishes, hosts that opted out, whom to turn to.
@@ -58,6 +60,8 @@ mod status;
 mod strangers;
 /// What is removed at somebody's request: from records, visits and archive, for good.
 mod takedown;
+/// What strangers send, shown to people.
+mod terminal;
 /// What a collector of traces is told.
 mod traces;
 mod traps;

@@ -43,11 +43,12 @@ pub trait CrawlView: Send + Sync {
     /// When the cursor is not one that a list gave out, or the table cannot be read.
     fn hosts(&self, ask: &HostQuery) -> Result<HostList, Refusal>;
 
-    /// The document of `recrawl status --host HOST --json`.
+    /// The document of `recrawl status --host HOST --json`: an object for each origin that is meant. A name as
+    /// [`HostRow::host`] has it means one.
     ///
     /// # Errors
-    /// When the crawl knows no such host, or the table cannot be read.
-    fn host(&self, host: &str) -> Result<Value, Refusal>;
+    /// When this names no host, the crawl knows none of it, or the table cannot be read.
+    fn host(&self, host: &str) -> Result<Vec<Value>, Refusal>;
 
     /// The pages whose URLs begin with a prefix, in the order of URLs.
     ///

@@ -26,6 +26,7 @@ mod import;
 mod lastmods;
 mod live;
 mod logging;
+mod named_host;
 mod opt_out;
 mod page;
 mod page_history;

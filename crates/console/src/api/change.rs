@@ -43,7 +43,8 @@ pub async fn resume(State(console): State<Arc<Console>>, operator: Operator) -> 
 
 /// Pause a host: nothing more is asked of it.
 #[utoipa::path(put, path = "/api/v1/hosts/{host}/pause", tag = "change", security(("token" = [])),
-    params(("host" = String, Path, description = "Its name, encoded")),
+    params(("host" = inline(Named), Path,
+        description = "Its name, or as a list of hosts has it, encoded: all its schemes and ports are meant")),
     responses((status = 200, description = "It is paused", body = Accepted)))]
 pub async fn pause_host(
     State(console): State<Arc<Console>>,
@@ -55,7 +56,8 @@ pub async fn pause_host(
 
 /// Resume a host.
 #[utoipa::path(delete, path = "/api/v1/hosts/{host}/pause", tag = "change", security(("token" = [])),
-    params(("host" = String, Path, description = "Its name, encoded")),
+    params(("host" = inline(Named), Path,
+        description = "Its name, or as a list of hosts has it, encoded: all its schemes and ports are meant")),
     responses((status = 200, description = "It goes on", body = Accepted)))]
 pub async fn resume_host(
     State(console): State<Arc<Console>>,
@@ -70,7 +72,7 @@ pub async fn resume_host(
 #[serde(deny_unknown_fields)]
 pub struct SeedsSent {
     /// Their URLs.
-    #[schema(min_items = 1, max_items = 10000)]
+    #[schema(value_type = Vec<Named>, min_items = 1, max_items = 10000)]
     urls: Vec<String>,
 }
 
@@ -95,7 +97,7 @@ pub async fn seeds(
 
 /// Block a host, and what is below it, or all URLs that begin with a prefix.
 #[utoipa::path(put, path = "/api/v1/blocks/{pattern}", tag = "change", security(("token" = [])),
-    params(("pattern" = String, Path, description = "`example.com` or `https://example.com/a/`, encoded")),
+    params(("pattern" = inline(Named), Path, description = "`example.com` or `https://example.com/a/`, encoded")),
     responses((status = 200, description = "It is blocked", body = Accepted)))]
 pub async fn block(State(console): State<Arc<Console>>, operator: Operator, Named(pattern): Named) -> Answer {
     answer(&console, operator, Change::Block { pattern }).await
@@ -103,7 +105,7 @@ pub async fn block(State(console): State<Arc<Console>>, operator: Operator, Name
 
 /// Unblock what was blocked by this pattern.
 #[utoipa::path(delete, path = "/api/v1/blocks/{pattern}", tag = "change", security(("token" = [])),
-    params(("pattern" = String, Path, description = "As it was blocked, encoded")),
+    params(("pattern" = inline(Named), Path, description = "As it was blocked, encoded")),
     responses((status = 200, description = "It is not blocked", body = Accepted)))]
 pub async fn unblock(
     State(console): State<Arc<Console>>,
@@ -118,6 +120,7 @@ pub async fn unblock(
 #[serde(deny_unknown_fields)]
 pub struct PageSent {
     /// Its URL.
+    #[schema(value_type = Named)]
     url: String,
 }
 

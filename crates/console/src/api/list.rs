@@ -25,6 +25,7 @@ pub struct HostsAsk {
     #[param(inline)]
     state: Option<HostState>,
     /// The `next` of the answer before.
+    #[param(value_type = Option<Named>, inline)]
     cursor: Option<String>,
     /// How many at most, from 1 to 1000; 100 unless said.
     #[param(minimum = 1, maximum = 1000)]
@@ -56,11 +57,16 @@ pub async fn hosts(
 
 /// What one host was promised and given.
 ///
-/// The document of `recrawl status --host HOST --json`.
+/// The document of `recrawl status --host HOST --json`: an object for each origin that is meant, which are several where a
+/// name has several schemes or ports.
 #[utoipa::path(get, path = "/api/v1/hosts/{host}", tag = "look",
-    params(("host" = String, Path, description = "A name, or an origin such as `http://example.com:8080`, encoded")),
-    responses((status = 200, description = "The host", body = Object)))]
-pub async fn host(State(console): State<Arc<Console>>, Named(host): Named) -> Result<Json<Value>, Problem> {
+    params(("host" = inline(Named), Path,
+        description = "As a list of hosts has it (`http://example.com:8080`), or a name: `example.com`; encoded")),
+    responses((status = 200, description = "Its origins", body = Vec<Object>)))]
+pub async fn host(
+    State(console): State<Arc<Console>>,
+    Named(host): Named,
+) -> Result<Json<Vec<Value>>, Problem> {
     console.ask(move |view| view.host(&host)).await.map(Json)
 }
 
@@ -71,8 +77,10 @@ pub async fn host(State(console): State<Arc<Console>>, Named(host): Named) -> Re
 pub struct PagesAsk {
     /// Only those whose URL begins so; all unless said.
     #[serde(default)]
+    #[param(value_type = Option<Named>, inline)]
     prefix: Option<String>,
     /// The `next` of the answer before.
+    #[param(value_type = Option<Named>, inline)]
     cursor: Option<String>,
     /// How many at most, from 1 to 1000; 100 unless said.
     #[param(minimum = 1, maximum = 1000)]
@@ -104,6 +112,7 @@ pub async fn pages(
 #[into_params(parameter_in = Query)]
 pub struct PageAsk {
     /// Its URL, encoded.
+    #[param(value_type = Named, inline)]
     url: String,
 }
 

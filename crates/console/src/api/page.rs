@@ -18,8 +18,9 @@ pub async fn dashboard() -> Response {
 
 /// A file of the dashboard.
 #[utoipa::path(get, path = "/assets/{name}", tag = "pages",
-    params(("name" = String, Path, description = "Its name, as the dashboard has it")),
-    responses((status = 200, description = "The file", body = String, content_type = "text/plain")))]
+    params(("name" = inline(Named), Path, description = "Its name, as the dashboard has it")),
+    responses((status = 200, description = "The file", content(
+        (String = "text/javascript"), (String = "text/css"), (String = "image/svg+xml")))))]
 pub async fn asset(Named(name): Named) -> Result<Response, Problem> {
     match dashboard::ASSETS.iter().find(|asset| asset.name == name) {
         Some(asset) => Ok(file(asset)),
@@ -44,7 +45,7 @@ pub struct ProblemKind {
 
 /// What a kind of problem means. This is where the `type` of a problem leads.
 #[utoipa::path(get, path = "/problems/{kind}", tag = "pages",
-    params(("kind" = String, Path, description = "The last part of a problem's type")),
+    params(("kind" = inline(Named), Path, description = "The last part of a problem's type")),
     responses((status = 200, description = "The kind", body = ProblemKind)))]
 pub async fn problems(Named(kind): Named) -> Result<Json<ProblemKind>, Problem> {
     let facts = Kind::ALL.iter().map(|kind| kind.facts()).find(|facts| facts.name == kind);

@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use tokio::time::Instant;
+use utoipa::ToSchema;
 
 /// Bytes of a URL, host or pattern in a request; those of the crawl are shorter.
 pub const MAX_NAME_BYTES: usize = 4096;
@@ -33,7 +34,9 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Ask<T> {
     }
 }
 
-/// The one variable part of a path, decoded.
+/// The one variable part of a path, decoded. Its schema is that of every [name of something](name_of_something).
+#[derive(ToSchema)]
+#[schema(as = Name, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
 pub struct Named(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Named {

@@ -223,13 +223,13 @@ impl CrawlView for MadeUp {
         Ok(HostList { hosts, next })
     }
 
-    fn host(&self, host: &str) -> Result<Value, Refusal> {
+    fn host(&self, host: &str) -> Result<Vec<Value>, Refusal> {
         match host {
             "broken.example" => {
                 Err(Refusal::Failed("hosts.sled: it cannot be read; see `recrawl repository verify`".into()))
             }
             "panic.example" => panic!("a view that breaks off"),
-            _ if HOSTS.contains(&host) => Ok(json!([{"host": host}])),
+            _ if HOSTS.contains(&host) => Ok(vec![json!({"host": host})]),
             _ => Err(Refusal::NotFound(format!("{host}: never asked anything"))),
         }
     }

@@ -53,7 +53,7 @@ pub struct HostList {
 /// A host among others.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct HostRow {
-    /// Its name, with the port where that is not the usual one.
+    /// Its origin: scheme and name, with the port where that is not the scheme's own.
     pub host: String,
     /// What becomes of its queue.
     pub state: HostState,

@@ -251,7 +251,7 @@ pub struct Freshness {
 /// A host of the running cycle.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct HostNow {
-    /// Its name, with the port where that is not the usual one.
+    /// Its name, without scheme and port.
     pub host: String,
     /// Pages still to ask for in this cycle.
     pub queue: u64,

@@ -9,6 +9,7 @@ use crate::cli::StatusArgs;
 use crate::crawl::WARC;
 use crate::failure::Failure;
 use crate::formula_file;
+use crate::named_host::NamedHost;
 use crate::reading;
 use crate::settings::Settings;
 use crate::trust;
@@ -16,10 +17,11 @@ use recrawl_fetcher::promise::Promise;
 use recrawl_fetcher::system_clock;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::host::{Pace, RobotsBody};
-use recrawl_types::{HostState, HostTable, Origin, Scheme, UrlRules};
+use recrawl_types::{HostState, Origin, Scheme};
 use refused::Refusals;
 use serde_json::{Value, json};
 use standing::Standing;
+use std::collections::BTreeMap;
 
 /// Cycles shown.
 const CYCLES: usize = 10;
@@ -131,18 +133,25 @@ fn beside(why: String, route: &str) -> String {
     }
 }
 
-/// The origins of a host, or one origin, that were ever asked anything; in order.
-fn origins_of(tables: &SledTables, host: &str) -> Result<Vec<(Origin, HostState)>, Failure> {
-    match UrlRules::keep_all().canonicalize(host) {
-        Ok(home) => {
-            let origin = Origin::of(&home);
-            Ok(tables.load(&origin)?.map(|state| (origin, state)).into_iter().collect())
+/// The origins that are meant: those that were ever asked anything, and those with known pages.
+fn origins_of(
+    tables: &SledTables,
+    generation: &Generation,
+    host: &NamedHost,
+) -> Result<BTreeMap<Origin, HostState>, Failure> {
+    let mut found: BTreeMap<Origin, HostState> = tables.hosts_named(&host.name)?.into_iter().collect();
+    let mut runs = generation.origin_runs();
+    while let Some(run) = runs.next_run().map_err(Failure::work)? {
+        let home = run.home().map_err(Failure::work)?;
+        if home.host() == host.name {
+            found.entry(Origin::of(&home)).or_default();
         }
-        Err(_) => Ok(tables.hosts_named(host)?),
     }
+    found.retain(|origin, _| host.is(origin));
+    Ok(found)
 }
 
-/// The document of `recrawl status --host HOST --json`; none of a host that was never asked anything.
+/// The document of `recrawl status --host HOST --json`: an array of origins; none of a host that is not known.
 ///
 /// # Errors
 /// When pages or tables cannot be read.
@@ -150,39 +159,39 @@ pub fn host_document(
     settings: &Settings,
     tables: &SledTables,
     generation: &Generation,
-    host: &str,
-) -> Result<Option<Value>, Failure> {
-    let found = origins_of(tables, host)?;
+    host: &NamedHost,
+) -> Result<Option<Vec<Value>>, Failure> {
+    let found = origins_of(tables, generation, host)?;
     if found.is_empty() {
-        let opted_out = settings.scope.opt_out().because(host);
-        return Ok(opted_out.map(|why| json!([{"host": host, "opted_out": why}])));
+        let opted_out = settings.scope.opt_out().because(&host.name);
+        return Ok(opted_out.map(|why| vec![json!({"host": host.name, "opted_out": why})]));
     }
-    let document = |(origin, state): &(Origin, HostState)| {
+    let document = |(origin, state): (&Origin, &HostState)| {
         let mut host = host_json(settings, origin, state);
         host["refused"] = Refusals::of(settings, tables, generation, origin, state)?.json();
         host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
         host["traps"] = traps::list(&traps::of_host(&settings.traps, tables, origin)?);
         Ok::<_, Failure>(host)
     };
-    found.iter().map(document).collect::<Result<Value, Failure>>().map(Some)
+    found.iter().map(document).collect::<Result<Vec<Value>, Failure>>().map(Some)
 }
 
 fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failure> {
+    let named = NamedHost::parse(host).map_err(|what| Failure::Usage(format!("--host: {what}")))?;
     let tables = reading::tables(&settings.data_dir)
         .map_err(|why| Failure::Work(format!("{host}: {}", beside(why, "GET /api/v1/hosts/HOST"))))?;
-    let unknown =
-        || Failure::Work(format!("{host}: never asked anything; `recrawl status` lists the largest hosts"));
-    let found = origins_of(&tables, host)?;
-    let opted_out = settings.scope.opt_out().because(host);
+    let unknown = || Failure::Work(format!("{host}: not known; `recrawl status` lists the largest hosts"));
+    let generation = reading::repository(settings)?.current();
+    let found = origins_of(&tables, &generation, &named)?;
+    let opted_out = settings.scope.opt_out().because(&named.name);
     if let (true, Some(why), false) = (found.is_empty(), &opted_out, as_json) {
         return print(format!("host          {host}\nopted out     {why}: nothing is sent to it"));
     }
     if found.is_empty() && opted_out.is_none() {
         return Err(unknown());
     }
-    let generation = reading::repository(settings)?.current();
     if as_json {
-        return print_json(&host_document(settings, &tables, &generation, host)?.ok_or_else(unknown)?);
+        return print_json(&host_document(settings, &tables, &generation, &named)?.ok_or_else(unknown)?);
     }
     found.iter().try_for_each(|(origin, state)| {
         print_host(settings, origin, state)?;

@@ -2,13 +2,14 @@
 
 use super::desk::Desk;
 use super::formulas;
+use super::hosts;
 use super::view::failed;
 use crate::contact;
 use crate::control::{
     Blocks, Effect, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_BYTES, MAX_WAITING_SEEDS, Mark,
 };
 use crate::live::Stage;
-use crate::scope::{self, HostPattern};
+use crate::scope;
 use crate::takedown::Pattern;
 use crate::words;
 use recrawl_console::view::Refusal;
@@ -63,21 +64,14 @@ fn pause(desk: &Desk, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted
         };
         return decided(effect, done.into(), 1);
     };
-    let host = host_name(host)?;
+    // All ports of a host are paused together.
+    let host = hosts::named(host)?.name;
     let effect = desk.control.pause_host(&host, mark).map_err(failed)?;
     let done = match is_pause {
         true => format!("{host} is asked for nothing; its pages wait until the cycle's deadline"),
         false => format!("{host} is asked again"),
     };
     decided(effect, done, MAX_HELD_HOSTS)
-}
-
-fn host_name(text: &str) -> Result<String, Refusal> {
-    match HostPattern::parse(text) {
-        Ok(HostPattern::Exact(host)) => Ok(host),
-        Ok(_) => Err(Refusal::invalid("host", format!("{text:?} is not one host"), "write example.com")),
-        Err(what) => Err(Refusal::invalid("host", what, "write example.com, without scheme and port")),
-    }
 }
 
 fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Refusal> {

@@ -4,6 +4,7 @@ mod glance;
 
 use super::desk::Desk;
 use super::view::failed;
+use crate::named_host::NamedHost;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{HostList, HostQuery, HostRow, HostSort, HostState};
 use recrawl_fetcher::control::{HostFigures, HostStanding};
@@ -13,6 +14,11 @@ use recrawl_types::{HostTable, Origin};
 use std::collections::HashMap;
 
 pub use glance::Hosts;
+
+/// A host that somebody names, as lists call it or by its name alone.
+pub fn named(text: &str) -> Result<NamedHost, Refusal> {
+    NamedHost::parse(text).map_err(|what| Refusal::invalid("host", what, "name it as /api/v1/hosts does"))
+}
 
 /// What becomes of a host's queue.
 pub fn state(desk: &Desk, host: &str, doing: Option<HostStanding>, is_backed_off: bool) -> HostState {

@@ -46,13 +46,13 @@ impl CrawlView for View {
         hosts::list(&self.0, ask)
     }
 
-    fn host(&self, host: &str) -> Result<Value, Refusal> {
+    fn host(&self, host: &str) -> Result<Vec<Value>, Refusal> {
         let desk = &self.0;
-        let found =
-            host_document(&desk.settings(), &desk.tables, &desk.generation(), host).map_err(failed)?;
-        found.ok_or_else(|| {
-            Refusal::NotFound(format!("{host}: never asked anything; /api/v1/hosts lists those known"))
-        })
+        let named = hosts::named(host)?;
+        let found = host_document(&desk.settings(), &desk.tables, &desk.generation(), &named);
+        found
+            .map_err(failed)?
+            .ok_or_else(|| Refusal::NotFound(format!("{host}: not known; /api/v1/hosts lists those known")))
     }
 
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {

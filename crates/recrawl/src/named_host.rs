@@ -1,0 +1,82 @@
+//! A host as people name it.
+
+use recrawl_types::{CanonicalUrl, Origin, Scheme, UrlRules};
+
+/// `example.com`, `example.com:8080`, or an origin as lists of hosts have it: `https://example.com:8443`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedHost {
+    /// Its canonical name, without port.
+    pub name: String,
+    /// None where the text names none: any is meant.
+    scheme: Option<Scheme>,
+    /// None where the text has neither scheme nor port: any is meant.
+    port: Option<u16>,
+}
+
+impl NamedHost {
+    /// Reads a name. Of a URL, its origin is taken.
+    ///
+    /// # Errors
+    /// That it is none, and how one is written.
+    pub fn parse(text: &str) -> Result<NamedHost, String> {
+        let has_scheme = text.contains("://");
+        let url = if has_scheme { text.to_owned() } else { format!("http://{text}/") };
+        let url = UrlRules::keep_all().canonicalize(&url).ok();
+        // `*` is a character of a host's name by the URL standard, and a pattern here.
+        let is_one =
+            |url: &CanonicalUrl| !url.host().contains('*') && (has_scheme || url.path_and_query() == "/");
+        let url = url.filter(is_one).ok_or_else(|| {
+            format!("{text:?} is no host: write example.com, example.com:8080 or https://example.com")
+        })?;
+        let written = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        Ok(NamedHost {
+            name: url.host().into_owned(),
+            scheme: has_scheme.then(|| url.scheme()),
+            port: if has_scheme { Some(url.port()) } else { written },
+        })
+    }
+
+    /// Is this origin meant?
+    pub fn is(&self, origin: &Origin) -> bool {
+        self.name == *origin.host
+            && self.scheme.is_none_or(|scheme| scheme == origin.scheme)
+            && self.port.is_none_or(|port| port == origin.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(url: &str) -> Origin {
+        Origin::of(&UrlRules::keep_all().canonicalize(url).unwrap())
+    }
+
+    #[test]
+    fn a_name_means_all_its_origins_and_an_origin_itself() {
+        let origins = ["http://a.example", "https://a.example", "http://a.example:8080"].map(origin);
+        for (text, meant) in [
+            ("a.example", [true; 3]),
+            ("A.Example", [true; 3]),
+            ("a.example:8080", [false, false, true]),
+            ("a.example:80", [true, false, false]),
+            ("a.example:443", [false, true, false]),
+            ("http://a.example", [true, false, false]),
+            ("https://a.example/a?b", [false, true, false]),
+            ("http://a.example:8080", [false, false, true]),
+            ("b.example", [false; 3]),
+        ] {
+            let host = NamedHost::parse(text).unwrap();
+            assert_eq!(origins.each_ref().map(|origin| host.is(origin)), meant, "{text}");
+        }
+        for origin in origins {
+            assert!(NamedHost::parse(&origin.to_string()).unwrap().is(&origin), "as a list has it: {origin}");
+        }
+        assert!(NamedHost::parse("[::1]:81").unwrap().is(&origin("http://[::1]:81/")));
+        for none in
+            ["", "a b", "a.example/x", "ftp://a.example", "http://", "*", "*.a.example", "a.example:x"]
+        {
+            assert!(NamedHost::parse(none).unwrap_err().contains("write example.com"), "{none}");
+        }
+    }
+}
