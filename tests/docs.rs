@@ -29,11 +29,11 @@ fn blocks_that_are_marked_to_run_do() {
             std::os::unix::fs::symlink(workspace_file(folder), reader.join(folder)).unwrap();
         }
         // The stand-in is on a private address, answers at once and has no pages to spare.
-        let crawl = format!("recrawl crawl --config {}", world.config_file().display());
+        let config = world.config_file().display().to_string();
         let program = PathBuf::from(env!("CARGO_BIN_EXE_recrawl"));
         let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
         for (line, block) in blocks {
-            let script = block.replace(EXAMPLE, &world.server.seeds()[0]).replace("recrawl crawl", &crawl);
+            let script = stood_in(&block, &world.server.seeds()[0], &config);
             let output = Command::new("bash")
                 .args(["-euo", "pipefail", "-c", &script])
                 .current_dir(&reader)
@@ -53,6 +53,40 @@ fn blocks_that_are_marked_to_run_do() {
     for page in ["README.md", "first-formula.md", "manual.md", "installing.md"] {
         assert!(ran.iter().any(|r| r == page), "{page} has no block that runs, only {ran:?} have");
     }
+}
+
+/// The script, for the web that stands in for `EXAMPLE`, and its configuration where the script names none or copies it.
+fn stood_in(script: &str, seed: &str, config: &str) -> String {
+    let line = |line: &str| match line.contains("--config") {
+        true => line.to_owned(),
+        false => line.replace("recrawl crawl", &format!("recrawl crawl --config {config}")),
+    };
+    let script: Vec<String> = script.lines().map(line).collect();
+    script.join("\n").replace(EXAMPLE, seed).replace("cp config/recrawl.toml", &format!("cp {config}"))
+}
+
+/// The first page has no block that nobody runs: what is not `sh run` calls jobs of the Makefile, which are there.
+#[test]
+fn every_block_of_the_first_page_runs() {
+    let readme = fs::read_to_string(workspace_file("README.md")).unwrap();
+    let makefile = fs::read_to_string(workspace_file("Makefile")).unwrap();
+    let runs = blocks(&readme, "```sh run");
+    let mut jobs = 0;
+    for (line, block) in blocks(&readme, "```") {
+        if runs.iter().any(|(at, _)| *at == line) {
+            continue;
+        }
+        for command in block.lines() {
+            let job = command.strip_prefix("make ").and_then(|rest| rest.split(' ').next());
+            let is_there = job.is_some_and(|job| makefile.contains(&format!("\n{job}: ")));
+            assert!(
+                is_there,
+                "README.md:{line}: `{command}` is not run by a test, and no job of the Makefile"
+            );
+            jobs += 1;
+        }
+    }
+    assert!(jobs > 2 && runs.len() > 3, "{jobs} jobs, {} blocks", runs.len());
 }
 
 #[test]
