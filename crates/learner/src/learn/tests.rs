@@ -1,9 +1,10 @@
 use super::*;
+use crate::artifact;
 use crate::checkpoint::CheckpointError;
 use crate::folds::{FoldBy, FoldsError, Protocol};
 use crate::options::Start;
 use crate::preset::{Method, Preset};
-use crate::testing::data;
+use crate::testing::{data, shifting};
 use recrawl_formula::terminal::Set;
 use recrawl_formula::{Formula, Protection};
 use recrawl_simulation::{Budget, Rules};
@@ -16,7 +17,6 @@ pub(crate) fn options(preset: &str) -> Options {
     preset.selection.kept = 5;
     Options {
         preset,
-        protocol: Protocol::Thesis,
         folds: 3,
         fold_by: FoldBy::Page,
         only_fold: None,
@@ -72,7 +72,8 @@ pub(crate) fn learned(data: &Dataset, options: &Options, threads: usize) -> Lear
 #[test]
 fn a_formula_is_learned_with_all_that_tells_where_it_comes_from() {
     let data = data(60, 30, 6);
-    let learned = learned(&data, &options("program"), 2);
+    let options = options("program");
+    let learned = learned(&data, &options, 2);
     assert_eq!(learned.folds.len(), 3);
     for fold in &learned.folds {
         assert_eq!(fold.sizes, [(20, 27); 3]);
@@ -88,14 +89,40 @@ fn a_formula_is_learned_with_all_that_tells_where_it_comes_from() {
         assert_eq!(fold.front.last().unwrap().train(), best.train());
         assert_eq!(fold.front.len(), fold.front_test.len());
     }
-    let p = &learned.formula.provenance;
+    let folds = Folds::new(&data, Protocol::Thesis, FoldBy::Page, 3, 2).unwrap();
+    let formula = artifact::formula(&learned.folds[learned.from], &folds, &options);
+    let p = &formula.provenance;
     let choice = &learned.folds[learned.from].choices[0];
     assert_eq!((p.train, p.test), (Some(choice.candidate.train()), Some(choice.test.fitness)));
     assert_eq!(p.fold.as_deref(), Some(&*format!("{} of 3, by page", learned.from + 1)));
     assert_eq!(p.rules.as_deref(), Some("warm-up 2, share 0.2, ties by hash"));
     assert_eq!(p.selection.as_deref(), Some("best"));
-    let text = learned.formula.to_toml().unwrap();
-    assert_eq!(Formula::from_toml(&text).unwrap(), learned.formula);
+    let known = artifact::known(&learned.across, &folds, &options);
+    assert!(p.is_learned() && !known.provenance.is_learned());
+    assert!(known.provenance.source.as_ref().unwrap().contains(&learned.across.known.name));
+    for formula in [&formula, &known] {
+        assert_eq!(Formula::from_toml(&formula.to_toml().unwrap()).unwrap(), *formula);
+    }
+    assert_eq!(learned.formula, if learned.across.is_worth_it() { formula } else { known });
+}
+
+/// Where pages change at constant rates, known formulas say all there is to know. Where they turn lively and quiet again,
+/// what reads the last visits gains over them.
+#[test]
+fn what_is_written_is_learned_where_that_gains_and_known_where_it_does_not() {
+    let mut options = options("recrawl");
+    options.start = crate::options::start(&options.preset, &[Start::Rivals]).unwrap();
+    options.preset.population.size = 40;
+    let rates = learned(&data(90, 60, 9), &options, 2);
+    assert!(!rates.across.is_worth_it(), "{}", rates.why());
+    assert_eq!(rates.formula.expr, rates.across.known.expr);
+    assert!(rates.why().starts_with("the known formula"), "{}", rates.why());
+
+    options.start = vec![recrawl_formula::parse("recent_2 * t").unwrap()];
+    let turns = learned(&shifting(90, 60, 9), &options, 2);
+    assert!(turns.across.is_worth_it() && turns.across.gain > 0.02, "{}", turns.why());
+    assert_eq!(turns.formula.expr, turns.folds[turns.from].choices[3].candidate.simplified);
+    assert!(turns.why().starts_with(&format!("the formula of fold {}", turns.from + 1)), "{}", turns.why());
 }
 
 #[test]
@@ -148,7 +175,9 @@ fn a_checkpoint_of_another_learning_is_refused() {
         &Options { data_digest: "xxh3:1".into(), ..options.clone() },
         "its data digest is xxh3:0, now it is xxh3:1",
     );
-    refused(&Options { protocol: Protocol::Journal, ..options.clone() }, "its protocol is \"thesis\"");
+    let mut other = options.clone();
+    other.preset.protocol = Protocol::Journal;
+    refused(&other, "its fold protocol is \"thesis\"");
     refused(&Options { fitness: "age".parse().unwrap(), ..options.clone() }, "its fitness is change_rate");
     refused(&Options { only_fold: Some(1), ..options.clone() }, "its only-fold is none, now it is 2");
     let mut other = options.clone();
@@ -198,12 +227,13 @@ fn every_fitness_protocol_and_set_of_terminals_learns() {
     ] {
         let mut options = options("journal");
         options.preset.tree.terminals = terminals;
+        options.preset.protocol = protocol;
         options.preset.population.random_seeds = vec![7];
-        let options = Options { protocol, fitness: fitness.parse().unwrap(), only_fold: Some(2), ..options };
+        let options = Options { fitness: fitness.parse().unwrap(), only_fold: Some(2), ..options };
         let learned = learned(&data, &options, 2);
         assert_eq!((learned.folds.len(), learned.folds[0].fold), (1, 2));
         assert_eq!(learned.formula.protection, Protection::Journal);
-        assert!(learned.formula.provenance.test.unwrap().is_finite(), "{fitness}");
+        assert!(learned.folds[0].choices.iter().all(|c| c.test.fitness.is_finite()), "{fitness}");
     }
 }
 

@@ -25,6 +25,11 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
             Terminals::Extended => Set::Extended,
         };
     }
+    preset.protocol = match args.protocol {
+        None => preset.protocol,
+        Some(Protocol::Thesis) => folds::Protocol::Thesis,
+        Some(Protocol::Journal) => folds::Protocol::Journal,
+    };
     let population = &mut preset.population;
     population.size = args.population.unwrap_or(population.size);
     population.generations = args.generations.unwrap_or(population.generations);
@@ -43,10 +48,6 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     let now = humantime::format_rfc3339(SystemTime::now()).to_string();
     Ok(Order(Options {
         preset,
-        protocol: match args.protocol {
-            Protocol::Thesis => folds::Protocol::Thesis,
-            Protocol::Journal => folds::Protocol::Journal,
-        },
         folds: args.folds,
         fold_by: match args.fold_by {
             FoldBy::Page => folds::FoldBy::Page,
