@@ -189,6 +189,8 @@ impl Import {
             cutoff: None,
             scheduled: 0,
             random_seed: 0,
+            by_score: None,
+            audit_eligible: None,
         };
         let report = CycleReport {
             stopped_by: IMPORT.into(),

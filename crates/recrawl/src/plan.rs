@@ -56,6 +56,12 @@ pub struct Facts {
     /// What decided ties and samples; 0 in cycles that an older program planned.
     #[serde(default)]
     pub random_seed: u64,
+    /// Of these, chosen by score; none where it is not known.
+    #[serde(default)]
+    pub by_score: Option<u64>,
+    /// Pages that the audit sample was drawn from; none where it is not known.
+    #[serde(default)]
+    pub audit_eligible: Option<u64>,
 }
 
 /// Takes up the cycle's schedule where one was finished, else makes it. Seeds that are new enter the log
@@ -117,6 +123,8 @@ fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, 
             cutoff: None,
             scheduled: schedule.len(),
             random_seed: crawl.random_seed,
+            by_score: None,
+            audit_eligible: None,
         }
     }))
 }
@@ -186,6 +194,8 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
         cutoff: plan.cutoff,
         scheduled,
         random_seed: crawl.random_seed,
+        by_score: Some(plan.counts.score),
+        audit_eligible: Some(plan.counts.audit_eligible),
     };
     keep(&crawl.tables, FACTS, &facts)?;
     crawl.tables.flush()?;

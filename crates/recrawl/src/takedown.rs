@@ -230,6 +230,8 @@ fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), F
         cutoff: None,
         scheduled: 0,
         random_seed: 0,
+        by_score: None,
+        audit_eligible: None,
     };
     let summary = *generation.summary();
     let merged = MergeReport {

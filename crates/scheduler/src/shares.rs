@@ -60,6 +60,7 @@ impl Rules {
         let images = audit.into_merge(&mut places.disk)?;
         let drawn;
         (drawn, counts.audit) = places.draw(images)?;
+        counts.audit_eligible = eligible;
 
         let mut announced =
             Queue::new(announced.into_merge(&mut places.disk)?, By::Announced, self.targets.announced);

@@ -254,6 +254,7 @@ pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page
 
     let room = |used: &HashMap<usize, u64>, i: usize| limit - used.get(&host_of[i]).copied().unwrap_or(0);
     let eligible: Vec<usize> = at(Gate::Revisit).into_iter().filter(|&i| room(&used, i) > 0).collect();
+    counts.audit_eligible = eligible.len() as u64;
     let shuffle = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
     let mut drawn = eligible.clone();
     drawn.sort_by_key(|&i| shuffle.apply(i as u64));

@@ -15,7 +15,9 @@ pub enum Share {
     Discovery,
     /// It has been fetched, but fewer than `warmup` times since: due whatever its score.
     Warmup,
-    /// It is part of the uniform sample; the probability with which any eligible page was.
+    /// It is part of the audit sample. The number is the probability p with which it was drawn, given how many pages of
+    /// its host were drawn: equal for all pages but where `max_per_host` binds. Sums over the sample weigh each page by
+    /// 1/p.
     Audit(f64),
     /// A redirect led here for the first time and was followed at once; not scheduled.
     Followed,
