@@ -52,12 +52,11 @@ pub struct Fetched {
 /// # Errors
 /// When a stage cannot go on: the schedule cannot be read, or the disk takes no more.
 #[tracing::instrument(level = "error", name = "fetch", skip_all)]
-pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
+pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered } = plan;
     let mut archive = crawl.archive()?;
     let bodies = Bodies::of(&crawl.settings.data_dir.join(WARC))?;
     let noise = SiteNoise::new(&crawl.tables);
-    let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables));
     let hints = HintRules {
         config: &crawl.settings.config.hints,
         scope: &crawl.settings.scope,
@@ -70,7 +69,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
         rules: &crawl.settings.rules,
         scope: &crawl.settings.scope,
         change: &crawl.settings.change,
-        traps: &traps,
+        traps,
         noise: &noise,
         reading: &crawl.settings.reading,
         consent: &crawl.settings.config.consent,
@@ -81,7 +80,8 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let done = Arc::new(recovered.done);
     let progress = Progress::new(facts.cycle.0, schedule.len(), schedule.hosts().len(), done.count());
     let room = crawl.space.watch();
-    let recorder = Recorder { archive: archive.as_mut(), log: &mut log, progress: &progress, room, crawl };
+    let recorder =
+        Recorder { archive: archive.as_mut(), log: &mut log, traps, progress: &progress, room, crawl };
     ask_again(crawl)?;
     // Its own token: a disk that takes no more stops this cycle, and is no signal.
     let stop = crawl.shutdown.token().child_token();
@@ -204,6 +204,8 @@ struct Recorder<'r> {
     archive: Option<&'r mut Archive>,
     /// The cycle's log.
     log: &'r mut VisitLog,
+    /// What is told of each visit in the log.
+    traps: &'r Traps,
     /// The line on the terminal.
     progress: &'r Progress,
     /// What is free on the disk.
@@ -250,6 +252,7 @@ fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failur
     let record = LogRecord::Visit(Box::new(visit));
     recorder.log.append(&record).map_err(Failure::work)?;
     if let LogRecord::Visit(visit) = &record {
+        recorder.traps.observe(visit)?;
         recorder.crawl.live.recorded(visit);
         recorder.crawl.control.recorded(visit);
     }

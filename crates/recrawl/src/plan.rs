@@ -7,6 +7,7 @@ use crate::lastmods::TrustedDates;
 use crate::live::Live;
 use crate::priors::SitePriors;
 use crate::settings::Settings;
+use crate::traps::Traps;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
@@ -75,12 +76,20 @@ pub fn resume_or_make(
     generation: &Generation,
     cycle: Cycle,
     seeds: &[CanonicalUrl],
+    traps: &Traps,
 ) -> Result<Plan, Failure> {
     crawl.live.begin(cycle);
     let news = new_seeds(crawl, generation, seeds)?;
-    let observe = |visit: &Visit| crawl.live.recovered(visit);
+    let mut observed = Ok(());
+    let observe = |visit: &Visit| {
+        crawl.live.recovered(visit);
+        if observed.is_ok() {
+            observed = traps.observe(visit);
+        }
+    };
     let (mut log, recovered) =
         VisitLog::open_observed(&*crawl.storage, cycle, observe).map_err(Failure::work)?;
+    observed?;
     if recovered.cut > 0 {
         tracing::warn!(bytes = recovered.cut, "a torn end of the visit log was cut off");
     }

@@ -94,7 +94,7 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
     log.sync()?;
     synced.extend(unsynced);
     let mut batch = Batch::new(storage.clone(), cycle, BatchLimits { memory_bytes: 1500 });
-    batch.add_log(VisitLog::read(&**storage, cycle)?, |_, _| {})?;
+    batch.add_log(VisitLog::read(&**storage, cycle)?, |_, _| {}, |_| true)?;
     let mut writer = repository.begin(&generation)?;
     let rules = MergeRules {
         cycle,
