@@ -10,6 +10,8 @@ use std::time::Duration;
 pub struct FetchReport {
     /// Requests sent, those for robots.txt among them.
     pub requests: u64,
+    /// Of these, sent a second time, since the server had not taken them.
+    pub retried: u64,
     /// Bytes of bodies kept, after decompression and the cap.
     pub bytes: u64,
     /// Bytes of bodies as they came over the network, kept or not.
@@ -98,7 +100,7 @@ impl Outcomes {
                     Failure::Status(_) => &mut self.failed_status,
                 },
                 Outcome::RobotsDenied => &mut self.robots_denied,
-                Outcome::RobotsUnreachable => &mut self.robots_unreachable,
+                Outcome::RobotsUnreachable(_) => &mut self.robots_unreachable,
                 Outcome::RefusedAddress => &mut self.refused_address,
                 Outcome::Skipped(skip) => match skip {
                     Skip::Deadline => &mut self.skipped_deadline,

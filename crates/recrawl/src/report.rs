@@ -101,7 +101,7 @@ impl Tally {
             }
             Outcome::NotFound(_) => self.not_found += 1,
             Outcome::Failed(_) => self.failed += 1,
-            Outcome::RobotsDenied | Outcome::RobotsUnreachable => self.robots_denied += 1,
+            Outcome::RobotsDenied | Outcome::RobotsUnreachable(_) => self.robots_denied += 1,
             Outcome::RefusedAddress => self.refused += 1,
             Outcome::Skipped(skip) => {
                 self.skipped += 1;

@@ -4,6 +4,7 @@
 //! where the value is used. Writes reach the disk within a second, and at every [`SledTables::flush`].
 
 use crate::bytes::{Malformed, Put, Take};
+use crate::codec::{failure_code, failure_of};
 use crate::format::{FileKind, open_frame, put_frame};
 use recrawl_types::host::{Pace, RobotsBody, RobotsState};
 use recrawl_types::{Belief, Cycle, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators};
@@ -272,7 +273,11 @@ pub fn put_host(state: &HostState) -> Vec<u8> {
         out.put_varint(robots.unreachable_since.map_or(0, |at| at + 1));
         match &robots.body {
             RobotsBody::AllowAll => out.put_u8(0),
-            RobotsBody::DisallowAll => out.put_u8(1),
+            RobotsBody::DisallowAll(None) => out.put_u8(1),
+            RobotsBody::DisallowAll(Some(why)) => {
+                out.put_u8(3);
+                out.put_varint(failure_code(*why));
+            }
             RobotsBody::Rules(body) => {
                 out.put_u8(2);
                 out.put_bytes(body);
@@ -375,8 +380,9 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
         let unreachable_since = take.varint()?.checked_sub(1);
         let body = match take.u8()? {
             0 => RobotsBody::AllowAll,
-            1 => RobotsBody::DisallowAll,
+            1 => RobotsBody::DisallowAll(None),
             2 => RobotsBody::Rules(take.bytes()?.to_vec()),
+            3 => RobotsBody::DisallowAll(Some(failure_of(take.varint()?)?)),
             _ => return Err(Malformed("robots.txt of an unknown kind")),
         };
         let validators = Validators::default();

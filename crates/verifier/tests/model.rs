@@ -124,7 +124,7 @@ fn any_visit() -> impl Strategy<Value = Visit> {
         8 => Just(Outcome::NotFound(410)),
         1 => Just(Outcome::Failed(Failure::Timeout)),
         1 => Just(Outcome::RobotsDenied),
-        1 => Just(Outcome::RobotsUnreachable),
+        1 => Just(Outcome::RobotsUnreachable(None)),
         1 => Just(Outcome::RefusedAddress),
         1 => Just(Outcome::Skipped(Skip::Deadline)),
     ];

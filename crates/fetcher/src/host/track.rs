@@ -171,7 +171,7 @@ impl Track {
         }
         let Robots::Known { standing, .. } = &self.robots else { return None };
         match standing {
-            Standing::Unreachable => Some(Outcome::RobotsUnreachable),
+            Standing::Unreachable(why) => Some(Outcome::RobotsUnreachable(*why)),
             Standing::Refused => Some(Outcome::RefusedAddress),
             Standing::Rules(rules) if !rules.allows(entry.url.path_and_query()) => {
                 Some(Outcome::RobotsDenied)

@@ -259,7 +259,10 @@ impl Explanation {
             return format!("no: {what} by {} since {}", by.who, timestamp(by.at));
         }
         if self.robots.is_forbidden {
-            return "no: robots.txt forbids it".into();
+            return match self.robots.rule {
+                Some(_) => "no: robots.txt forbids it".into(),
+                None => format!("not now: robots.txt {}", self.robots.words),
+            };
         }
         if let Some(left_alone) = self.left_alone {
             let until = left_alone.until().map(|at| format!(" before {}", timestamp(at)));

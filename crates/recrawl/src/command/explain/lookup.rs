@@ -9,6 +9,7 @@ use crate::lastmods::is_trusted;
 use crate::reading::Tables;
 use crate::scope::Refusal;
 use crate::settings::Settings;
+use crate::words;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::robots::Rules;
 use recrawl_fetcher::system_clock;
@@ -112,7 +113,9 @@ pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Resul
     let when = crate::archive::timestamp(robots.fetched);
     let (words, is_forbidden, rule) = match robots.body {
         RobotsBody::AllowAll => (format!("allowed: there was none at {when}"), false, None),
-        RobotsBody::DisallowAll => (format!("forbidden for now: it could not be had at {when}"), true, None),
+        RobotsBody::DisallowAll(why) => {
+            (format!("{} at {when}: all is forbidden for now", words::no_robots(why)), true, None)
+        }
         RobotsBody::Rules(body) => {
             let rules = Rules::parse(&body, settings.fetch.product_token());
             match rules.forbids(url.path_and_query()).map(|rule| rule.to_string()) {
