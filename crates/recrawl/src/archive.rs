@@ -18,6 +18,7 @@ pub mod cap;
 pub mod records;
 pub mod takedown;
 
+pub use crate::clock::timestamp;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use recrawl_types::ArchivePosition;
 use serde::{Deserialize, Serialize};
@@ -191,11 +192,6 @@ fn record_id(url: &str, at: u64) -> String {
         let _ = write!(hex, "{byte:02x}");
     }
     format!("urn:uuid:{hex}")
-}
-
-/// Milliseconds since 1970 as `2026-01-31T12:00:00Z` (RFC 3339, whole seconds).
-pub fn timestamp(at: u64) -> String {
-    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_millis(at)).to_string()
 }
 
 /// A digest as WARC spells it: SHA-1 in base 32.

@@ -1,6 +1,7 @@
 //! From the words of the command line to the learner's options.
 
 use crate::cli::{FoldBy, LearnArgs, Protocol, Terminals};
+use crate::clock;
 use crate::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_formula::terminal::Set;
@@ -45,7 +46,7 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     let rules = args.replay.rules();
     // Pages and cycles are the data's; share and number are the words'.
     rules.check(1, rules.warmup.saturating_add(1)).map_err(Failure::usage)?;
-    let now = humantime::format_rfc3339(SystemTime::now()).to_string();
+    let now = clock::precise(SystemTime::now());
     Ok(Order(Options {
         preset,
         folds: args.folds,
