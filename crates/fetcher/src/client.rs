@@ -12,10 +12,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A network. One GET each call; redirects are answers like any other, and nothing is retried, so that
-/// every request that a server sees has passed politeness, robots.txt and guard.
+/// A network. One GET each call; redirects are answers like any other, and nothing that a server may have
+/// answered is retried, so that every request that it handles has passed politeness, robots.txt and guard.
 pub trait Network: Send + Sync + 'static {
-    /// Asks for one URL, and counts what comes, also where it comes to nothing. The caller limits the time.
+    /// Asks for one URL, and counts what it costs, also where it comes to nothing. The caller limits the time.
     fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a>;
 
     /// The address that a request to this canonical host would go to. Where there is none, or none that
@@ -29,19 +29,32 @@ pub type Addressing<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkErro
 /// An answer under way.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
 
-/// Bytes of a body as they came over the network, before decompression.
+/// What a request cost, also where it comes to nothing.
 #[derive(Debug, Default)]
-pub struct Meter(AtomicU64);
+pub struct Meter {
+    bytes: AtomicU64,
+    again: AtomicU64,
+}
 
 impl Meter {
-    /// So many came.
+    /// So many bytes of a body came over the network, before decompression.
     pub fn add(&self, bytes: usize) {
-        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// All that came.
+    /// All bytes that came.
     pub fn total(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The request was sent again, since the server had not taken it.
+    pub fn sent_again(&self) {
+        self.again.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it was.
+    pub fn retries(&self) -> u64 {
+        self.again.load(Ordering::Relaxed)
     }
 }
 
@@ -95,6 +108,8 @@ pub enum NetworkError {
     Tls,
     /// The time limit passed.
     Timeout,
+    /// This machine has no file descriptor, buffer, port or memory left for a request.
+    Exhausted,
     /// The connection broke, or what came was not HTTP, or was shorter than announced.
     Protocol,
     /// The body could not be decompressed.
@@ -104,15 +119,15 @@ pub enum NetworkError {
 impl NetworkError {
     /// Was nothing asked of any server?
     pub fn is_unasked(self) -> bool {
-        matches!(self, NetworkError::Refused | NetworkError::Elsewhere)
+        matches!(self, NetworkError::Refused | NetworkError::Elsewhere | NetworkError::Exhausted)
     }
 
-    /// The outcome of a page that met this.
+    /// The outcome of a page that met this. No page ends with [`NetworkError::Exhausted`]: the run does.
     pub fn outcome(self) -> Outcome {
         Outcome::Failed(match self {
             NetworkError::Refused => return Outcome::RefusedAddress,
             NetworkError::Dns => Failure::Dns,
-            NetworkError::Connect | NetworkError::Elsewhere => Failure::Connect,
+            NetworkError::Connect | NetworkError::Elsewhere | NetworkError::Exhausted => Failure::Connect,
             NetworkError::Tls => Failure::Tls,
             NetworkError::Timeout => Failure::Timeout,
             NetworkError::Protocol => Failure::Protocol,

@@ -330,11 +330,20 @@ impl Loop {
             }
             self.call(address);
         }
+        // A host and a cycle pay for what came and for what it unpacked to, whichever is more.
+        let cost = match ended.kind {
+            EndedKind::Page { bytes, .. } => ended.received.max(bytes),
+            _ => ended.received,
+        };
         let host = self.frontier.host(ended.host);
+        if let Some(track) = ended.track {
+            self.run.budget().spend(&host.track(track).origin.host, cost);
+        }
         host.done += u64::from(matches!(ended.kind, EndedKind::Page { .. }));
         host.ended(ended.track, ended.echo.as_ref(), &self.run)?;
         match ended.kind {
             EndedKind::Settled => {}
+            EndedKind::Exhausted => return Err(FetchError::Exhausted),
             EndedKind::Address(address) => host.resolved(address),
             EndedKind::Elsewhere(ask) => {
                 host.again(ended.track.expect("a request has a track"), ask);
@@ -344,11 +353,9 @@ impl Loop {
                 track.count(false, &self.run, now)?;
                 track.again(Ask::Page(Box::new(waiting)));
             }
-            EndedKind::Page { host_failed, follow, bytes } => {
+            EndedKind::Page { host_failed, follow, .. } => {
                 if let Some(track) = ended.track.filter(|_| ended.echo.is_some()) {
-                    let track = host.track(track);
-                    track.count(host_failed, &self.run, now)?;
-                    self.run.budget().spend(&track.origin.host, bytes);
+                    host.track(track).count(host_failed, &self.run, now)?;
                 }
                 self.frontier.push(ended.host, Instant::now());
                 return follow.map_or(Ok(()), |waiting| self.follow(waiting));
@@ -461,7 +468,8 @@ impl Loop {
         {
             if (self.run.opted_out)(&url.host()) {
                 // It lies where nobody may be asked, so it cannot be had.
-                return self.settle_robots(&errand, &Err(NetworkError::Connect), now);
+                let errand = Errand { hops: errand.hops + 1, ..errand };
+                return self.settle_robots(&errand, &Err(NetworkError::Refused), now);
             }
             let id = self.frontier.host_of(&url, &self.run);
             self.frontier.set_lingering(id, false);

@@ -17,6 +17,7 @@ mod budget;
 pub mod client;
 pub mod control;
 pub mod dns;
+mod exhausted;
 mod fetch;
 mod frontier;
 pub mod guard;

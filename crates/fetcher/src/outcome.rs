@@ -7,7 +7,7 @@ use recrawl_types::{
     CanonicalUrl, ContentKind, Failure, Fingerprint, Origin, Outcome, ScheduleEntry, UrlRules, Validators,
 };
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, LAST_MODIFIED, LOCATION, RETRY_AFTER};
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
@@ -146,8 +146,20 @@ pub(crate) fn is_redirect(status: u16) -> bool {
 
 /// Where a redirect leads; none without a target that can be crawled, or when it leads to itself.
 pub(crate) fn redirect_target(reply: &Reply, from: &CanonicalUrl, rules: &UrlRules) -> Option<CanonicalUrl> {
-    let location = reply.header(LOCATION)?;
-    rules.join(&from.to_url(), location.trim()).ok().filter(|target| target != from)
+    let location = in_ascii(reply.headers.get(LOCATION)?.as_bytes().trim_ascii());
+    rules.join(&from.to_url(), &location).ok().filter(|target| target != from)
+}
+
+/// The bytes of a URL with those that are no ASCII percent-encoded one by one, whatever text they were meant
+/// to be: the server that wrote them knows them again.
+fn in_ascii(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len()), |mut text, &byte| {
+        match byte.is_ascii() {
+            true => text.push(char::from(byte)),
+            false => _ = write!(text, "%{byte:02X}"),
+        }
+        text
+    })
 }
 
 /// Is this redirect new to us? A target known from the last visit is a page of its own, which the
@@ -210,6 +222,9 @@ pub enum FetchError {
         /// Why.
         source: io::Error,
     },
+    /// This machine had no file descriptor, buffer, port or memory left, for
+    /// [`MAX_EXHAUSTED_WAIT`](crate::limits::MAX_EXHAUSTED_WAIT).
+    Exhausted,
     /// Nobody takes the pages any more.
     OutputClosed,
 }
@@ -226,6 +241,10 @@ impl fmt::Display for FetchError {
             FetchError::Host { origin, source } => {
                 write!(f, "the state of {origin} cannot be loaded or stored: {source}")
             }
+            FetchError::Exhausted => f.write_str(
+                "this machine has no open files, sockets or memory left for requests: raise the limit of open files \
+                 (ulimit -n), or lower fetch.connections and fetch.open_hosts; the next start goes on with this cycle",
+            ),
             FetchError::OutputClosed => f.write_str("the stage after the fetcher has gone away"),
         }
     }
@@ -237,7 +256,7 @@ impl std::error::Error for FetchError {
             FetchError::Schedule { source, .. }
             | FetchError::Search { source, .. }
             | FetchError::Host { source, .. } => Some(source),
-            FetchError::OutputClosed => None,
+            FetchError::OutputClosed | FetchError::Exhausted => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! page. Back-pressure from the stage after us holds the task, and with it the host's slot.
 
 use crate::client::{Meter, NetworkError, Reply, Request};
+use crate::exhausted::patiently;
 use crate::fetch::Run;
 use crate::frontier::HostId;
 use crate::host::{Ask, Errand, Waiting};
@@ -15,7 +16,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 /// What to do.
 pub struct Visit {
@@ -91,6 +92,8 @@ pub enum EndedKind {
     Address(Option<IpAddr>),
     /// There was no connection, and the name has another address: to be asked again there.
     Elsewhere(Ask),
+    /// This machine had nothing left to ask with, for long.
+    Exhausted,
     /// 304, and the page is one of those at which validators are put to the test: to be asked again without.
     Check(Waiting),
 }
@@ -125,12 +128,19 @@ impl Visit {
                 run.report().robots_requests += u64::from(ended.echo.is_some());
                 ended.kind = match answer {
                     Err(NetworkError::Elsewhere) => EndedKind::Elsewhere(Ask::Robots(errand)),
+                    Err(NetworkError::Exhausted) => EndedKind::Exhausted,
                     answer => EndedKind::Robots { errand, answer },
                 };
             }
             Some((_, Ask::Address(host))) => {
-                let found = timeout(run.config.connect_timeout, run.network.address(&host)).await;
-                ended.kind = EndedKind::Address(found.ok().and_then(Result::ok));
+                let look_up = || async {
+                    let found = timeout(run.config.connect_timeout, run.network.address(&host)).await;
+                    found.unwrap_or(Err(NetworkError::Timeout))
+                };
+                ended.kind = match patiently(look_up).await.0 {
+                    Err(NetworkError::Exhausted) => EndedKind::Exhausted,
+                    found => EndedKind::Address(found.ok()),
+                };
             }
             None => {}
         }
@@ -160,17 +170,21 @@ async fn ask(
     if (run.opted_out)(&request.url.host()) {
         return Err(NetworkError::Refused);
     }
-    let start = Instant::now();
     let received = Meter::default();
-    let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;
+    let get = || async {
+        let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;
+        answer.unwrap_or(Err(NetworkError::Timeout))
+    };
+    let (answer, elapsed) = patiently(get).await;
     ended.received = received.total();
-    let answer = match answer.unwrap_or(Err(NetworkError::Timeout)) {
+    let answer = match answer {
         Err(NetworkError::Elsewhere) if !may_go_elsewhere => Err(NetworkError::Connect),
         answer => answer,
     };
-    ended.echo = Echo::of(&answer, start.elapsed(), run.now());
+    ended.echo = Echo::of(&answer, elapsed, run.now());
     let mut report = run.report();
-    report.requests += u64::from(ended.echo.is_some());
+    report.requests += u64::from(ended.echo.is_some()) + received.retries();
+    report.retried += received.retries();
     report.received += ended.received;
     report.bytes += answer.as_ref().map_or(0, |reply| reply.body.len() as u64);
     drop(report);
@@ -191,6 +205,10 @@ async fn visit_page(
     let answer = ask(&request, may_go_elsewhere, run, ended).await;
     if matches!(answer, Err(NetworkError::Elsewhere)) {
         ended.kind = EndedKind::Elsewhere(Ask::Page(Box::new(waiting)));
+        return None;
+    }
+    if matches!(answer, Err(NetworkError::Exhausted)) {
+        ended.kind = EndedKind::Exhausted;
         return None;
     }
     if conditional && answer.as_ref().is_ok_and(|r| r.status == 304) && run.is_tested(&waiting.entry.url) {

@@ -158,9 +158,9 @@ table! {
     Budget {
         /// Bytes a second over the network, over all hosts; 0 for any.
         bytes_per_second: Size = Size(0),
-        /// Bytes of pages that a host may cost in a cycle; 0 for any.
+        /// Bytes that a host may cost in a cycle; 0 for any.
         bytes_per_host: Size = Size(0),
-        /// Bytes of pages that a cycle may cost; 0 for any.
+        /// Bytes that a cycle may cost; 0 for any.
         bytes_per_cycle: Size = Size(0),
     }
 }
