@@ -26,6 +26,8 @@ mod deploy;
 mod dns;
 /// What the manual says to type.
 mod docs;
+/// What a data directory keeps: through older versions, lost files, power cuts and flipped bits.
+mod durable;
 /// The stream of events: where it goes, how its files follow each other, who waits for whom.
 mod events;
 /// What stops a page, gate by gate.

@@ -338,6 +338,8 @@ table! {
         archive_file: Size = Size(1 << 30),
         /// All WARC files together: beyond this the oldest are removed between cycles; 0 for no cap.
         archive_max: Size = Size(0),
+        /// How long what was fetched may be lost by a power cut.
+        sync_every: Span = Span::millis(5_000),
         /// The visits of so many cycles are kept; 0 for none.
         keep_visits: u32 = 100,
         /// The crawl stops when fewer bytes than these are free on the data directory's disk; 0: it never looks.

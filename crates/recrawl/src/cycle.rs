@@ -89,3 +89,6 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     crawl.cap_archive();
     Ok(Turn::Committed(Box::new(report)))
 }
+
+#[cfg(test)]
+mod tests;

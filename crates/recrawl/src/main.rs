@@ -16,6 +16,7 @@ mod crawl;
 mod cycle;
 mod cycle_cache;
 mod data_dir;
+mod decisions;
 mod errors;
 mod events;
 mod failure;

@@ -2,11 +2,11 @@
 //!
 //! The fetcher runs on this thread's runtime; page workers parse, compare and compress; one recorder
 //! appends to the archive and to the visit log, in that order, so that a logged visit never points at a
-//! record that is not there. Every queue holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
+//! record that is not there, and syncs both in that order every `storage.sync_every`. Every queue holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
 
 use crate::archive::cap::Bodies;
 use crate::archive::{Archive, ArchiveEnd, Compressor};
-use crate::crawl::{Crawl, WARC};
+use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::hints::HintRules;
 use crate::page::{PageReader, ReadPage};
@@ -15,13 +15,14 @@ use crate::progress::Progress;
 use crate::site_noise::SiteNoise;
 use crate::space::Watch;
 use crate::traps::Traps;
+use crossbeam_channel::RecvTimeoutError;
 use recrawl_fetcher::{FetchedPage, Job, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share, Skip};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -53,9 +54,8 @@ pub struct Fetched {
 /// When a stage cannot go on: the schedule cannot be read, or the disk takes no more.
 #[tracing::instrument(level = "error", name = "fetch", skip_all)]
 pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
-    let Plan { facts, schedule, mut log, recovered } = plan;
-    let mut archive = crawl.archive()?;
-    let bodies = Bodies::of(&crawl.settings.data_dir.join(WARC))?;
+    let Plan { facts, schedule, mut log, recovered, mut archive } = plan;
+    let bodies = Bodies::in_storage(&*crawl.warc)?;
     let noise = SiteNoise::new(&crawl.tables);
     let hints = HintRules {
         config: &crawl.settings.config.hints,
@@ -221,23 +221,51 @@ fn record(
     stop: &CancellationToken,
 ) -> Result<(), Failure> {
     let (mut outcome, mut room) = (Ok(()), Ok(()));
-    for page in reads.iter().flatten() {
-        if outcome.is_ok() {
-            outcome = page.and_then(|page| record_page(page, recorder));
-            if room.is_ok() {
-                room = recorder.room.recorded();
+    let every = recorder.crawl.settings.config.storage.sync_every.0;
+    // When the oldest page that is not durable yet must be.
+    let mut due: Option<Instant> = None;
+    loop {
+        let next = match due {
+            Some(due) => reads.recv_deadline(due),
+            None => reads.recv().map_err(RecvTimeoutError::from),
+        };
+        let batch = match next {
+            Ok(batch) => batch,
+            Err(RecvTimeoutError::Timeout) => Batch::new(),
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        for page in batch {
+            if outcome.is_ok() {
+                outcome = page.and_then(|page| record_page(page, recorder));
+                due.get_or_insert_with(|| Instant::now() + every);
+                if room.is_ok() {
+                    room = recorder.room.recorded();
+                }
             }
-            if outcome.is_err() || room.is_err() {
-                stop.cancel();
-            }
+        }
+        if outcome.is_ok() && due.is_some_and(|due| due <= Instant::now()) {
+            outcome = recorder.sync();
+            due = None;
+        }
+        if outcome.is_err() || room.is_err() {
+            stop.cancel();
+            // An error ends what would be synced.
+            due = due.filter(|_| outcome.is_ok());
         }
     }
     outcome?;
-    if let Some(archive) = recorder.archive.as_deref() {
-        archive.sync()?;
-    }
-    recorder.log.sync().map_err(Failure::work)?;
+    recorder.sync()?;
     room
+}
+
+impl Recorder<'_> {
+    /// Makes what was recorded durable: bodies first, so that no durable visit names a body that is not.
+    fn sync(&mut self) -> Result<(), Failure> {
+        if let Some(archive) = self.archive.as_deref_mut() {
+            archive.sync()?;
+        }
+        self.log.sync().map_err(Failure::work)
+    }
 }
 
 fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {

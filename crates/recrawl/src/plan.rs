@@ -1,5 +1,7 @@
 //! From generation g to a schedule: score every page in one pass, then read the chosen ones in another.
 
+use crate::archive::Archive;
+use crate::archive::cap::Bodies;
 use crate::crawl::{Crawl, keep, kept};
 use crate::failure::Failure;
 use crate::formula_file;
@@ -36,6 +38,8 @@ pub struct Plan {
     pub log: VisitLog,
     /// What an earlier run of the cycle did.
     pub recovered: Recovered,
+    /// Page bodies; none when they are not kept.
+    pub archive: Option<Archive>,
 }
 
 /// What was decided when a cycle was planned; kept, so that a resumed cycle reports the same.
@@ -80,18 +84,27 @@ pub fn resume_or_make(
 ) -> Result<Plan, Failure> {
     crawl.live.begin(cycle);
     let news = new_seeds(crawl, generation, seeds)?;
+    let archived = crawl.recover_archive()?;
     let mut observed = Ok(());
     let observe = |visit: &Visit| {
-        crawl.live.recovered(visit);
-        if observed.is_ok() {
-            observed = traps.observe(visit);
+        let body = visit.content.as_ref().and_then(|content| content.archive);
+        let stays = body.is_none_or(|position| archived.sound.is_behind(position));
+        if stays {
+            crawl.live.recovered(visit);
+            if observed.is_ok() {
+                observed = traps.observe(visit);
+            }
         }
+        stays
     };
     let (mut log, recovered) =
         VisitLog::open_observed(&*crawl.storage, cycle, observe).map_err(Failure::work)?;
     observed?;
     if recovered.cut > 0 {
-        tracing::warn!(bytes = recovered.cut, "a torn end of the visit log was cut off");
+        tracing::warn!(
+            bytes = recovered.cut,
+            "the end of the visit log was torn, or ahead of the archive, and was cut off: its pages are visited again"
+        );
     }
     let found = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
     let (facts, schedule) = match found {
@@ -115,7 +128,8 @@ pub fn resume_or_make(
         log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
     }
     crawl.live.planned(&facts, schedule.len(), recovered.done.count());
-    Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered })
+    let archive = crawl.open_archive(&archived)?;
+    Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered, archive })
 }
 
 /// What was decided when this schedule was made. A schedule that is there is run, also where the tables
@@ -194,7 +208,9 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
     };
     let plan = choose(crawl, generation, request, &formula)?;
     let mut writer = ScheduleWriter::create(&*crawl.storage, cycle).map_err(Failure::work)?;
-    let scheduled = write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize])?;
+    let bodies = Bodies::in_storage(&*crawl.warc)?;
+    let scheduled =
+        write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize], &bodies)?;
     let facts = Facts {
         cycle,
         started: (crawl.clock)(),
@@ -249,11 +265,13 @@ fn write(
     generation: &Generation,
     chosen: Chosen,
     seeds: &[NewSeed],
+    bodies: &Bodies,
 ) -> Result<u64, Failure> {
     let mut seeds = seeds.iter().peekable();
     let mut scheduled = 0;
-    let mut push = |entry: ScheduleEntry| {
+    let mut push = |mut entry: ScheduleEntry| {
         scheduled += 1;
+        bodies.forget_lost(&mut entry.record);
         writer.push(&entry).map_err(Failure::work)
     };
     let seed_entry = |(url, record): &NewSeed| ScheduleEntry {

@@ -1,18 +1,30 @@
 //! What is small and changes at any time, in sled: hosts, noise floors of sites, counts of dates, settings.
 //!
 //! One entry is one value with a checksum of ours before it, so that damage is noticed here and not
-//! where the value is used. Writes reach the disk within a second, and at every [`SledTables::flush`].
+//! where the value is used. Writes reach the disk within about two seconds, and at every [`SledTables::flush`].
+//!
+//! sled's own flush is not durable: it asks the kernel to write ([`sync_file_range`], which syncs neither the disk's cache nor
+//! the length of the file) and syncs on a thread of its own, up to a second later. So [`SledTables::flush`] syncs all
+//! files of the folder itself.
+//!
+//! [`sync_file_range`]: https://man7.org/linux/man-pages/man2/sync_file_range.2.html
 
 use crate::bytes::{Malformed, Put, Take};
 use crate::codec::{failure_code, failure_of};
 use crate::format::{FileKind, open_frame, put_frame};
+use durable::Durable;
 use recrawl_types::host::{Pace, RobotsBody, RobotsState};
 use recrawl_types::{Belief, Cycle, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators};
 use std::io;
 use std::path::Path;
 
+mod damage;
+mod durable;
 mod takedown;
 
+pub use damage::TablesFound;
+pub(crate) use durable::sync_parent;
+pub use durable::{SyncFolder, sync_files};
 pub use takedown::Forgotten;
 
 /// Memory for cached pages. The tables are read once a host and cycle: more would buy nothing.
@@ -25,6 +37,8 @@ const APPLIED: &[u8] = b"\0cycle";
 /// The tables. One process at a time.
 pub struct SledTables {
     path: String,
+    /// None for tables that nothing is to outlive.
+    durable: Option<Durable>,
     database: sled::Db,
     hosts: sled::Tree,
     sites: sled::Tree,
@@ -39,10 +53,24 @@ impl SledTables {
     /// # Errors
     /// When another process has them, or the disk refuses.
     pub fn open(dir: &Path) -> io::Result<SledTables> {
+        SledTables::open_with(dir, durable::sync_files())
+    }
+
+    /// The same; `sync` makes the folder's files durable at each [`SledTables::flush`].
+    ///
+    /// # Errors
+    /// As of [`SledTables::open`], and when they cannot be synced.
+    pub fn open_with(dir: &Path, sync: SyncFolder) -> io::Result<SledTables> {
         takedown::take_place(dir)?;
+        let durable = Durable { dir: dir.to_owned(), sync };
+        let is_new = !dir.exists();
         let config =
             sled::Config::new().path(dir).cache_capacity(CACHE_BYTES).flush_every_ms(Some(FLUSH_EVERY_MS));
-        SledTables::with(config, dir.display().to_string())
+        let tables = SledTables::with(config, dir.display().to_string(), Some(durable))?;
+        if is_new {
+            tables.flush()?;
+        }
+        Ok(tables)
     }
 
     /// Tables that live as long as the value.
@@ -50,18 +78,22 @@ impl SledTables {
     /// # Errors
     /// When no temporary folder can be made.
     pub fn temporary() -> io::Result<SledTables> {
-        SledTables::with(sled::Config::new().temporary(true).cache_capacity(CACHE_BYTES), "temporary".into())
+        let config = sled::Config::new().temporary(true).cache_capacity(CACHE_BYTES);
+        SledTables::with(config, "temporary".into(), None)
     }
 
-    fn with(config: sled::Config, path: String) -> io::Result<SledTables> {
-        let named = |e: sled::Error| failed(&path, e);
-        let database = config.open().map_err(named)?;
-        let (hosts, sites) =
-            (database.open_tree("hosts").map_err(named)?, database.open_tree("sites").map_err(named)?);
-        let lastmods = database.open_tree("lastmods").map_err(named)?;
-        let traps = database.open_tree("traps").map_err(named)?;
-        let settings = database.open_tree("settings").map_err(named)?;
-        Ok(SledTables { database, hosts, sites, lastmods, traps, settings, path })
+    fn with(config: sled::Config, path: String, durable: Option<Durable>) -> io::Result<SledTables> {
+        let tree = |database: &sled::Db, name| database.open_tree(name).map_err(|e| failed(&path, e));
+        // sled panics on some damage.
+        let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let database = config.open().map_err(|e| failed(&path, e))?;
+            let trees = ["hosts", "sites", "lastmods", "traps", "settings"].map(|name| tree(&database, name));
+            Ok((database, trees))
+        }));
+        let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes are not what was written")));
+        let (database, [hosts, sites, lastmods, traps, settings]) = opened?;
+        let (hosts, sites, lastmods, traps, settings) = (hosts?, sites?, lastmods?, traps?, settings?);
+        Ok(SledTables { database, hosts, sites, lastmods, traps, settings, path, durable })
     }
 
     /// What is kept of a site.
@@ -163,6 +195,14 @@ impl SledTables {
         self.store(&self.settings, name.as_bytes(), value)
     }
 
+    /// Removes a setting; was there one?
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn remove_setting(&self, name: &str) -> io::Result<bool> {
+        self.settings.remove(name).map(|old| old.is_some()).map_err(|e| failed(&self.path, e))
+    }
+
     /// Walks all hosts that were ever asked anything, in no useful order.
     pub fn hosts(&self) -> impl Iterator<Item = io::Result<(Origin, HostState)>> + '_ {
         self.hosts.iter().map(|entry| {
@@ -191,12 +231,13 @@ impl SledTables {
         Ok((origin, take_host(&value).map_err(|m| self.damaged(m))?))
     }
 
-    /// Makes everything durable.
+    /// Makes everything durable: after a power cut it is there.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn flush(&self) -> io::Result<()> {
-        self.database.flush().map(drop).map_err(|e| failed(&self.path, e))
+        self.database.flush().map_err(|e| failed(&self.path, e))?;
+        self.durable.as_ref().map_or(Ok(()), Durable::sync)
     }
 
     fn load(&self, tree: &sled::Tree, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
@@ -211,8 +252,7 @@ impl SledTables {
     }
 
     fn damaged(&self, Malformed(what): Malformed) -> io::Error {
-        let text = format!("{}: an entry is damaged: {what}; remove the folder to start it anew", self.path);
-        io::Error::new(io::ErrorKind::InvalidData, text)
+        ruined(&self.path, &format!("an entry: {what}"))
     }
 }
 
@@ -222,7 +262,20 @@ fn failed(path: &str, error: sled::Error) -> io::Error {
         sled::Error::Io(e) => e.kind(),
         _ => io::ErrorKind::Other,
     };
-    io::Error::new(kind, format!("{path}: {error}"))
+    match error {
+        sled::Error::Corruption { .. } => ruined(path, "its bytes are not what was written"),
+        other => io::Error::new(kind, format!("{path}: {other}")),
+    }
+}
+
+/// Says what can be done, and what that costs.
+fn ruined(path: &str, what: &str) -> io::Error {
+    let text = format!(
+        "{path}: damaged: {what}; move the folder away and start again, with the seeds: what was learned of hosts and sites is \
+         learned anew, and what was taken down, blocked or paused stands elsewhere (`recrawl repository verify --salvage OUT` \
+         saves the rows that can be read)"
+    );
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 fn sealed(value: &[u8]) -> Vec<u8> {

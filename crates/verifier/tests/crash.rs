@@ -199,7 +199,7 @@ impl<'h> Disturbed<'h> {
         assert_eq!(&state(&repository), self.states[1], "{what}");
         let mut expected: BTreeSet<String> =
             repository.current().files().into_iter().map(|(name, _)| name).collect();
-        expected.extend(["MANIFEST".into(), "reports".into()]);
+        expected.extend(["MANIFEST".into(), "reports".into(), "decisions.json".into()]);
         let mut names = BTreeSet::from_iter(left.list().unwrap());
         // Where removing was not durable, one of the kept files too many may be left.
         names.retain(|name| !name.ends_with(".kept"));

@@ -54,7 +54,7 @@ fn a_failed_commit_can_be_tried_again_and_cut_short() {
                 assert!([2, 3].contains(&repository.current().number().0), "{what}");
                 assert!(!retried || repository.current().number() == Cycle(3), "{what}");
                 check(&repository, &what);
-                assert_eq!(left.image().len(), 8, "{what}: {:?}", left.image().keys());
+                assert_eq!(left.image().len(), 9, "{what}: {:?}", left.image().keys());
                 tried += 1;
             }
             if retried && storage.points() < stop {
