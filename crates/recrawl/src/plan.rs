@@ -12,8 +12,9 @@ use crate::settings::Settings;
 use crate::traps::Traps;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
-use recrawl_repository::{Generation, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
+use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
+use recrawl_scheduler::turns::{Due, turns};
 use recrawl_scheduler::{Chosen, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
     CanonicalUrl, Cycle, Link, LogRecord, PageRecord, ScheduleEntry, ScheduleSource, Share, Status, Visit,
@@ -207,7 +208,8 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
         ..whole
     };
     let plan = choose(crawl, generation, request, &formula)?;
-    let mut writer = ScheduleWriter::create(&*crawl.storage, cycle).map_err(Failure::work)?;
+    let order = |pages: &[Ranked]| in_turn(pages, cycle);
+    let mut writer = ScheduleWriter::in_order(&*crawl.storage, cycle, order).map_err(Failure::work)?;
     let bodies = Bodies::in_storage(&*crawl.warc)?;
     let scheduled =
         write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize], &bodies)?;
@@ -258,6 +260,12 @@ fn choose(
     planner.finish().map_err(Failure::work)
 }
 
+/// The order in which a host is asked for its pages.
+fn in_turn(pages: &[Ranked], cycle: Cycle) -> Vec<u32> {
+    let due = |page: &Ranked| Due::of(page.entry.share, page.rank, &page.entry.record, cycle);
+    turns(&pages.iter().map(due).collect::<Vec<_>>())
+}
+
 /// Writes chosen pages and new seeds in the order of their URLs.
 fn write(
     live: &Live,
@@ -269,23 +277,23 @@ fn write(
 ) -> Result<u64, Failure> {
     let mut seeds = seeds.iter().peekable();
     let mut scheduled = 0;
-    let mut push = |mut entry: ScheduleEntry| {
+    let mut push = |mut entry: ScheduleEntry, rank: u64| {
         scheduled += 1;
         bodies.forget_lost(&mut entry.record);
-        writer.push(&entry).map_err(Failure::work)
+        writer.push_ranked(Ranked { entry, rank }).map_err(Failure::work)
     };
     let seed_entry = |(url, record): &NewSeed| ScheduleEntry {
         url: url.clone(),
         share: Share::Discovery,
         record: record.clone(),
     };
-    // Of those pages that were asked for and have not come yet.
+    // Of those pages that were asked for and have not come yet: share, and place in its order.
     let shares = RefCell::new(VecDeque::new());
     let failed = RefCell::new(None);
     let mut pages = generation.gather(chosen.map_while(|page| match page {
-        Ok((ordinal, share)) => {
-            shares.borrow_mut().push_back(share);
-            Some(ordinal)
+        Ok(page) => {
+            shares.borrow_mut().push_back((page.share, page.rank));
+            Some(page.ordinal)
         }
         Err(error) => {
             failed.replace(Some(error));
@@ -295,15 +303,15 @@ fn write(
     while let Some((_, url, record)) = pages.next_page().map_err(Failure::work)? {
         live.moved();
         while let Some(seed) = seeds.next_if(|s| s.0 < url) {
-            push(seed_entry(seed))?;
+            push(seed_entry(seed), 0)?;
         }
-        let share = shares.borrow_mut().pop_front().expect("one page for each chosen one");
-        push(ScheduleEntry { url, share, record })?;
+        let (share, rank) = shares.borrow_mut().pop_front().expect("one page for each chosen one");
+        push(ScheduleEntry { url, share, record }, rank)?;
     }
     if let Some(error) = failed.take() {
         return Err(Failure::work(error));
     }
-    seeds.try_for_each(|seed| push(seed_entry(seed)))?;
+    seeds.try_for_each(|seed| push(seed_entry(seed), 0))?;
     Ok(scheduled)
 }
 

@@ -56,7 +56,7 @@ pub use origins::{OriginRun, OriginRuns};
 pub use page_block::{Changed, Extent, PackedBlock, PackedPages, PageBlock, Scratch};
 pub use repository::{Reports, Repository};
 pub use salvage::{LostRange, SalvageError, Salvaged, salvage};
-pub use schedule_file::{ScheduleFile, ScheduleWriter};
+pub use schedule_file::{Ranked, ScheduleFile, ScheduleWriter};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use tables::{Forgotten, SledTables, SyncFolder, TablesFound, sync_files};
 pub use visit_log::{Done, LogChunk, LogError, Recovered, VisitLog, VisitReader};

@@ -31,10 +31,11 @@ mod runs;
 mod shares;
 pub mod shuffle;
 pub mod top_k;
+pub mod turns;
 
 pub use crate::audit::{Estimate, Weighted};
 pub use crate::candidate::{Candidate, TieBreak};
-pub use crate::chosen::Chosen;
+pub use crate::chosen::{Chosen, ChosenPage};
 pub use crate::gate::Gate;
 pub use crate::memory::PlanMemory;
 pub use crate::places::{HostPlaces, HostPlacesCounter};

@@ -147,7 +147,11 @@ pub(crate) fn plan_within(
     }
     let plan = planner.finish()?;
     let (cutoff, counts) = (plan.cutoff, plan.counts);
-    Ok(Made { chosen: plan.chosen.collect::<Result<_, _>>()?, cutoff, counts })
+    Ok(Made {
+        chosen: plan.chosen.map(|page| page.map(|p| (p.ordinal, p.share))).collect::<Result<_, _>>()?,
+        cutoff,
+        counts,
+    })
 }
 
 /// Runs in memory, watched from outside.

@@ -109,7 +109,7 @@ fn pages_without_a_manifest_are_not_removed() {
 fn leftovers_are_removed_and_what_is_not_ours_stays() {
     let mut image = after(2).image();
     let ours = ["generation-0000000003.keys", "generation-0000000001.index", "cycle-0000000002.visits"];
-    let parts = ["MANIFEST.next", "cycle-0000000003.hosts.part", "cycle-0000000003.spill-000001"];
+    let parts = ["MANIFEST.next", "cycle-0000000003.queues.part", "cycle-0000000003.spill-000001"];
     let kept = ["notes.txt", "cycle-0000000003.visits", "generation-3.keys"];
     for name in ours.iter().chain(&parts).chain(&kept) {
         image.insert((*name).to_owned(), b"x".to_vec());

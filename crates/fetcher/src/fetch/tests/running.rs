@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limits::CHUNK;
-use recrawl_types::{HostRun, ScheduleSource};
+use recrawl_types::{Found, HostRun, ScheduleSource};
 use std::collections::HashSet;
 use std::io;
 use std::sync::Mutex;
@@ -129,6 +129,10 @@ impl ScheduleSource for Counting {
         }
         self.handed_out.fetch_add(entries.len() as u64, Relaxed);
         Ok(entries)
+    }
+
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>> {
+        self.inner.find(url)
     }
 }
 
