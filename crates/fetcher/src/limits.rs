@@ -14,6 +14,10 @@ use std::time::Duration;
 /// Entries of a host that are read from the schedule at a time. Memory is this many entries for each
 /// open host, whatever the schedule's length.
 pub const CHUNK: usize = 32;
+/// Hosts that may wait for more than [`LONG_WAIT`], or for their address, for each of `open_hosts`.
+pub const WAITING_PER_SLOT: usize = 16;
+/// A host that may not be asked for longer than this takes no slot.
+pub const LONG_WAIT: Duration = Duration::from_secs(5);
 /// Redirect targets followed in one run. One more is left to the next cycle, as a link.
 pub const MAX_FOLLOWED: usize = 100_000;
 /// Bytes of robots.txt that are parsed; the rest is cut at a line (RFC 9309 §2.5: at least 500 KiB).
@@ -78,6 +82,10 @@ pub struct FetchConfig {
     /// Hosts whose entries and robots rules are in memory at the same time. Each may also hold one idle
     /// connection per slot, so with `connections` this bounds open files.
     pub open_hosts: usize,
+    /// Of these, hosts of one site (registrable domain), as long as hosts of others wait; 0 for any.
+    pub hosts_per_site: usize,
+    /// Of these, hosts at one address. Without effect where `delay_per_ip` is zero; 0 for any.
+    pub hosts_per_address: usize,
     /// The least time between the end of one answer and the start of the next request at a host.
     pub delay_per_host: Duration,
     /// The same at an address, over all hosts that resolve to it; zero for none.
@@ -143,6 +151,8 @@ impl Default for FetchConfig {
             connections: 256,
             connections_per_host: 1,
             open_hosts: 512,
+            hosts_per_site: 64,
+            hosts_per_address: 16,
             delay_per_host: Duration::from_secs(1),
             delay_per_ip: Duration::from_millis(250),
             delay_per_latency: 2.0,

@@ -1,5 +1,6 @@
 //! What a run did, in numbers.
 
+use crate::left_out::LeftOut;
 use crate::outcome::FetchResult;
 use recrawl_types::{Failure, Outcome, Skip};
 use serde::{Deserialize, Serialize};
@@ -25,12 +26,17 @@ pub struct FetchReport {
     /// New redirect targets that were left to a later cycle: out of scope, in this schedule anyway, met
     /// before in this run, or one more than the limit.
     pub not_followed: u64,
+    /// Visits that a panic ended: faults of ours.
+    pub panics: u64,
     /// How the pages ended.
     pub outcomes: Outcomes,
     /// Time spent.
     pub elapsed: Duration,
     /// Why the run ended.
     pub stopped_by: StoppedBy,
+    /// Hosts that had no turn: the next run begins with them.
+    #[serde(skip)]
+    pub left_out: LeftOut,
 }
 
 /// Why a run ended.

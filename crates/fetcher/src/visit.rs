@@ -170,6 +170,7 @@ async fn ask(
     if (run.opted_out)(&request.url.host()) {
         return Err(NetworkError::Refused);
     }
+    let start = Instant::now();
     let received = Meter::default();
     let get = || async {
         let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;
@@ -178,10 +179,20 @@ async fn ask(
     let (answer, elapsed) = patiently(get).await;
     ended.received = received.total();
     let answer = match answer {
+        // It failed while the process stood still: asked again, since nobody else is to blame.
+        Err(_) if may_go_elsewhere && run.suspension.was_after(start, run.now()) => {
+            Err(NetworkError::Elsewhere)
+        }
         Err(NetworkError::Elsewhere) if !may_go_elsewhere => Err(NetworkError::Connect),
         answer => answer,
     };
     ended.echo = Echo::of(&answer, elapsed, run.now());
+    if let Some(echo) = &mut ended.echo
+        && run.suspension.was_after(start, run.now())
+        && echo.sign != Sign::Overloaded
+    {
+        echo.sign = Sign::None;
+    }
     let mut report = run.report();
     report.requests += u64::from(ended.echo.is_some()) + received.retries();
     report.retried += received.retries();

@@ -126,6 +126,10 @@ table! {
         robots_cache: Span = Span::millis(24 * 3_600_000),
         /// Failures in a row after which a host is left alone for the rest of the cycle.
         host_failures: u32 = 5,
+        /// Open hosts of one site, as long as hosts of other sites wait; 0 for any.
+        hosts_per_site: u32 = 64,
+        /// Open hosts at one address; 0 for any.
+        hosts_per_address: u32 = 16,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::site_noise::SiteNoise;
 use crate::space::Watch;
 use crate::traps::Traps;
 use crossbeam_channel::RecvTimeoutError;
-use recrawl_fetcher::{FetchedPage, Job, StoppedBy};
+use recrawl_fetcher::{FetchReport, FetchedPage, Job, LeftOut, Precedence, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share, Skip};
 use std::convert::Infallible;
@@ -32,6 +32,9 @@ const QUEUE: usize = 32;
 /// Pages that a worker takes, and hands on, at a time: what waits already goes together, so that threads
 /// wake each other less often. Nothing waits for a batch to fill.
 const BATCH: usize = 8;
+
+/// The name under which hosts are kept that had no turn.
+const LEFT_OUT: &str = "left_out";
 
 /// How often a run that waits says that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
@@ -91,7 +94,10 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let left_for_held = crawl.settings.config.cycle.period.0.saturating_sub(ran);
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let (cut_off, control) = (traps.clone(), crawl.control.clone());
-    let stopped_by = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
+    let left_out =
+        crawl.tables.setting(LEFT_OUT)?.map(|bytes| LeftOut::from_bytes(&bytes)).unwrap_or_default();
+    let precedence = Precedence { seed: crawl.random_seed, left_out };
+    let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
         let scope = crawl.settings.scope.clone();
         let opt_out = scope.opt_out().clone();
         Job {
@@ -110,6 +116,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             stop: stop.clone(),
             followed: recovered.followed,
             spent: recovered.bytes,
+            precedence,
             deadline: left.map(|left| now + left),
             held_deadline: Some(now + left_for_held),
             control: crawl.steering.clone(),
@@ -117,6 +124,8 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     })?;
     crawl.steering.forget_asked();
     crawl.control.keep_answers();
+    crawl.tables.set_setting(LEFT_OUT, &report.left_out.to_bytes())?;
+    let stopped_by = report.stopped_by;
     if stopped_by != StoppedBy::Stop {
         crawl.live.merging();
     }
@@ -131,7 +140,7 @@ fn join_stages(
     stop: &CancellationToken,
     pages: mpsc::Receiver<FetchedPage>,
     job: impl FnOnce(tokio::time::Instant) -> Job,
-) -> Result<StoppedBy, Failure> {
+) -> Result<FetchReport, Failure> {
     let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
     let pages = Arc::new(Mutex::new(pages));
@@ -169,7 +178,7 @@ fn join_stages(
         recording
             .join()
             .map_err(|_| Failure::work("the recorder panicked; the log holds what came before"))??;
-        report.map(|r| r.stopped_by).map_err(Failure::from)
+        report.map_err(Failure::from)
     })
 }
 

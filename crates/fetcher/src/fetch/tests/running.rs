@@ -60,6 +60,7 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
         followed: Vec::new(),
         spent: Default::default(),
         cycle: Cycle(2),
+        precedence: Default::default(),
         deadline: None,
         held_deadline: None,
         control: Arc::default(),
