@@ -12,10 +12,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A network. One GET each call; redirects are answers like any other, and nothing that a server may have
-/// answered is retried, so that every request that it handles has passed politeness, robots.txt and guard.
+/// A network. One GET each call; redirects are answers like any other, and nothing is retried, so that
+/// every request that a server sees has passed politeness, robots.txt and guard.
 pub trait Network: Send + Sync + 'static {
-    /// Asks for one URL, and counts what it costs, also where it comes to nothing. The caller limits the time.
+    /// Asks for one URL, and counts what comes, also where it comes to nothing. The caller limits the time.
     fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a>;
 
     /// The address that a request to this canonical host would go to. Where there is none, or none that
@@ -29,32 +29,19 @@ pub type Addressing<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkErro
 /// An answer under way.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
 
-/// What a request cost, also where it comes to nothing.
+/// Bytes of a body as they came over the network, before decompression.
 #[derive(Debug, Default)]
-pub struct Meter {
-    bytes: AtomicU64,
-    again: AtomicU64,
-}
+pub struct Meter(AtomicU64);
 
 impl Meter {
-    /// So many bytes of a body came over the network, before decompression.
+    /// So many came.
     pub fn add(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// All bytes that came.
+    /// All that came.
     pub fn total(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// The request was sent again, since the server had not taken it.
-    pub fn sent_again(&self) {
-        self.again.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// How often it was.
-    pub fn retries(&self) -> u64 {
-        self.again.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -104,6 +91,9 @@ pub enum NetworkError {
     Connect,
     /// No connection, but the name has another address: [`Network::address`] tells it from now on.
     Elsewhere,
+    /// The server did not take the request: it closed a connection that it had kept from an earlier one, or
+    /// refused the HTTP/2 stream. The request may be repeated, once.
+    NotTaken,
     /// The TLS handshake failed.
     Tls,
     /// The time limit passed.
@@ -117,9 +107,19 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
-    /// Was nothing asked of any server?
+    /// Did no server take the request? Then it tells nothing of one.
     pub fn is_unasked(self) -> bool {
-        matches!(self, NetworkError::Refused | NetworkError::Elsewhere | NetworkError::Exhausted)
+        use NetworkError::{Elsewhere, Exhausted, NotTaken, Refused};
+        matches!(self, Refused | Elsewhere | NotTaken | Exhausted)
+    }
+
+    /// The outcome where it is not asked again, though it might be.
+    pub(crate) fn for_good(self) -> NetworkError {
+        match self {
+            NetworkError::Elsewhere => NetworkError::Connect,
+            NetworkError::NotTaken => NetworkError::Protocol,
+            other => other,
+        }
     }
 
     /// The outcome of a page that met this. No page ends with [`NetworkError::Exhausted`]: the run does.
@@ -130,7 +130,7 @@ impl NetworkError {
             NetworkError::Connect | NetworkError::Elsewhere | NetworkError::Exhausted => Failure::Connect,
             NetworkError::Tls => Failure::Tls,
             NetworkError::Timeout => Failure::Timeout,
-            NetworkError::Protocol => Failure::Protocol,
+            NetworkError::Protocol | NetworkError::NotTaken => Failure::Protocol,
             NetworkError::Encoding => Failure::Encoding,
         })
     }

@@ -306,7 +306,7 @@ impl Loop {
                     }
                     host.in_flight += 1;
                     let span = host.span.clone();
-                    let may_go_elsewhere = host.may_go_elsewhere();
+                    let may = host.may();
                     let address = host.address().filter(|_| matches!(ask, Some((Some(_), _))));
                     // While its address is looked up there is nothing else to do.
                     let is_lookup = matches!(ask, Some((None, _)));
@@ -316,7 +316,7 @@ impl Loop {
                     if let Some(address) = address {
                         self.addresses.begin(address);
                     }
-                    let visit = Visit { host: id, settled, ask, address, last, may_go_elsewhere };
+                    let visit = Visit { host: id, settled, ask, address, last, may };
                     let visit = under_way::visit(visit, self.run.clone(), self.out.clone());
                     self.visits.spawn(visit.instrument(span));
                 }
@@ -389,7 +389,7 @@ impl Loop {
                     return Ok(());
                 }
             }
-            EndedKind::Elsewhere(ask) => {
+            EndedKind::Again(ask) => {
                 host.again(ended.track.expect("a request has a track"), ask);
             }
             EndedKind::Check(waiting) => {

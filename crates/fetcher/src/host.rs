@@ -18,7 +18,7 @@ use crate::frontier::Seat;
 use crate::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
 use crate::outcome::{FetchError, FetchedPage};
 use crate::politeness::{Pace, Sign, Strain};
-use crate::visit::Echo;
+use crate::visit::{Echo, May};
 use recrawl_types::{Found, HostRun, Origin, Share, Site};
 use std::net::IpAddr;
 use std::ops::Range;
@@ -83,7 +83,7 @@ pub struct Host {
     /// The address whose line it was called from.
     pub called: Option<IpAddr>,
     place: Place,
-    /// Requests in a row that found no connection and went to the name's next address.
+    /// Requests in a row that no server took, and that were made again.
     passed_over: usize,
     pub seat: Seat,
     /// The site at which it counts as open; none once it is held.
@@ -281,12 +281,13 @@ impl Host {
     }
 
     /// May a request that finds no connection go to the name's next address? Not for ever: while one after another is
-    /// tried, the name may be resolved anew, and then all are there again.
-    pub fn may_go_elsewhere(&self) -> bool {
-        self.passed_over < MAX_ADDRESSES
+    /// tried, the name may be resolved anew, and then all are there again. One that the server did not take is repeated
+    /// once, until something is answered.
+    pub fn may(&self) -> May {
+        May { go_elsewhere: self.passed_over < MAX_ADDRESSES, repeat: self.passed_over == 0 }
     }
 
-    /// A request that could not be made at the host's address, to be made at its next one.
+    /// A request that no server took, to be made again: after the delay, and at the address that the name has then.
     pub fn again(&mut self, track: u32, ask: Ask) {
         self.passed_over += 1;
         self.place = Place::Unknown;

@@ -11,8 +11,8 @@ use std::time::Duration;
 pub struct FetchReport {
     /// Requests sent, those for robots.txt among them.
     pub requests: u64,
-    /// Of these, sent a second time, since the server had not taken them.
-    pub retried: u64,
+    /// Requests that the server did not take, and that were repeated: not among them.
+    pub repeated: u64,
     /// Bytes of bodies kept, after decompression and the cap.
     pub bytes: u64,
     /// Bytes of bodies as they came over the network, kept or not.

@@ -28,8 +28,17 @@ pub struct Visit {
     pub address: Option<IpAddr>,
     /// Is nothing else in sight at this host?
     pub last: bool,
-    /// Where no connection can be had, may it be asked for at the name's next address?
-    pub may_go_elsewhere: bool,
+    /// What to do where no server takes the request.
+    pub may: May,
+}
+
+/// What a request that no server took may do next.
+#[derive(Clone, Copy)]
+pub struct May {
+    /// Where no connection can be had: be made at the name's next address.
+    pub go_elsewhere: bool,
+    /// Where the server closed a kept connection or refused the stream: be repeated.
+    pub repeat: bool,
 }
 
 /// What was done, as far as the frontier must know it.
@@ -90,8 +99,9 @@ pub enum EndedKind {
     Robots { errand: Errand, answer: Result<Reply, NetworkError> },
     /// The address was looked up.
     Address(Option<IpAddr>),
-    /// There was no connection, and the name has another address: to be asked again there.
-    Elsewhere(Ask),
+    /// There was no connection, and the name has another address, or the server did not take the request: to be
+    /// asked again, there or on a fresh connection.
+    Again(Ask),
     /// This machine had nothing left to ask with, for long.
     Exhausted,
     /// 304, and the page is one of those at which validators are put to the test: to be asked again without.
@@ -110,24 +120,25 @@ impl Visit {
             received: 0,
             output_closed: false,
         };
+        let may = self.may;
         for page in self.settled {
             ended.output_closed |= deliver(page, &run, &out).await.is_err();
         }
         match self.ask {
             Some((_, Ask::Page(waiting))) => {
-                if let Some(page) =
-                    visit_page(*waiting, self.last, self.may_go_elsewhere, &run, &mut ended).await
-                {
+                if let Some(page) = visit_page(*waiting, self.last, may, &run, &mut ended).await {
                     ended.output_closed |= deliver(page, &run, &out).await.is_err();
                 }
             }
             Some((_, Ask::Robots(errand))) => {
                 let (url, validators) = (errand.url.clone(), errand.validators.clone());
                 let request = Request { url, validators, max_body: MAX_ROBOTS, last: false };
-                let answer = ask(&request, self.may_go_elsewhere, &run, &mut ended).await;
+                let answer = ask(&request, may, &run, &mut ended).await;
                 run.report().robots_requests += u64::from(ended.echo.is_some());
                 ended.kind = match answer {
-                    Err(NetworkError::Elsewhere) => EndedKind::Elsewhere(Ask::Robots(errand)),
+                    Err(NetworkError::Elsewhere | NetworkError::NotTaken) => {
+                        EndedKind::Again(Ask::Robots(errand))
+                    }
                     Err(NetworkError::Exhausted) => EndedKind::Exhausted,
                     answer => EndedKind::Robots { errand, answer },
                 };
@@ -160,12 +171,7 @@ pub async fn deliver(page: FetchedPage, run: &Run, out: &Sender<FetchedPage>) ->
 #[derive(Debug)]
 pub struct OutputClosed;
 
-async fn ask(
-    request: &Request,
-    may_go_elsewhere: bool,
-    run: &Run,
-    ended: &mut Ended,
-) -> Result<Reply, NetworkError> {
+async fn ask(request: &Request, may: May, run: &Run, ended: &mut Ended) -> Result<Reply, NetworkError> {
     // Whatever brought a request here, this is the one door to the network.
     if (run.opted_out)(&request.url.host()) {
         return Err(NetworkError::Refused);
@@ -180,10 +186,11 @@ async fn ask(
     ended.received = received.total();
     let answer = match answer {
         // It failed while the process stood still: asked again, since nobody else is to blame.
-        Err(_) if may_go_elsewhere && run.suspension.was_after(start, run.now()) => {
+        Err(_) if may.go_elsewhere && run.suspension.was_after(start, run.now()) => {
             Err(NetworkError::Elsewhere)
         }
-        Err(NetworkError::Elsewhere) if !may_go_elsewhere => Err(NetworkError::Connect),
+        Err(error @ NetworkError::Elsewhere) if !may.go_elsewhere => Err(error.for_good()),
+        Err(error @ NetworkError::NotTaken) if !may.repeat => Err(error.for_good()),
         answer => answer,
     };
     ended.echo = Echo::of(&answer, elapsed, run.now());
@@ -194,8 +201,8 @@ async fn ask(
         echo.sign = Sign::None;
     }
     let mut report = run.report();
-    report.requests += u64::from(ended.echo.is_some()) + received.retries();
-    report.retried += received.retries();
+    report.requests += u64::from(ended.echo.is_some());
+    report.repeated += u64::from(matches!(answer, Err(NetworkError::NotTaken)));
     report.received += ended.received;
     report.bytes += answer.as_ref().map_or(0, |reply| reply.body.len() as u64);
     drop(report);
@@ -206,16 +213,16 @@ async fn ask(
 async fn visit_page(
     waiting: Waiting,
     last: bool,
-    may_go_elsewhere: bool,
+    may: May,
     run: &Run,
     ended: &mut Ended,
 ) -> Option<FetchedPage> {
     let conditional = waiting.condition == Condition::Conditional;
     let validators = if conditional { validators_to_send(&waiting.entry) } else { Validators::default() };
     let request = Request { url: waiting.entry.url.clone(), validators, max_body: run.config.max_body, last };
-    let answer = ask(&request, may_go_elsewhere, run, ended).await;
-    if matches!(answer, Err(NetworkError::Elsewhere)) {
-        ended.kind = EndedKind::Elsewhere(Ask::Page(Box::new(waiting)));
+    let answer = ask(&request, may, run, ended).await;
+    if matches!(answer, Err(NetworkError::Elsewhere | NetworkError::NotTaken)) {
+        ended.kind = EndedKind::Again(Ask::Page(Box::new(waiting)));
         return None;
     }
     if matches!(answer, Err(NetworkError::Exhausted)) {

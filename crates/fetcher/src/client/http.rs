@@ -11,13 +11,13 @@ use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
 use crate::proxy::Proxy;
 use body::Coding;
-use connection::{Watch, may_be_sent_again, watched};
+use connection::{Watch, was_not_taken, watched};
 use recrawl_types::url::is_refused_port;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
     IF_NONE_MATCH,
 };
-use reqwest::{Client, Method, Response};
+use reqwest::{Client, Method};
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -86,7 +86,7 @@ pub struct HttpNetwork {
 
 impl HttpNetwork {
     /// A client for this configuration: no proxy but a configured one, no cookies but configured ones, no
-    /// redirects, no retries but one of a request that the server did not take. Without a contact it connects to loopback addresses alone.
+    /// redirects, no retries. Without a contact it connects to loopback addresses alone.
     ///
     /// # Errors
     /// [`SetupError`].
@@ -165,8 +165,10 @@ impl HttpNetwork {
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        let mut response = match self.send(asked, received).await {
+        let (response, connected) = watched(self.client.execute(asked)).await;
+        let mut response = match response {
             Ok(response) => response,
+            Err(e) if was_not_taken(&e, connected) => return Err(NetworkError::NotTaken),
             Err(e) => {
                 let error = match before_the_answer(&e) {
                     // Without IPv6 no address of ours goes with one of theirs: that is no want that passes.
@@ -200,20 +202,6 @@ impl HttpNetwork {
         match literal(host) {
             Some(address) => address.is_ipv6(),
             None => self.resolver.address(host).await.is_ok_and(|address| address.is_ipv6()),
-        }
-    }
-
-    /// Sends the request, and once more where the server did not take it: at once, since it has answered
-    /// nothing that the delay would run from.
-    async fn send(&self, asked: reqwest::Request, received: &Meter) -> reqwest::Result<Response> {
-        let again = asked.try_clone().expect("a request without a body");
-        let (answer, connected) = watched(self.client.execute(asked)).await;
-        match answer {
-            Err(error) if may_be_sent_again(&error, connected) => {
-                received.sent_again();
-                self.client.execute(again).await
-            }
-            answer => answer,
         }
     }
 }

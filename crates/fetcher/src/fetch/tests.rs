@@ -8,6 +8,7 @@ mod opted_out;
 mod outcomes;
 mod politeness;
 mod redirects;
+mod repeated;
 mod robots;
 mod running;
 mod sockets;

@@ -2,8 +2,8 @@
 //! that it was closing since it had been idle, and HTTP/2 streams that it says it has not processed.
 //!
 //! A server may close an idle connection at any time, also while our next request is on its way (RFC 9112
-//! §9.5). Such a request may be sent again on a fresh connection, since GET is idempotent (RFC 9110 §9.2.2),
-//! and must not be held against the page.
+//! §9.5). Such a request may be repeated on a fresh connection, since GET is idempotent (RFC 9110 §9.2.2),
+//! and must not be held against the page. The server may have seen it all the same, so whoever repeats it keeps the delay.
 
 use super::sources;
 use std::cell::Cell;
@@ -55,8 +55,8 @@ impl<S: Service<R>, R> Service<R> for Watched<S> {
     }
 }
 
-/// May a request that failed like this be sent once more? `connected` says that a connection was made for it.
-pub fn may_be_sent_again(error: &reqwest::Error, connected: bool) -> bool {
+/// Did no server take the request that failed like this? `connected` says that a connection was made for it.
+pub fn was_not_taken(error: &reqwest::Error, connected: bool) -> bool {
     sources(error).any(|cause| {
         if let Some(h2) = cause.downcast_ref::<h2::Error>() {
             // A stream beyond the last one that a GOAWAY names, or one that was refused, was not processed
