@@ -51,16 +51,3 @@ pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
         truth: Truth::from_words(last, (0..pages).map(word).collect()),
     }
 }
-
-/// Pages of three kinds, each lively in one third of the time and quiet in the others: what a page did all its life says
-/// little of what it does now.
-pub fn shifting(pages: usize, cycles: u32, sites: u32) -> Dataset {
-    let mut data = data(pages, cycles, sites);
-    let (rng, last) = (&mut ChaCha8Rng::seed_from_u64(7), cycles - 1);
-    let word = |i: usize| {
-        let rate = |cycle: u32| if (cycle * 3 / cycles) as usize == i % 3 { 0.7 } else { 0.01 };
-        (1..=last).filter(|&cycle| rng.random_bool(rate(cycle))).fold(0u64, |word, cycle| word | 1 << cycle)
-    };
-    data.truth = Truth::from_words(last, (0..pages).map(word).collect());
-    data
-}

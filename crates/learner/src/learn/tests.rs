@@ -2,9 +2,10 @@ use super::*;
 use crate::artifact;
 use crate::checkpoint::CheckpointError;
 use crate::folds::{FoldBy, FoldsError, Protocol};
+use crate::judge::Across;
 use crate::options::Start;
 use crate::preset::{Method, Preset};
-use crate::testing::{data, shifting};
+use crate::testing::data;
 use recrawl_formula::terminal::Set;
 use recrawl_formula::{Formula, Protection};
 use recrawl_simulation::{Budget, Rules};
@@ -106,23 +107,19 @@ fn a_formula_is_learned_with_all_that_tells_where_it_comes_from() {
     assert_eq!(learned.formula, if learned.across.is_worth_it() { formula } else { known });
 }
 
-/// Where pages change at constant rates, known formulas say all there is to know. Where they turn lively and quiet again,
-/// what reads the last visits gains over them.
+/// Where pages change at constant rates, known formulas say all there is to know: the best of them is written.
 #[test]
-fn what_is_written_is_learned_where_that_gains_and_known_where_it_does_not() {
+fn what_gains_no_more_than_a_standard_error_is_not_written() {
     let mut options = options("recrawl");
     options.start = crate::options::start(&options.preset, &[Start::Rivals]).unwrap();
     options.preset.population.size = 40;
-    let rates = learned(&data(90, 60, 9), &options, 2);
-    assert!(!rates.across.is_worth_it(), "{}", rates.why());
-    assert_eq!(rates.formula.expr, rates.across.known.expr);
-    assert!(rates.why().starts_with("the known formula"), "{}", rates.why());
-
-    options.start = vec![recrawl_formula::parse("recent_2 * t").unwrap()];
-    let turns = learned(&shifting(90, 60, 9), &options, 2);
-    assert!(turns.across.is_worth_it() && turns.across.gain > 0.02, "{}", turns.why());
-    assert_eq!(turns.formula.expr, turns.folds[turns.from].choices[3].candidate.simplified);
-    assert!(turns.why().starts_with(&format!("the formula of fold {}", turns.from + 1)), "{}", turns.why());
+    let learned = learned(&data(90, 60, 9), &options, 2);
+    assert!(!learned.across.is_worth_it() && learned.across.error > 0.001, "{}", learned.why());
+    assert_eq!(learned.formula.expr, learned.across.known.expr);
+    assert!(learned.why().starts_with("the known formula"), "{}", learned.why());
+    let gain = learned.across.error * 1.01;
+    let won = Learned { across: Across { gain, ..learned.across.clone() }, ..learned };
+    assert!(won.why().starts_with(&format!("the formula of fold {}", won.from + 1)), "{}", won.why());
 }
 
 #[test]

@@ -376,7 +376,9 @@ const FIGURES: [Figure; 3] = [
 
 const CAPS: Trouble = Trouble { name: "caps", cap: 8, failures: 0.0, outages: 0.0, reached: 1.0 };
 
-/// Of what answers by chance, every estimate is without bias, and its interval holds the truth as often as it says.
+/// Where pages fail by chance, every estimate is without bias, and its interval holds the truth as often as it says. A
+/// deadline misses whole hosts, drawn by lot: without bias too, but pages of a host are alike, and intervals that take
+/// them as independent hold the truth less often; the bounds hold it.
 #[test]
 fn estimates_of_two_hundred_crawls_are_without_bias_and_intervals_hold_the_truth() {
     for trouble in [
@@ -384,11 +386,15 @@ fn estimates_of_two_hundred_crawls_are_without_bias_and_intervals_hold_the_truth
         Trouble { name: "caps, failures", failures: 0.15, ..CAPS },
         Trouble { name: "caps, failures, deadlines", failures: 0.1, reached: 0.7, ..CAPS },
     ] {
+        let least = if trouble.reached < 1.0 { 0.87 } else { 0.92 };
         let told = crawls(trouble);
+        let bounds: Vec<bool> = told.iter().flat_map(|told| told.bounds.iter().copied()).collect();
+        let held = bounds.iter().filter(|held| **held).count() as f64 / bounds.len() as f64;
+        assert!(held > 0.93, "{}: bounds hold the truth in {held}", trouble.name);
         for (name, figure) in FIGURES {
             let quality = Quality::of(&told, figure);
             assert!(quality.bias.abs() < 4.0 * quality.error + 1e-9, "{}, {name}", trouble.name);
-            assert!(quality.bias.abs() < 0.01 && quality.coverage > 0.92, "{}, {name}", trouble.name);
+            assert!(quality.bias.abs() < 0.015 && quality.coverage > least, "{}, {name}", trouble.name);
         }
         let errors = told.iter().flat_map(|told| &told.unweighted);
         let unweighted = errors.clone().sum::<f64>() / errors.count() as f64;
