@@ -175,6 +175,7 @@ impl Crawl {
             let generation = self.repository.current();
             let (mut records, mut highest) = (generation.records(), 0);
             while let Some((_, _, record)) = records.next_record()? {
+                self.live.moved();
                 let position = record.visited.and_then(|visited| visited.content.archive);
                 highest = highest.max(position.map_or(0, |position| position.file));
             }

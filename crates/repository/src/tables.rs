@@ -17,6 +17,7 @@ use recrawl_types::host::{Pace, RobotsBody, RobotsState};
 use recrawl_types::{Belief, Cycle, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators};
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 
 mod damage;
 mod durable;
@@ -31,6 +32,8 @@ pub use takedown::Forgotten;
 const CACHE_BYTES: u64 = 8 << 20;
 /// How long a write may wait for the disk, in milliseconds.
 const FLUSH_EVERY_MS: u64 = 1000;
+/// The setting with the number of flushes.
+const FLUSHES: &str = "flushes";
 /// The key under which a tree that learns from cycles remembers the last one that was applied.
 const APPLIED: &[u8] = b"\0cycle";
 
@@ -39,6 +42,8 @@ pub struct SledTables {
     path: String,
     /// None for tables that nothing is to outlive.
     durable: Option<Durable>,
+    /// Flushes so far. Held while one is made.
+    flushes: Mutex<u64>,
     database: sled::Db,
     hosts: sled::Tree,
     sites: sled::Tree,
@@ -93,7 +98,15 @@ impl SledTables {
         let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes are not what was written")));
         let (database, [hosts, sites, lastmods, traps, settings]) = opened?;
         let (hosts, sites, lastmods, traps, settings) = (hosts?, sites?, lastmods?, traps?, settings?);
-        Ok(SledTables { database, hosts, sites, lastmods, traps, settings, path, durable })
+        let known = durable.as_ref().map_or(Ok(0), |durable| durable::flushes(&durable.dir));
+        let known = known.map_err(|_| ruined(&path, "the number of its flushes"))?;
+        let row = settings.get(FLUSHES).map_err(|e| failed(&path, e))?;
+        let flushes = row.and_then(|row| durable::number_in(&row)).unwrap_or(0);
+        if flushes < known {
+            return Err(ruined(&path, LOST));
+        }
+        let flushes = Mutex::new(flushes);
+        Ok(SledTables { path, durable, flushes, database, hosts, sites, lastmods, traps, settings })
     }
 
     /// What is kept of a site.
@@ -236,8 +249,12 @@ impl SledTables {
     /// # Errors
     /// When the disk refuses.
     pub fn flush(&self) -> io::Result<()> {
+        let mut flushes = self.flushes.lock().expect("no panic under the lock");
+        let number = *flushes + 1;
+        self.store(&self.settings, FLUSHES.as_bytes(), &number.to_le_bytes())?;
         self.database.flush().map_err(|e| failed(&self.path, e))?;
-        self.durable.as_ref().map_or(Ok(()), Durable::sync)
+        *flushes = number;
+        self.durable.as_ref().map_or(Ok(()), |durable| durable.sync(number))
     }
 
     fn load(&self, tree: &sled::Tree, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
@@ -255,6 +272,9 @@ impl SledTables {
         ruined(&self.path, &format!("an entry: {what}"))
     }
 }
+
+/// Rows are older than what was flushed.
+const LOST: &str = "rows that were written behind a damaged place are lost";
 
 /// sled's error with the folder's name and the operating system's own kind.
 fn failed(path: &str, error: sled::Error) -> io::Error {

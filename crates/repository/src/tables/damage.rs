@@ -3,7 +3,9 @@
 //! sled mends what it takes for a torn end while it opens a folder, may give up with a word or two, and may panic. So the folder is
 //! only copied, the copy is opened, and each row is read and held against its checksum.
 
-use super::{APPLIED, CACHE_BYTES, SledTables, opened, take_host, take_lastmods, take_origin};
+use super::{
+    APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_host, take_lastmods, take_origin,
+};
 use crate::bytes::Malformed;
 use crate::error::Damage;
 use rustix::fs::{FlockOperation, flock};
@@ -71,7 +73,24 @@ fn read_copy(
     };
     let config = sled::Config::new().path(scratch).cache_capacity(CACHE_BYTES).flush_every_ms(None);
     let mut rows = 0;
-    match quietly(|| config.open()) {
+    // What sled says while it panics is told as damage.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let read = read_rows(|| config.open(), scratch, sound, &mut damaged, &mut rows);
+    std::panic::set_hook(hook);
+    read?;
+    found.rows = rows;
+    Ok(Some(found))
+}
+
+fn read_rows(
+    open: impl FnOnce() -> sled::Result<sled::Db>,
+    scratch: &Path,
+    sound: &mut dyn FnMut(Row<'_>) -> io::Result<()>,
+    damaged: &mut dyn FnMut(String),
+    rows: &mut u64,
+) -> io::Result<()> {
+    match quietly(open) {
         Err(what) => damaged(format!("it cannot be opened: {what}")),
         Ok(database) => {
             for name in database.tree_names() {
@@ -89,7 +108,7 @@ fn read_copy(
                         Ok(None) => break,
                         Ok(Some((key, value))) => match check(&name, &key, &value) {
                             Ok(()) => {
-                                rows += 1;
+                                *rows += 1;
                                 sound((&name, &key, &value))?;
                             }
                             Err(Malformed(what)) => {
@@ -104,14 +123,20 @@ fn read_copy(
                     }
                 }
             }
+            let row = quietly(|| database.open_tree("settings")?.get(FLUSHES));
+            let flushes = row.ok().flatten().and_then(|row| durable::number_in(&row)).unwrap_or(0);
+            match durable::flushes(scratch) {
+                Ok(known) if known <= flushes => {}
+                Ok(_) => damaged(LOST.into()),
+                Err(_) => damaged("the number of its flushes is damaged".into()),
+            }
             let _ = quietly(|| {
                 drop(database);
                 Ok(())
             });
         }
     }
-    found.rows = rows;
-    Ok(Some(found))
+    Ok(())
 }
 
 /// Is the row one that was written?

@@ -1,5 +1,6 @@
 //! What makes the tables' folder durable.
 
+use super::{opened, sealed};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,11 @@ use std::sync::Arc;
 /// Makes all files of a folder durable, and their names.
 pub type SyncFolder = Arc<dyn Fn(&Path) -> io::Result<()> + Send + Sync>;
 
+/// The file in the folder that says how often the tables were flushed.
+const FLUSHES: &str = "flushes";
+/// The same, before the rename.
+const FLUSHES_NEXT: &str = "flushes.next";
+
 /// A folder, and what makes it durable.
 pub(super) struct Durable {
     pub dir: PathBuf,
@@ -15,11 +21,37 @@ pub(super) struct Durable {
 }
 
 impl Durable {
+    /// Makes all files durable, and then says in one of its own that this was flush `number`.
+    ///
+    /// sled takes damage for the torn end of its log: it drops all that was written behind it, and says nothing. But a row of
+    /// the tables has the number too, written before the flush. Where the file knows of more flushes than the row, rows are lost.
+    ///
     /// # Errors
-    /// With the name of what cannot be synced.
-    pub fn sync(&self) -> io::Result<()> {
+    /// With the name of what cannot be written or synced.
+    pub fn sync(&self, number: u64) -> io::Result<()> {
+        (self.sync)(&self.dir)?;
+        let next = self.dir.join(FLUSHES_NEXT);
+        let written = fs::write(&next, sealed(&number.to_le_bytes()));
+        written.and_then(|()| sync(&next)).map_err(|e| named(&next, e))?;
+        fs::rename(&next, self.dir.join(FLUSHES)).map_err(|e| named(&next, e))?;
         (self.sync)(&self.dir)
     }
+}
+
+/// How often the tables in `dir` were flushed, by the file; 0 where there is none, as in older tables.
+///
+/// # Errors
+/// When it cannot be read, or is damaged.
+pub(super) fn flushes(dir: &Path) -> io::Result<u64> {
+    match fs::read(dir.join(FLUSHES)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
+        bytes => number_in(&bytes?).ok_or_else(|| io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// The number of flushes in the bytes of the file, or of the row that has it too.
+pub(super) fn number_in(bytes: &[u8]) -> Option<u64> {
+    opened(bytes).ok()?.try_into().ok().map(u64::from_le_bytes)
 }
 
 /// By `fsync` of each file and folder: sled has `db`, `conf`, `snap.…`, and long values in `blobs/`.
