@@ -78,9 +78,9 @@ fn a_preset_brings_its_protocol_and_the_choice_is_told() {
     let protocol = |json: &Value| json["formula"]["provenance"]["protocol"].as_str().unwrap().to_owned();
     let cycles = |json: &Value| json["folds"][0]["cycles"].clone();
     let journal = run("journal.toml", &["--preset", "journal"]);
-    assert_eq!((protocol(&journal), cycles(&journal)), ("journal".into(), serde_json::json!([7, 7, 7])));
+    assert_eq!((protocol(&journal), cycles(&journal)), ("journal".into(), serde_json::json!([7, 7, 8])));
     let other = run("other.toml", &["--preset", "journal", "--protocol", "thesis"]);
-    assert_eq!((protocol(&other), cycles(&other)), ("thesis".into(), serde_json::json!([27, 27, 27])));
+    assert_eq!((protocol(&other), cycles(&other)), ("thesis".into(), serde_json::json!([28, 28, 28])));
 
     let choice = &other["choice"];
     assert_eq!(choice["gains_on_other_folds"].as_array().unwrap().len(), 3);
