@@ -110,7 +110,7 @@ mod tests {
             ("defualt", "did you mean 'default'?"),
             ("Default", "did you mean 'default'?"),
             ("learned_freshnes", "did you mean 'learned_freshness'?"),
-            ("p_mn", "did you mean 'p_m"),
+            ("p_ebb", "did you mean 'p_eb'?"),
             ("nothing_like_it", "formulas are default, age, cg,"),
             ("t * defualt", "unknown name 'defualt'; known are"),
         ] {
