@@ -31,7 +31,6 @@ use sha1::{Digest, Sha1};
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 /// What a record is of.
 pub enum Record<'a> {

@@ -67,7 +67,7 @@ impl HintRules<'_> {
     /// When the table of hosts cannot be read.
     pub fn entries(&self, page: &FetchedPage, hints: Hints) -> io::Result<Vec<Link>> {
         let url = &page.entry.url;
-        let Hints { kind, mut entries, refused, over_limit, mut damage } = hints;
+        let Hints { kind, mut entries, refused, over_limit, mut damage, .. } = hints;
         if matches!(&page.result, FetchResult::Page(response) if response.truncated) && damage.is_none() {
             damage = Some("it is larger than fetch.max_body".into());
             if kind == HintsKind::Text {
