@@ -45,7 +45,7 @@ pub use guard::Guard;
 pub use left_out::LeftOut;
 pub use limits::FetchConfig;
 pub use opening::Precedence;
-pub use outcome::{Condition, FetchError, FetchResult, FetchedPage, Response};
+pub use outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold, Response};
 pub use proxy::Proxy;
 pub use report::{FetchReport, Outcomes, StoppedBy};
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

@@ -10,7 +10,9 @@ use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, LAST_MODIFIED, LOCATION, RE
 use std::fmt::{self, Write as _};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::sync::oneshot;
 
 /// One page of the schedule (or the target of a redirect that was followed), done with.
 #[derive(Clone, Debug)]
@@ -35,6 +37,22 @@ pub struct FetchedPage {
     /// robots.txt each time when the origin is opened: known ones are told again, so that none is lost with
     /// a crash. An empty list says that it names none.
     pub sitemaps: Option<Vec<CanonicalUrl>>,
+    /// Keeps its host waiting.
+    pub hold: Hold,
+}
+
+/// What a page with an answer keeps for as long as it waits to be read: its connection, and one of its
+/// host's requests under way. Whoever reads pages drops it when a page's turn has come. So pages that are
+/// slow to read delay their own host first, and never more pages wait than there are connections.
+#[derive(Clone, Debug, Default)]
+pub struct Hold(#[allow(dead_code, reason = "its end is what counts")] Option<Arc<oneshot::Sender<()>>>);
+
+impl Hold {
+    /// A hold, and what ends with it.
+    pub(crate) fn new() -> (Hold, oneshot::Receiver<()>) {
+        let (hold, end) = oneshot::channel();
+        (Hold(Some(Arc::new(hold))), end)
+    }
 }
 
 /// Whether a page was asked for conditionally, and what that led to.

@@ -1,5 +1,5 @@
 //! One visit to a host, as a task of its own: deliver what was settled, make one request, deliver its
-//! page. Back-pressure from the stage after us holds the task, and with it the host's slot.
+//! page, and wait until that is read. The stage after us holds the task, and with it the host's slot.
 
 use crate::client::{Meter, NetworkError, Reply, Request};
 use crate::exhausted::patiently;
@@ -8,7 +8,8 @@ use crate::frontier::HostId;
 use crate::host::{Ask, Errand, Waiting};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
-    Condition, FetchResult, FetchedPage, is_host_failure, is_news, result_of, retry_after, validators_to_send,
+    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_news, result_of, retry_after,
+    validators_to_send,
 };
 use crate::politeness::Sign;
 use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share, Validators};
@@ -127,7 +128,11 @@ impl Visit {
         match self.ask {
             Some((_, Ask::Page(waiting))) => {
                 if let Some(page) = visit_page(*waiting, self.last, may, &run, &mut ended).await {
+                    let (hold, taken) = Hold::new();
+                    let page = FetchedPage { hold, ..page };
                     ended.output_closed |= deliver(page, &run, &out).await.is_err();
+                    // An error is what the end of a hold looks like.
+                    let _ = taken.await;
                 }
             }
             Some((_, Ask::Robots(errand))) => {
@@ -249,7 +254,8 @@ async fn visit_page(
     }
     let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
     ended.kind = EndedKind::Page { host_failed, follow, bytes };
-    Some(FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps })
+    let hold = Hold::default();
+    Some(FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps, hold })
 }
 
 /// The target of a redirect, as a page to visit at once. A redirect is no click: the depth stays.

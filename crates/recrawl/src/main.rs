@@ -26,6 +26,7 @@ mod formula_file;
 mod gather;
 mod hints;
 mod import;
+mod inbox;
 mod lastmods;
 mod live;
 mod logging;

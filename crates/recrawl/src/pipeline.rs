@@ -2,13 +2,16 @@
 //!
 //! The fetcher runs on this thread's runtime; page workers parse, compare and compress; one recorder
 //! appends to the archive and to the visit log, in that order, so that a logged visit never points at a
-//! record that is not there, and syncs both in that order every `storage.sync_every`. Every queue holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
+//! record that is not there, and syncs both in that order every `storage.sync_every`. Pages that wait to be read are
+//! bounded by the fetcher's connections, and read in an order that is fair by site ([`Inbox`]); every other queue
+//! holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
 
 use crate::archive::cap::Bodies;
 use crate::archive::{Archive, ArchiveEnd, Compressor};
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::hints::HintRules;
+use crate::inbox::{Inbox, Work};
 use crate::page::{PageReader, ReadPage};
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -143,7 +146,8 @@ fn join_stages(
 ) -> Result<FetchReport, Failure> {
     let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
-    let pages = Arc::new(Mutex::new(pages));
+    let room = crawl.settings.fetch.connections + QUEUE;
+    let pages = Arc::new(Mutex::new(Inbox::new(pages, room)));
     let span = tracing::Span::current();
     thread::scope(|scope| {
         let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
@@ -152,11 +156,17 @@ fn join_stages(
             let worker = move || {
                 let _span = span.entered();
                 let mut compressor = Compressor::new();
-                let mut fetched = Vec::with_capacity(BATCH);
+                let (mut fetched, mut more) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
                 loop {
-                    let waiting = pages.lock();
-                    waiting.expect("no panic under the lock").blocking_recv_many(&mut fetched, BATCH);
-                    let batch: Batch = fetched.drain(..).map(|p| reader.read(p, &mut compressor)).collect();
+                    let inbox = pages.lock();
+                    inbox.expect("no panic under the lock").take(BATCH, &mut fetched, &mut more);
+                    let read_one = |page: FetchedPage| {
+                        let expected = Work::expected(&page);
+                        let read = reader.read(page, &mut compressor);
+                        more.extend(read.as_ref().ok().and_then(|read| expected.exceeded_by(read.work)));
+                        read
+                    };
+                    let batch: Batch = fetched.drain(..).map(read_one).collect();
                     if batch.is_empty() || read.send(batch).is_err() {
                         return;
                     }
@@ -278,7 +288,7 @@ impl Recorder<'_> {
 }
 
 fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {
-    let ReadPage { mut visit, member, holds_body } = page;
+    let ReadPage { mut visit, member, holds_body, work: _ } = page;
     if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
         let position = archive.append(&member)?;
         // A revisit record has no body: the page keeps pointing at the one that has, if any.

@@ -3,7 +3,7 @@
 
 use crate::fetch::Run;
 use crate::limits::CHUNK;
-use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage};
+use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold};
 use recrawl_types::{CanonicalUrl, HostRun, Origin, Outcome, ScheduleEntry};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -37,6 +37,7 @@ impl Waiting {
             at: now,
             elapsed: Duration::ZERO,
             sitemaps: self.sitemaps,
+            hold: Hold::default(),
         }
     }
 }
