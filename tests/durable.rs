@@ -59,8 +59,8 @@ fn each_position_leads_to_its_page(world: &World) -> usize {
     visited
 }
 
-/// Written by the last program of format version 4: two cycles, a takedown of 127.3.0.2, a block of b.test, a pause of p.test, and a
-/// third cycle that was killed after four visits.
+/// Written by the last program of format version 4: two cycles, a takedown (a cycle of its own) of 127.3.0.2, a block of b.test, a pause of p.test, and a
+/// fourth cycle that was killed after three visits.
 fn of_version_4(folder: &Path) {
     let packed = File::open(crate::harness::workspace_file("tests/version-4.gz")).unwrap();
     let mut bytes = Vec::new();
@@ -99,7 +99,7 @@ fn a_directory_of_version_4_goes_on_with_what_was_decided_and_with_its_cycle() {
 
     // Nobody answers at its addresses any more: the rest of the cycle fails, and what was visited stays so.
     let report = world.crawl(1).remove(0);
-    assert!(count(&report, "cycle") == Some(4) && count(&report, "fetched") >= Some(4), "{report}");
+    assert!(count(&report, "cycle") == Some(4) && count(&report, "fetched") >= Some(3), "{report}");
     assert_eq!(world.status()["controls"], expected);
     let text = fs::read_to_string(world.data_dir.join("decisions.json")).unwrap();
     for name in ["host 127.3.0.2", "b.test", "p.test", "anna"] {

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{LostRange, Salvaged, SledTables, TablesFound};
+use recrawl_repository::{Damage, LostRange, Repository, Salvaged, SledTables, TablesFound};
 use recrawl_types::{CanonicalUrl, PageRecord};
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -34,13 +34,16 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let mut found = Saved { pages: found.map_err(Failure::work)?, ..Saved::default() };
     found.lost_bodies = lost_bodies.get();
     found.tables = tables(folder, out)?;
+    if let Some(warc) = &warc {
+        let saved = Repository::open_read(to.clone()).map_err(Failure::work)?;
+        found.warc_damage = verify::verify(warc, &saved.current())?.damage;
+    }
     if as_json {
         print_json(&json(&found))?
     } else {
         text(&found, out, folder)?
     }
-    let is_whole = found.pages.damage.is_empty() && found.lost_bodies == 0 && found.tables.damage.is_empty();
-    if is_whole {
+    if found.lost_bodies == 0 && found.damage().next().is_none() {
         return Ok(());
     }
     let found = &found.pages;
@@ -59,7 +62,15 @@ struct Saved {
     pages: Salvaged,
     /// Pages whose bodies cannot be read.
     lost_bodies: u64,
+    /// Records of the archive that cannot be read.
+    warc_damage: Vec<Damage>,
     tables: TablesFound,
+}
+
+impl Saved {
+    fn damage(&self) -> impl Iterator<Item = &Damage> {
+        self.pages.damage.iter().chain(&self.warc_damage).chain(&self.tables.damage)
+    }
 }
 
 /// Saves the rows of the tables that can be read.
@@ -80,7 +91,7 @@ fn older_decisions(folder: &Path) -> Option<String> {
 
 fn text(saved: &Saved, out: &Path, from: &Path) -> Result<(), Failure> {
     let found = &saved.pages;
-    found.damage.iter().chain(&saved.tables.damage).try_for_each(|place| print(place.to_string()))?;
+    saved.damage().try_for_each(|place| print(place.to_string()))?;
     if !found.by_manifest {
         let number = found.generation;
         print(format!("no manifest can be read: taken for committed is generation {number}, the newest"))?;
@@ -119,12 +130,8 @@ fn url(key: &[u8]) -> String {
 
 fn json(saved: &Saved) -> Value {
     let found = &saved.pages;
-    let damage: Vec<Value> = found
-        .damage
-        .iter()
-        .chain(&saved.tables.damage)
-        .map(|d| json!({"file": d.file, "offset": d.offset, "what": d.what}))
-        .collect();
+    let damage: Vec<Value> =
+        saved.damage().map(|d| json!({"file": d.file, "offset": d.offset, "what": d.what})).collect();
     let range = |range: &LostRange| json!({"from": url(&range.from), "to": range.to.as_deref().map(url), "pages": range.pages});
     json!({
         "generation": found.generation, "by_manifest": found.by_manifest, "whole": found.whole,
