@@ -3,11 +3,11 @@
 //! What robots.txt, the scope, an opt-out, a block or a trap refuses is marked so in its record, and is no candidate
 //! of a cycle: it takes none of its places. Instead the rules are looked at again when a cycle is planned, without a
 //! request: for all pages after the operator's rules changed, for those of an origin after its robots.txt did, and
-//! for those of each origin every [`RECHECK_EVERY`] cycles. A page that they let in is named to the merge as a seed
+//! for those of each origin every [`EVERY`] cycles. A page that they let in is named to the merge as a seed
 //! is, and competes from the next cycle on.
 //!
 //! A robots.txt is fetched for a visit only. Where one that is out of date forbids all that is left of an origin,
-//! one page is let in every [`RECHECK_EVERY`] cycles, so that it is fetched again.
+//! one page is let in every [`EVERY`] cycles, so that it is fetched again.
 
 use crate::control::Control;
 use crate::crawl::Crawl;
@@ -25,7 +25,7 @@ use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Cycles after which the pages of an origin are looked at again, whatever changed.
-pub const RECHECK_EVERY: u32 = 32;
+pub const EVERY: u32 = 32;
 /// Pages in a record of the log.
 const PAGES_A_RECORD: usize = 1000;
 
@@ -158,7 +158,7 @@ impl Hosts<'_> {
         let home = run.home().map_err(Failure::work)?;
         let state = self.crawl.tables.load(&Origin::of(&home))?.unwrap_or_default();
         let turn = xxh3_64(&run.key).wrapping_add(u64::from(self.since.cycle.0));
-        let has_its_turn = turn.is_multiple_of(u64::from(RECHECK_EVERY));
+        let has_its_turn = turn.is_multiple_of(u64::from(EVERY));
         let config = &self.crawl.settings.fetch;
         Ok(Host {
             is_looked_at: has_its_turn

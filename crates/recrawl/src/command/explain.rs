@@ -282,7 +282,7 @@ impl Explanation {
             Gate::Refused => format!(
                 "no: a rule refused it in cycle {}; the cycle after the rule lets it in, or {} later, it competes again",
                 known.last_attempt,
-                crate::readmission::RECHECK_EVERY
+                crate::readmission::EVERY
             ),
             Gate::BackOff => {
                 let due = known.last_attempt.0 + known.back_off();
