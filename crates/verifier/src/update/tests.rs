@@ -165,9 +165,6 @@ fn what_is_no_visit_counts_as_a_failed_attempt_and_nothing_else() {
         let mut expected = visited_page();
         expected.known.failures = 3;
         expected.known.last_attempt = NOW;
-        if outcome == Outcome::RobotsDenied {
-            expected.known.status = Status::Refused;
-        }
         assert_eq!(after(visited_page(), visit(outcome, None)).0, expected, "{outcome:?}");
     }
     let mut worn = visited_page();
@@ -194,7 +191,7 @@ fn a_skipped_page_stays_as_it_is() {
     for skip in [Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut, Skip::Trap, Skip::Blocked] {
         let skipped = after(visited_page(), visit(Outcome::Skipped(skip), None)).0;
         assert_eq!(skipped, after(visited_page(), visit(Outcome::RobotsDenied, None)).0);
-        assert_eq!((skipped.known.status, skipped.known.failures), (Status::Refused, 3));
+        assert_eq!((skipped.known.status, skipped.known.failures), (Status::Refused, 1));
     }
 }
 
@@ -205,7 +202,7 @@ fn a_refused_page_is_live_again_once_its_server_was_asked_or_a_seed_names_it() {
         [Outcome::NotFound(404), Outcome::Failed(Failure::Timeout), Outcome::RobotsUnreachable(None)]
     {
         let asked = after(refused.clone(), visit(outcome, None)).0;
-        assert_eq!((asked.known.status, asked.known.failures), (Status::Live, 4), "{outcome:?}");
+        assert_eq!((asked.known.status, asked.known.failures), (Status::Live, 2), "{outcome:?}");
     }
     let visited = after(refused.clone(), visit(Outcome::NotModified, None)).0;
     assert_eq!((visited.known.status, visited.known.failures), (Status::Live, 0));
