@@ -192,7 +192,6 @@ impl Import {
             random_seed: 0,
             by_score: None,
             audit_eligible: None,
-            rules: 0,
         };
         let report = CycleReport {
             stopped_by: IMPORT.into(),

@@ -41,7 +41,6 @@ mod priors;
 mod progress;
 mod ranks;
 mod reading;
-mod readmission;
 mod report;
 mod scope;
 mod secret;

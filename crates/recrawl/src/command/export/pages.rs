@@ -114,7 +114,6 @@ fn status(status: Status) -> &'static str {
     match status {
         Status::Live => "live",
         Status::Gone => "gone",
-        Status::Refused => "refused",
     }
 }
 
