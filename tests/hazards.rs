@@ -611,3 +611,28 @@ fn a_hostile_web_is_covered() {
     assert_eq!(manners.max_requests_per_host, 1);
     world.is_sound();
 }
+
+/// Pages are read in an order that is fair by site. Nine hosts of 40 pages are asked as fast as they answer, and the pages
+/// of one of them take a hundred times the work of others.
+#[test]
+fn a_host_of_costly_pages_delays_itself() {
+    let world = World::new(even_web(360, 9), "[cycle]\npages = \"100%\"\n[storage]\narchive = false\n");
+    world.warm_up();
+    world.server.set_faults(vec!["1/=costly:hr".parse().unwrap()]);
+    world.server.reset_log().unwrap();
+    let report = world.next_cycle();
+    assert_eq!(count(&report, "failed"), Some(0), "{report}");
+    let log = world.server.log(0).unwrap();
+    let is_costly = |place: &usize| log[*place].fault.as_deref() == Some("costly");
+    let (costly, others): (Vec<usize>, Vec<usize>) =
+        (0..log.len()).filter(|place| log[*place].path != "/robots.txt").partition(is_costly);
+    let last = *others.last().expect("there are others");
+    let before = costly.iter().filter(|place| **place < last).count();
+    println!(
+        "{before} of {} costly pages were asked for before the last of {} others",
+        costly.len(),
+        others.len()
+    );
+    assert!(costly.len() >= 40 && others.len() >= 320, "{} and {}", costly.len(), others.len());
+    assert!(before <= costly.len() / 2, "{before} of {} before the last of the others", costly.len());
+}

@@ -12,8 +12,10 @@ use recrawl_types::Site;
 use std::collections::{BTreeMap, HashMap};
 use tokio::sync::mpsc::Receiver;
 
-/// Work that a page takes whatever its size, in the unit of what reading it tells.
+/// Work that a page with an answer takes whatever its size, in the unit of what reading it tells.
 const PAGE_WORK: u64 = 1 << 14;
+/// Work of a page that nothing was asked for, or nothing came of.
+const NOTHING_WORK: u64 = 1 << 8;
 
 /// Sites whose virtual times are kept, before those that are past are forgotten.
 const MIN_SITES: usize = 1 << 12;
@@ -35,11 +37,12 @@ pub struct Work {
 impl Work {
     /// What a page is believed to take, by the size of its body.
     pub fn expected(page: &FetchedPage) -> Work {
-        let bytes = match &page.result {
-            FetchResult::Page(response) => response.body.len() as u64,
-            _ => 0,
+        let work = match &page.result {
+            FetchResult::Page(response) => PAGE_WORK + response.body.len() as u64,
+            FetchResult::NotModified(_) | FetchResult::Redirect { .. } => PAGE_WORK,
+            FetchResult::Nothing(_) => NOTHING_WORK,
         };
-        Work { site: Site::of(&page.entry.url), work: PAGE_WORK + bytes }
+        Work { site: Site::of(&page.entry.url), work }
     }
 
     /// What the page took beyond that, if it did.
