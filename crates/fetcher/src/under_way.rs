@@ -3,7 +3,7 @@
 
 use crate::fetch::Run;
 use crate::host::{Ask, Errand, Waiting};
-use crate::outcome::{FetchResult, FetchedPage};
+use crate::outcome::{FetchResult, FetchedPage, Hold};
 use crate::visit::{Ended, EndedKind, Visit, deliver};
 use crate::{NetworkError, frontier::HostId};
 use futures_util::FutureExt;
@@ -69,7 +69,17 @@ impl Witness {
 fn failed(waiting: Waiting, at: u64) -> FetchedPage {
     let Waiting { index, entry, hops, condition, sitemaps } = waiting;
     let result = FetchResult::Nothing(Outcome::Failed(Failure::Protocol));
-    FetchedPage { index, entry, hops, result, condition, at, elapsed: Duration::ZERO, sitemaps }
+    FetchedPage {
+        index,
+        entry,
+        hops,
+        result,
+        condition,
+        at,
+        elapsed: Duration::ZERO,
+        sitemaps,
+        hold: Hold::default(),
+    }
 }
 
 /// Makes a visit, whatever happens in it.

@@ -203,7 +203,8 @@ impl Crawl {
             by_score: Some(plan.counts.score),
             audit_eligible: Some(plan.counts.audit_eligible),
         };
-        let shares: HashMap<u64, Share> = plan.chosen.map(|page| page.map(|page| (page.ordinal, page.share)).unwrap()).collect();
+        let shares: HashMap<u64, Share> =
+            plan.chosen.map(|page| page.map(|page| (page.ordinal, page.share)).unwrap()).collect();
         let mut has_place = Vec::new();
         for origin in &origins {
             let pages = origin.first as usize..(origin.first + origin.pages) as usize;
