@@ -1,4 +1,5 @@
-//! What a data directory keeps, whatever happens to it: an older version, lost files, a power cut, flipped bits.
+//! What a data directory keeps, whatever happens to it: an older version, lost files, a power cut,
+//! flipped bits.
 
 use crate::daemon::{self, Daemon};
 use crate::harness::{World, count, fails, succeeds, web};
@@ -59,8 +60,9 @@ fn each_position_leads_to_its_page(world: &World) -> usize {
     visited
 }
 
-/// Written by the last program of format version 4: two cycles, a takedown (a cycle of its own) of 127.3.0.2, a block of b.test, a pause of p.test, and a
-/// fourth cycle that was killed after three visits.
+/// Written by the last program of format version 4: two cycles, a takedown (a cycle of its own) of
+/// 127.3.0.2, a block of b.test, a pause of p.test, and a fourth cycle that was killed after three
+/// visits.
 fn of_version_4(folder: &Path) {
     let packed = File::open(crate::harness::workspace_file("tests/version-4.gz")).unwrap();
     let mut bytes = Vec::new();
@@ -97,7 +99,8 @@ fn a_directory_of_version_4_goes_on_with_what_was_decided_and_with_its_cycle() {
     let snapshot = World { data_dir: out, ..World::new(web(5, 1), "") };
     assert_eq!(snapshot.status()["controls"], expected, "a snapshot has it too");
 
-    // Nobody answers at its addresses any more: the rest of the cycle fails, and what was visited stays so.
+    // Nobody answers at its addresses any more: the rest of the cycle fails, and what was visited
+    // stays so.
     let report = world.crawl(1).remove(0);
     assert!(count(&report, "cycle") == Some(4) && count(&report, "fetched") >= Some(3), "{report}");
     assert_eq!(world.status()["controls"], expected);

@@ -1,7 +1,8 @@
 //! What operators decided and a crawl must never forget: pauses, blocks, and what was taken down.
 //!
-//! It is kept in a file of its own ([`recrawl_repository::decisions`]), since the tables may be lost and learned anew. Up to
-//! format version 4 it stood in the tables: there it is taken from once.
+//! It is kept in a file of its own ([`recrawl_repository::decisions`]), since the tables may be
+//! lost and learned anew. Up to format version 4 it stood in the tables: there it is taken from
+//! once.
 
 use crate::crawl::kept;
 use crate::failure::Failure;
@@ -27,7 +28,8 @@ pub type Marks = BTreeMap<String, Mark>;
 const CONTROL: &str = "control";
 const TAKEN_DOWN: &str = "taken_down";
 
-/// All of it. Every field has a default, so that an older file is read; a field that is not known is refused.
+/// All of it. Every field has a default, so that an older file is read; a field that is not known
+/// is refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Decisions {
@@ -52,8 +54,9 @@ impl Decisions {
         serde_json::from_str(&text).map(Some).map_err(wrong)
     }
 
-    /// What is kept for a crawl whose lock is ours. What an older program kept in the tables is taken over into the file; it
-    /// stays in the tables until a commit keeps that program out (`is_committed`).
+    /// What is kept for a crawl whose lock is ours. What an older program kept in the tables is
+    /// taken over into the file; it stays in the tables until a commit keeps that program out
+    /// (`is_committed`).
     ///
     /// # Errors
     /// When file or tables cannot be read or written.

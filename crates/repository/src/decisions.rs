@@ -1,8 +1,9 @@
 //! What operators decided: one small file, replaced as a whole, and never left out.
 //!
-//! It stands apart from the tables, which may be removed and learned anew: a page that was taken down must not be fetched again
-//! because of that. A manifest of version 5 or later says that there is such a file, so a missing one is told. The repository
-//! knows the file's name and its checksum; what the text in it means is the program's.
+//! It stands apart from the tables, which may be removed and learned anew: a page that was taken
+//! down must not be fetched again because of that. A manifest of version 5 or later says that there
+//! is such a file, so a missing one is told. The repository knows the file's name and its checksum;
+//! what the text in it means is the program's.
 
 use crate::error::{Damage, OpenError, ReadError, WriteError};
 use crate::frames::Source;
@@ -18,7 +19,8 @@ pub const NOTHING: &str = "{}";
 const BEGIN: &str = "{\"crc32\":\"";
 const MIDDLE: &str = "\",\"decisions\":";
 const END: &str = "}\n";
-/// Bytes of the file that are read at most: 10,000 blocks, as many paused hosts and 1,000 patterns take less.
+/// Bytes of the file that are read at most: 10,000 blocks, as many paused hosts and 1,000 patterns
+/// take less.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The text that was written last; none where there is no file.

@@ -1,8 +1,8 @@
 //! The cap on all WARC files together, and which bodies are still there.
 //!
-//! Files are removed between two cycles, the oldest first, and never the newest, in which the next cycle goes on.
-//! A page's record keeps its position: that the file is not there is what tells a body that was removed from one that
-//! never was.
+//! Files are removed between two cycles, the oldest first, and never the newest, in which the next
+//! cycle goes on. A page's record keeps its position: that the file is not there is what tells a
+//! body that was removed from one that never was.
 
 use super::{file_name, number_in};
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -33,7 +33,8 @@ pub fn taken(folder: &Path) -> io::Result<Files> {
     Ok(Files { files: files.len() as u32, bytes })
 }
 
-/// Number, length and name of each WARC file. One that a running crawl removes meanwhile is not there.
+/// Number, length and name of each WARC file. One that a running crawl removes meanwhile is not
+/// there.
 fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
     let mut files = Vec::new();
     for name in folder.list()? {
@@ -47,7 +48,8 @@ fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
     Ok(files)
 }
 
-/// Removes the oldest WARC files until the others take `max` bytes or fewer, or the newest alone is left.
+/// Removes the oldest WARC files until the others take `max` bytes or fewer, or the newest alone is
+/// left.
 ///
 /// # Errors
 /// When the folder cannot be read, or a file cannot be removed. Files removed before it stay so.
@@ -111,8 +113,8 @@ impl Bodies {
         self.0.contains_key(&position.file) && !self.has(position)
     }
 
-    /// What names a lost body is taken out of a page's record, and its validators with it: a page that is asked for without a
-    /// condition brings its body again.
+    /// What names a lost body is taken out of a page's record, and its validators with it: a page
+    /// that is asked for without a condition brings its body again.
     pub fn forget_lost(&self, record: &mut PageRecord) {
         let content = record.visited.as_mut().map(|visited| &mut visited.content);
         if let Some(content) = content.filter(|c| c.archive.is_some_and(|position| self.has_lost(position))) {
@@ -120,7 +122,8 @@ impl Bodies {
         }
     }
 
-    /// `archived`, `removed` with its file, or `lost` where the file ends before it; none where no body was ever archived.
+    /// `archived`, `removed` with its file, or `lost` where the file ends before it; none where no
+    /// body was ever archived.
     pub fn state(&self, content: Option<&Content>) -> Option<&'static str> {
         let position = content?.archive?;
         Some(match () {

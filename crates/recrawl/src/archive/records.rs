@@ -104,8 +104,9 @@ impl Records<Stored> {
         self.reader.inner.get_ref().length
     }
 
-    /// After damage: goes on with the next whole record that begins at `from` or later, and says where; none where there is none.
-    /// A damaged record may have been read far into those behind it.
+    /// After damage: goes on with the next whole record that begins at `from` or later, and says
+    /// where; none where there is none. A damaged record may have been read far into those behind
+    /// it.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -162,7 +163,8 @@ impl<R: Read> Records<R> {
         Records { name, reader, is_checked: false }
     }
 
-    /// Each record is held against its own length and digest, and the header of its member against what we write.
+    /// Each record is held against its own length and digest, and the header of its member against
+    /// what we write.
     #[must_use]
     pub fn checked(self) -> Records<R> {
         Records { is_checked: true, ..self }

@@ -1,12 +1,16 @@
-//! Where the archive ends after a stop, a crash or a power cut, and which positions of the visit log lead into it.
+//! Where the archive ends after a stop, a crash or a power cut, and which positions of the visit
+//! log lead into it.
 //!
-//! The recorder appends a body first and the visit that names it second, and syncs them in the same order every few seconds. But
-//! a disk writes what was not synced in any order: after a power cut the log may name bodies that the archive does not have.
-//! So the archive is recovered before the log: its newest file is read from the last end that is known to be durable, and what it
-//! has of whole records is its sound end. The log is cut before the first visit whose body lies behind it, and such pages are
-//! visited again. Older files are whole: each was synced before the next was begun.
+//! The recorder appends a body first and the visit that names it second, and syncs them in the same
+//! order every few seconds. But a disk writes what was not synced in any order: after a power cut
+//! the log may name bodies that the archive does not have. So the archive is recovered before the
+//! log: its newest file is read from the last end that is known to be durable, and what it has of
+//! whole records is its sound end. The log is cut before the first visit whose body lies behind it,
+//! and such pages are visited again. Older files are whole: each was synced before the next was
+//! begun.
 //!
-//! After a recovery a new file is begun. So no position can come to mean another record than the one it was given for.
+//! After a recovery a new file is begun. So no position can come to mean another record than the
+//! one it was given for.
 
 use super::records::Records;
 use super::{ArchiveEnd, file_name, in_file, numbers};
@@ -17,7 +21,7 @@ use std::io::{self, ErrorKind};
 /// What is remembered of the archive, outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveMark {
-    /// All before this end is durable, and no visit that is not committed names a body before it and one behind it.
+    /// All before this end is durable.
     #[serde(flatten)]
     pub end: ArchiveEnd,
     /// May something have been appended since?
@@ -36,8 +40,9 @@ pub struct Recovery {
     pub is_new_file: bool,
 }
 
-/// Finds the end of the archive; `mark` is what was remembered when it was opened or closed last. Where that is missing, or the
-/// file that it names, `named` gives the highest number of a file that a page's record names: files may have been taken away.
+/// Finds the end of the archive; `mark` is what was remembered when it was opened or closed last.
+/// Where that is missing, or the file that it names, `named` gives the highest number of a file
+/// that a page's record names: files may have been taken away.
 ///
 /// # Errors
 /// When a file cannot be read, cut or synced; with its name.
@@ -64,10 +69,12 @@ pub fn recover(
     let from = if known.number == newest { known.length.min(length) } else { 0 };
     let (sound, is_tail) = sound_length(storage, newest, from)?;
     let mut file = storage.append(&name).map_err(failed)?;
-    // What a killed process left may be on no disk yet, and this file will not be the newest any more.
+    // What a killed process left may be on no disk yet, and this file will not be the newest any
+    // more.
     file.sync().map_err(failed)?;
     let mut end = here;
-    // What is torn at the end would stop other programs. Where nobody remembers what is committed, nothing is cut.
+    // What is torn at the end would stop other programs. Where nobody remembers what is committed,
+    // nothing is cut.
     if mark.is_some() && is_tail && sound < length {
         // A file of which nothing is whole was just being made.
         end = if sound == 0 {
@@ -85,7 +92,8 @@ pub fn recover(
     Ok(Recovery { sound: sound.max(known), end: end.max(known), is_new_file: true })
 }
 
-/// Up to where file `number` has whole records, from an end of one on; and is nothing whole behind that?
+/// Up to where file `number` has whole records, from an end of one on; and is nothing whole behind
+/// that?
 fn sound_length(storage: &dyn Storage, number: u32, from: u64) -> io::Result<(u64, bool)> {
     let mut records = Records::of(storage, &file_name(number), from)?;
     let mut sound = from;

@@ -1,5 +1,5 @@
-//! Every byte of the archive checked: each gzip member decodes, each record is as long as it says and has the body of its digest,
-//! and each page's position leads to a record of that page.
+//! Every byte of the archive checked: each gzip member decodes, each record is as long as it says
+//! and has the body of its digest, and each page's position leads to a record of that page.
 //!
 //! Memory: 24 bytes a page whose body is archived.
 
@@ -52,7 +52,8 @@ pub fn verify(storage: &dyn Storage, generation: &Generation) -> io::Result<Veri
     Ok(verified)
 }
 
-/// The pages' positions, by file and in order. What cannot be read of the pages is told by the repository.
+/// The pages' positions, by file and in order. What cannot be read of the pages is told by the
+/// repository.
 fn positions(generation: &Generation) -> BTreeMap<u32, Vec<Named>> {
     let mut named = BTreeMap::<u32, Vec<Named>>::new();
     let mut records = generation.records();
@@ -161,8 +162,8 @@ fn leads_to(found: &Found, hash: u64) -> bool {
     }
 }
 
-/// Takes out of a page's record the position of a body that cannot be read, so that it is archived again; was there one? A
-/// body whose file was removed stays as it is.
+/// Takes out of a page's record the position of a body that cannot be read, so that it is archived
+/// again; was there one? A body whose file was removed stays as it is.
 pub fn forget_unreadable(
     storage: &dyn Storage,
     bodies: &Bodies,

@@ -102,7 +102,8 @@ impl Archive {
     /// Makes all appended records durable.
     ///
     /// # Errors
-    /// With the file's name. What a failed sync lost, a second one does not bring back: nothing is appended any more.
+    /// With the file's name. What a failed sync lost, a second one does not bring back: nothing is
+    /// appended any more.
     pub fn sync(&mut self) -> io::Result<()> {
         self.check()?;
         let Some(file) = &mut self.file else { return Ok(()) };

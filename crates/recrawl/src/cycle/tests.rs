@@ -1,5 +1,5 @@
-//! A power cut at every point of a whole cycle of the program, over all that outlives it: repository, archive, tables of hosts and
-//! what operators decide.
+//! A power cut at every point of a whole cycle of the program, over all that outlives it:
+//! repository, archive, tables of hosts and what operators decide.
 
 use super::*;
 use crate::archive::answer::holds;
@@ -21,7 +21,8 @@ use std::sync::Arc;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// A machine: a disk whose power fails by plan, and the folder of the tables with what of it is durable.
+/// A machine: a disk whose power fails by plan, and the folder of the tables with what of it is
+/// durable.
 struct Machine {
     storage: Arc<FaultyStorage>,
     folder: tempfile::TempDir,
@@ -49,7 +50,8 @@ impl Machine {
         self.folder.path().join("durable")
     }
 
-    /// What a sync makes durable is what the files hold then. Once the power is off nothing is synced any more.
+    /// What a sync makes durable is what the files hold then. Once the power is off nothing is
+    /// synced any more.
     fn sync(&self) -> SyncFolder {
         let (storage, durable) = (self.storage.clone(), self.durable());
         Arc::new(move |dir| {
@@ -81,7 +83,8 @@ impl Machine {
         Crawl::over(disk, live, settings, seeds, 1)
     }
 
-    /// What the machine has when it is started again; of the tables either what is durable, or all that was written.
+    /// What the machine has when it is started again; of the tables either what is durable, or all
+    /// that was written.
     fn after(&self, survivors: Survivors) -> Machine {
         let files = self.storage.after_power_cut(survivors).image();
         let tables = if survivors == Survivors::All { self.tables() } else { self.durable() };

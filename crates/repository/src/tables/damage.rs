@@ -1,7 +1,8 @@
 //! Damaged tables: what is wrong with them, and what can still be read.
 //!
-//! sled mends what it takes for a torn end while it opens a folder, may give up with a word or two, and may panic. So the folder is
-//! only copied, the copy is opened, and each row is read and held against its checksum.
+//! sled mends what it takes for a torn end while it opens a folder, may give up with a word or two,
+//! and may panic. So the folder is only copied, the copy is opened, and each row is read and held
+//! against its checksum.
 
 use super::{
     APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_host, take_lastmods, take_origin,
@@ -19,7 +20,8 @@ use std::path::{Path, PathBuf};
 pub struct TablesFound {
     /// Rows that are sound.
     pub rows: u64,
-    /// What is not. Rows behind a place that cannot be read are not counted: nobody knows how many there are.
+    /// What is not. Rows behind a place that cannot be read are not counted: nobody knows how many
+    /// there are.
     pub damage: Vec<Damage>,
 }
 
@@ -27,8 +29,8 @@ pub struct TablesFound {
 type Row<'r> = (&'r [u8], &'r [u8], &'r [u8]);
 
 impl SledTables {
-    /// Reads every row of the tables in `dir`, of which a copy is made in `scratch`, a folder that is not there yet. None where
-    /// another process has them.
+    /// Reads every row of the tables in `dir`, of which a copy is made in `scratch`, a folder that
+    /// is not there yet. None where another process has them.
     ///
     /// # Errors
     /// When they cannot be copied. Damage is none.
@@ -38,8 +40,8 @@ impl SledTables {
         cleared.and(read)
     }
 
-    /// Writes all sound rows of the tables in `dir` into new tables in `to`, by way of a copy in `scratch`; the damaged ones are only
-    /// read. None where another process has them.
+    /// Writes all sound rows of the tables in `dir` into new tables in `to`, by way of a copy in
+    /// `scratch`; the damaged ones are only read. None where another process has them.
     ///
     /// # Errors
     /// When they cannot be copied or written. Damage is none.
@@ -161,7 +163,8 @@ fn check(table: &[u8], key: &[u8], value: &[u8]) -> Result<(), Malformed> {
     }
 }
 
-/// Runs what may fail with sled's own errors or panic on damaged bytes; gives what is wrong in words.
+/// Runs what may fail with sled's own errors or panic on damaged bytes; gives what is wrong in
+/// words.
 pub(super) fn quietly<T>(run: impl FnOnce() -> sled::Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(done) => done.map_err(|e| words(&e)),

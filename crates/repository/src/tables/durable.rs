@@ -23,8 +23,9 @@ pub(super) struct Durable {
 impl Durable {
     /// Makes all files durable, and then says in one of its own that this was flush `number`.
     ///
-    /// sled takes damage for the torn end of its log: it drops all that was written behind it, and says nothing. But a row of
-    /// the tables has the number too, written before the flush. Where the file knows of more flushes than the row, rows are lost.
+    /// sled takes damage for the torn end of its log: it drops all that was written behind it, and
+    /// says nothing. But a row of the tables has the number too, written before the flush. Where
+    /// the file knows of more flushes than the row, rows are lost.
     ///
     /// # Errors
     /// With the name of what cannot be written or synced.
@@ -38,7 +39,8 @@ impl Durable {
     }
 }
 
-/// How often the tables in `dir` were flushed, by the file; 0 where there is none, as in older tables.
+/// How often the tables in `dir` were flushed, by the file; 0 where there is none, as in older
+/// tables.
 ///
 /// # Errors
 /// When it cannot be read, or is damaged.
@@ -54,7 +56,8 @@ pub(super) fn number_in(bytes: &[u8]) -> Option<u64> {
     opened(bytes).ok()?.try_into().ok().map(u64::from_le_bytes)
 }
 
-/// By `fsync` of each file and folder: sled has `db`, `conf`, `snap.…`, and long values in `blobs/`.
+/// By `fsync` of each file and folder: sled has `db`, `conf`, `snap.…`, and long values in
+/// `blobs/`.
 pub fn sync_files() -> SyncFolder {
     Arc::new(|dir| {
         sync_folder(dir)?;
@@ -142,8 +145,8 @@ mod tests {
         );
     }
 
-    /// Every file of the folder is synced: one that cannot be is told, with its name. A name that leads to a file of the kernel's
-    /// stands for it, as `fsync` refuses these.
+    /// Every file of the folder is synced: one that cannot be is told, with its name. A name that
+    /// leads to a file of the kernel's stands for it, as `fsync` refuses these.
     #[test]
     fn a_file_that_cannot_be_synced_is_told() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Archive and visit log over one disk whose power fails at every point: what the log names, the archive has.
+//! Archive and visit log over one disk whose power fails at every point: what the log names, the
+//! archive has.
 
 use super::*;
 use crate::archive::answer::holds;
@@ -55,7 +56,8 @@ struct Run {
     cut: u64,
 }
 
-/// Runs the cycle, or goes on with it, as recorder and plan do; each run writes other bytes of the same pages.
+/// Runs the cycle, or goes on with it, as recorder and plan do; each run writes other bytes of the
+/// same pages.
 fn run(storage: &Arc<dyn Storage>, mark: &mut Mark, at: u64, run: &mut Run) -> io::Result<()> {
     let recovery = recover(&**storage, *mark, || Ok(0))?;
     let observe = |visit: &Visit| stays(visit, recovery.sound);
@@ -97,7 +99,8 @@ fn positions(storage: &dyn Storage) -> BTreeMap<u64, ArchivePosition> {
     positions
 }
 
-/// Goes on with what a cut has left, to the end: all synced visits are there, and each position leads to its page.
+/// Goes on with what a cut has left, to the end: all synced visits are there, and each position
+/// leads to its page.
 fn check(left: MemoryStorage, mut mark: Mark, before: &Run, what: &str) -> u64 {
     let copy = MemoryStorage::with_files(left.image());
     let sound = recover(&copy, mark, || Ok(0)).unwrap().sound;
@@ -196,7 +199,8 @@ fn cut_to(storage: &MemoryStorage, name: &str, length: u64) {
     storage.append(name).unwrap().truncate(length).unwrap();
 }
 
-/// The power failed after the end of a cycle: what the next one appended is gone, to the byte, and its log is there.
+/// The power failed after the end of a cycle: what the next one appended is gone, to the byte, and
+/// its log is there.
 #[test]
 fn a_file_that_ends_where_it_was_closed_is_gone_on_with_only_if_nothing_was_appended_since() {
     let (storage, archive, _) = archive_of(2);

@@ -70,8 +70,9 @@ fn a_flipped_bit_in_any_byte_is_told() {
             flips += 1;
             if found.damage.is_empty() && found.notes.is_empty() {
                 untold += 1;
-                // A gzip member has some bits that mean nothing: how hard the compressor tried, whether it took the bytes for text, and
-                // what fills its last byte (RFC 1952 §2.3.1, RFC 1951 §3.2.3).
+                // A gzip member has some bits that mean nothing: how hard the compressor tried,
+                // whether it took the bytes for text, and what fills its last byte (RFC 1952
+                // §2.3.1, RFC 1951 §3.2.3).
                 assert_eq!(unpacked(&storage.image()[FILE]), unpacked(&bytes), "byte {at}, bit {bit}");
             }
         }
