@@ -16,6 +16,8 @@ mod cli;
 mod consent;
 /// kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
 mod crash;
+/// Nobody is left out for ever, and the slow keep nobody waiting.
+mod fairness;
 /// Whole crawls: discovery, warm-up, budget, counters against the mock web's own count.
 mod cycle;
 /// Histories of pages: made up, converted, shown.
