@@ -60,7 +60,6 @@ impl Rules {
         let images = audit.into_merge(&mut places.disk)?;
         let drawn;
         (drawn, counts.audit) = places.draw(images)?;
-        counts.audit_eligible = eligible;
 
         let mut announced =
             Queue::new(announced.into_merge(&mut places.disk)?, By::Announced, self.targets.announced);
@@ -113,7 +112,7 @@ impl Places<'_> {
             self.crowds.note_drawn(page);
             if self.crowds.admit(page) {
                 admitted += 1;
-                self.choice.push(page, By::Audit, drawn, &mut self.disk)?;
+                self.choice.push(page, By::Audit, &mut self.disk)?;
             }
         }
         Ok((drawn, admitted))
@@ -133,7 +132,7 @@ impl Places<'_> {
             if !is_taken && self.crowds.admit(ordinal) {
                 queue.taken += 1;
                 queue.last_key = Some(candidate.key);
-                self.choice.push(ordinal, queue.by, queue.taken, &mut self.disk)?;
+                self.choice.push(ordinal, queue.by, &mut self.disk)?;
                 return Ok(true);
             }
         }

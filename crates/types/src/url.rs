@@ -13,7 +13,7 @@
 mod host;
 mod normalize;
 
-pub use normalize::{UrlError, UrlRules, is_refused_port};
+pub use normalize::{UrlError, UrlRules};
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

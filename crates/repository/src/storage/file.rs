@@ -20,12 +20,9 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// The folder `dir`, made if there is none; then its name is durable too.
+    /// The folder `dir`, made if there is none.
     pub fn create(dir: &Path) -> io::Result<FileStorage> {
-        if !dir.is_dir() {
-            fs::create_dir_all(dir)?;
-            crate::tables::sync_parent(dir)?;
-        }
+        fs::create_dir_all(dir)?;
         Ok(FileStorage { dir: dir.to_path_buf() })
     }
 

@@ -50,7 +50,7 @@ impl Refusals {
         }
         let robots = state.robots.as_ref().and_then(|robots| match &robots.body {
             RobotsBody::Rules(file) => Some(Rules::parse(file, settings.fetch.product_token())),
-            RobotsBody::AllowAll | RobotsBody::DisallowAll(_) => None,
+            RobotsBody::AllowAll | RobotsBody::DisallowAll => None,
         });
         let home = UrlRules::keep_all().canonicalize(&format!("{origin}/")).map_err(Failure::work)?;
         let mut runs = generation.origin_runs();
