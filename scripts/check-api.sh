@@ -4,17 +4,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-venv=$(realpath -m "${CARGO_TARGET_DIR:-target}")/schemathesis
-if ! python3 -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
-    echo "check-api needs Python 3.10 or later with venv: run 'sudo apt-get install python3-venv'" >&2
-    exit 1
-fi
-# The version is fixed, so that a failure is of our making.
-wanted="schemathesis==4.32.5"
-if [ "$(cat "$venv/installed" 2>/dev/null)" != "$wanted" ]; then
-    rm -rf "$venv"
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet $wanted
-    echo "$wanted" >"$venv/installed"
-fi
+bash scripts/python-packages.sh schemathesis 3.10 schemathesis==4.32.5
 cargo test --locked --package recrawl --test program api:: -- --nocapture

@@ -4,17 +4,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-venv=$(realpath -m "${CARGO_TARGET_DIR:-target}")/archives
-if ! python3 -c 'import sys, venv; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
-    echo "check-archives needs Python 3.9 or later with venv: run 'sudo apt-get install python3-venv'" >&2
-    exit 1
-fi
-# Versions are fixed, so that a failure is of our making.
-wanted="warcio==1.8.1 cdxj-indexer==1.5.0 pywb==2.10.0 pyarrow==26.0.1"
-if [ "$(cat "$venv/installed" 2>/dev/null)" != "$wanted" ]; then
-    rm -rf "$venv"
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet $wanted
-    echo "$wanted" >"$venv/installed"
-fi
+bash scripts/python-packages.sh archives 3.9 warcio==1.8.1 cdxj-indexer==1.5.0 pywb==2.10.0 pyarrow==26.0.1
 cargo test --locked --package recrawl --test program outputs -- --nocapture

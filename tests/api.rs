@@ -298,7 +298,7 @@ fn a_host_of_the_list_is_known_by_that_name_wherever_a_host_is_named() {
     }
 }
 
-/// So many that a walk over all of them takes a while.
+/// Enough hosts that a walk over all of them takes a while.
 const MANY_HOSTS: u32 = 20_000;
 
 /// Asks all paths at once, each several times, and gives every answer that was no 200.
@@ -315,10 +315,10 @@ fn asked_at_once(address: &str, paths: &[(String, String)]) -> Vec<(String, u16,
 }
 
 #[test]
-fn whoever_asks_from_the_moment_the_port_opens_is_answered() {
+fn every_get_route_answers_from_the_moment_the_port_opens() {
     let world = world(40, 2, "");
     world.crawl(1);
-    // So many hosts are known, and none of them is asked.
+    // Many hosts are known, and the pause keeps the crawl from asking them.
     let daemon = Daemon::start(&world);
     daemon.change("PUT", "/api/v1/pause", None);
     daemon.stop();
@@ -343,7 +343,7 @@ fn whoever_asks_from_the_moment_the_port_opens_is_answered() {
 }
 
 #[test]
-fn whoever_asks_while_cycles_are_committed_is_answered() {
+fn every_get_route_answers_while_cycles_are_committed() {
     let world = world(120, 3, "");
     world.crawl(2);
     configure(&world, QUICK);

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 /// The network that `from` stands for: an IPv4 address itself, also where it is written as IPv6 (`::ffff:192.0.2.1`),
-/// else the /64, since whoever has one IPv6 address has all 2^64 of its network.
+/// else the /64: a client with one IPv6 address usually has all 2^64 of its network.
 pub fn of(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

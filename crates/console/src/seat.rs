@@ -1,4 +1,4 @@
-//! Places, for connections and for streams of events: so many in all, and not all of them for one client.
+//! Limits on connections and on streams of events: a number in all, and fewer for one client.
 //!
 //! One client that opens whatever it can must not keep `/health` from another: what starts the process anew would do so.
 //! A client is a [`network`].
@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Of so many places one is kept from a client that has all others.
+/// One place in this many is kept from a client that has all others.
 const KEPT: usize = 4;
 
 /// The places.

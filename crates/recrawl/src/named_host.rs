@@ -17,7 +17,7 @@ impl NamedHost {
     /// Reads a name. Of a URL, its origin is taken.
     ///
     /// # Errors
-    /// That it is none, and how one is written.
+    /// When the text names no host: how one is written.
     pub fn parse(text: &str) -> Result<NamedHost, String> {
         let has_scheme = text.contains("://");
         let url = if has_scheme { text.to_owned() } else { format!("http://{text}/") };

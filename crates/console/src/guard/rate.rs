@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Clients whose requests are counted at a time. While so many ask at once, others are refused.
+/// Most clients whose requests are counted at a time. While as many ask, others are refused.
 pub const MAX_ADDRESSES: usize = 10_000;
 /// How often those who have not asked of late are forgotten, at most.
 const SWEEP: Duration = Duration::from_secs(1);

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::trust;
 use recrawl_fetcher::promise::Promise;
 use recrawl_fetcher::system_clock;
-use recrawl_repository::{Generation, SledTables};
+use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_types::host::{Pace, RobotsBody};
 use recrawl_types::{HostState, Origin, Scheme};
 use refused::Refusals;
@@ -133,21 +133,31 @@ fn beside(why: String, route: &str) -> String {
     }
 }
 
-/// The origins that are meant: those that were ever asked anything, and those with known pages.
+/// What is known of an origin.
+#[derive(Default)]
+struct KnownOrigin {
+    /// The default where nothing was ever asked of it.
+    state: HostState,
+    /// Its pages; none where none is known.
+    run: Option<OriginRun>,
+}
+
+/// The origins that `host` names: those that were ever asked anything, and those with known pages.
 fn origins_of(
     tables: &SledTables,
     generation: &Generation,
     host: &NamedHost,
-) -> Result<BTreeMap<Origin, HostState>, Failure> {
-    let mut found: BTreeMap<Origin, HostState> = tables.hosts_named(&host.name)?.into_iter().collect();
+) -> Result<BTreeMap<Origin, KnownOrigin>, Failure> {
+    let asked = tables.hosts_named(&host.name)?.into_iter().filter(|(origin, _)| host.is(origin));
+    let mut found: BTreeMap<Origin, KnownOrigin> =
+        asked.map(|(origin, state)| (origin, KnownOrigin { state, run: None })).collect();
     let mut runs = generation.origin_runs();
     while let Some(run) = runs.next_run().map_err(Failure::work)? {
-        let home = run.home().map_err(Failure::work)?;
-        if home.host() == host.name {
-            found.entry(Origin::of(&home)).or_default();
+        let origin = Origin::of(&run.home().map_err(Failure::work)?);
+        if host.is(&origin) {
+            found.entry(origin).or_default().run = Some(run);
         }
     }
-    found.retain(|origin, _| host.is(origin));
     Ok(found)
 }
 
@@ -166,9 +176,9 @@ pub fn host_document(
         let opted_out = settings.scope.opt_out().because(&host.name);
         return Ok(opted_out.map(|why| vec![json!({"host": host.name, "opted_out": why})]));
     }
-    let document = |(origin, state): (&Origin, &HostState)| {
+    let document = |(origin, KnownOrigin { state, run }): (&Origin, &KnownOrigin)| {
         let mut host = host_json(settings, origin, state);
-        host["refused"] = Refusals::of(settings, tables, generation, origin, state)?.json();
+        host["refused"] = Refusals::of(settings, tables, generation, run.as_ref(), state)?.json();
         host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
         host["traps"] = traps::list(&traps::of_host(&settings.traps, tables, origin)?);
         Ok::<_, Failure>(host)
@@ -182,20 +192,17 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
         .map_err(|why| Failure::Work(format!("{host}: {}", beside(why, "GET /api/v1/hosts/HOST"))))?;
     let unknown = || Failure::Work(format!("{host}: not known; `recrawl status` lists the largest hosts"));
     let generation = reading::repository(settings)?.current();
-    let found = origins_of(&tables, &generation, &named)?;
-    let opted_out = settings.scope.opt_out().because(&named.name);
-    if let (true, Some(why), false) = (found.is_empty(), &opted_out, as_json) {
-        return print(format!("host          {host}\nopted out     {why}: nothing is sent to it"));
-    }
-    if found.is_empty() && opted_out.is_none() {
-        return Err(unknown());
-    }
     if as_json {
         return print_json(&host_document(settings, &tables, &generation, &named)?.ok_or_else(unknown)?);
     }
-    found.iter().try_for_each(|(origin, state)| {
+    let found = origins_of(&tables, &generation, &named)?;
+    if found.is_empty() {
+        let why = settings.scope.opt_out().because(&named.name).ok_or_else(unknown)?;
+        return print(format!("host          {host}\nopted out     {why}: nothing is sent to it"));
+    }
+    found.iter().try_for_each(|(origin, KnownOrigin { state, run })| {
         print_host(settings, origin, state)?;
-        let refusals = Refusals::of(settings, &tables, &generation, origin, state)?;
+        let refusals = Refusals::of(settings, &tables, &generation, run.as_ref(), state)?;
         refusals.lines().iter().try_for_each(|line| print(format!("refused       {line}")))?;
         print(format!("lastmod       {}", dates::text(settings, &tables.lastmods(origin)?)))?;
         let known = traps::of_host(&settings.traps, &tables, origin)?;

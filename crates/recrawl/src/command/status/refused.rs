@@ -4,9 +4,9 @@ use crate::crawl::seed_sites;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use recrawl_fetcher::robots::Rules;
-use recrawl_repository::{Generation, SledTables};
+use recrawl_repository::{Generation, OriginRun, SledTables};
+use recrawl_types::HostState;
 use recrawl_types::host::RobotsBody;
-use recrawl_types::{HostState, Origin, UrlRules};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// Asks the rules in force about the pages that were known when the last cycle was committed.
+    /// Asks the rules in force about an origin's pages (`run`) that were known when the last cycle was committed.
     ///
     /// # Errors
     /// When pages or tables cannot be read.
@@ -41,7 +41,7 @@ impl Refusals {
         settings: &Settings,
         tables: &SledTables,
         generation: &Generation,
-        origin: &Origin,
+        run: Option<&OriginRun>,
         state: &HostState,
     ) -> Result<Refusals, Failure> {
         let mut scope = settings.scope.clone();
@@ -52,15 +52,8 @@ impl Refusals {
             RobotsBody::Rules(file) => Some(Rules::parse(file, settings.fetch.product_token())),
             RobotsBody::AllowAll | RobotsBody::DisallowAll => None,
         });
-        let home = UrlRules::keep_all().canonicalize(&format!("{origin}/")).map_err(Failure::work)?;
-        let mut runs = generation.origin_runs();
-        let (mut pages, mut known) = (0..0, 0);
-        while let Some(run) = runs.next_run().map_err(Failure::work)? {
-            if run.key == home.origin_key() {
-                (pages, known) = (run.first..run.first + run.pages.min(MAX_LOOKED_AT), run.pages);
-                break;
-            }
-        }
+        let (pages, known) =
+            run.map_or((0..0, 0), |run| (run.first..run.first + run.pages.min(MAX_LOOKED_AT), run.pages));
         let looked_at = pages.end - pages.start;
         let mut by_rule = BTreeMap::<String, Refused>::new();
         let mut gather = generation.gather(pages);

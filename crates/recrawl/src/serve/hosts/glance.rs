@@ -86,7 +86,7 @@ impl Hosts {
             (Err(TryLockError::WouldBlock), Some(last)) => return Ok(last),
             (Err(TryLockError::WouldBlock), None) => {
                 let walk = lock(&self.walking);
-                // Where the first walk failed, there is none yet.
+                // There is still none if that walk failed.
                 if let Some(first) = &*lock(&self.last) {
                     return Ok(first.clone());
                 }
