@@ -27,8 +27,8 @@ check-counters: build ## after `make crawl`: n and X of every page beside a repl
 	@$(BUILT)/recrawl export pages --data-dir '$(RECORDED)/crawl' --out '$(RECORDED)/pages.jsonl'
 	@$(BUILT)/xtask replay-check --truth '$(RECORDED)/truth.jsonl' --log '$(RECORDED)/log.jsonl' --pages '$(RECORDED)/pages.jsonl'
 
-hazards: build ## crawl a web on which everything goes wrong, 15 minutes, and judge the crawl by that web's own log
-	@$(BUILT)/xtask hazards --data-dir '$(or $(DATA_DIR),data/hazards)'
+hazards: build ## crawl a web on which everything goes wrong, 15 minutes, and judge the crawl by that web's own log; WEB=hostile: 64 hosts of PAGES=4000 under a deadline, 10 minutes
+	@$(BUILT)/xtask hazards --data-dir '$(or $(DATA_DIR),data/hazards)' $(if $(WEB),--web '$(WEB)') $(if $(PAGES),--pages $(PAGES))
 
 bench-verifier: toolchain ## the verifier and its rivals on one stream of links: PAGES=1000000, CHECKS a cycle, CYCLES=3, SHARE=0.05 of a visited site's pages, MEMORY=2048 MiB each, CONTENDERS=…, DIR for files, RECORD=FILE to add to
 	@cargo build --release --locked --package recrawl-benchmark

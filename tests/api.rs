@@ -269,9 +269,9 @@ fn answers_are_as_the_openapi_document_says() {
 fn a_host_of_the_list_is_known_by_that_name_wherever_a_host_is_named() {
     let world = world(40, 1, "");
     // One that was asked, and one that is known and was not.
-    world.import("http://127.5.5.5:9/\n");
+    world.import("http://127.5.5.5:9099/\n");
     world.crawl(1);
-    world.import("http://127.6.6.6:9/\n");
+    world.import("http://127.6.6.6:9099/\n");
     let daemon = Daemon::start(&world);
     let hosts = daemon.get("/api/v1/hosts");
     let hosts: Vec<&str> =
@@ -323,7 +323,7 @@ fn every_get_route_answers_from_the_moment_the_port_opens() {
     daemon.change("PUT", "/api/v1/pause", None);
     daemon.stop();
     let list: String = (0..MANY_HOSTS)
-        .map(|i| format!("http://127.{}.{}.{}:9/\n", 2 + i / 60_000, i / 250 % 240, 1 + i % 250))
+        .map(|i| format!("http://127.{}.{}.{}:9099/\n", 2 + i / 60_000, i / 250 % 240, 1 + i % 250))
         .collect();
     world.import(&list);
     let daemon = Daemon::start(&world);

@@ -5,7 +5,7 @@ use recrawl_mockweb::tls::SelfSigned;
 use recrawl_mockweb::trap::Trap;
 use recrawl_mockweb::{Config, ProceduralConfig, Validators, WebConfig};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -66,6 +66,9 @@ const HAZARDS: &[(&str, &str)] = &[
     ("bomb:zstd", "fetched"),
     ("bomb:wide", "failed"),
     ("bomb:window", "failed"),
+    ("hollow:members", "failed"),
+    ("hollow:blocks", "failed"),
+    ("hollow:frames", "failed"),
     ("coding:gzip", "failed"),
     ("coding:deflate", "failed"),
     ("coding:br", "failed"),
@@ -89,6 +92,10 @@ const HAZARDS: &[(&str, &str)] = &[
     ("nested:100000/a", "fetched"),
     ("nested:50000/table", "fetched"),
     ("nested:100000/svg", "fetched"),
+    ("costly:hr", "fetched"),
+    ("costly:misnested", "fetched"),
+    ("costly:table", "fetched"),
+    ("costly:deep", "fetched"),
     ("nul", "fetched"),
     ("no-utf-8", "fetched"),
 ];
@@ -465,7 +472,7 @@ fn every_encoding_of_the_encoding_standard_is_read() {
         let page = |way: &str| &pages[&format!("{home}{}", place(encoding, way))];
         assert_eq!(page(way)["digest"], page("twin")["digest"], "{encoding} told by {way}");
     }
-    let different: std::collections::BTreeSet<_> = pages.values().map(|p| p["digest"].to_string()).collect();
+    let different: BTreeSet<_> = pages.values().map(|p| p["digest"].to_string()).collect();
     assert!(different.len() > 20, "they say different things");
     assert!(pages.contains_key(&format!("{home}private/open-charset")), "links are read too");
 }
@@ -521,4 +528,111 @@ fn a_thousand_hosts_on_one_address() {
     let violations = world.server.violations(Duration::ZERO);
     assert_eq!((violations.forbidden, violations.before_robots), (0, 0));
     assert_eq!(violations.max_requests_per_host, 1, "each has its own pace");
+}
+
+/// Faults of the hosts of a small hostile web: eight of 40 pages, of which two are sound, and behind them eight of one page,
+/// of which four share a slow address.
+const HOSTILE: [&str; 12] = [
+    "1/0=flood:60",
+    "2/=costly@0.05:hr",
+    "3/=hollow@0.05:members",
+    "4/=hollow@0.05:blocks",
+    "5/=idle:1",
+    "5/=timeout@0.05",
+    "6/=busy@0.05:1",
+    "7/=reset@0.05",
+    "13/=slow:8000",
+    "14/=slow:8000",
+    "15/=slow:8000",
+    "16/=slow:8000",
+];
+
+/// Six cycles of a web that is out for all that a crawler has: every page that robots.txt allows is covered, and no rule is
+/// broken. `make hazards WEB=hostile` is the same at full size and under a deadline.
+#[test]
+fn a_hostile_web_is_covered() {
+    let procedural = ProceduralConfig {
+        pages: 8 * 40 + 8,
+        hosts: 16,
+        single_page_hosts: 8,
+        seed: 7,
+        page_bytes: 4_000,
+        skew: 0.0,
+        ..ProceduralConfig::default()
+    };
+    let web = Config::new(WebConfig::Procedural(procedural));
+    let world = World::new(Config { domain: Some("mock.test".into()), crowd: 4, ..web }, "");
+    let names = world.server.names();
+    let overrides: Vec<String> = names.iter().map(|(name, at)| format!("\"{name}\" = \"{at}\"")).collect();
+    world.configure(&format!(
+        "[cycle]\nwarmup = 0\n\
+         [fetch]\nopen_hosts = 8\ntimeout = \"3 s\"\n\
+         [politeness]\nrobots_cache = \"1 ms\"\n\
+         [scope]\nhosts = [\"*.mock.test\"]\n\
+         [dns.overrides]\n{}\n",
+        overrides.join("\n")
+    ));
+    let seeds = world.server.seeds();
+    world.seeds(&[seeds.clone(), vec![format!("{}0", seeds[0])]].concat());
+    let always = HOSTILE.map(str::to_owned).to_vec();
+    // When all that is known is known, robots.txt of two hosts cannot be had.
+    let passing = ["6/robots.txt=busy:1", "8/robots.txt=busy:1"].map(str::to_owned).to_vec();
+    for cycle in 1..=6 {
+        let rules = if cycle == 5 { [passing.clone(), always.clone()].concat() } else { always.clone() };
+        world.server.set_faults(rules.iter().map(|rule| rule.parse().unwrap()).collect());
+        world.server.advance().unwrap();
+        bounded_cycle(&world);
+    }
+    let log = world.server.log(0).unwrap();
+    // A page in whose place a fault came is none that could be had; a request that was lost is no such excuse.
+    let is_struck = |fault: &str| !matches!(fault, "idle" | "flood");
+    let struck: BTreeSet<String> = log
+        .iter()
+        .filter(|access| access.fault.as_deref().is_some_and(is_struck))
+        .map(|access| format!("http://{}{}", access.host, access.path))
+        .collect();
+    let held = world.server.held().pages;
+    let lacking = held.iter().filter(|page| page.held.is_none()).map(|page| world.server.url(page.page_id));
+    let (excused, missed): (Vec<String>, Vec<String>) = lacking.partition(|url| struck.contains(url));
+    let floods = log.iter().filter(|access| access.fault.as_deref() == Some("flood")).count();
+    let manners = world.server.violations(Duration::ZERO);
+    println!(
+        "{} pages missed, {} excused, of {}; {floods} of {} requests in floods, {} against robots.txt",
+        missed.len(),
+        excused.len(),
+        held.len(),
+        log.len(),
+        manners.forbidden
+    );
+    assert_eq!(missed, [""; 0]);
+    assert!(excused.len() < 20, "{excused:?}");
+    assert!((100..1_000).contains(&floods), "{floods} requests in floods");
+    assert_eq!((manners.forbidden, manners.before_robots), (0, 0));
+    assert_eq!(manners.max_requests_per_host, 1);
+    world.is_sound();
+}
+
+/// Pages are read in an order that is fair by site. Nine hosts of 40 pages are asked as fast as they answer, and the pages
+/// of one of them take a hundred times the work of others.
+#[test]
+fn a_host_of_costly_pages_delays_itself() {
+    let world = World::new(even_web(360, 9), "[cycle]\npages = \"100%\"\n[storage]\narchive = false\n");
+    world.warm_up();
+    world.server.set_faults(vec!["1/=costly:hr".parse().unwrap()]);
+    world.server.reset_log().unwrap();
+    let report = world.next_cycle();
+    assert_eq!(count(&report, "failed"), Some(0), "{report}");
+    let log = world.server.log(0).unwrap();
+    let is_costly = |place: &usize| log[*place].fault.as_deref() == Some("costly");
+    let (costly, others): (Vec<usize>, Vec<usize>) =
+        (0..log.len()).filter(|place| log[*place].path != "/robots.txt").partition(is_costly);
+    let last = *others.last().expect("there are others");
+    let before = costly.iter().filter(|place| **place < last).count();
+    println!(
+        "{before} of {} costly pages were asked for before the last of {} others",
+        costly.len(),
+        others.len()
+    );
+    assert!(costly.len() >= 40 && others.len() >= 320, "{} and {}", costly.len(), others.len());
+    assert!(before <= costly.len() / 2, "{before} of {} before the last of the others", costly.len());
 }

@@ -65,6 +65,38 @@ fn a_learned_formula_is_written_with_its_report_and_can_be_used() {
     assert_eq!(without("again-1.toml"), without("again-3.toml"));
 }
 
+/// A preset of a text runs that text's protocol; and what was written is said, with the reason.
+#[test]
+fn a_preset_brings_its_protocol_and_the_choice_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    history(folder.path(), 60, 30);
+    let run = |out: &str, words: &[&str]| -> Value {
+        let mut command = learn(folder.path(), &SMALL);
+        let output = command.args(["--json", "--out", out]).args(words).output().unwrap();
+        serde_json::from_str(&succeeds(output)).unwrap()
+    };
+    let protocol = |json: &Value| json["formula"]["provenance"]["protocol"].as_str().unwrap().to_owned();
+    let cycles = |json: &Value| json["folds"][0]["cycles"].clone();
+    let journal = run("journal.toml", &["--preset", "journal"]);
+    assert_eq!((protocol(&journal), cycles(&journal)), ("journal".into(), serde_json::json!([7, 7, 8])));
+    let other = run("other.toml", &["--preset", "journal", "--protocol", "thesis"]);
+    assert_eq!((protocol(&other), cycles(&other)), ("thesis".into(), serde_json::json!([28, 28, 28])));
+
+    let choice = &other["choice"];
+    assert_eq!(choice["gains_on_other_folds"].as_array().unwrap().len(), 3);
+    let is_learned = choice["gain"].as_f64().unwrap() > choice["error"].as_f64().unwrap();
+    assert_eq!(choice["written"], if is_learned { "learned" } else { "known" });
+    assert!(choice["why"].as_str().unwrap().contains("one standard error"), "{choice}");
+
+    let told = |json: &Value| {
+        json["warnings"].as_array().unwrap().iter().any(|w| w.as_str().unwrap().contains("|x| ≤ 1"))
+    };
+    assert!(!told(&other), "the journal's logarithm knows probabilities");
+    let text = succeeds(learn(folder.path(), &SMALL).args(["--out", "warned.toml"]).output().unwrap());
+    assert!(text.contains("\nwritten: the "), "{text}");
+    assert!(text.contains("\nwarning: preset recrawl: with protection `program`, log x is 0"), "{text}");
+}
+
 /// A learning that would take for ever is stopped, goes on, and is stopped again.
 #[test]
 fn a_stopped_learning_keeps_a_checkpoint_and_goes_on() {

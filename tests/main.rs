@@ -16,6 +16,8 @@ mod cli;
 mod consent;
 /// kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
 mod crash;
+/// Nobody is left out for ever, and the slow keep nobody waiting.
+mod fairness;
 /// Whole crawls: discovery, warm-up, budget, counters against the mock web's own count.
 mod cycle;
 /// Histories of pages: made up, converted, shown.
@@ -26,6 +28,8 @@ mod deploy;
 mod dns;
 /// What the manual says to type.
 mod docs;
+/// What a data directory keeps: through older versions, lost files, power cuts and flipped bits.
+mod durable;
 /// The stream of events: where it goes, how its files follow each other, who waits for whom.
 mod events;
 /// What stops a page, gate by gate.

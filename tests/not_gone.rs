@@ -79,7 +79,12 @@ fn a_failed_visit_leaves_the_record_alone_and_backs_off() {
     for (url, kind) in &broken {
         let log = world.server.log(0).unwrap();
         let tried = log.iter().filter(|a| format!("http://{}{}", a.host, a.path) == *url).map(|a| a.cycle);
-        assert_eq!(tried.collect::<Vec<_>>(), [0, 1, 3, 7].map(|i| mocked[i]), "{kind}");
+        let mut tried: Vec<_> = tried.collect();
+        // A kept connection that is closed without an answer is told from a failure by a second request.
+        if kind.starts_with("reset") {
+            tried.dedup();
+        }
+        assert_eq!(tried, [0, 1, 3, 7].map(|i| mocked[i]), "{kind}");
     }
     let after = world.pages();
     assert_eq!(urls(&before), urls(&after));

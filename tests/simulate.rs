@@ -127,7 +127,7 @@ fn an_expression_means_itself_and_a_name_its_formula() {
     assert_eq!((policies[3]["name"].as_str(), kinds[3].0), (Some("default"), "formula"));
     assert_eq!(policies[0]["per_cycle"], policies[2]["per_cycle"]);
     assert_ne!(policies[0]["per_cycle"], policies[1]["per_cycle"]);
-    assert_eq!(policies[2]["against_best"]["change_rate"]["tie"], true);
+    assert_eq!(policies[2]["against_best"]["change_rate"]["verdict"], "same");
     let file = folder.path().join("mine.toml");
     std::fs::write(&file, "name = \"mine\"\nexpression = \"nad * t\"\nestimators = \"cycles\"\n").unwrap();
     let with_file = json(folder.path(), &["--policy", "age", "--formula", file.to_str().unwrap()]);

@@ -143,7 +143,11 @@ fn the_name_of_a_host_that_is_taken_down_is_left_only_where_it_is_said_to_be() {
     assert!(left.iter().all(|file| file.contains("/generation-")), "{left:?}");
     assert!(!in_tables("127.1.0.2").is_empty(), "of the other host nothing is lost");
     takedown(&world, &["--host", &host]);
-    assert!(!in_tables(&host).is_empty(), "the block names it");
+    let naming = files_with(&world.data_dir, host.as_bytes());
+    assert!(
+        in_tables(&host).is_empty() && naming.iter().any(|file| file.ends_with("decisions.json")),
+        "{naming:?}"
+    );
     let said = succeeds(world.run(&["takedown", "--host", &host, "--dry-run"]));
     assert!(said.contains("robots.txt, delays and counts of 0") && said.contains("stays: copies"), "{said}");
     world.is_sound();

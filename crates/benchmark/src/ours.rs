@@ -109,7 +109,7 @@ impl Ours {
         let processor = processor_seconds().unwrap_or_default();
         let mut clock = Clock::start();
         let mut batch = Batch::new(self.storage.clone(), cycle, BatchLimits::default());
-        batch.add_log(VisitLog::read(&*self.storage, cycle)?, |_: &Visit, _| {})?;
+        batch.add_log(VisitLog::read(&*self.storage, cycle)?, |_: &Visit, _| {}, |_| true)?;
         let batch = batch.finish()?;
         clock.stage("read and sort");
         let merged = self.merge(&generation, batch, cycle, waiting, &mut clock)?;

@@ -7,13 +7,20 @@
 
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, UrlError, UrlRules};
+use std::cell::Cell;
 use url::Url;
+
+/// Bytes of references and bases that are joined for one document. A reference of three bytes may cost a
+/// base of two thousand; a full sitemap of long addresses stays below.
+const MAX_JOINED: usize = 64 << 20;
 
 /// Resolves the references of one page.
 pub(crate) struct Resolver<'r> {
     base: Url,
     rules: &'r UrlRules,
     short: Option<Short>,
+    /// Bytes joined so far.
+    joined: Cell<usize>,
 }
 
 /// What the short way needs of a base.
@@ -38,11 +45,16 @@ impl<'r> Resolver<'r> {
             .filter(|base| !matches!(base.scheme(), "data" | "javascript"))
             .unwrap_or(own);
         let short = Short::of(&base, rules);
-        Resolver { base, rules, short }
+        Resolver { base, rules, short, joined: Cell::new(0) }
     }
 
     pub(crate) fn base(&self) -> &Url {
         &self.base
+    }
+
+    /// Has the document had its bytes? Then its other references are left unread.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.joined.get() > MAX_JOINED
     }
 
     /// The canonical address of a reference.
@@ -50,6 +62,7 @@ impl<'r> Resolver<'r> {
     /// # Errors
     /// As [`UrlRules::join`].
     pub(crate) fn resolve(&self, href: &str) -> Result<CanonicalUrl, UrlError> {
+        self.joined.set(self.joined.get() + self.base.as_str().len() + href.len());
         match self.short.as_ref().and_then(|short| short.resolve(href)) {
             Some(url) => Ok(url),
             None => self.rules.join(&self.base, href),

@@ -38,6 +38,8 @@ pub struct Hints {
     pub over_limit: u32,
     /// Where and why reading stopped before the end, in words.
     pub damage: Option<String>,
+    /// What reading it cost, in the unit of [`Page::work`](crate::Page::work): its bytes, unpacked.
+    pub work: u64,
 }
 
 /// A kind of sitemap or feed.
@@ -107,7 +109,12 @@ pub(crate) fn read(
         false => Some(xml::format(&decode(&bytes[..bytes.len().min(SNIFFED)]))?),
     };
     let mut found = Found {
-        hints: Hints { kind: format.map_or(HintsKind::Text, |f| f.kind), damage: cut, ..Hints::default() },
+        hints: Hints {
+            kind: format.map_or(HintsKind::Text, |f| f.kind),
+            damage: cut,
+            work: bytes.len() as u64,
+            ..Hints::default()
+        },
         own: url,
         resolver: Resolver::new(url, None, rules),
         limit: limits.max_entries,
@@ -133,7 +140,7 @@ struct Found<'r> {
 impl Found<'_> {
     /// Takes an entry as it stands in the document.
     fn entry(&mut self, address: &str, date: Option<&str>) {
-        if self.hints.entries.len() == self.limit || self.room == 0 {
+        if self.hints.entries.len() == self.limit || self.room == 0 || self.resolver.is_spent() {
             self.hints.over_limit = self.hints.over_limit.saturating_add(1);
             return;
         }

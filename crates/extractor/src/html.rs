@@ -6,13 +6,17 @@
 //! the parser sits behind a filter of tokens that
 //! - closes elements from the inside when more than [`MAX_OPEN`] are open, so that what is deeper
 //!   becomes a sibling, and none of its links or text is lost;
+//! - keeps the tree builder's steps within a budget in proportion to the page's bytes
+//!   ([`Filter::overspent`]): first by a lower cap of the depth, then by taking no more of the page;
 //! - stops when the tree has far more nodes than the page has tags ([`Filter::is_exploding`]);
 //! - drops comments and the attributes that nothing here reads.
 //!
-//! A tag with thousands of attributes costs their square in the tokenizer, before any token; such a
-//! tag is cut out of the text beforehand (module `monster`).
+//! Steps are counted, not seconds: a text gives the same tree on every machine and at every visit. The
+//! tokenizer has one cost of its own, for tags with many attributes: the module `attributes` bounds it.
 
-use crate::monster;
+use crate::attributes;
+use crate::sink::CountingSink;
+use crate::text;
 use html5ever::buffer_queue::BufferQueue;
 use html5ever::interface::{Tracer, TreeSink};
 use html5ever::tendril::StrTendril;
@@ -20,41 +24,67 @@ use html5ever::tokenizer::{
     EndTag, StartTag, Tag, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
-use html5ever::{LocalName, TokenizerResult, local_name};
-use scraper::{Html, HtmlTreeSink};
+use html5ever::{Attribute, LocalName, QualName, TokenizerResult, local_name, ns};
+use scraper::Html;
 use std::cell::{Cell, RefCell};
 
-type Handle = <HtmlTreeSink as TreeSink>::Handle;
+type Handle = <CountingSink as TreeSink>::Handle;
 
-/// Open elements (and formatting elements to be opened again) beyond which the innermost are closed.
-/// Browsers' cap is 512.
+/// Open elements (and formatting elements to be opened again) beyond which the innermost are closed,
+/// until half as many are open. Browsers' cap is 512.
 const MAX_OPEN: usize = 512;
-/// How many stay open then.
-const KEPT_OPEN: usize = 256;
+/// The same, once a page has spent its steps.
+const FEW_OPEN: usize = 16;
 /// How many start tags go by between two looks at the bounds.
 const LOOK_EVERY: u32 = 64;
+/// Steps of the tree builder that any page may take: [`CountingSink::steps`].
+const MIN_STEPS: u64 = 1 << 17;
+/// Steps more for each byte of the page. Real pages take 1 to 2.
+const STEPS_A_BYTE: u64 = 8;
 
-/// Parses a document. Never fails: the standard gives every text a tree.
-pub(crate) fn parse(text: &str) -> Html {
-    let text = monster::cut(text);
+/// Parses a document, and says what that cost: its bytes and the steps of the tree builder together. Never
+/// fails: the standard gives every text a tree.
+pub(crate) fn parse(text: &str) -> (Html, u64) {
+    let (html, steps) = build(text);
+    (html, text.len() as u64 + steps)
+}
+
+/// The tree, and the steps that it took.
+fn build(text: &str) -> (Html, u64) {
+    let text = attributes::bound(text);
     // Without scripting, the content of <noscript> is elements, so its links can be read.
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
-    let builder = TreeBuilder::new(HtmlTreeSink::new(Html::new_document()), options);
-    let filter = Filter { builder, start_tags: Cell::new(0), stopped: Cell::new(false) };
+    let budget = MIN_STEPS + STEPS_A_BYTE * text.len() as u64;
+    let filter = Filter {
+        builder: TreeBuilder::new(CountingSink::new(), options),
+        start_tags: Cell::new(0),
+        budget,
+        max_steps: Cell::new(budget),
+        max_open: Cell::new(MAX_OPEN),
+        stopped: Cell::new(false),
+    };
     let tokenizer = Tokenizer::new(filter, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(&text));
     // The tokenizer pauses behind scripts and encoding labels, of which neither matters here.
     while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     tokenizer.end();
-    tokenizer.sink.builder.sink.finish()
+    let sink = tokenizer.sink.builder.sink;
+    let steps = sink.steps();
+    (sink.finish(), steps)
 }
 
 /// The filter of tokens in front of the tree builder.
 struct Filter {
-    builder: TreeBuilder<Handle, HtmlTreeSink>,
+    builder: TreeBuilder<Handle, CountingSink>,
     start_tags: Cell<u32>,
-    /// The page explodes: nothing more is taken from it.
+    /// Steps that the page may take at the full depth; twice as many follow at the lower one.
+    budget: u64,
+    /// Steps at which the next bound sets in.
+    max_steps: Cell<u64>,
+    /// [`MAX_OPEN`] or [`FEW_OPEN`].
+    max_open: Cell<usize>,
+    /// The page explodes, or has spent its budget at the lower depth too: nothing more is taken from it.
     stopped: Cell<bool>,
 }
 
@@ -62,14 +92,18 @@ impl TokenSink for Filter {
     type Handle = Handle;
 
     fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle> {
+        if self.builder.sink.steps() > self.max_steps.get() {
+            self.overspent();
+        }
         match token {
             Token::CommentToken(_) | Token::ParseError(_) => TokenSinkResult::Continue,
             Token::EOFToken => self.builder.process_token(token, line),
             _ if self.stopped.get() => TokenSinkResult::Continue,
             Token::TagToken(mut tag) if tag.kind == StartTag => {
-                tag.attrs.retain(|a| is_read(&a.name.local));
+                keep_what_is_read(&mut tag);
                 self.start_tags.set(self.start_tags.get().wrapping_add(1));
-                if self.start_tags.get().is_multiple_of(LOOK_EVERY) {
+                let every = LOOK_EVERY.min(self.max_open.get() as u32 / 2);
+                if self.start_tags.get().is_multiple_of(every) {
                     self.keep_bounds(line);
                 }
                 self.builder.process_token(Token::TagToken(tag), line)
@@ -88,10 +122,21 @@ impl TokenSink for Filter {
 }
 
 impl Filter {
+    /// The budget is spent. The first time the cap of the depth is lowered, since what a tag costs is in
+    /// proportion to the depth, and twice as many steps are granted: blocks within each other need 9 a byte
+    /// then, and rules 16. The second time the page ends here.
+    fn overspent(&self) {
+        if self.max_open.replace(FEW_OPEN) == FEW_OPEN {
+            self.stopped.set(true);
+        }
+        self.max_steps.set(self.max_steps.get() + 2 * self.budget);
+    }
+
     fn keep_bounds(&self, line: u64) {
-        let open = self.open();
-        if open.len() > MAX_OPEN {
-            for name in open[KEPT_OPEN..].iter().rev() {
+        let max_open = self.max_open.get();
+        let open = self.open(max_open);
+        if open.len() > max_open {
+            for name in open[max_open / 2..].iter().rev() {
                 let tag = Tag {
                     kind: EndTag,
                     name: name.clone(),
@@ -103,13 +148,14 @@ impl Filter {
                 let _ = self.builder.process_token(Token::TagToken(tag), line);
             }
         }
-        if self.is_exploding() || open.len() > MAX_OPEN && self.open().len() > MAX_OPEN {
+        if self.is_exploding() || open.len() > MAX_OPEN && self.open(MAX_OPEN).len() > MAX_OPEN {
             self.stopped.set(true);
         }
     }
 
-    /// Names of the elements that the builder holds, outermost first, then the formatting elements.
-    fn open(&self) -> Vec<LocalName> {
+    /// Names of the elements that the builder holds, outermost first, then the formatting elements; none
+    /// where there are at most `enough`.
+    fn open(&self, enough: usize) -> Vec<LocalName> {
         struct Handles(RefCell<Vec<Handle>>);
         impl Tracer for Handles {
             type Handle = Handle;
@@ -120,10 +166,10 @@ impl Filter {
         let handles = Handles(RefCell::new(Vec::with_capacity(64)));
         self.builder.trace_handles(&handles);
         let handles = handles.0.into_inner();
-        if handles.len() <= MAX_OPEN {
+        if handles.len() <= enough {
             return Vec::new();
         }
-        let html = self.builder.sink.0.borrow();
+        let html = self.builder.sink.html();
         let name =
             |h: Handle| html.tree.get(h)?.value().as_element().map(|e| e.name.local.to_ascii_lowercase());
         handles.into_iter().filter_map(name).collect()
@@ -132,13 +178,65 @@ impl Filter {
     /// Has the tree far more nodes than the tags seen account for? A start tag makes one element, one
     /// text and, at worst in sound pages, a few implied or reopened elements.
     fn is_exploding(&self) -> bool {
-        let nodes = self.builder.sink.0.borrow().tree.values().len();
+        let nodes = self.builder.sink.html().tree.values().len();
         nodes > 2_000 + 6 * self.start_tags.get() as usize
     }
 }
 
-/// The attributes that the walk reads, and the three that decide how the parser treats `<font>` and
-/// `<annotation-xml>` in foreign content.
+/// Drops the attributes that say nothing to the walk or to the parser.
+///
+/// The tree builder compares a formatting element with all that are open of its name, attribute by
+/// attribute, and keeps three that are equal. So what such attributes say is said in one way: there are
+/// never more than a few different ones.
+fn keep_what_is_read(tag: &mut Tag) {
+    if tag.attrs.is_empty() {
+        return;
+    }
+    if !is_formatting(&tag.name) {
+        return tag.attrs.retain(|a| is_read(&a.name.local));
+    }
+    let says = |what: fn(&LocalName, &str) -> bool| tag.attrs.iter().any(|a| what(&a.name.local, &a.value));
+    let said = [
+        (says(text::hides), local_name!("hidden"), ""),
+        (says(text::frames), local_name!("role"), "navigation"),
+        (says(|name, _| breaks_out(name)), local_name!("color"), ""),
+    ];
+    tag.attrs.clear();
+    tag.attrs.extend(
+        said.into_iter().filter(|(is_said, ..)| *is_said).map(|(_, name, value)| Attribute {
+            name: QualName::new(None, ns!(), name),
+            value: value.into(),
+        }),
+    );
+}
+
+/// The formatting elements of the standard (§13.2.4.2) but `a`, of which no two are open at a time.
+fn is_formatting(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("b")
+            | local_name!("big")
+            | local_name!("code")
+            | local_name!("em")
+            | local_name!("font")
+            | local_name!("i")
+            | local_name!("nobr")
+            | local_name!("s")
+            | local_name!("small")
+            | local_name!("strike")
+            | local_name!("strong")
+            | local_name!("tt")
+            | local_name!("u")
+    )
+}
+
+/// The attributes with which `<font>` ends foreign content.
+fn breaks_out(name: &LocalName) -> bool {
+    matches!(*name, local_name!("color") | local_name!("face") | local_name!("size"))
+}
+
+/// The attributes that the walk reads, and the two that decide how the parser treats `<input>` and
+/// `<annotation-xml>`.
 fn is_read(name: &LocalName) -> bool {
     matches!(
         *name,
@@ -156,9 +254,103 @@ fn is_read(name: &LocalName) -> bool {
             | local_name!("open")
             | local_name!("type")
             | local_name!("encoding")
-            | local_name!("color")
-            | local_name!("face")
-            | local_name!("size")
             | local_name!("xlink:href")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Markup whose cost in the standard's algorithm is elements that are open times tags: what is written
+    /// once, and what is repeated (`#` is a number).
+    fn hostile() -> Vec<(String, &'static str)> {
+        let (blocks, spans) = ("<div>".repeat(500), "<span>".repeat(500));
+        vec![
+            (blocks.clone(), "<hr>"),
+            (format!("{blocks}<select><option>"), "<hr>"),
+            (format!("{blocks}<select>"), "<option>"),
+            (blocks.clone(), "</p>"),
+            (blocks.clone(), "<nobr>"),
+            (format!("<form>{blocks}"), "<input>"),
+            (format!("<b>{blocks}"), "x\0"),
+            (format!("<b>{blocks}"), "&amp;"),
+            (spans.clone(), "<li>"),
+            (spans.clone(), "</x>"),
+            (format!("<svg>{}", "<g>".repeat(500)), "</q>"),
+            (String::new(), "<dd>"),
+            (String::new(), "<div>"),
+            (String::new(), "<font color=#>"),
+            (String::new(), "<b style=#>"),
+            (String::new(), "<b><div></b>"),
+            (String::new(), "<a><div></a>"),
+            (String::new(), "<a href=#><table><tr><td>"),
+            (String::new(), "<b><table>x<tr>"),
+            (String::new(), "<template>"),
+            ("<table>".into(), "<b>x<tr>"),
+        ]
+    }
+
+    fn steps(head: &str, piece: &str, bytes: usize) -> (u64, usize) {
+        let mut text = head.to_owned();
+        for number in 0.. {
+            if text.len() >= bytes {
+                break;
+            }
+            text.push_str(&piece.replace('#', &format!("{number}")));
+        }
+        (build(&text).1, text.len())
+    }
+
+    #[test]
+    fn the_work_is_linear_in_the_bytes_whatever_is_open() {
+        for (head, piece) in hostile() {
+            let cost = |bytes| steps(&head, piece, bytes);
+            let ((small, _), (large, bytes)) = (cost(100_000), cost(200_000));
+            // What a page may take at both depths, and what one token or one look at the bounds may take beyond it.
+            let most = 3 * (MIN_STEPS + STEPS_A_BYTE * bytes as u64) + 20_000;
+            assert!(large <= most, "{piece}: {large} steps for {bytes} bytes");
+            assert!(large <= 2 * small + 20_000, "{piece}: {small} steps, and {large} for twice the bytes");
+        }
+    }
+
+    #[test]
+    fn real_markup_stays_far_from_its_budget() {
+        let menu = "<ul class=menu><li><a href=/about>About <b>us</b></a><li><a href=/news>News</a></ul>";
+        let row = "<tr><td><a href='/item?id=#'>Item #</a><td class=number>12.50<td><p>In <em>stock</em>";
+        let post = "<article><h2><a href=/post/#>Post #</a></h2><p>Some words of a <i>text</i>, and<br>more.</p></article>";
+        for (head, piece) in [
+            (format!("<div><div><main>{menu}<table><tbody>"), row),
+            (format!("<div><div>{menu}<main><section>"), post),
+            // As deep as page builders go.
+            (format!("{}{menu}", "<div class=wrap>".repeat(60)), post),
+        ] {
+            let (taken, bytes) = steps(&head, piece, 300_000);
+            assert!(taken < MIN_STEPS + STEPS_A_BYTE * bytes as u64 / 2, "{taken} steps for {bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_the_innermost_of_many_elements_is_found() {
+        for name in ["div", "p", "li", "a", "b", "font", "span", "table", "svg", "ul"] {
+            let html = format!("{}<a href=/innermost>link</a>", format!("<{name}>").repeat(100_000));
+            let (html, taken) = build(&html);
+            let is_link = |node: &scraper::Node| {
+                node.as_element().is_some_and(|e| e.attr("href") == Some("/innermost"))
+            };
+            assert!(html.tree.values().any(is_link), "{name}: {taken} steps");
+        }
+    }
+
+    #[test]
+    fn a_page_that_spent_its_steps_goes_on_at_a_lower_depth() {
+        // 450 open elements at each tag: the budget is spent soon, and the links come all the same.
+        let links: String = (0..9_000).map(|i| format!("<p><a href=/{i}>link</a></p>")).collect();
+        let (html, taken) = build(&format!("{}{links}", "<div>".repeat(450)));
+        let budget = MIN_STEPS + STEPS_A_BYTE * (links.len() as u64 + 450 * 5);
+        assert!(budget < taken && taken < 2 * budget, "{taken} steps, {budget} at the full depth");
+        let is_link =
+            |node: &scraper::Node| node.as_element().is_some_and(|e| e.name.local == local_name!("a"));
+        assert_eq!(html.tree.values().filter(|node| is_link(node)).count(), 9_000);
+    }
 }

@@ -9,6 +9,7 @@
 //! which text is hidden and which belongs to the navigation would be a guess wherever tags are
 //! misnested, as they are on most of the web.
 
+mod attributes;
 mod base;
 mod canonical;
 mod charset;
@@ -18,8 +19,8 @@ mod directives;
 mod hints;
 mod html;
 mod media;
-mod monster;
 mod scope;
+mod sink;
 mod text;
 mod walk;
 
@@ -108,6 +109,15 @@ impl Extracted {
             Extracted::Hints(_, consent) | Extracted::Opaque(consent) => consent,
         }
     }
+
+    /// What reading the body cost: [`Page::work`], [`Hints::work`].
+    pub fn work(&self) -> u64 {
+        match self {
+            Extracted::Page(page) => page.work,
+            Extracted::Hints(hints, _) => hints.work,
+            Extracted::Opaque(_) => 0,
+        }
+    }
 }
 
 /// What was read from a page.
@@ -132,8 +142,11 @@ pub struct Page {
     /// References that are no address of a page that can be crawled: other schemes (`mailto:`,
     /// `javascript:`), spellings that do not parse, addresses that are too long.
     pub links_refused: u32,
-    /// References left unread because [`Limits::max_links`] was reached.
+    /// References left unread because [`Limits::max_links`] was reached, or because addresses of a page
+    /// with a long base had cost enough.
     pub links_over_limit: u32,
+    /// What reading it cost, in steps of some ten nanoseconds: its bytes, and what the parser of HTML did.
+    pub work: u64,
 }
 
 /// A link of a page.
@@ -164,7 +177,8 @@ pub fn extract(
         Kind::Opaque => Extracted::Opaque(asked.decide()),
         Kind::Plain => {
             let mut text = text::Collapsed::new(options.limits.max_text);
-            for line in decoded().lines() {
+            let decoded = decoded();
+            for line in decoded.lines() {
                 text.block();
                 text.push(line);
             }
@@ -177,16 +191,19 @@ pub fn extract(
                 base: url.to_url(),
                 links_refused: 0,
                 links_over_limit: 0,
+                work: decoded.len() as u64,
             })
         }
         Kind::Html => {
-            let html = html::parse(&decoded());
+            let (html, work) = html::parse(&decoded());
             let found = walk::walk(&html, options.limits.max_text);
             let resolver = Resolver::new(url, found.base, rules);
             found.metas.iter().for_each(|(name, content)| asked.directives.meta(name, content));
-            let claims = found.canonicals.iter().filter_map(|href| resolver.resolve(href).ok());
+            let claims = found.canonicals.iter().take_while(|_| !resolver.is_spent());
+            let claims = claims.filter_map(|href| resolver.resolve(href).ok());
             claims.for_each(|target| asked.canonical.add(target));
-            Extracted::Page(read(found, &resolver, asked.decide(), url, &options.limits))
+            let page = read(found, &resolver, asked.decide(), url, &options.limits);
+            Extracted::Page(Page { work, ..page })
         }
     }
 }
@@ -237,11 +254,13 @@ fn read(
         base: resolver.base().clone(),
         links_refused: 0,
         links_over_limit: 0,
+        work: 0,
     };
     let mut places: HashMap<CanonicalUrl, usize> = HashMap::with_capacity(found.references.len().min(256));
     for reference in &found.references {
         // Feeds are counted on their own.
-        if page.links.len() == limits.max_links && !reference.is_feed {
+        let is_full = page.links.len() == limits.max_links && !reference.is_feed;
+        if is_full || resolver.is_spent() {
             page.links_over_limit = page.links_over_limit.saturating_add(1);
             continue;
         }

@@ -13,7 +13,7 @@
 //! Where the frame is nearly all that there is ([`is_mostly_frame`]), it is the content, and is kept.
 
 use crate::scope::attribute;
-use html5ever::{local_name, ns};
+use html5ever::{LocalName, local_name, ns};
 use scraper::node::Element;
 
 /// What an element means for the text inside it.
@@ -121,18 +121,26 @@ pub(crate) fn effect(element: &Element, in_section: bool) -> Effect {
 /// What attributes add. One pass: most elements have none of these.
 fn attributes(element: &Element, effect: &mut Effect) {
     for (name, value) in &element.attrs {
-        match name.local {
-            local_name!("hidden") => effect.hides |= !value.trim().eq_ignore_ascii_case("until-found"),
-            local_name!("aria-hidden") => effect.hides |= value.trim().eq_ignore_ascii_case("true"),
-            local_name!("style") => effect.hides |= style_hides(value),
-            local_name!("role") => {
-                let role = value.split_ascii_whitespace().next().unwrap_or("");
-                effect.is_frame |=
-                    ["navigation", "banner", "contentinfo"].iter().any(|r| role.eq_ignore_ascii_case(r));
-            }
-            _ => {}
-        }
+        effect.hides |= hides(&name.local, value);
+        effect.is_frame |= frames(&name.local, value);
     }
+}
+
+/// Does this attribute hide its element?
+pub(crate) fn hides(name: &LocalName, value: &str) -> bool {
+    match *name {
+        local_name!("hidden") => !value.trim().eq_ignore_ascii_case("until-found"),
+        local_name!("aria-hidden") => value.trim().eq_ignore_ascii_case("true"),
+        local_name!("style") => style_hides(value),
+        _ => false,
+    }
+}
+
+/// Does this attribute make its element a part of the page's frame?
+pub(crate) fn frames(name: &LocalName, value: &str) -> bool {
+    let role = || value.split_ascii_whitespace().next().unwrap_or("");
+    *name == local_name!("role")
+        && ["navigation", "banner", "contentinfo"].iter().any(|frame| role().eq_ignore_ascii_case(frame))
 }
 
 /// Does an inline style say `display: none` or `visibility: hidden`?

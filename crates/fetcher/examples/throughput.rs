@@ -81,6 +81,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         followed: Vec::new(),
         spent: Default::default(),
         cycle: recrawl_types::Cycle(2),
+        precedence: Default::default(),
         deadline: None,
         held_deadline: None,
         control: Arc::default(),

@@ -22,7 +22,7 @@ pub struct Budget {
     per_cycle: u64,
     /// Until when the bytes that came are paid for.
     paid_until: Instant,
-    /// Bytes of pages of each host in this cycle; nothing where no limit asks for it.
+    /// Bytes that each host has cost in this cycle; nothing where no limit asks for it.
     hosts: HashMap<Box<str>, u64>,
     total: u64,
 }
@@ -44,7 +44,7 @@ impl Budget {
         budget
     }
 
-    /// A page of this host came.
+    /// An answer of this host came, or a part of one, and cost so much.
     pub fn spend(&mut self, host: &str, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
         if self.per_host == 0 {

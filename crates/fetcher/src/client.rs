@@ -91,10 +91,15 @@ pub enum NetworkError {
     Connect,
     /// No connection, but the name has another address: [`Network::address`] tells it from now on.
     Elsewhere,
+    /// The server did not take the request: it closed a connection that it had kept from an earlier one, or
+    /// refused the HTTP/2 stream. The request may be repeated, once.
+    NotTaken,
     /// The TLS handshake failed.
     Tls,
     /// The time limit passed.
     Timeout,
+    /// This machine has no file descriptor, buffer, port or memory left for a request.
+    Exhausted,
     /// The connection broke, or what came was not HTTP, or was shorter than announced.
     Protocol,
     /// The body could not be decompressed.
@@ -102,20 +107,30 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
-    /// Was nothing asked of any server?
+    /// Did no server take the request? Then it tells nothing of one.
     pub fn is_unasked(self) -> bool {
-        matches!(self, NetworkError::Refused | NetworkError::Elsewhere)
+        use NetworkError::{Elsewhere, Exhausted, NotTaken, Refused};
+        matches!(self, Refused | Elsewhere | NotTaken | Exhausted)
     }
 
-    /// The outcome of a page that met this.
+    /// The outcome where it is not asked again, though it might be.
+    pub(crate) fn for_good(self) -> NetworkError {
+        match self {
+            NetworkError::Elsewhere => NetworkError::Connect,
+            NetworkError::NotTaken => NetworkError::Protocol,
+            other => other,
+        }
+    }
+
+    /// The outcome of a page that met this. No page ends with [`NetworkError::Exhausted`]: the run does.
     pub fn outcome(self) -> Outcome {
         Outcome::Failed(match self {
             NetworkError::Refused => return Outcome::RefusedAddress,
             NetworkError::Dns => Failure::Dns,
-            NetworkError::Connect | NetworkError::Elsewhere => Failure::Connect,
+            NetworkError::Connect | NetworkError::Elsewhere | NetworkError::Exhausted => Failure::Connect,
             NetworkError::Tls => Failure::Tls,
             NetworkError::Timeout => Failure::Timeout,
-            NetworkError::Protocol => Failure::Protocol,
+            NetworkError::Protocol | NetworkError::NotTaken => Failure::Protocol,
             NetworkError::Encoding => Failure::Encoding,
         })
     }

@@ -6,6 +6,7 @@
 //! so can an address be paced before it is asked. If no connection can be had there, the next is taken.
 //! (RFC 8305 would race two connections; a crawler in no hurry spares servers the second.)
 
+use crate::exhausted::is_exhausted;
 use crate::guard::Guard;
 use crate::limits::{DNS_NEGATIVE_TTL, FetchConfig, MAX_ADDRESSES, MAX_DNS_NAMES};
 use hickory_resolver::TokioResolver;
@@ -30,6 +31,8 @@ pub enum ResolveError {
     NoAddress,
     /// The guard refuses every address that it resolves to.
     Refused,
+    /// This machine had no file descriptor, buffer, port or memory left to ask with.
+    Exhausted,
 }
 
 impl fmt::Display for ResolveError {
@@ -37,6 +40,7 @@ impl fmt::Display for ResolveError {
         f.write_str(match self {
             ResolveError::NoAddress => "the name has no address",
             ResolveError::Refused => "every address of the name is one that the configuration refuses",
+            ResolveError::Exhausted => "this machine has no files, sockets or memory left to look it up",
         })
     }
 }
@@ -86,23 +90,28 @@ impl Dns {
         }
     }
 
-    fn resolver(&self) -> Option<&TokioResolver> {
-        let made = self.resolver.get_or_init(|| match make(&self.servers) {
+    fn resolver(&self) -> Result<Option<&TokioResolver>, ResolveError> {
+        if let Some(made) = self.resolver.get() {
+            return Ok(made.as_ref());
+        }
+        let made = match make(&self.servers) {
             Ok(resolver) => Some(resolver),
+            // The file that names the servers could not be opened now: that passes.
+            Err(error) if is_ours(&error) => return Err(ResolveError::Exhausted),
             Err(error) => {
                 tracing::error!(%error, "no name can be looked up: say in dns.servers which server to ask");
                 None
             }
-        });
-        made.as_ref()
+        };
+        Ok(self.resolver.get_or_init(|| made).as_ref())
     }
 
     /// The addresses of a name, and how long they are kept.
-    async fn ask(&self, name: &str) -> (Vec<IpAddr>, Duration) {
+    async fn ask(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), ResolveError> {
         let nothing = (Vec::new(), DNS_NEGATIVE_TTL.min(self.max_negative_ttl));
-        let Some(resolver) = self.resolver() else { return nothing };
+        let Some(resolver) = self.resolver()? else { return Ok(nothing) };
         // With a dot at its end a name is whole: no search domain is tried.
-        match resolver.lookup_ip(format!("{name}.")).await {
+        Ok(match resolver.lookup_ip(format!("{name}.")).await {
             Ok(found) => {
                 let ttl = found.valid_until().saturating_duration_since(std::time::Instant::now());
                 let mut addresses: Vec<IpAddr> = found.iter().collect();
@@ -113,9 +122,15 @@ impl Dns {
                 let ttl = none.negative_ttl.map_or(DNS_NEGATIVE_TTL, |ttl| Duration::from_secs(ttl.into()));
                 (Vec::new(), ttl.min(self.max_negative_ttl))
             }
+            Err(error) if is_ours(&error) => return Err(ResolveError::Exhausted),
             Err(_) => nothing,
-        }
+        })
     }
+}
+
+/// Is it for want of a resource of this machine that no server could be asked?
+fn is_ours(error: &NetError) -> bool {
+    matches!(error, NetError::Io(error) if is_exhausted(error))
 }
 
 fn make(servers: &[SocketAddr]) -> Result<TokioResolver, NetError> {
@@ -175,7 +190,7 @@ impl Resolver {
             Some(address) => vec![*address],
             None => match self.cached(name) {
                 Some(addresses) => addresses,
-                None => self.ask(name).await,
+                None => self.ask(name).await?,
             },
         };
         if addresses.is_empty() {
@@ -211,10 +226,10 @@ impl Resolver {
         cache.get(name).filter(|(_, until)| *until > Instant::now()).map(|(addresses, _)| addresses.clone())
     }
 
-    async fn ask(&self, name: &str) -> Vec<IpAddr> {
-        let (addresses, ttl) = self.dns.ask(name).await;
+    async fn ask(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
+        let (addresses, ttl) = self.dns.ask(name).await?;
         self.keep(name, &addresses, ttl);
-        addresses
+        Ok(addresses)
     }
 
     pub(crate) fn keep(&self, name: &str, addresses: &[IpAddr], ttl: Duration) {

@@ -5,12 +5,15 @@ use crate::addresses::Addresses;
 use crate::budget::Budget;
 use crate::client::{Network, NetworkError, Reply};
 use crate::control::{FIGURES_EVERY, MAX_SLOWEST, Steering};
-use crate::frontier::Frontier;
+use crate::frontier::{Frontier, Seat};
 use crate::host::{Ask, Errand, Next, Waiting};
-use crate::limits::{FetchConfig, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
+use crate::limits::{FetchConfig, LONG_WAIT, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
+use crate::opening::Precedence;
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
 use crate::robots::standing::{Standing, judge};
+use crate::suspension::{BEAT, Suspension};
+use crate::under_way;
 use crate::visit::{Ended, EndedKind, Visit, deliver};
 use recrawl_types::{
     CanonicalUrl, Cycle, Found, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Share, Skip,
@@ -19,9 +22,9 @@ use recrawl_types::{
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc::Sender;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, warn};
@@ -63,6 +66,8 @@ pub struct Job {
     pub followed: Vec<CanonicalUrl>,
     /// Bytes of pages that an interrupted run of the same cycle has fetched already.
     pub spent: BTreeMap<Origin, u64>,
+    /// Which hosts go first.
+    pub precedence: Precedence,
     /// From here on nothing new is asked; the rest is delivered as skipped.
     pub deadline: Option<Instant>,
     /// The same, once nothing is left but at hosts that are held.
@@ -86,6 +91,8 @@ pub struct Run {
     pub control: Arc<Steering>,
     /// When the run began. It knows of no request before, so it keeps each delay from here on.
     pub began: Instant,
+    /// Did the process stand still?
+    pub suspension: Suspension,
     budget: Mutex<Budget>,
     report: Mutex<FetchReport>,
     /// Entries that were taken out of their turn before they were read: one index a page that somebody asked for.
@@ -98,7 +105,7 @@ impl Run {
     }
 
     pub fn budget(&self) -> MutexGuard<'_, Budget> {
-        self.budget.lock().expect("no panic under the lock")
+        unpoisoned(&self.budget)
     }
 
     /// Are validators put to the test at this page?
@@ -107,12 +114,17 @@ impl Run {
     }
 
     pub fn report(&self) -> MutexGuard<'_, FetchReport> {
-        self.report.lock().expect("no panic under the lock")
+        unpoisoned(&self.report)
     }
 
     pub fn taken(&self) -> MutexGuard<'_, HashSet<u64>> {
-        self.taken.lock().expect("no panic under the lock")
+        unpoisoned(&self.taken)
     }
+}
+
+/// All that is counted or listed under these locks stays sound when a visit panics.
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Fetcher {
@@ -147,22 +159,28 @@ impl Fetcher {
             rules: job.rules,
             control: job.control,
             began: start,
+            suspension: Suspension::new((self.clock)()),
             cycle: job.cycle,
             budget: Mutex::new(Budget::new(&self.config, &job.spent, start)),
             report: Mutex::default(),
             taken: Mutex::default(),
         });
         let mut state = Loop {
-            frontier: Frontier::new(run.schedule.hosts()),
+            frontier: Frontier::new(&run, &job.precedence),
             addresses: Addresses::new(&run.config, start),
             visits: JoinSet::new(),
             followed: job.followed.into_iter().collect(),
             out: job.out,
             told: None,
             tell_at: None,
+            beat_at: start,
             run: run.clone(),
         };
         let stopped_by = state.visit_all(&job.stop, job.deadline, job.held_deadline).await?;
+        let mut left_out = job.precedence.left_out;
+        if stopped_by != StoppedBy::Stop {
+            state.frontier.note_turns(&run, &mut left_out);
+        }
         match stopped_by {
             StoppedBy::Deadline => state.skip_rest(Skip::Deadline).await?,
             StoppedBy::ByteBudget => state.skip_rest(Skip::ByteBudget).await?,
@@ -176,6 +194,7 @@ impl Fetcher {
         let mut report = run.report().clone();
         report.elapsed = start.elapsed();
         report.stopped_by = stopped_by;
+        report.left_out = left_out;
         Ok(report)
     }
 }
@@ -193,6 +212,8 @@ struct Loop {
     told: Option<Instant>,
     /// When they are to be told again, where something happened since.
     tell_at: Option<Instant>,
+    /// When the next beat is due: see [`Suspension`].
+    beat_at: Instant,
 }
 
 impl Loop {
@@ -217,6 +238,7 @@ impl Loop {
                     while let Some(entry) = control.next_asked() {
                         self.ask(entry)?;
                     }
+                    self.beat();
                     self.start_visits()?;
                 }
             }
@@ -235,17 +257,19 @@ impl Loop {
                 () = stop.cancelled(), if stopped.is_none() => {}
                 () = at(deadline), if stopped.is_none() => {}
                 () = control.changed(), if stopped.is_none() => {
-                    self.frontier.parked().into_iter().for_each(|id| self.wake(id));
+                    self.frontier.held().into_iter().for_each(|id| self.wake(id));
                 }
                 Some(ended) = self.visits.join_next() => {
-                    self.ended(unwrap_visit(ended))?;
+                    self.ended(ended.expect("a visit's task catches what it meets"))?;
                     while let Some(ended) = self.visits.try_join_next() {
-                        self.ended(unwrap_visit(ended))?;
+                        self.ended(ended.expect("a visit's task catches what it meets"))?;
                     }
                 }
                 () = at(next), if next.is_some() => {}
                 () = at(self.tell_at), if self.tell_at.is_some() => {}
+                () = sleep_until(self.beat_at), if !self.visits.is_empty() => {}
             }
+            self.beat();
         }
     }
 
@@ -253,6 +277,11 @@ impl Loop {
     fn deadline(&self, all: Option<Instant>, held: Option<Instant>) -> Option<Instant> {
         let is_waiting = self.visits.is_empty() && self.frontier.has_only_held();
         [all, held.filter(|_| is_waiting)].into_iter().flatten().min()
+    }
+
+    fn beat(&mut self) {
+        self.run.suspension.beat(self.run.now());
+        self.beat_at = Instant::now() + BEAT;
     }
 
     /// Sends visits to all hosts whose time has come, as far as there are connections.
@@ -268,36 +297,44 @@ impl Loop {
                 self.addresses.came(address);
             }
             let next = host.next(&self.run, &mut self.addresses, called.is_some())?;
-            self.frontier.set_parked(id, matches!(next, Next::Held));
-            let host = self.frontier.host(id);
             match next {
                 Next::Visit { settled, ask, last } => {
+                    self.frontier.seat(id, Seat::Open);
+                    let host = self.frontier.host(id);
                     if matches!(ask, Some((Some(_), _))) && host.is_early(&self.run) {
                         self.run.control.count_early();
                     }
                     host.in_flight += 1;
                     let span = host.span.clone();
-                    let may_go_elsewhere = host.may_go_elsewhere();
+                    let may = host.may();
                     let address = host.address().filter(|_| matches!(ask, Some((Some(_), _))));
-                    if host.in_flight < config.connections_per_host {
+                    // While its address is looked up there is nothing else to do.
+                    let is_lookup = matches!(ask, Some((None, _)));
+                    if host.in_flight < config.connections_per_host && !is_lookup {
                         self.frontier.push(id, now);
                     }
                     if let Some(address) = address {
                         self.addresses.begin(address);
                     }
-                    let visit = Visit { host: id, settled, ask, address, last, may_go_elsewhere };
-                    let visit = visit.run(self.run.clone(), self.out.clone());
+                    let visit = Visit { host: id, settled, ask, address, last, may };
+                    let visit = under_way::visit(visit, self.run.clone(), self.out.clone());
                     self.visits.spawn(visit.instrument(span));
                 }
-                Next::Wait(at) => self.frontier.push(id, at),
+                Next::Wait(at) => {
+                    let is_long = at > now + LONG_WAIT;
+                    self.frontier.wait(id, is_long, config.open_hosts, &self.run)?;
+                    self.frontier.push(id, at);
+                }
                 Next::Line(address) => {
-                    host.queued = true;
+                    self.frontier.wait_in_line(id, config.open_hosts, &self.run)?;
+                    self.frontier.host(id).queued = true;
                     self.addresses.join(address, id);
                     self.call(address);
                 }
-                Next::Idle | Next::Held => {}
+                Next::Idle => self.frontier.rouse(id),
+                Next::Held => self.frontier.seat(id, Seat::Held),
                 Next::Linger(at) => {
-                    self.frontier.set_lingering(id, true);
+                    self.frontier.seat(id, Seat::Lingering);
                     self.frontier.push(id, at);
                 }
                 Next::Done => self.frontier.close(id),
@@ -330,13 +367,29 @@ impl Loop {
             }
             self.call(address);
         }
+        // A host and a cycle pay for what came and for what it unpacked to, whichever is more.
+        let cost = match ended.kind {
+            EndedKind::Page { bytes, .. } => ended.received.max(bytes),
+            _ => ended.received,
+        };
         let host = self.frontier.host(ended.host);
+        if let Some(track) = ended.track {
+            self.run.budget().spend(&host.track(track).origin.host, cost);
+        }
         host.done += u64::from(matches!(ended.kind, EndedKind::Page { .. }));
         host.ended(ended.track, ended.echo.as_ref(), &self.run)?;
         match ended.kind {
             EndedKind::Settled => {}
-            EndedKind::Address(address) => host.resolved(address),
-            EndedKind::Elsewhere(ask) => {
+            EndedKind::Exhausted => return Err(FetchError::Exhausted),
+            EndedKind::Address(address) => {
+                host.resolved(address);
+                if let Some(address) = address
+                    && !self.frontier.settle(ended.host, address)
+                {
+                    return Ok(());
+                }
+            }
+            EndedKind::Again(ask) => {
                 host.again(ended.track.expect("a request has a track"), ask);
             }
             EndedKind::Check(waiting) => {
@@ -344,11 +397,9 @@ impl Loop {
                 track.count(false, &self.run, now)?;
                 track.again(Ask::Page(Box::new(waiting)));
             }
-            EndedKind::Page { host_failed, follow, bytes } => {
+            EndedKind::Page { host_failed, follow, .. } => {
                 if let Some(track) = ended.track.filter(|_| ended.echo.is_some()) {
-                    let track = host.track(track);
-                    track.count(host_failed, &self.run, now)?;
-                    self.run.budget().spend(&track.origin.host, bytes);
+                    host.track(track).count(host_failed, &self.run, now)?;
                 }
                 self.frontier.push(ended.host, Instant::now());
                 return follow.map_or(Ok(()), |waiting| self.follow(waiting));
@@ -397,7 +448,7 @@ impl Loop {
     /// Queues a page before what of the schedule waits at its host.
     fn put_first(&mut self, waiting: Waiting) -> Result<(), FetchError> {
         let id = self.frontier.host_of(&waiting.entry.url, &self.run);
-        self.frontier.set_lingering(id, false);
+        self.frontier.rouse(id);
         self.frontier.host(id).add_followed(waiting, &self.run)?;
         self.wake(id);
         Ok(())
@@ -461,10 +512,11 @@ impl Loop {
         {
             if (self.run.opted_out)(&url.host()) {
                 // It lies where nobody may be asked, so it cannot be had.
-                return self.settle_robots(&errand, &Err(NetworkError::Connect), now);
+                let errand = Errand { hops: errand.hops + 1, ..errand };
+                return self.settle_robots(&errand, &Err(NetworkError::Refused), now);
             }
             let id = self.frontier.host_of(&url, &self.run);
-            self.frontier.set_lingering(id, false);
+            self.frontier.rouse(id);
             let (owner, hops) = (errand.owner, errand.hops + 1);
             let errand = Errand { owner, url, hops, validators: Validators::default() };
             self.frontier.host(id).add_errand(errand, &self.run)?;
@@ -521,11 +573,6 @@ impl Loop {
         }
         Ok(())
     }
-}
-
-/// A panic in a visit is a fault of ours, to be seen as what it is.
-fn unwrap_visit(ended: Result<Ended, JoinError>) -> Ended {
-    ended.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic()))
 }
 
 /// Sleeps until then; for ever without a time.

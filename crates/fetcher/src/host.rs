@@ -12,12 +12,14 @@ pub use track::{Ask, Errand, Track};
 
 use crate::addresses::Addresses;
 use crate::control::{HostFigures, HostStanding};
+use crate::crowds::Group;
 use crate::fetch::Run;
+use crate::frontier::Seat;
 use crate::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
 use crate::outcome::{FetchError, FetchedPage};
 use crate::politeness::{Pace, Sign, Strain};
-use crate::visit::Echo;
-use recrawl_types::{Found, HostRun, Origin, Share};
+use crate::visit::{Echo, May};
+use recrawl_types::{Found, HostRun, Origin, Share, Site};
 use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Duration;
@@ -72,6 +74,7 @@ enum Turn {
 pub struct Host {
     /// The host's part of a URL's key.
     pub key: Box<[u8]>,
+    name: Box<str>,
     pub pace: Pace,
     strain: Strain,
     pub in_flight: usize,
@@ -80,18 +83,23 @@ pub struct Host {
     /// The address whose line it was called from.
     pub called: Option<IpAddr>,
     place: Place,
-    /// Requests in a row that found no connection and went to the name's next address.
+    /// Requests in a row that no server took, and that were made again.
     passed_over: usize,
-    /// Has it nothing to do but to keep its delay?
-    pub lingering: bool,
-    /// Has it something to do, and is it held?
-    pub parked: bool,
+    pub seat: Seat,
+    /// The site at which it counts as open; none once it is held.
+    pub site: Option<Site>,
+    /// The same for its address.
+    pub crowd: Option<IpAddr>,
+    /// Its place in the schedule's list of hosts.
+    group: Option<Group>,
     /// Pages that came out in this run.
     pub done: u64,
     /// When its last answer ended: for the watch over its pace.
     answered: Option<Instant>,
     /// Its runs in the schedule that were not begun.
     runs: Range<usize>,
+    /// Runs that were begun, of origins that are not in memory.
+    folded: Vec<Cursor>,
     tracks: Vec<Track>,
     next_track: u32,
     /// What is told of it is told in this.
@@ -99,8 +107,15 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host of this name.
-    pub fn new(key: Box<[u8]>, name: &str, run: &Run, runs: Range<usize>) -> Host {
+    /// A host of this name, with its part of the schedule.
+    pub fn new(
+        key: Box<[u8]>,
+        name: &str,
+        site: Site,
+        run: &Run,
+        part: Option<(Group, Range<usize>)>,
+    ) -> Host {
+        let (group, runs) = part.map_or((None, 0..0), |(group, runs)| (Some(group), runs));
         Host {
             span: tracing::error_span!("host", host = name),
             key,
@@ -111,11 +126,15 @@ impl Host {
             called: None,
             place: Place::Unknown,
             passed_over: 0,
-            lingering: false,
-            parked: false,
+            seat: Seat::Open,
+            site: Some(site),
+            crowd: None,
+            group,
             done: 0,
             answered: None,
             runs,
+            folded: Vec::new(),
+            name: name.into(),
             tracks: Vec::new(),
             next_track: 0,
         }
@@ -134,7 +153,9 @@ impl Host {
         self.next_track += 1;
         let track = Track::open(self.next_track, origin, run)?;
         let (held, strain) = (track.held(run), Strain::of(&track.state));
-        if !held.is_zero() {
+        // A host that was folded has kept its pace: what it is held for is waited for once.
+        let was_folded = self.folded.iter().any(|cursor| cursor.origin() == *origin);
+        if !held.is_zero() && !was_folded {
             self.pace.hold(Instant::now() + held);
         }
         self.strain.latency = self.strain.latency.max(strain.latency);
@@ -200,7 +221,8 @@ impl Host {
                         self.pace.touch();
                         let track = &mut self.tracks[at];
                         let ask = Some((Some(track.id), track.ask(run)));
-                        let last = self.runs.is_empty() && self.tracks.iter().all(Track::is_exhausted);
+                        let is_begun = self.runs.is_empty() && self.folded.is_empty();
+                        let last = is_begun && self.tracks.iter().all(Track::is_exhausted);
                         return Ok(Next::Visit { settled, ask, last });
                     }
                     (None, Turn::Unresolved) => {
@@ -259,16 +281,22 @@ impl Host {
     }
 
     /// May a request that finds no connection go to the name's next address? Not for ever: while one after another is
-    /// tried, the name may be resolved anew, and then all are there again.
-    pub fn may_go_elsewhere(&self) -> bool {
-        self.passed_over < MAX_ADDRESSES
+    /// tried, the name may be resolved anew, and then all are there again. One that the server did not take is repeated
+    /// once, until something is answered.
+    pub fn may(&self) -> May {
+        May { go_elsewhere: self.passed_over < MAX_ADDRESSES, repeat: self.passed_over == 0 }
     }
 
-    /// A request that could not be made at the host's address, to be made at its next one.
+    /// A request that no server took, to be made again: after the delay, and at the address that the name has then.
     pub fn again(&mut self, track: u32, ask: Ask) {
         self.passed_over += 1;
         self.place = Place::Unknown;
         self.track(track).again(ask);
+    }
+
+    /// Its part of the schedule, if it has one: its place in the list of hosts, and whether a page of it came out.
+    pub fn turn_of(&self) -> Option<(Group, bool)> {
+        self.group.map(|group| (group, self.done > 0))
     }
 
     /// The first thing that can be done, and the place of the track that can.
@@ -280,9 +308,17 @@ impl Host {
                     return Ok((at, step));
                 }
             }
-            let more = self.tracks.iter().all(|t| t.cursor.is_none()).then(|| self.runs.next()).flatten();
-            let Some(next) = more else { return Ok((0, Step::Nothing)) };
+            if self.tracks.iter().any(|t| t.cursor.is_some()) {
+                return Ok((0, Step::Nothing));
+            }
             self.retire(run, IDLE_TRACKS)?;
+            if let Some(origin) = self.folded.last().map(Cursor::origin) {
+                self.track_of(&origin, run)?;
+                let cursor = self.folded.pop();
+                self.track_of(&origin, run)?.cursor = cursor;
+                continue;
+            }
+            let Some(next) = self.runs.next() else { return Ok((0, Step::Nothing)) };
             let host_run = &run.schedule.hosts()[next];
             self.track_of(&Origin::of(&host_run.first), run)?.cursor = Some(Cursor::new(host_run));
         }
@@ -302,6 +338,28 @@ impl Host {
         Ok(())
     }
 
+    /// The host's place in the schedule, where nothing was begun at it but to look up its address: then it can be
+    /// forgotten.
+    pub fn untouched(&self) -> Option<Group> {
+        let is_in_use = self.queued || self.called.is_some() || self.in_flight > 0 || self.done > 0;
+        self.group.filter(|_| !is_in_use && self.tracks.iter().all(Track::can_be_read_again))
+    }
+
+    /// Lets go of entries, and of robots rules and what is known of origins where nothing is under way or waits beside the
+    /// schedule. All of it can be read again.
+    pub fn fold(&mut self, run: &Run) -> Result<(), FetchError> {
+        if self.in_flight > 0 || !self.tracks.iter().all(Track::can_be_forgotten) {
+            self.tracks.iter_mut().filter_map(|track| track.cursor.as_mut()).for_each(Cursor::fold);
+            return Ok(());
+        }
+        for mut track in std::mem::take(&mut self.tracks) {
+            track.store(run)?;
+            self.folded.extend(track.cursor.take());
+        }
+        self.folded.iter_mut().for_each(Cursor::fold);
+        Ok(())
+    }
+
     /// An answer to a request of this track has ended, or the pages before it were delivered.
     ///
     /// # Errors
@@ -316,7 +374,8 @@ impl Host {
         let Some(echo) = echo else { return Ok(()) };
         self.passed_over = 0;
         self.answered = Some(Instant::now());
-        self.strain.answered(echo.sign, echo.elapsed, self.asked_delay(run), &run.config);
+        let elapsed = echo.elapsed.min(run.config.timeout);
+        self.strain.answered(echo.sign, elapsed, self.asked_delay(run), &run.config);
         self.keep_delay(run);
         if let (Place::Known(Some(_), until), Some(peer)) = (self.place, echo.peer) {
             self.place = Place::Known(Some(peer), until);
@@ -338,13 +397,13 @@ impl Host {
     pub fn take_early(&mut self, found: Found, run: &Run) -> Option<Waiting> {
         let Found { host, index, entry } = found;
         let cursors = self.tracks.iter_mut().filter_map(|track| track.cursor.as_mut());
-        let cursor = cursors.into_iter().find(|cursor| cursor.holds(index));
-        match cursor {
-            Some(cursor) if !cursor.is_ahead(index) => return cursor.take(index),
+        let cursor = cursors.chain(&mut self.folded).find(|cursor| cursor.holds(index));
+        let taken = match cursor {
+            Some(cursor) if !cursor.is_ahead(index) => cursor.take(index)?,
             None if !self.runs.contains(&host) => return None,
-            Some(_) | None => {}
-        }
-        run.taken().insert(index).then(|| Waiting::of(Some(index), entry))
+            Some(_) | None => Waiting::of(Some(index), entry),
+        };
+        run.taken().insert(index).then_some(taken)
     }
 
     /// Takes away the pages that were promised to come out and wait beside the schedule: those that are to be asked
@@ -361,21 +420,24 @@ impl Host {
 
     /// Where it stands; none while nothing was read of it.
     pub fn figures(&self, run: &Run, now: u64) -> Option<HostFigures> {
-        let track = self.tracks.first()?;
+        if self.tracks.is_empty() && self.folded.is_empty() {
+            return None;
+        }
         let runs = run.schedule.hosts()[self.runs.clone()].iter().map(|run| run.count);
+        let begun = self.folded.iter().map(Cursor::queue);
         let failures = self.tracks.iter().map(|t| t.state.failures).max().unwrap_or_default();
         let state = match () {
             () if self.in_flight > 0 => HostStanding::Asking,
-            () if self.parked => HostStanding::Held,
+            () if self.seat == Seat::Held => HostStanding::Held,
             () if self.tracks.iter().any(|t| t.state.back_off_until > now) => HostStanding::BackedOff,
             () => HostStanding::Waiting,
         };
         Some(HostFigures {
-            host: track.origin.host.to_string(),
-            queue: self.tracks.iter().map(Track::queue).sum::<u64>() + runs.sum::<u64>(),
+            host: self.name.to_string(),
+            queue: self.tracks.iter().map(Track::queue).chain(begun).chain(runs).sum(),
             done: self.done,
             delay: self.strain.delay(self.asked_delay(run), &run.config),
-            latency: Duration::from_millis(track.state.latency.into()),
+            latency: self.strain.latency,
             failures,
             state,
         })
@@ -384,6 +446,7 @@ impl Host {
     /// Takes away all that is left of the schedule for this host: for the deadline.
     pub fn take_rest(&mut self, runs: &[HostRun]) -> Vec<Cursor> {
         let begun = self.tracks.iter_mut().filter_map(|t| t.cursor.take());
+        let begun = begun.chain(self.folded.drain(..));
         begun.chain(self.runs.by_ref().map(|i| Cursor::new(&runs[i]))).collect()
     }
 

@@ -14,6 +14,10 @@ use std::time::Duration;
 /// Entries of a host that are read from the schedule at a time. Memory is this many entries for each
 /// open host, whatever the schedule's length.
 pub const CHUNK: usize = 32;
+/// Hosts that may wait for more than [`LONG_WAIT`], or for their address, for each of `open_hosts`.
+pub const WAITING_PER_SLOT: usize = 16;
+/// A host that may not be asked for longer than this takes no slot.
+pub const LONG_WAIT: Duration = Duration::from_secs(5);
 /// Redirect targets followed in one run. One more is left to the next cycle, as a link.
 pub const MAX_FOLLOWED: usize = 100_000;
 /// Bytes of robots.txt that are parsed; the rest is cut at a line (RFC 9309 §2.5: at least 500 KiB).
@@ -40,8 +44,18 @@ pub const MAX_HEADERS: usize = 128;
 pub const MAX_HEADER_BYTES: u32 = 64 * 1024;
 /// Content codings of one body, one within the other. More than one is rare already.
 pub const MAX_CODINGS: usize = 3;
+/// Coded bytes that a content coding takes beyond the bytes that it gives; with more, the body cannot be
+/// decoded. What is compressed is seldom longer than what it stands for; this leaves room for whatever a
+/// decoder holds back (a block of zstd has 128 KiB). On the wire a body has at most `max_body` and this many
+/// bytes for each coding, and what decodes to nothing ends soon.
+pub const MAX_CODED_LEAD: usize = 256 * 1024;
 /// The largest window of a zstd frame, 8 MiB, as a power of two (RFC 9659 §3).
 pub const MAX_ZSTD_WINDOW_LOG: u32 = 23;
+/// The first pause of a request for which this machine has no file descriptor, buffer, port or memory left; it
+/// doubles.
+pub const FIRST_EXHAUSTED_WAIT: Duration = Duration::from_millis(100);
+/// After pauses of this length in all the run ends: nothing of it would come to any good.
+pub const MAX_EXHAUSTED_WAIT: Duration = Duration::from_secs(60);
 /// Addresses of one name that are tried, one after the other, where no connection can be had.
 pub const MAX_ADDRESSES: usize = 8;
 /// Names in the DNS cache.
@@ -68,6 +82,10 @@ pub struct FetchConfig {
     /// Hosts whose entries and robots rules are in memory at the same time. Each may also hold one idle
     /// connection per slot, so with `connections` this bounds open files.
     pub open_hosts: usize,
+    /// Of these, hosts of one site (registrable domain), as long as hosts of others wait; 0 for any.
+    pub hosts_per_site: usize,
+    /// Of these, hosts at one address. Without effect where `delay_per_ip` is zero; 0 for any.
+    pub hosts_per_address: usize,
     /// The least time between the end of one answer and the start of the next request at a host.
     pub delay_per_host: Duration,
     /// The same at an address, over all hosts that resolve to it; zero for none.
@@ -91,9 +109,10 @@ pub struct FetchConfig {
     pub max_body: usize,
     /// Bytes of bodies a second that come over the network, on average and over all hosts; 0 for any.
     pub bytes_per_second: u64,
-    /// Bytes of pages, after decompression, that a host may cost in a cycle; 0 for any.
+    /// Bytes that a host may cost in a cycle; 0 for any. An answer costs what came over the network or what its
+    /// body unpacked to, whichever is more.
     pub bytes_per_host: u64,
-    /// Bytes of pages, after decompression, that a cycle may cost; 0 for any.
+    /// Bytes that all hosts may cost in a cycle, counted likewise; 0 for any.
     pub bytes_per_cycle: u64,
     /// The share of 304s that are checked by asking again without validators, 0 to 1.
     pub validator_checks: f64,
@@ -132,6 +151,8 @@ impl Default for FetchConfig {
             connections: 256,
             connections_per_host: 1,
             open_hosts: 512,
+            hosts_per_site: 64,
+            hosts_per_address: 16,
             delay_per_host: Duration::from_secs(1),
             delay_per_ip: Duration::from_millis(250),
             delay_per_latency: 2.0,

@@ -7,10 +7,12 @@ use recrawl_types::{
     CanonicalUrl, ContentKind, Failure, Fingerprint, Origin, Outcome, ScheduleEntry, UrlRules, Validators,
 };
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, LAST_MODIFIED, LOCATION, RETRY_AFTER};
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::sync::oneshot;
 
 /// One page of the schedule (or the target of a redirect that was followed), done with.
 #[derive(Clone, Debug)]
@@ -35,6 +37,22 @@ pub struct FetchedPage {
     /// robots.txt each time when the origin is opened: known ones are told again, so that none is lost with
     /// a crash. An empty list says that it names none.
     pub sitemaps: Option<Vec<CanonicalUrl>>,
+    /// Keeps its host waiting.
+    pub hold: Hold,
+}
+
+/// What a page with an answer keeps for as long as it waits to be read: its connection, and one of its
+/// host's requests under way. Whoever reads pages drops it when a page's turn has come. So pages that are
+/// slow to read delay their own host first, and never more pages wait than there are connections.
+#[derive(Clone, Debug, Default)]
+pub struct Hold(#[allow(dead_code, reason = "its end is what counts")] Option<Arc<oneshot::Sender<()>>>);
+
+impl Hold {
+    /// A hold, and what ends with it.
+    pub(crate) fn new() -> (Hold, oneshot::Receiver<()>) {
+        let (hold, end) = oneshot::channel();
+        (Hold(Some(Arc::new(hold))), end)
+    }
 }
 
 /// Whether a page was asked for conditionally, and what that led to.
@@ -146,8 +164,20 @@ pub(crate) fn is_redirect(status: u16) -> bool {
 
 /// Where a redirect leads; none without a target that can be crawled, or when it leads to itself.
 pub(crate) fn redirect_target(reply: &Reply, from: &CanonicalUrl, rules: &UrlRules) -> Option<CanonicalUrl> {
-    let location = reply.header(LOCATION)?;
-    rules.join(&from.to_url(), location.trim()).ok().filter(|target| target != from)
+    let location = in_ascii(reply.headers.get(LOCATION)?.as_bytes().trim_ascii());
+    rules.join(&from.to_url(), &location).ok().filter(|target| target != from)
+}
+
+/// The bytes of a URL with those that are no ASCII percent-encoded one by one, whatever text they were meant
+/// to be: the server that wrote them knows them again.
+fn in_ascii(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len()), |mut text, &byte| {
+        match byte.is_ascii() {
+            true => text.push(char::from(byte)),
+            false => _ = write!(text, "%{byte:02X}"),
+        }
+        text
+    })
 }
 
 /// Is this redirect new to us? A target known from the last visit is a page of its own, which the
@@ -210,6 +240,9 @@ pub enum FetchError {
         /// Why.
         source: io::Error,
     },
+    /// This machine had no file descriptor, buffer, port or memory left, for
+    /// [`MAX_EXHAUSTED_WAIT`](crate::limits::MAX_EXHAUSTED_WAIT).
+    Exhausted,
     /// Nobody takes the pages any more.
     OutputClosed,
 }
@@ -226,6 +259,10 @@ impl fmt::Display for FetchError {
             FetchError::Host { origin, source } => {
                 write!(f, "the state of {origin} cannot be loaded or stored: {source}")
             }
+            FetchError::Exhausted => f.write_str(
+                "this machine has no open files, sockets or memory left for requests: raise the limit of open files \
+                 (ulimit -n), or lower fetch.connections and fetch.open_hosts; the next start goes on with this cycle",
+            ),
             FetchError::OutputClosed => f.write_str("the stage after the fetcher has gone away"),
         }
     }
@@ -237,7 +274,7 @@ impl std::error::Error for FetchError {
             FetchError::Schedule { source, .. }
             | FetchError::Search { source, .. }
             | FetchError::Host { source, .. } => Some(source),
-            FetchError::OutputClosed => None,
+            FetchError::OutputClosed | FetchError::Exhausted => None,
         }
     }
 }

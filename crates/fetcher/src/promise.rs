@@ -4,8 +4,8 @@
 use crate::limits::FetchConfig;
 use crate::politeness::Strain;
 use crate::robots::standing::{Standing, asked_again};
-use recrawl_types::HostState;
-use recrawl_types::host::RobotsBody;
+use recrawl_types::host::{RobotsBody, RobotsState};
+use recrawl_types::{Failure, HostState};
 use std::fmt;
 use std::time::Duration;
 
@@ -48,6 +48,8 @@ pub enum LeftAlone {
     },
     /// Its robots.txt cannot be had (RFC 9309 §2.3.1.4).
     NoRobots {
+        /// Why not; none where an earlier version met it.
+        why: Option<Failure>,
         /// Since when.
         since: u64,
         /// When it is asked for again.
@@ -78,10 +80,13 @@ impl Promise {
         };
         let left_alone = match robots {
             _ if state.back_off_until > now => Some(LeftAlone::BackOff { until: state.back_off_until }),
-            Some(robots) if robots.body == RobotsBody::DisallowAll => Some(LeftAlone::NoRobots {
-                since: robots.unreachable_since.unwrap_or(robots.fetched),
-                again: asked_again(robots, config),
-            }),
+            Some(robots @ RobotsState { body: RobotsBody::DisallowAll(why), .. }) => {
+                Some(LeftAlone::NoRobots {
+                    why: *why,
+                    since: robots.unreachable_since.unwrap_or(robots.fetched),
+                    again: asked_again(robots, config),
+                })
+            }
             _ => asked
                 .filter(|d| *d > config.max_crawl_delay)
                 .map(|asked| LeftAlone::CrawlDelay { asked, kept: config.max_crawl_delay }),
@@ -130,8 +135,10 @@ impl fmt::Display for LeftAlone {
                 f,
                 "its robots.txt asks for a Crawl-delay of {asked:?}, more than politeness.max_crawl_delay ({kept:?})"
             ),
-            LeftAlone::NoRobots { .. } => {
-                f.write_str("its robots.txt cannot be had: all is forbidden (RFC 9309 section 2.3.1.4)")
+            LeftAlone::NoRobots { why, .. } => {
+                f.write_str("its robots.txt could not be fetched")?;
+                why.map_or(Ok(()), |why| write!(f, " ({why})"))?;
+                f.write_str(": all is forbidden (RFC 9309 section 2.3.1.4)")
             }
         }
     }
@@ -141,7 +148,6 @@ impl fmt::Display for LeftAlone {
 mod tests {
     use super::*;
     use recrawl_types::Validators;
-    use recrawl_types::host::RobotsState;
 
     const SECOND: Duration = Duration::from_secs(1);
     const NOW: u64 = 1_790_000_000_000;
@@ -178,8 +184,11 @@ mod tests {
         let left = of(&asked).left_alone.unwrap();
         assert_eq!((left.name(), left.until()), ("crawl_delay", None));
         assert!(left.to_string().contains("31s") && left.to_string().contains("30s"), "{left}");
-        let none = of(&with_robots(RobotsBody::DisallowAll)).left_alone.unwrap();
+        let none = of(&with_robots(RobotsBody::DisallowAll(Some(Failure::Dns)))).left_alone.unwrap();
         assert_eq!((none.name(), none.until()), ("no_robots", Some(NOW + 60_000)));
-        assert!(none.to_string().contains("2.3.1.4"));
+        assert!(
+            none.to_string().contains("2.3.1.4") && none.to_string().contains("did not resolve"),
+            "{none}"
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! What a run did, in numbers.
 
+use crate::left_out::LeftOut;
 use crate::outcome::FetchResult;
 use recrawl_types::{Failure, Outcome, Skip};
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,8 @@ use std::time::Duration;
 pub struct FetchReport {
     /// Requests sent, those for robots.txt among them.
     pub requests: u64,
+    /// Requests that the server did not take, and that were repeated: not among them.
+    pub repeated: u64,
     /// Bytes of bodies kept, after decompression and the cap.
     pub bytes: u64,
     /// Bytes of bodies as they came over the network, kept or not.
@@ -23,12 +26,17 @@ pub struct FetchReport {
     /// New redirect targets that were left to a later cycle: out of scope, in this schedule anyway, met
     /// before in this run, or one more than the limit.
     pub not_followed: u64,
+    /// Visits that a panic ended: faults of ours.
+    pub panics: u64,
     /// How the pages ended.
     pub outcomes: Outcomes,
     /// Time spent.
     pub elapsed: Duration,
     /// Why the run ended.
     pub stopped_by: StoppedBy,
+    /// Hosts that had no turn: the next run begins with them.
+    #[serde(skip)]
+    pub left_out: LeftOut,
 }
 
 /// Why a run ended.
@@ -98,7 +106,7 @@ impl Outcomes {
                     Failure::Status(_) => &mut self.failed_status,
                 },
                 Outcome::RobotsDenied => &mut self.robots_denied,
-                Outcome::RobotsUnreachable => &mut self.robots_unreachable,
+                Outcome::RobotsUnreachable(_) => &mut self.robots_unreachable,
                 Outcome::RefusedAddress => &mut self.refused_address,
                 Outcome::Skipped(skip) => match skip {
                     Skip::Deadline => &mut self.skipped_deadline,

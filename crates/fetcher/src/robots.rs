@@ -116,7 +116,7 @@ impl Rules {
     /// The rule that forbids this path, as a line of the file would say it, in normal form; none where it is allowed.
     pub fn forbids(&self, path_and_query: &str) -> Option<String> {
         let rule = self.decides(path_and_query).filter(|rule| !rule.allow)?;
-        Some(format!("Disallow: {}", self.pattern(rule)))
+        Some(format!("Disallow: {}", self.pattern(rule).replace(STAR, "%2A").replace(DOLLAR, "%24")))
     }
 
     fn pattern(&self, rule: &Rule) -> &str {
@@ -184,9 +184,14 @@ enum Side {
     Path,
 }
 
+/// A `*` and a `$` that are themselves, written out or as `%2A` and `%24`. They count as three octets, as
+/// encoded, but the digits are such as no pattern can name: `*2` is in no `$`.
+const STAR: &str = "%\x02\x0a";
+const DOLLAR: &str = "%\x02\x04";
+
 /// Brings both sides into one spelling (§2.2.2): unreserved characters decoded, everything that is
 /// neither unreserved nor reserved encoded, hex digits in upper case. In a path, `*` and `$` are
-/// themselves and so are encoded; in a pattern `*` is a wildcard and `$` one at the end only.
+/// themselves; in a pattern `*` is a wildcard and `$` one at the end only.
 fn normalize(bytes: &[u8], side: Side, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let encode = |byte: u8, out: &mut String| {
@@ -203,10 +208,13 @@ fn normalize(bytes: &[u8], side: Side, out: &mut String) {
             b'%' => match (digit(i), digit(i + 1)) {
                 (Some(high), Some(low)) => {
                     let decoded = high << 4 | low;
-                    if decoded.is_ascii_alphanumeric() || b"-._~".contains(&decoded) {
-                        out.push(char::from(decoded));
-                    } else {
-                        encode(decoded, out);
+                    match decoded {
+                        b'*' => out.push_str(STAR),
+                        b'$' => out.push_str(DOLLAR),
+                        _ if decoded.is_ascii_alphanumeric() || b"-._~".contains(&decoded) => {
+                            out.push(char::from(decoded));
+                        }
+                        _ => encode(decoded, out),
                     }
                     i += 2;
                 }
@@ -214,7 +222,8 @@ fn normalize(bytes: &[u8], side: Side, out: &mut String) {
             },
             b'*' if side == Side::Pattern => out.push('*'),
             b'$' if side == Side::Pattern && i == bytes.len() => out.push('$'),
-            b'*' | b'$' => encode(byte, out),
+            b'*' => out.push_str(STAR),
+            b'$' => out.push_str(DOLLAR),
             _ if byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!&'()+,;=".contains(&byte) => {
                 out.push(char::from(byte));
             }

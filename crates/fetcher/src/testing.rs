@@ -8,7 +8,7 @@
 use crate::WallClock;
 use crate::client::{Addressing, Answering, Meter, Network, NetworkError, Reply, Request};
 use crate::guard::literal;
-use crate::outcome::FetchedPage;
+use crate::outcome::{FetchedPage, Hold};
 use bytes::Bytes;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::fmt;
@@ -158,7 +158,7 @@ pub fn tokio_clock(at_start: u64) -> WallClock {
 pub async fn collect(mut pages: tokio::sync::mpsc::Receiver<FetchedPage>) -> Vec<FetchedPage> {
     let mut all = Vec::new();
     while let Some(page) = pages.recv().await {
-        all.push(page);
+        all.push(FetchedPage { hold: Hold::default(), ..page });
     }
     all
 }

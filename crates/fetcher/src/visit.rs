@@ -1,13 +1,15 @@
 //! One visit to a host, as a task of its own: deliver what was settled, make one request, deliver its
-//! page. Back-pressure from the stage after us holds the task, and with it the host's slot.
+//! page, and wait until that is read. The stage after us holds the task, and with it the host's slot.
 
 use crate::client::{Meter, NetworkError, Reply, Request};
+use crate::exhausted::patiently;
 use crate::fetch::Run;
 use crate::frontier::HostId;
 use crate::host::{Ask, Errand, Waiting};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
-    Condition, FetchResult, FetchedPage, is_host_failure, is_news, result_of, retry_after, validators_to_send,
+    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_news, result_of, retry_after,
+    validators_to_send,
 };
 use crate::politeness::Sign;
 use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share, Validators};
@@ -27,8 +29,17 @@ pub struct Visit {
     pub address: Option<IpAddr>,
     /// Is nothing else in sight at this host?
     pub last: bool,
-    /// Where no connection can be had, may it be asked for at the name's next address?
-    pub may_go_elsewhere: bool,
+    /// What to do where no server takes the request.
+    pub may: May,
+}
+
+/// What a request that no server took may do next.
+#[derive(Clone, Copy)]
+pub struct May {
+    /// Where no connection can be had: be made at the name's next address.
+    pub go_elsewhere: bool,
+    /// Where the server closed a kept connection or refused the stream: be repeated.
+    pub repeat: bool,
 }
 
 /// What was done, as far as the frontier must know it.
@@ -89,8 +100,11 @@ pub enum EndedKind {
     Robots { errand: Errand, answer: Result<Reply, NetworkError> },
     /// The address was looked up.
     Address(Option<IpAddr>),
-    /// There was no connection, and the name has another address: to be asked again there.
-    Elsewhere(Ask),
+    /// There was no connection, and the name has another address, or the server did not take the request: to be
+    /// asked again, there or on a fresh connection.
+    Again(Ask),
+    /// This machine had nothing left to ask with, for long.
+    Exhausted,
     /// 304, and the page is one of those at which validators are put to the test: to be asked again without.
     Check(Waiting),
 }
@@ -107,30 +121,42 @@ impl Visit {
             received: 0,
             output_closed: false,
         };
+        let may = self.may;
         for page in self.settled {
             ended.output_closed |= deliver(page, &run, &out).await.is_err();
         }
         match self.ask {
             Some((_, Ask::Page(waiting))) => {
-                if let Some(page) =
-                    visit_page(*waiting, self.last, self.may_go_elsewhere, &run, &mut ended).await
-                {
+                if let Some(page) = visit_page(*waiting, self.last, may, &run, &mut ended).await {
+                    let (hold, taken) = Hold::new();
+                    let page = FetchedPage { hold, ..page };
                     ended.output_closed |= deliver(page, &run, &out).await.is_err();
+                    // An error is what the end of a hold looks like.
+                    let _ = taken.await;
                 }
             }
             Some((_, Ask::Robots(errand))) => {
                 let (url, validators) = (errand.url.clone(), errand.validators.clone());
                 let request = Request { url, validators, max_body: MAX_ROBOTS, last: false };
-                let answer = ask(&request, self.may_go_elsewhere, &run, &mut ended).await;
+                let answer = ask(&request, may, &run, &mut ended).await;
                 run.report().robots_requests += u64::from(ended.echo.is_some());
                 ended.kind = match answer {
-                    Err(NetworkError::Elsewhere) => EndedKind::Elsewhere(Ask::Robots(errand)),
+                    Err(NetworkError::Elsewhere | NetworkError::NotTaken) => {
+                        EndedKind::Again(Ask::Robots(errand))
+                    }
+                    Err(NetworkError::Exhausted) => EndedKind::Exhausted,
                     answer => EndedKind::Robots { errand, answer },
                 };
             }
             Some((_, Ask::Address(host))) => {
-                let found = timeout(run.config.connect_timeout, run.network.address(&host)).await;
-                ended.kind = EndedKind::Address(found.ok().and_then(Result::ok));
+                let look_up = || async {
+                    let found = timeout(run.config.connect_timeout, run.network.address(&host)).await;
+                    found.unwrap_or(Err(NetworkError::Timeout))
+                };
+                ended.kind = match patiently(look_up).await.0 {
+                    Err(NetworkError::Exhausted) => EndedKind::Exhausted,
+                    found => EndedKind::Address(found.ok()),
+                };
             }
             None => {}
         }
@@ -150,27 +176,38 @@ pub async fn deliver(page: FetchedPage, run: &Run, out: &Sender<FetchedPage>) ->
 #[derive(Debug)]
 pub struct OutputClosed;
 
-async fn ask(
-    request: &Request,
-    may_go_elsewhere: bool,
-    run: &Run,
-    ended: &mut Ended,
-) -> Result<Reply, NetworkError> {
+async fn ask(request: &Request, may: May, run: &Run, ended: &mut Ended) -> Result<Reply, NetworkError> {
     // Whatever brought a request here, this is the one door to the network.
     if (run.opted_out)(&request.url.host()) {
         return Err(NetworkError::Refused);
     }
     let start = Instant::now();
     let received = Meter::default();
-    let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;
+    let get = || async {
+        let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;
+        answer.unwrap_or(Err(NetworkError::Timeout))
+    };
+    let (answer, elapsed) = patiently(get).await;
     ended.received = received.total();
-    let answer = match answer.unwrap_or(Err(NetworkError::Timeout)) {
-        Err(NetworkError::Elsewhere) if !may_go_elsewhere => Err(NetworkError::Connect),
+    let answer = match answer {
+        // It failed while the process stood still: asked again, since nobody else is to blame.
+        Err(_) if may.go_elsewhere && run.suspension.was_after(start, run.now()) => {
+            Err(NetworkError::Elsewhere)
+        }
+        Err(error @ NetworkError::Elsewhere) if !may.go_elsewhere => Err(error.for_good()),
+        Err(error @ NetworkError::NotTaken) if !may.repeat => Err(error.for_good()),
         answer => answer,
     };
-    ended.echo = Echo::of(&answer, start.elapsed(), run.now());
+    ended.echo = Echo::of(&answer, elapsed, run.now());
+    if let Some(echo) = &mut ended.echo
+        && run.suspension.was_after(start, run.now())
+        && echo.sign != Sign::Overloaded
+    {
+        echo.sign = Sign::None;
+    }
     let mut report = run.report();
     report.requests += u64::from(ended.echo.is_some());
+    report.repeated += u64::from(matches!(answer, Err(NetworkError::NotTaken)));
     report.received += ended.received;
     report.bytes += answer.as_ref().map_or(0, |reply| reply.body.len() as u64);
     drop(report);
@@ -181,16 +218,20 @@ async fn ask(
 async fn visit_page(
     waiting: Waiting,
     last: bool,
-    may_go_elsewhere: bool,
+    may: May,
     run: &Run,
     ended: &mut Ended,
 ) -> Option<FetchedPage> {
     let conditional = waiting.condition == Condition::Conditional;
     let validators = if conditional { validators_to_send(&waiting.entry) } else { Validators::default() };
     let request = Request { url: waiting.entry.url.clone(), validators, max_body: run.config.max_body, last };
-    let answer = ask(&request, may_go_elsewhere, run, ended).await;
-    if matches!(answer, Err(NetworkError::Elsewhere)) {
-        ended.kind = EndedKind::Elsewhere(Ask::Page(Box::new(waiting)));
+    let answer = ask(&request, may, run, ended).await;
+    if matches!(answer, Err(NetworkError::Elsewhere | NetworkError::NotTaken)) {
+        ended.kind = EndedKind::Again(Ask::Page(Box::new(waiting)));
+        return None;
+    }
+    if matches!(answer, Err(NetworkError::Exhausted)) {
+        ended.kind = EndedKind::Exhausted;
         return None;
     }
     if conditional && answer.as_ref().is_ok_and(|r| r.status == 304) && run.is_tested(&waiting.entry.url) {
@@ -213,7 +254,8 @@ async fn visit_page(
     }
     let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
     ended.kind = EndedKind::Page { host_failed, follow, bytes };
-    Some(FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps })
+    let hold = Hold::default();
+    Some(FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps, hold })
 }
 
 /// The target of a redirect, as a page to visit at once. A redirect is no click: the depth stays.

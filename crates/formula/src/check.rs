@@ -2,7 +2,7 @@
 
 mod grid;
 
-use crate::{Formula, Program};
+use crate::{Expr, Formula, Program, Protection};
 use recrawl_types::{Cycle, History, Known, StateColumns};
 use serde::Serialize;
 
@@ -29,6 +29,11 @@ pub struct Check {
     /// A page that never changed and whose score never rises, however long it waits: once others score
     /// higher it may never be visited again.
     pub starves: Option<Sample>,
+    /// Logarithms that have one value at all records, though their arguments do not: the protection takes from them
+    /// whatever they were meant to say.
+    pub flat_logs: Vec<String>,
+    /// How logarithms are protected.
+    protection: Protection,
 }
 
 /// A record of the grid, and its score.
@@ -66,7 +71,14 @@ impl Check {
                 at.n, at.score
             )
         });
-        [not_finite, falls, starves].into_iter().flatten().collect()
+        let flat = self.flat_logs.iter().map(|log| {
+            format!(
+                "{log} is the same for every page: with protection `{}`, {}",
+                self.protection,
+                self.protection.flat_log()
+            )
+        });
+        [not_finite, falls, starves].into_iter().flatten().chain(flat).collect()
     }
 
     /// Examines a formula.
@@ -82,6 +94,8 @@ impl Check {
             not_finite: None,
             falls_with_age: None,
             starves: None,
+            flat_logs: flat_logs(formula),
+            protection: formula.protection,
         };
         for history in grid::histories() {
             let ages = score_ages(&program, &history);
@@ -96,6 +110,31 @@ impl Check {
         }
         check
     }
+}
+
+/// The logarithms of an expression that are constant on the grid, each once.
+fn flat_logs(formula: &Formula) -> Vec<String> {
+    let histories = grid::histories();
+    let is_constant = |expr: &Expr| {
+        let program = Program::compile(expr, formula.protection, formula.basis);
+        let mut scores = histories.iter().flat_map(|history| score_ages(&program, history)).map(|s| s.score);
+        let first = scores.next();
+        scores.all(|score| Some(score) == first)
+    };
+    let (mut flat, mut left) = (Vec::new(), vec![&formula.expr]);
+    while let Some(expr) = left.pop() {
+        left.extend(expr.arguments().iter().rev());
+        let Expr::Call(function, arguments) = expr else { continue };
+        let text = || expr.to_string();
+        if function.name == "log"
+            && is_constant(expr)
+            && !is_constant(&arguments[0])
+            && !flat.contains(&text())
+        {
+            flat.push(text());
+        }
+    }
+    flat
 }
 
 impl Sample {
@@ -168,6 +207,27 @@ mod tests {
                 assert_eq!(formula.check().starves, None, "{text} {basis}");
             }
         }
+    }
+
+    #[test]
+    fn a_logarithm_of_a_probability_is_told_to_be_constant_where_it_is() {
+        let program = check("t * log(p_eb) + log(p_eb_site) * log(t + 1) - log(p_eb)");
+        assert_eq!(program.flat_logs, ["log(p_eb)", "log(p_eb_site)"]);
+        let warnings = program.warnings();
+        assert!(
+            warnings.iter().any(|w| w.contains("log(p_eb) is the same") && w.contains("|x| ≤ 1")),
+            "{warnings:?}"
+        );
+        for text in ["log(t)", "log(2)", "log(X)", "log(100 * p_eb)"] {
+            assert!(check(text).flat_logs.is_empty(), "{text}");
+        }
+        for protection in [Protection::Thesis, Protection::Journal] {
+            let formula = Formula { protection, ..Formula::from_expression("log(p_eb)").unwrap() };
+            assert!(formula.check().flat_logs.is_empty(), "{protection}");
+        }
+        let negative =
+            Formula { protection: Protection::Journal, ..Formula::from_expression("log(-t)").unwrap() };
+        assert!(negative.check().warnings().iter().any(|w| w.contains("x ≤ 0")));
     }
 
     #[test]

@@ -36,6 +36,18 @@ impl Protection {
     /// What such a division yields, but for the sign.
     pub const VERY_LARGE: f64 = 1e6;
 
+    /// Where a logarithm is constant, in words.
+    pub fn flat_log(self) -> &'static str {
+        match self {
+            Protection::Program => {
+                "log x is 0 wherever |x| ≤ 1, as it is for every probability; \
+                 multiply x by a constant above 1, or set protection to `thesis` or `journal`"
+            }
+            Protection::Thesis => "log x is 0 at x = 0, and no number below",
+            Protection::Journal => "log x is 0 wherever x ≤ 0",
+        }
+    }
+
     /// The name in formula files.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
 //! The learned formula as a formula file holds it, with all that tells where it comes from.
 
 use crate::folds::{FoldBy, Folds, Protocol};
-use crate::judge::FoldResult;
+use crate::judge::{Across, FoldResult};
 use crate::options::Options;
 use recrawl_formula::{Formula, Provenance};
 use recrawl_simulation::{Budget, Rules};
@@ -14,7 +14,7 @@ pub(crate) fn formula(fold: &FoldResult, folds: &Folds<'_>, options: &Options) -
         source: Some("learned by genetic programming (GP4C: Santos 2013; Santos et al. 2015)".into()),
         data: Some(folds.data().name.clone()),
         data_digest: Some(options.data_digest.clone()),
-        protocol: Some(protocol(options.protocol).into()),
+        protocol: Some(protocol(options.preset.protocol).into()),
         fold: Some(format!("{} of {}, by {}", fold.fold + 1, folds.count(), by(options.fold_by))),
         rules: Some(rules(&options.rules)),
         preset: Some(preset.name.clone()),
@@ -38,6 +38,28 @@ pub(crate) fn formula(fold: &FoldResult, folds: &Folds<'_>, options: &Options) -
         basis: preset.estimators,
         provenance,
     }
+}
+
+/// The known formula that is written where learning gained too little over it.
+pub(crate) fn known(across: &Across, folds: &Folds<'_>, options: &Options) -> Formula {
+    let (known, data) = (&across.known, &folds.data().name);
+    let source = format!(
+        "the known formula {}: what was learned on {data} for {} gained {:+.4} ± {:.4} over it, no more than one \
+         standard error",
+        known.name, options.fitness, across.gain, across.error
+    );
+    let provenance = Provenance {
+        source: Some(source),
+        data: Some(data.clone()),
+        data_digest: Some(options.data_digest.clone()),
+        protocol: Some(protocol(options.preset.protocol).into()),
+        rules: Some(rules(&options.rules)),
+        preset: Some(options.preset.name.clone()),
+        date: Some(options.date.clone()),
+        program_version: Some(options.program_version.clone()),
+        ..Provenance::default()
+    };
+    Formula { name: options.name.clone(), provenance, ..known.clone() }
 }
 
 /// The name of a protocol.

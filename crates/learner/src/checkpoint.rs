@@ -165,7 +165,7 @@ fn belongings(data: &Dataset, options: &Options) -> BTreeMap<String, String> {
         ("data set", data.name.clone()),
         ("data digest", options.data_digest.clone()),
         ("preset", json(&options.preset)),
-        ("protocol", json(&options.protocol)),
+        ("fold protocol", json(&options.preset.protocol)),
         ("folds", options.folds.to_string()),
         ("fold-by", json(&options.fold_by)),
         ("only-fold", options.only_fold.map_or("none".into(), |f| (f + 1).to_string())),

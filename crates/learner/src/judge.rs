@@ -1,7 +1,9 @@
 //! The judgement: validation, the choice, and the test beside every known policy (thesis sections 3.5 and 4.3).
 
+mod across;
 mod choice;
 
+pub use across::Across;
 pub use choice::Candidate;
 
 use crate::evaluate::Evaluate;
@@ -26,15 +28,40 @@ use std::collections::HashSet;
 /// What was learned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learned {
-    /// The formula to use: that of the fold whose formula gained most over the best rival formula on its own
-    /// validation part.
+    /// The formula to use: that of the fold `from`, or the best known one where learning gained too little.
     pub formula: Formula,
-    /// The place of that fold in `folds`.
+    /// The place in `folds` of the fold whose formula does best on the validation parts of the others.
     pub from: usize,
+    /// Why that formula.
+    pub across: Across,
     /// Every fold.
     pub folds: Vec<FoldResult>,
     /// What was done.
     pub work: Work,
+}
+
+impl Learned {
+    /// Which formula was written and why, in a sentence.
+    pub fn why(&self) -> String {
+        let Across { gains, known, gain, error } = &self.across;
+        let (fold, name) = (self.folds[self.from].fold + 1, &known.name);
+        let error = if error.is_finite() { format!("{error:.4}") } else { "an unknown error".into() };
+        let on_tests =
+            format!("on their test parts the folds' formulas gain {gain:+.4} ± {error} over {name}");
+        let best = match gains.len() {
+            1 => format!("the formula of fold {fold}"),
+            folds => format!(
+                "the formula of fold {fold}, the best of {folds} on the validation parts of the other folds ({:+.4} \
+                 over {name})",
+                gains[self.from]
+            ),
+        };
+        if self.across.is_worth_it() {
+            format!("{best}; {on_tests}, more than one standard error")
+        } else {
+            format!("the known formula {name}, not {best}: {on_tests}, no more than one standard error")
+        }
+    }
 }
 
 /// What came of one fold.
@@ -112,14 +139,15 @@ pub(crate) fn judge(
         observer.begins(&format!("fold {}: validation and test", number + 1));
         results.push(judge.fold(number, &folds.fold(number), runs)?);
     }
-    let gain = |fold: &FoldResult| fold.choices[fold.chosen].candidate.validation() - fold.rival;
-    // Of equals the first.
-    let from = (0..results.len())
-        .rev()
-        .max_by(|&a, &b| gain(&results[a]).total_cmp(&gain(&results[b])))
-        .expect("at least one fold");
-    let formula = artifact::formula(&results[from], folds, options);
-    Ok(Learned { formula, from, folds: results, work })
+    observer.begins("fold by fold: the formulas of the other folds");
+    let across = judge.across(folds, &results)?;
+    let from = across.best();
+    let formula = if across.is_worth_it() {
+        artifact::formula(&results[from], folds, options)
+    } else {
+        artifact::known(&across, folds, options)
+    };
+    Ok(Learned { formula, from, across, folds: results, work })
 }
 
 struct Judge<'a> {
@@ -241,6 +269,6 @@ fn front(runs: &[Run], meaning: &Meaning) -> Vec<(u64, Expr)> {
 
 /// The fitness of the best formula that nobody had to learn.
 fn best_rival(validation: &dyn Evaluate) -> f64 {
-    let values = validation.evaluate(&rivals());
+    let values = validation.evaluate(&rivals().into_iter().map(|formula| formula.expr).collect::<Vec<_>>());
     values.iter().map(|cycles| mean(cycles)).fold(f64::NEG_INFINITY, f64::max)
 }

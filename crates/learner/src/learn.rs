@@ -74,7 +74,7 @@ pub fn learn(
 ) -> Result<Ending, LearnError> {
     let vocabulary = options.preset.vocabulary().map_err(LearnError::Preset)?;
     let warmup = options.rules.warmup;
-    let folds = Folds::new(data, options.protocol, options.fold_by, options.folds, warmup)
+    let folds = Folds::new(data, options.preset.protocol, options.fold_by, options.folds, warmup)
         .map_err(LearnError::Folds)?;
     let numbers: Vec<usize> = match options.only_fold {
         None => (0..folds.count()).collect(),

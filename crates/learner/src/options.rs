@@ -2,7 +2,7 @@
 
 use crate::evaluate::cpu::Meaning;
 use crate::fitness::Fitness;
-use crate::folds::{FoldBy, Protocol};
+use crate::folds::FoldBy;
 use crate::preset::Preset;
 use recrawl_formula::builtin;
 use recrawl_formula::{Expr, Formula};
@@ -14,8 +14,6 @@ use std::fmt;
 pub struct Options {
     /// Every parameter of the runs.
     pub preset: Preset,
-    /// Which pages and cycles train, validate and test.
-    pub protocol: Protocol,
     /// Number of folds.
     pub folds: usize,
     /// What is never divided between folds.
@@ -51,9 +49,9 @@ impl Options {
 
 /// Every formula of config/formulas that nobody had to learn. What was learned is left out, since pages that now test
 /// may have had a part in its making.
-pub fn rivals() -> Vec<Expr> {
+pub fn rivals() -> Vec<Formula> {
     let formulas = builtin::ALL.iter().map(|builtin| builtin.formula());
-    formulas.filter(|formula| !formula.provenance.is_learned()).map(|formula| formula.expr).collect()
+    formulas.filter(|formula| !formula.provenance.is_learned()).collect()
 }
 
 /// A formula to start from.
@@ -81,6 +79,7 @@ pub fn start(preset: &Preset, formulas: &[Start]) -> Result<Vec<Expr>, StartErro
         match start {
             Start::Rivals => rivals()
                 .into_iter()
+                .map(|formula| formula.expr)
                 .filter(|expr| vocabulary.speaks(expr) && preset.limits().admit(expr))
                 .for_each(&mut add),
             Start::Formula(formula) => {

@@ -5,6 +5,7 @@ mod error;
 pub use error::PresetError;
 
 use crate::create;
+use crate::folds::Protocol;
 use crate::tree::Limits;
 use crate::vocabulary::Vocabulary;
 use recrawl_formula::terminal::Set;
@@ -21,6 +22,8 @@ pub struct Preset {
     pub name: String,
     /// Which of the texts it follows, in a line.
     pub description: String,
+    /// Which pages and cycles train, validate and test.
+    pub protocol: Protocol,
     /// How division and logarithm are protected.
     pub protection: Protection,
     /// Where the rates among the terminals come from.

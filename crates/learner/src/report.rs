@@ -8,7 +8,7 @@ use crate::judge::{FoldResult, Learned};
 use crate::options::Options;
 use crate::preset::{Method, Sigma};
 use crate::standing::{self, Standing};
-use recrawl_simulation::compare::{Comparison, Role};
+use recrawl_simulation::compare::{Comparison, Role, Verdict};
 use recrawl_simulation::table;
 use std::fmt::Write;
 
@@ -63,13 +63,15 @@ impl<'a> Report<'a> {
         let candidate = &fold.choices[fold.chosen].candidate;
         let data = formula.provenance.data.as_deref().unwrap_or("");
         put(out, format_args!("# {}\n\n    {}\n", formula.name, formula.expr));
+        put(out, format_args!("{}.\n", self.learned.why()));
         put(
             out,
             format_args!(
-                "Learned on {data} to maximise {}. {} nodes, simplified from {}; both forms scored every page of \
+                "Learned on {data} to maximise {}: `{}`. {} nodes, simplified from {}; both forms scored every page of \
                  training, validation and test alike, bit for bit. Division and logarithm are protected as \
                  in `{}`, rates are estimated over {}.\n",
                 options.fitness,
+                candidate.simplified,
                 candidate.simplified.nodes(),
                 candidate.bred.nodes(),
                 formula.protection,
@@ -84,7 +86,7 @@ impl<'a> Report<'a> {
                 "protocol",
                 format!(
                     "{}, {} folds by {}",
-                    artifact::protocol(options.protocol),
+                    artifact::protocol(options.preset.protocol),
                     options.folds,
                     artifact::by(options.fold_by)
                 ),
@@ -113,27 +115,27 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "\n## Folds\n\nThe formula of each fold, chosen by `{method}`. Nothing of a test part had a part in its \
-                 making. The formula above is that of fold {}: in validation it gained most over the best formula \
-                 that nobody had to learn.\n",
-                self.learned.folds[self.learned.from].fold + 1
+                "\n## Folds\n\nThe formula of each fold, chosen by `{method}`. Nothing of its test part had a part in its \
+                 making. Others: what it gains over the known formula `{}` on the validation parts of the other \
+                 folds, by which one fold's formula is chosen.\n",
+                self.learned.across.known.name
             ),
         );
         put(
             out,
             format_args!(
-                "| fold | pages: training, validation, test | training | validation | test | best known policy | formula |"
+                "| fold | pages: training, validation, test | training | validation | others | test | best known policy | formula |"
             ),
         );
-        put(out, format_args!("|---|---|---|---|---|---|---|"));
-        for fold in &self.learned.folds {
+        put(out, format_args!("|---|---|---|---|---|---|---|---|"));
+        for (fold, gain) in self.learned.folds.iter().zip(&self.learned.across.gains) {
             let choice = &fold.choices[fold.chosen];
             let [train, validation, test] = fold.sizes.map(|(pages, _)| pages);
             let (name, best) = best_policy(fold);
             put(
                 out,
                 format_args!(
-                    "| {} | {train}, {validation}, {test} | {:.4} | {:.4} | {:.4} | {name} {best:.4} | `{}` |",
+                    "| {} | {train}, {validation}, {test} | {:.4} | {:.4} | {gain:+.4} | {:.4} | {name} {best:.4} | `{}` |",
                     fold.fold + 1,
                     choice.candidate.train(),
                     choice.candidate.validation(),
@@ -183,11 +185,11 @@ impl<'a> Report<'a> {
             out,
             format_args!(
                 "\n## Beside known policies\n\n{} on the test parts, mean over folds and cycles, and what was learned \
-                 minus it. p: paired t-test over the cycles of all folds, and paired bootstrap over sites (where \
-                 the fitness is a figure that sites have). Better or worse is what no test calls chance at {}; all else \
-                 is a tie. Bounds know what no crawler can.\n",
+                 minus it. p: paired t-test over the cycles, with as many as the autocorrelation leaves, and paired \
+                 bootstrap over sites (where the fitness is a figure that sites have). Better or worse is what each \
+                 test gives p below {}; of all else these cycles and sites cannot tell. Bounds know what no crawler can.\n",
                 self.options.fitness,
-                recrawl_simulation::compare::Cell::LEVEL
+                Verdict::LEVEL
             ),
         );
         put(
@@ -202,7 +204,7 @@ impl<'a> Report<'a> {
         put(out, format_args!("| **learned** | **{:.4}** | | | | |", chosen.fitness));
         for s in known {
             let bound = if s.role == Role::Bound { " (bound)" } else { "" };
-            let p_sites = s.p_sites.map_or("–".to_owned(), p);
+            let p_sites = s.over_sites.map_or("–".to_owned(), |sites| p(sites.p));
             put(
                 out,
                 format_args!(
@@ -210,7 +212,7 @@ impl<'a> Report<'a> {
                     s.name,
                     s.fitness,
                     s.difference,
-                    p(s.p_cycles),
+                    p(s.over_cycles.p),
                     s.verdict().name()
                 ),
             );
@@ -220,7 +222,7 @@ impl<'a> Report<'a> {
     fn figures(&self, out: &mut String) {
         let replays: Vec<_> = self.standings.iter().map(|s| (&s.trace, s.role)).collect();
         let names: Vec<(&str, Role)> = self.standings.iter().map(|s| (s.name.as_str(), s.role)).collect();
-        let comparison = Comparison::new(&replays, self.options.rules.seed);
+        let comparison = Comparison::of_parts(&replays, self.learned.folds.len(), self.options.rules.seed);
         put(
             out,
             format_args!(

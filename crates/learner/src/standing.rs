@@ -3,8 +3,10 @@
 use crate::fitness::{Fitness, mean};
 use crate::judge::{FoldResult, Learned, Tested};
 use crate::preset::Method;
-use recrawl_simulation::compare::{Cell, Role};
-use recrawl_simulation::{Bootstrap, SiteFigures, Trace, student};
+use recrawl_simulation::bootstrap::SiteDifference;
+use recrawl_simulation::compare::{Role, Verdict};
+use recrawl_simulation::series::by_cycle;
+use recrawl_simulation::{Bootstrap, SeriesMean, SiteFigures, Trace};
 
 /// The test parts of all folds put together, for one policy or for one method of choosing.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,46 +23,17 @@ pub struct Standing {
     pub trace: Trace,
     /// The chosen method's fitness minus this one's.
     pub difference: f64,
-    /// The p-value of that difference over the cycles of all folds: the paired t-test.
-    pub p_cycles: f64,
-    /// The p-value of that difference over draws of sites, where the fitness is a figure that sites have: the paired
-    /// bootstrap.
-    pub p_sites: Option<f64>,
-}
-
-/// How a standing compares with the chosen method's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// What was learned is better, and no test calls it chance.
-    Better,
-    /// One of the tests calls the difference chance, or there is none.
-    Tie,
-    /// What was learned is worse, and no test calls it chance.
-    Worse,
+    /// That difference by cycle, each the mean over the folds, which share their days.
+    pub over_cycles: SeriesMean,
+    /// That difference over draws of sites, where the fitness is a figure that sites have: the paired bootstrap.
+    pub over_sites: Option<SiteDifference>,
 }
 
 impl Standing {
-    /// Whether what was learned is better than this.
+    /// Is what was learned better or worse than this?
     pub fn verdict(&self) -> Verdict {
-        let chance = self.p_cycles >= Cell::LEVEL || self.p_sites.is_some_and(|p| p >= Cell::LEVEL);
-        if chance || self.difference == 0.0 {
-            Verdict::Tie
-        } else if self.difference > 0.0 {
-            Verdict::Better
-        } else {
-            Verdict::Worse
-        }
-    }
-}
-
-impl Verdict {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Better => "better",
-            Verdict::Tie => "tie",
-            Verdict::Worse => "worse",
-        }
+        let sites = self.over_sites.map(|sites| sites.p);
+        Verdict::of(self.difference, std::iter::once(self.over_cycles.p).chain(sites))
     }
 }
 
@@ -93,8 +66,8 @@ pub fn standings(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Standin
             fitness: mean(&values[place]),
             trace,
             difference: mean(&differences),
-            p_cycles: student::paired(&differences),
-            p_sites: metric.and_then(|metric| bootstrap.difference(chosen, place, metric)),
+            over_cycles: SeriesMean::of(&by_cycle(&differences, folds.len())),
+            over_sites: metric.and_then(|metric| bootstrap.difference(chosen, place, metric)),
         }
     };
     all.into_iter().zip(traces.clone()).enumerate().map(standing).collect()
@@ -102,7 +75,7 @@ pub fn standings(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Standin
 
 /// Replays of several parts as one: cycles one after the other, and what sites have added up. Sites have the same
 /// numbers in all parts.
-fn together(parts: &[&Tested]) -> Trace {
+pub(crate) fn together(parts: &[&Tested]) -> Trace {
     let mut all = Trace::default();
     for part in parts.iter().map(|tested| &tested.trace) {
         all.cycles.extend_from_slice(&part.cycles);

@@ -44,6 +44,9 @@ pub struct ServingArguments {
     /// Addresses to deal the hosts to, when not one each; needs --names
     #[arg(long)]
     addresses: Option<u32>,
+    /// Hosts, the last ones, that share the last address and have it for themselves; needs --names
+    #[arg(long, default_value_t = 0)]
+    crowd: u32,
     /// The clock at the start
     #[arg(long, default_value_t = 0)]
     cycle: u32,
@@ -80,6 +83,7 @@ impl ServingArguments {
             threads: self.threads,
             domain: self.names.clone(),
             addresses: self.addresses,
+            crowd: self.crowd,
             cycle: self.cycle,
             noise: self.noise,
             validators: self.validators,
@@ -109,6 +113,9 @@ pub struct ProceduralArguments {
     /// Exponent of the power law of host sizes; 0 makes them equal
     #[arg(long, default_value_t = 0.8)]
     skew: f64,
+    /// Hosts, the last ones, that have one page each
+    #[arg(long, default_value_t = 0)]
+    single_page_hosts: u32,
     /// How pages change, by weight
     #[arg(long, value_name = "WEIGHTS", default_value = "static=45,poisson=35,periodic=8,bursty=12")]
     mix: Mix,
@@ -138,6 +145,7 @@ impl ProceduralArguments {
             seed: self.seed,
             page_bytes: self.page_bytes,
             skew: self.skew,
+            single_page_hosts: self.single_page_hosts,
             mix: self.mix,
             crawl_delay_seconds: self.crawl_delay,
             sitemaps: self.sitemaps,

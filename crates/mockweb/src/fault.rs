@@ -10,6 +10,7 @@
 mod bomb;
 mod broken;
 mod charset;
+mod costly;
 mod endless;
 mod length;
 mod links;
@@ -46,6 +47,9 @@ pub enum Action {
         /// The page.
         body: Vec<u8>,
     },
+    /// Give the right answer, unless the connection has been idle for so long: then it had been closed, and the request
+    /// was on its way. No server saw it, so nobody's manners are judged by it.
+    CloseIdle(Duration),
     /// Give the right answer, but with these fields in place of its own.
     Relabel(Vec<(&'static str, String)>),
     /// Send these bytes in place of an answer.
@@ -94,12 +98,13 @@ pub struct Request<'a> {
 }
 
 /// Every kind there is.
-pub const KINDS: [Kind; 32] = [
+pub const KINDS: [Kind; 36] = [
     status::STATUS,
     status::BUSY,
     lost::TIMEOUT,
     lost::RESET,
     lost::TRUNCATED,
+    lost::IDLE,
     trickle::SLOW,
     redirect::REDIRECT,
     redirect::LOOP,
@@ -110,6 +115,7 @@ pub const KINDS: [Kind; 32] = [
     length::LENGTH,
     broken::BROKEN,
     bomb::BOMB,
+    bomb::HOLLOW,
     relabel::CODING,
     relabel::MEDIA,
     links::LINKS,
@@ -119,6 +125,7 @@ pub const KINDS: [Kind; 32] = [
     markup::NESTED,
     markup::NUL,
     markup::NO_UTF_8,
+    costly::COSTLY,
     charset::CHARSET,
     sitemap::SITEMAP,
     snare::CALENDAR,
@@ -126,6 +133,7 @@ pub const KINDS: [Kind; 32] = [
     snare::FACETED,
     snare::FARM,
     snare::SPIRAL,
+    snare::FLOOD,
     wishes::WISHES,
 ];
 
@@ -291,7 +299,7 @@ mod tests {
     #[test]
     fn a_wrong_rule_says_how_to_write_one() {
         for wrong in
-            ["", "reset", "a=reset", "0/=reset", "/=flood", "/=reset@2", "/=status:abc", "/=status:99"]
+            ["", "reset", "a=reset", "0/=reset", "/=drought", "/=reset@2", "/=status:abc", "/=status:99"]
         {
             let why = wrong.parse::<Rule>().unwrap_err();
             assert!(why.contains("[HOST]PREFIX=KIND"), "{why}");

@@ -107,6 +107,11 @@ impl Ledger {
         }
     }
 
+    /// Enters a request that was lost on its way: nobody's manners are judged by it.
+    pub(crate) fn lost(&self, access: Access) {
+        lock(&self.log).push(access);
+    }
+
     /// Is every response that a client may already have read to its end entered? The server learns of the
     /// end a moment after the client, so whoever asks for accounts waits for this, for [`PATIENCE`] at
     /// most: a client that reads slowly must not hold them up.

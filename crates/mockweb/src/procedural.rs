@@ -40,6 +40,8 @@ pub struct ProceduralConfig {
     pub page_bytes: u32,
     /// The exponent of the power law of host sizes: 0 makes them equal.
     pub skew: f64,
+    /// So many hosts, the last ones, have one page each.
+    pub single_page_hosts: u32,
     /// How the change processes are dealt to pages.
     pub mix: Mix,
     /// A `Crawl-delay` in every robots.txt, in seconds.
@@ -60,6 +62,7 @@ impl Default for ProceduralConfig {
             seed: 1,
             page_bytes: 10_000,
             skew: 0.8,
+            single_page_hosts: 0,
             mix: Mix::default(),
             crawl_delay_seconds: None,
             sitemaps: false,
@@ -82,6 +85,13 @@ pub enum ProceduralError {
         /// Pages asked for.
         pages: u32,
     },
+    /// More hosts of one page than hosts, or no host for all other pages.
+    SinglePageHosts {
+        /// Hosts of one page asked for.
+        single: u32,
+        /// Hosts asked for.
+        hosts: u32,
+    },
     /// An exponent that is negative or no number.
     Skew(f64),
 }
@@ -92,6 +102,9 @@ impl std::fmt::Display for ProceduralError {
             ProceduralError::Pages(n) => write!(f, "{n} pages: ask for 1 to {MAX_PAGES}"),
             ProceduralError::Hosts { hosts, pages } => {
                 write!(f, "{hosts} hosts for {pages} pages: ask for at least 1 host and at most one a page")
+            }
+            ProceduralError::SinglePageHosts { single, hosts } => {
+                write!(f, "{single} hosts of one page among {hosts}: leave one for the other pages")
             }
             ProceduralError::Skew(skew) => write!(f, "skew {skew}: ask for a number from 0 on"),
         }
@@ -123,7 +136,11 @@ impl Procedural {
         if !config.skew.is_finite() || config.skew < 0.0 {
             return Err(ProceduralError::Skew(config.skew));
         }
-        let layout = Layout::new(config.seed, config.pages, config.hosts, config.skew);
+        let single = config.single_page_hosts;
+        if single > config.hosts || (single == config.hosts && config.pages > single) {
+            return Err(ProceduralError::SinglePageHosts { single, hosts: config.hosts });
+        }
+        let layout = Layout::new(config.seed, config.pages, config.hosts, config.skew, single);
         let prose = Prose::new(config.seed);
         let robots =
             (0..config.hosts).map(|host| host_rules(config.seed, host, config.crawl_delay_seconds)).collect();

@@ -50,8 +50,10 @@ impl Server {
             WebConfig::Replay(replay) => (0, Box::new(Replay::new(replay).map_err(StartError::Recording)?)),
         };
         let hosts = web.hosts();
-        let addresses = config.addresses.unwrap_or(hosts);
-        if hosts > MAX_HOSTS || addresses == 0 || addresses > hosts {
+        let apart = hosts.checked_sub(config.crowd).ok_or(StartError::Hosts(config.crowd))?;
+        let addresses = config.addresses.unwrap_or(apart + config.crowd.min(1));
+        let is_dealt = addresses > config.crowd.min(apart).min(1);
+        if hosts > MAX_HOSTS || !is_dealt || addresses > hosts {
             return Err(StartError::Hosts(hosts.max(addresses)));
         }
         if addresses < hosts && config.domain.is_none() {
@@ -79,7 +81,7 @@ impl Server {
             }
         };
         let core = Arc::new(Core {
-            sites: Sites::new(hosts, addresses, opened.port, config.domain.as_deref()),
+            sites: Sites::new(hosts, addresses, config.crowd, opened.port, config.domain.as_deref()),
             control_port: opened.control_port,
             web,
             clock: AtomicU32::new(cycle),
@@ -131,9 +133,8 @@ impl Server {
 
     /// The name of each host (without port) and the address it listens on, for a resolver's table.
     pub fn names(&self) -> Vec<(String, Ipv4Addr)> {
-        let addresses = self.core.sites.addresses();
         let name = |authority: &String| authority.split(':').next().unwrap_or(authority).to_string();
-        self.core.names().iter().enumerate().map(|(h, a)| (name(a), addresses[h % addresses.len()])).collect()
+        self.core.names().iter().enumerate().map(|(h, a)| (name(a), self.core.sites.address_of(h))).collect()
     }
 
     /// The clock.

@@ -24,6 +24,10 @@ pub struct Sites {
     port: u16,
     hosts: u32,
     addresses: Vec<Ipv4Addr>,
+    /// The address of each host, by its place in `addresses`.
+    places: Vec<usize>,
+    /// The host of each address; none where several share it.
+    alone: Vec<Option<u32>>,
     domain: Option<String>,
     by_address: Vec<String>,
     by_name: Vec<String>,
@@ -35,17 +39,25 @@ pub fn address(number: u32) -> Ipv4Addr {
 }
 
 impl Sites {
-    /// Names the hosts. With fewer addresses than hosts there must be a domain.
-    pub fn new(hosts: u32, addresses: u32, port: u16, domain: Option<&str>) -> Sites {
+    /// Names the hosts. With fewer addresses than hosts there must be a domain; they are dealt to the addresses in
+    /// turn, but for the last `crowd` hosts, which share the last address, and nobody else has it.
+    pub fn new(hosts: u32, addresses: u32, crowd: u32, port: u16, domain: Option<&str>) -> Sites {
         let addresses: Vec<Ipv4Addr> = (0..addresses).map(address).collect();
-        let by_address =
-            (0..hosts as usize).map(|h| format!("{}:{port}", addresses[h % addresses.len()])).collect();
+        let (apart, last) = ((hosts - crowd) as usize, addresses.len() - 1);
+        let dealt = if crowd > 0 { last } else { addresses.len() };
+        let places: Vec<usize> =
+            (0..hosts as usize).map(|h| if h < apart { h % dealt } else { last }).collect();
+        let mut crowds = vec![Vec::new(); addresses.len()];
+        places.iter().zip(0..).for_each(|(place, host)| crowds[*place].push(host));
+        let alone =
+            crowds.iter().map(|crowd| if let [host] = crowd[..] { Some(host) } else { None }).collect();
+        let by_address = places.iter().map(|place| format!("{}:{port}", addresses[*place])).collect();
         let domain = domain.map(|d| d.trim_matches('.').to_ascii_lowercase());
         let by_name = domain
             .iter()
             .flat_map(|domain| (1..=hosts).map(move |h| format!("h{h}.{domain}:{port}")))
             .collect();
-        Sites { port, hosts, addresses, domain, by_address, by_name }
+        Sites { port, hosts, addresses, places, alone, domain, by_address, by_name }
     }
 
     /// The port of all hosts.
@@ -56,6 +68,11 @@ impl Sites {
     /// The addresses that are listened on.
     pub fn addresses(&self) -> &[Ipv4Addr] {
         &self.addresses
+    }
+
+    /// The address of a host.
+    pub fn address_of(&self, host: usize) -> Ipv4Addr {
+        self.addresses[self.places[host]]
     }
 
     /// The spelling in which the web itself speaks of its hosts: names when it has a domain.
@@ -81,9 +98,8 @@ impl Sites {
             return None;
         }
         if let Ok(address) = name.parse::<Ipv4Addr>() {
-            let host = self.addresses.iter().position(|a| *a == address)? as u32;
-            let is_shared = self.addresses.len() < self.hosts as usize;
-            return (!is_shared).then_some((host, Spelling::Address));
+            let place = self.addresses.iter().position(|a| *a == address)?;
+            return self.alone[place].map(|host| (host, Spelling::Address));
         }
         let name = name.to_ascii_lowercase();
         let number = name.strip_suffix('.').unwrap_or(&name).strip_suffix(self.domain.as_deref()?)?;
@@ -98,7 +114,7 @@ mod tests {
 
     #[test]
     fn hosts_answer_to_address_and_name() {
-        let sites = Sites::new(300, 300, 81, Some("mock.test"));
+        let sites = Sites::new(300, 300, 0, 81, Some("mock.test"));
         assert_eq!(sites.authorities(Spelling::Address)[299], "127.1.1.44:81");
         assert_eq!(sites.authorities(Spelling::Name)[299], "h300.mock.test:81");
         assert_eq!(sites.resolve("127.1.1.44:81"), Some((299, Spelling::Address)));
@@ -112,9 +128,15 @@ mod tests {
 
     #[test]
     fn on_a_shared_address_only_names_tell_hosts_apart() {
-        let sites = Sites::new(1_000, 1, 81, Some("mock.test"));
+        let sites = Sites::new(1_000, 1, 0, 81, Some("mock.test"));
         assert_eq!(sites.resolve("h777.mock.test:81"), Some((776, Spelling::Name)));
         assert_eq!(sites.resolve("127.1.0.1:81"), None);
         assert_eq!(sites.addresses(), [address(0)]);
+        let sites = Sites::new(10, 8, 3, 81, Some("mock.test"));
+        let places: Vec<Ipv4Addr> = (0..10).map(|host| sites.address_of(host)).collect();
+        let expected: Vec<Ipv4Addr> = [0, 1, 2, 3, 4, 5, 6, 7, 7, 7].into_iter().map(address).collect();
+        assert_eq!(places, expected);
+        assert_eq!(sites.resolve("127.1.0.7:81"), Some((6, Spelling::Address)));
+        assert_eq!(sites.resolve("127.1.0.8:81"), None);
     }
 }

@@ -9,24 +9,28 @@
 //! to its last body and that to those before, and nothing is looked up for it at a visit.
 //!
 //! Records are built and compressed where there is time ([`Record::compress`], in the page workers) and
-//! only appended in order here. A position in a page's record is valid for good: no record is ever moved. Files go
-//! whole ([`cap`]), and a record that is taken down is overwritten where it lies ([`takedown`]). After a crash the
-//! archive goes on in a new file.
+//! only appended in order ([`Archive`]). A position in a page's record is valid for good: no record is ever moved. Files go
+//! whole ([`cap`]), and a record that is taken down is overwritten where it lies ([`takedown`]).
 
 pub mod answer;
 pub mod cap;
 pub mod records;
+pub mod recovery;
 pub mod takedown;
+pub mod verify;
+mod writer;
 
+pub use recovery::{ArchiveMark, Recovery, recover};
+pub use writer::{Archive, ArchiveEnd};
+
+pub use crate::clock::timestamp;
 use flate2::{Compress, Compression, FlushCompress, Status};
+use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
-use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 /// What a record is of.
 pub enum Record<'a> {
@@ -193,100 +197,9 @@ fn record_id(url: &str, at: u64) -> String {
     format!("urn:uuid:{hex}")
 }
 
-/// Milliseconds since 1970 as `2026-01-31T12:00:00Z` (RFC 3339, whole seconds).
-pub fn timestamp(at: u64) -> String {
-    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_millis(at)).to_string()
-}
-
 /// A digest as WARC spells it: SHA-1 in base 32.
 fn payload_digest(body: &[u8]) -> String {
     data_encoding::BASE32.encode(&Sha1::digest(body))
-}
-
-/// The growing end of the archive: one WARC file open at a time.
-pub struct Archive {
-    folder: PathBuf,
-    limit: u64,
-    number: u32,
-    file: File,
-    length: u64,
-}
-
-impl Archive {
-    /// Opens the archive in `folder`. It goes on in the last file where that one ends exactly as it did
-    /// when the archive was last closed (`closed`), and else, after a crash, in a new one: nothing that was
-    /// ever written is cut or written over, so no position can come to mean another record.
-    ///
-    /// # Errors
-    /// With the file's name.
-    pub fn open(folder: &Path, limit: u64, closed: Option<ArchiveEnd>) -> io::Result<Archive> {
-        std::fs::create_dir_all(folder).map_err(|e| named(folder, e))?;
-        let numbers = file_numbers(folder).map_err(|e| named(folder, e))?;
-        let highest = numbers.last().copied().unwrap_or(0);
-        if let Some(end) = closed.filter(|end| end.number == highest) {
-            let path = file_path(folder, highest);
-            let file = OpenOptions::new().append(true).open(&path).map_err(|e| named(&path, e))?;
-            if file.metadata().map_err(|e| named(&path, e))?.len() == end.length {
-                return Ok(Archive {
-                    folder: folder.into(),
-                    limit,
-                    number: highest,
-                    file,
-                    length: end.length,
-                });
-            }
-        }
-        // Also behind files that were taken away: their numbers are in records of pages.
-        let number = highest.max(closed.map_or(0, |end| end.number)) + 1;
-        let (file, length) = new_file(folder, number)?;
-        Ok(Archive { folder: folder.into(), limit, number, file, length })
-    }
-
-    /// Appends a compressed record and says where it begins.
-    ///
-    /// # Errors
-    /// With the file's name. What was written of the record is cut off again.
-    pub fn append(&mut self, member: &[u8]) -> io::Result<ArchivePosition> {
-        if self.length >= self.limit {
-            self.file.sync_data().map_err(|e| named(&self.path(), e))?;
-            let (file, length) = new_file(&self.folder, self.number + 1)?;
-            (self.file, self.length, self.number) = (file, length, self.number + 1);
-        }
-        let position = ArchivePosition { file: self.number, offset: self.length };
-        if let Err(error) = self.file.write_all(member) {
-            // A torn record would hide those behind it from readers that go through the whole file.
-            let _ = self.file.set_len(self.length);
-            return Err(named(&self.path(), error));
-        }
-        self.length += member.len() as u64;
-        Ok(position)
-    }
-
-    /// Where the archive ends now.
-    pub fn end(&self) -> ArchiveEnd {
-        ArchiveEnd { number: self.number, length: self.length }
-    }
-
-    /// Makes all appended records durable.
-    ///
-    /// # Errors
-    /// With the file's name.
-    pub fn sync(&self) -> io::Result<()> {
-        self.file.sync_data().map_err(|e| named(&self.path(), e))
-    }
-
-    fn path(&self) -> PathBuf {
-        file_path(&self.folder, self.number)
-    }
-}
-
-/// The end of the archive: number and length of the last file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ArchiveEnd {
-    /// Number of the file, from 1.
-    pub number: u32,
-    /// Its length in bytes.
-    pub length: u64,
 }
 
 /// The name of WARC file `number`.
@@ -318,20 +231,8 @@ pub fn file_numbers(folder: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// Makes file `number`, with a `warcinfo` record, and its name durable.
-fn new_file(folder: &Path, number: u32) -> io::Result<(File, u64)> {
-    let path = file_path(folder, number);
-    let in_path = |e| named(&path, e);
-    let mut file = OpenOptions::new().create_new(true).append(true).open(&path).map_err(in_path)?;
-    let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let info = warcinfo(&path, at.as_millis() as u64);
-    file.write_all(&info).map_err(in_path)?;
-    File::open(folder).and_then(|f| f.sync_all()).map_err(|e| named(folder, e))?;
-    Ok((file, info.len() as u64))
-}
-
-fn warcinfo(path: &Path, at: u64) -> Vec<u8> {
-    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+/// The record with which a file begins.
+fn warcinfo(name: &str, at: u64) -> Vec<u8> {
     let fields = concat!(
         "software: recrawl/",
         env!("CARGO_PKG_VERSION"),
@@ -348,9 +249,23 @@ fn warcinfo(path: &Path, at: u64) -> Vec<u8> {
     Compressor::new().member(&[head.as_bytes(), fields.as_bytes(), b"\r\n\r\n"])
 }
 
-fn named(path: &Path, error: io::Error) -> io::Error {
+fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
+/// The numbers of all WARC files of a storage, in order.
+///
+/// # Errors
+/// When it cannot be listed.
+pub fn numbers(storage: &dyn Storage) -> io::Result<Vec<u32>> {
+    let mut numbers: Vec<u32> = storage.list()?.iter().filter_map(|name| number_in(name)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+fn in_file(storage: &dyn Storage, name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", storage.locate(name)))
+}
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -126,6 +126,10 @@ table! {
         robots_cache: Span = Span::millis(24 * 3_600_000),
         /// Failures in a row after which a host is left alone for the rest of the cycle.
         host_failures: u32 = 5,
+        /// Open hosts of one site, as long as hosts of other sites wait; 0 for any.
+        hosts_per_site: u32 = 64,
+        /// Open hosts at one address; 0 for any.
+        hosts_per_address: u32 = 16,
     }
 }
 
@@ -158,9 +162,9 @@ table! {
     Budget {
         /// Bytes a second over the network, over all hosts; 0 for any.
         bytes_per_second: Size = Size(0),
-        /// Bytes of pages that a host may cost in a cycle; 0 for any.
+        /// Bytes that a host may cost in a cycle; 0 for any.
         bytes_per_host: Size = Size(0),
-        /// Bytes of pages that a cycle may cost; 0 for any.
+        /// Bytes that a cycle may cost; 0 for any.
         bytes_per_cycle: Size = Size(0),
     }
 }
@@ -338,6 +342,8 @@ table! {
         archive_file: Size = Size(1 << 30),
         /// All WARC files together: beyond this the oldest are removed between cycles; 0 for no cap.
         archive_max: Size = Size(0),
+        /// How long what was fetched may be lost by a power cut.
+        sync_every: Span = Span::millis(5_000),
         /// The visits of so many cycles are kept; 0 for none.
         keep_visits: u32 = 100,
         /// The crawl stops when fewer bytes than these are free on the data directory's disk; 0: it never looks.

@@ -1,7 +1,7 @@
 //! What operators decide while a crawl runs: pauses, blocks, seeds that wait, pages asked for, formulas chosen.
 //!
-//! It is kept in the tables before it is in force, so that a restart forgets nothing, and each part has a limit. What of
-//! it concerns a running cycle is handed to the fetcher, or asked for each page.
+//! It is kept before it is in force, so that a restart forgets nothing, and each part has a limit: pauses and blocks in a file of their
+//! own ([`Decisions`]), the rest in the tables. What of it concerns a running cycle is handed to the fetcher, or asked for each page.
 //!
 //! Changes take turns and wait for the disk. Whoever only looks does not: it is in memory, under a lock that is never held
 //! while something is written.
@@ -9,15 +9,18 @@
 mod blocks;
 mod decided;
 
+pub use crate::decisions::Mark;
 pub use blocks::Blocks;
-pub use decided::{Chosen, Decided, Mark};
+pub use decided::Chosen;
 pub use recrawl_fetcher::control::{MAX_ASKED, MAX_HELD_HOSTS};
 
 use crate::crawl::{keep, kept};
+use crate::decisions::{Decisions, Marks};
 use crate::failure::Failure;
 use decided::{Asked, Chosens, Seeds, Wish};
 use recrawl_fetcher::Steering;
 use recrawl_repository::SledTables;
+use recrawl_repository::storage::Storage;
 use recrawl_types::{CanonicalUrl, Outcome, Skip, Visit};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -38,16 +41,17 @@ pub const MAX_CHOSEN: usize = 100;
 const ANSWERS_A_WRITE: usize = 100;
 
 /// Names of settings kept in the tables.
-const DECIDED: &str = "control";
 const SEEDS: &str = "control_seeds";
 const ASKED: &str = "control_asked";
 const CHOSEN: &str = "control_formulas";
 
 /// What operators decided, as it holds now.
 pub struct Control {
+    /// Has the file of decisions.
+    storage: Arc<dyn Storage>,
     tables: Arc<SledTables>,
     steering: Arc<Steering>,
-    /// Held by whoever writes to the tables, so that what was written last is what holds.
+    /// Held by whoever writes to file or tables, so that what was written last is what holds.
     turn: Mutex<()>,
     state: Mutex<State>,
     /// Asked for each page, so without a look at the rest.
@@ -58,7 +62,7 @@ pub struct Control {
 
 /// What is large is shared with whoever changes it, and replaced.
 struct State {
-    decided: Arc<Decided>,
+    decided: Arc<Decisions>,
     seeds: Arc<Seeds>,
     asked: Asked,
     chosen: Arc<Chosens>,
@@ -78,20 +82,16 @@ pub enum Effect {
 }
 
 impl Control {
-    /// Pauses and blocks as they are kept, of a crawl that does not run.
+    /// Takes up what is kept in the tables, and puts it in force with what is decided. Changes of that are written to `storage`.
     ///
     /// # Errors
     /// When the tables cannot be read, or hold something else.
-    pub fn kept(tables: &SledTables) -> Result<Decided, Failure> {
-        Ok(kept(tables, DECIDED)?.unwrap_or_default())
-    }
-
-    /// Takes up what is kept in the tables, and puts it in force.
-    ///
-    /// # Errors
-    /// When the tables cannot be read, or hold something else.
-    pub fn open(tables: Arc<SledTables>, steering: Arc<Steering>) -> Result<Control, Failure> {
-        let decided = Control::kept(&tables)?;
+    pub fn open(
+        decided: Decisions,
+        storage: Arc<dyn Storage>,
+        tables: Arc<SledTables>,
+        steering: Arc<Steering>,
+    ) -> Result<Control, Failure> {
         steering.hold(decided.paused.is_some());
         for host in decided.paused_hosts.keys() {
             steering.hold_host(host, true);
@@ -105,7 +105,15 @@ impl Control {
             answered: 0,
         };
         let asked = AtomicUsize::new(state.asked.len());
-        Ok(Control { tables, steering, turn: Mutex::default(), state: Mutex::new(state), blocks, asked })
+        Ok(Control {
+            storage,
+            tables,
+            steering,
+            turn: Mutex::default(),
+            state: Mutex::new(state),
+            blocks,
+            asked,
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -121,21 +129,22 @@ impl Control {
         self.tables.flush().map_err(Failure::from)
     }
 
-    fn decided(&self) -> Arc<Decided> {
+    /// Pauses, blocks and what was taken down.
+    pub fn decided(&self) -> Arc<Decisions> {
         self.state().decided.clone()
     }
 
     /// Changes pauses and blocks, and puts in force what was changed once it is kept.
     fn decide(
         &self,
-        change: impl FnOnce(&mut Decided) -> Effect,
-        put_in_force: impl FnOnce(&Decided),
+        change: impl FnOnce(&mut Decisions) -> Effect,
+        put_in_force: impl FnOnce(&Decisions),
     ) -> Result<Effect, Failure> {
         let _turn = self.turn();
         let mut next = (*self.decided()).clone();
         let effect = change(&mut next);
         if effect == Effect::Done {
-            self.write(DECIDED, &next)?;
+            next.write(&*self.storage)?;
             put_in_force(&next);
             self.state().decided = Arc::new(next);
         }
@@ -152,7 +161,7 @@ impl Control {
     /// # Errors
     /// When it cannot be kept; then nothing has changed.
     pub fn pause(&self, mark: Option<Mark>) -> Result<Effect, Failure> {
-        let pause = |next: &mut Decided| {
+        let pause = |next: &mut Decisions| {
             if next.paused.is_some() == mark.is_some() {
                 return Effect::Already;
             }
@@ -194,21 +203,10 @@ impl Control {
         self.blocks.read().expect("no panic under the lock").clone()
     }
 
-    /// Who paused this host, if it is paused by itself.
-    pub fn paused_host(&self, host: &str) -> Option<Mark> {
-        self.decided().paused_hosts.get(host).cloned()
-    }
-
-    /// Who blocked this pattern, if it is blocked.
-    pub fn blocked(&self, pattern: &str) -> Option<Mark> {
-        self.decided().blocks.get(pattern).cloned()
-    }
-
     /// Paused hosts and blocked patterns, in order.
     pub fn lists(&self) -> [Vec<(String, Mark)>; 2] {
         let decided = self.decided();
-        let list =
-            |all: &decided::Marks| all.iter().map(|(what, mark)| (what.clone(), mark.clone())).collect();
+        let list = |all: &Marks| all.iter().map(|(what, mark)| (what.clone(), mark.clone())).collect();
         [list(&decided.paused_hosts), list(&decided.blocks)]
     }
 

@@ -1,9 +1,10 @@
 //! A crawl opened: everything that outlives a cycle.
 
-use crate::archive::{Archive, ArchiveEnd, cap};
+use crate::archive::{self, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
 use crate::contact;
 use crate::control::Control;
 use crate::data_dir;
+use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::live::Live;
 use crate::reading;
@@ -11,11 +12,10 @@ use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::sign_of_life::Watched;
 use crate::space::Space;
-use crate::takedown;
 use recrawl_change::Features;
 use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{Repository, SledTables};
+use recrawl_repository::{Repository, SledTables, SyncFolder};
 use recrawl_types::{CanonicalUrl, HostTable, Site, UrlRules};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeSet;
@@ -35,12 +35,24 @@ const ARCHIVE_END: &str = "archive_end";
 /// Sites that seeds may bring into the scope by themselves; a crawl of more names its hosts, or all (`*`).
 pub const MAX_SEED_SITES: usize = 100_000;
 
+/// Where a crawl keeps what outlives it.
+pub struct Disk {
+    /// The files of the data directory.
+    pub files: Arc<dyn Storage>,
+    /// The files of the archive.
+    pub warc: Arc<dyn Storage>,
+    /// What makes the tables durable.
+    pub sync: SyncFolder,
+}
+
 /// An open crawl. No other process has it.
 pub struct Crawl {
     /// The configuration; its scope admits the sites of the seeds.
     pub settings: Settings,
     /// The data directory's files.
     pub storage: Arc<dyn Storage>,
+    /// The files of the archive.
+    pub warc: Arc<dyn Storage>,
     /// Generations.
     pub repository: Repository,
     /// Room on the disk.
@@ -83,13 +95,15 @@ impl Crawl {
         data_dir::check_ours(&settings)?;
         let folder = &settings.data_dir;
         let files = Arc::new(FileStorage::create(folder).map_err(|e| in_folder(folder, e))?);
+        let warc = FileStorage::create(&folder.join(WARC)).map_err(|e| in_folder(folder, e))?;
         let live = Arc::new(Live::new(recrawl_fetcher::system_clock()));
-        Crawl::over(files, live, settings, seeds, random_seed)
+        let disk = Disk { files, warc: Arc::new(warc), sync: recrawl_repository::sync_files() };
+        Crawl::over(disk, live, settings, seeds, random_seed)
     }
 
-    /// The same over these files, those of the data directory, and with these figures.
+    /// The same over this disk and with these figures.
     pub(crate) fn over(
-        files: Arc<dyn Storage>,
+        Disk { files, warc, sync }: Disk,
         live: Arc<Live>,
         mut settings: Settings,
         seeds: &[CanonicalUrl],
@@ -97,12 +111,14 @@ impl Crawl {
     ) -> Result<Crawl, Failure> {
         let folder = settings.data_dir.clone();
         let storage: Arc<dyn Storage> = Arc::new(Watched::new(files, live.clone()));
+        let warc: Arc<dyn Storage> = Arc::new(Watched::new(warc, live.clone()));
         let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
         let space = Space::of(&storage, settings.config.storage.reserve);
-        let tables = Arc::new(reading::own_tables(&folder)?);
+        let tables = Arc::new(reading::own_tables(&folder, sync)?);
         check_pinned(&tables, &settings)?;
-        settings.scope.refuse_taken_down(takedown::blocked(&tables)?);
+        let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
+        settings.scope.refuse_taken_down(decided.taken_down.clone());
         if settings.config.scope.hosts.is_empty() {
             settings.scope.admit_sites(seed_sites(&tables, seeds)?);
         }
@@ -120,10 +136,11 @@ impl Crawl {
         )
         .map_err(Failure::work)?;
         let steering = Arc::new(Steering::default());
-        let control = Arc::new(Control::open(tables.clone(), steering.clone())?);
+        let control = Arc::new(Control::open(decided, storage.clone(), tables.clone(), steering.clone())?);
         Ok(Crawl {
             settings,
             storage,
+            warc,
             repository,
             space,
             tables,
@@ -148,30 +165,49 @@ impl Crawl {
         Ok(())
     }
 
-    /// Opens the archive where it was last closed.
+    /// Finds the end of the archive, after whatever has stopped it. Before the log is opened, which may name bodies behind it.
     ///
     /// # Errors
-    /// When the folder cannot be read or written.
-    pub fn archive(&self) -> Result<Option<Archive>, Failure> {
+    /// When a file or the tables cannot be read or written.
+    pub fn recover_archive(&self) -> Result<Recovery, Failure> {
+        let mark = kept(&self.tables, ARCHIVE_END)?;
+        let named = || {
+            let generation = self.repository.current();
+            let (mut records, mut highest) = (generation.records(), 0);
+            while let Some((_, _, record)) = records.next_record()? {
+                self.live.moved();
+                let position = record.visited.and_then(|visited| visited.content.archive);
+                highest = highest.max(position.map_or(0, |position| position.file));
+            }
+            Ok(highest)
+        };
+        Ok(archive::recover(&*self.warc, mark, named)?)
+    }
+
+    /// Opens the archive where it ends; none where no bodies are kept.
+    ///
+    /// # Errors
+    /// When a file or the tables cannot be written.
+    pub fn open_archive(&self, recovery: &Recovery) -> Result<Option<Archive>, Failure> {
         let storage = &self.settings.config.storage;
         if !storage.archive {
             return Ok(None);
         }
-        let folder = self.settings.data_dir.join(WARC);
-        let closed = kept(&self.tables, ARCHIVE_END)?;
-        Archive::open(&folder, storage.archive_file.0, closed).map(Some).map_err(Failure::from)
+        // Before anything is appended: only what was closed may be gone on with.
+        keep(&self.tables, ARCHIVE_END, &ArchiveMark { end: recovery.end, is_open: true })?;
+        self.tables.flush()?;
+        let limit = storage.archive_file.0;
+        Ok(Some(Archive::open(self.warc.clone(), limit, recovery.end, recovery.is_new_file)?))
     }
 
     /// Removes the oldest WARC files beyond `storage.archive_max`: between two cycles, so that nothing points to a
     /// file that is not there but what was committed. What cannot be removed now is removed after the next cycle.
     pub fn cap_archive(&self) {
         let max = self.settings.config.storage.archive_max.0;
-        let folder = self.settings.data_dir.join(WARC);
-        if max == 0 || !folder.is_dir() {
+        if max == 0 {
             return;
         }
-        let removed = FileStorage::existing(&folder).and_then(|folder| cap::keep_within(&folder, max));
-        match removed {
+        match cap::keep_within(&*self.warc, max) {
             Ok(removed) if removed.files == 0 => {}
             Ok(cap::Files { files, bytes }) => {
                 tracing::info!(files, bytes, "the oldest WARC files are removed");
@@ -180,13 +216,13 @@ impl Crawl {
         }
     }
 
-    /// Remembers where the archive was closed, durably.
+    /// Remembers where the archive was closed, durably. Archive and log are durable by then.
     ///
     /// # Errors
     /// When the tables cannot be written.
     pub fn close_archive(&self, end: Option<ArchiveEnd>) -> Result<(), Failure> {
         if let Some(end) = end {
-            keep(&self.tables, ARCHIVE_END, &end)?;
+            keep(&self.tables, ARCHIVE_END, &ArchiveMark { end, is_open: false })?;
         }
         self.tables.flush().map_err(Failure::from)
     }

@@ -16,11 +16,12 @@ use crate::pipeline;
 use crate::plan;
 use crate::report::CycleReport;
 use crate::site_noise::SiteNoise;
-use crate::traps::TrapLesson;
+use crate::traps::{TrapLesson, Traps};
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::{BLOCK_PAGES, VisitLog};
 use recrawl_types::CanonicalUrl;
 use recrawl_verifier::MergeRules;
+use std::sync::Arc;
 
 /// More threads than these would wait for the one that merges.
 const MERGE_THREADS: usize = 4;
@@ -44,22 +45,23 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     crawl.settings.scope.read_opt_out().map_err(Failure::Usage)?;
 
     crawl.space.check()?;
-    let plan = plan::resume_or_make(crawl, &generation, cycle, seeds)?;
+    let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables, cycle));
+    let plan = plan::resume_or_make(crawl, &generation, cycle, seeds, &traps)?;
     let facts = plan.facts.clone();
 
-    let fetched = pipeline::run(crawl, plan)?;
+    let fetched = pipeline::run(crawl, plan, &traps)?;
     crawl.close_archive(fetched.archive)?;
     if fetched.stopped_by == StoppedBy::Stop {
         return Ok(Turn::Interrupted);
     }
 
     crawl.space.check_merge(&generation, VisitLog::bytes(&*crawl.storage, cycle).map_err(Failure::work)?)?;
-    let Gathered { batch, tally, noise, trust } = gather::read_log(crawl, cycle)?;
+    let Gathered { batch, tally, noise, trust } = gather::read_log(crawl, cycle, &traps)?;
 
     crawl.live.begin_passing(generation.pages());
     let mut next = crawl.repository.begin(&generation).map_err(Failure::work)?;
     let (floors, dates) = (SiteNoise::new(&crawl.tables), LastmodLesson::default());
-    let traps = TrapLesson::new(&crawl.settings.traps, &crawl.tables, cycle);
+    let lesson = TrapLesson::new(&crawl.settings.traps, &crawl.tables, cycle);
     let rules = MergeRules {
         cycle,
         max_hops: crawl.settings.max_hops(),
@@ -69,7 +71,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(MERGE_THREADS),
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
         watch: &|url, newer, changed| dates.observe(url, newer, changed),
-        meet: &|url, content| traps.observe(url, content),
+        meet: &|url, content| lesson.observe(url, content),
         passed: &|pages| crawl.live.passed(pages),
     };
     let merge = || recrawl_verifier::merge(&generation, batch, &mut next, &rules);
@@ -80,10 +82,13 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     crawl.tables.apply_cycle(cycle, noise.fold(&crawl.tables)?)?;
     dates.keep(&crawl.tables, cycle)?;
     trust.keep(&crawl.tables, cycle)?;
-    traps.keep()?;
+    lesson.keep()?;
     crawl.tables.flush()?;
     let commit = || crawl.repository.commit(next, &report.to_json());
     tracing::error_span!("commit").in_scope(commit).map_err(Failure::work)?;
     crawl.cap_archive();
     Ok(Turn::Committed(Box::new(report)))
 }
+
+#[cfg(test)]
+mod tests;

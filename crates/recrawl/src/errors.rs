@@ -42,7 +42,7 @@ impl Errors {
             Outcome::NotFound(_)
             | Outcome::Failed(_)
             | Outcome::RobotsDenied
-            | Outcome::RobotsUnreachable
+            | Outcome::RobotsUnreachable(_)
             | Outcome::RefusedAddress => {
                 if self.last.len() == MAX_ERRORS {
                     self.last.pop_front();

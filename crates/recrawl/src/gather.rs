@@ -4,6 +4,7 @@ use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::report::Tally;
 use crate::site_noise::NoiseLesson;
+use crate::traps::Traps;
 use crate::trust::TrustLesson;
 use recrawl_repository::VisitLog;
 use recrawl_types::{Cycle, Visit};
@@ -26,7 +27,7 @@ pub struct Gathered {
 /// # Errors
 /// When the log cannot be read or the batch cannot spill.
 #[tracing::instrument(level = "error", name = "gather", skip_all)]
-pub fn read_log(crawl: &Crawl, cycle: Cycle) -> Result<Gathered, Failure> {
+pub fn read_log(crawl: &Crawl, cycle: Cycle, traps: &Traps) -> Result<Gathered, Failure> {
     let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
     let mut batch = Batch::new(crawl.storage.clone(), cycle, limits);
     let (mut tally, mut noise, mut trust) =
@@ -38,7 +39,15 @@ pub fn read_log(crawl: &Crawl, cycle: Cycle) -> Result<Gathered, Failure> {
         trust.observe(visit);
         crawl.live.moved();
     };
-    batch.add_log(log, observe).map_err(Failure::work)?;
+    let (mut late, mut left_out) = (traps.late(), 0);
+    let admit = |key: &[u8]| {
+        let is_left_out = late.leave_out(key);
+        left_out += u64::from(is_left_out);
+        !is_left_out
+    };
+    batch.add_log(log, observe, admit).map_err(Failure::work)?;
+    tally.links_seen -= left_out;
+    tally.links_trapped += left_out;
     let batch = batch.finish().map_err(Failure::work)?;
     Ok(Gathered { batch, tally, noise, trust })
 }

@@ -67,7 +67,7 @@ impl HintRules<'_> {
     /// When the table of hosts cannot be read.
     pub fn entries(&self, page: &FetchedPage, hints: Hints) -> io::Result<Vec<Link>> {
         let url = &page.entry.url;
-        let Hints { kind, mut entries, refused, over_limit, mut damage } = hints;
+        let Hints { kind, mut entries, refused, over_limit, mut damage, work: _ } = hints;
         if matches!(&page.result, FetchResult::Page(response) if response.truncated) && damage.is_none() {
             damage = Some("it is larger than fetch.max_body".into());
             if kind == HintsKind::Text {
@@ -149,7 +149,7 @@ impl HintRules<'_> {
 mod tests {
     use super::*;
     use recrawl_extractor::HintEntry;
-    use recrawl_fetcher::{Condition, Response};
+    use recrawl_fetcher::{Condition, Hold, Response};
     use recrawl_types::host::{MemoryHostTable, RobotsState};
     use recrawl_types::{
         Cycle, HostState, Known, Outcome, PageRecord, ScheduleEntry, Share, Skip, Validators,
@@ -174,6 +174,7 @@ mod tests {
             at: NOW * 1000,
             elapsed: Duration::ZERO,
             sitemaps,
+            hold: Hold::default(),
         }
     }
 

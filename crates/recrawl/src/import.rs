@@ -7,13 +7,13 @@ pub mod lines;
 
 use crate::crawl::{MAX_SEED_SITES, add_seed_sites, check_pinned};
 use crate::data_dir;
+use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::plan::Facts;
 use crate::reading;
 use crate::report::{CycleReport, IMPORT, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
-use crate::takedown;
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{BLOCK_PAGES, OpenError, Repository, ScheduleFile, SledTables};
@@ -85,9 +85,10 @@ impl Import {
         );
         let repository = Repository::open(storage.clone()).map_err(in_the_way)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
-        let tables = reading::own_tables(&folder)?;
+        let tables = reading::own_tables(&folder, recrawl_repository::sync_files())?;
         check_pinned(&tables, &settings)?;
-        settings.scope.refuse_taken_down(takedown::blocked(&tables)?);
+        let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
+        settings.scope.refuse_taken_down(decided.taken_down);
         let cycle = repository.current().number().next();
         if ScheduleFile::open(&*storage, cycle).map_err(Failure::work)?.is_some() {
             let text = format!(
@@ -189,6 +190,8 @@ impl Import {
             cutoff: None,
             scheduled: 0,
             random_seed: 0,
+            by_score: None,
+            audit_eligible: None,
         };
         let report = CycleReport {
             stopped_by: IMPORT.into(),

@@ -262,6 +262,8 @@ mod tests {
             cutoff: None,
             scheduled: 10,
             random_seed: 0,
+            by_score: None,
+            audit_eligible: None,
         };
         live.planned(&facts, 10, 1);
         live.recorded(&visit("http://a.test/2", Some(1), Outcome::Fetched(Change::Changed)));

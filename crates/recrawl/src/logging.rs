@@ -10,6 +10,7 @@
 
 mod queue;
 
+use crate::clock;
 use crate::config::{Log, LogFormat};
 use crate::failure::Failure;
 use crate::terminal;
@@ -152,7 +153,7 @@ fn plain(format: LogFormat, level: Level, text: &str) -> String {
     match format {
         LogFormat::Human => format!("recrawl: {}\n", terminal::lines(text)),
         LogFormat::Json => {
-            let timestamp = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
+            let timestamp = clock::precise(SystemTime::now());
             let level = level.as_str();
             let line = serde_json::json!({"timestamp": timestamp, "level": level, "message": text});
             format!("{line}\n")

@@ -6,6 +6,7 @@
 mod access;
 mod archive;
 mod cli;
+mod clock;
 mod command;
 mod config;
 mod consent;
@@ -15,14 +16,17 @@ mod crawl;
 mod cycle;
 mod cycle_cache;
 mod data_dir;
+mod decisions;
 mod errors;
 mod events;
 mod failure;
+mod files;
 mod filters;
 mod formula_file;
 mod gather;
 mod hints;
 mod import;
+mod inbox;
 mod lastmods;
 mod live;
 mod logging;
@@ -59,10 +63,11 @@ mod words;
 
 use clap::Parser;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse(); // wrong words: clap says so and exits with 2
-    let ended = command::run(cli.command);
+    let ended = clock::check(SystemTime::now()).and_then(|()| command::run(cli.command));
     if let Err(failure) = &ended {
         logging::say(tracing::Level::ERROR, &failure.to_string());
     }

@@ -56,6 +56,8 @@ pub struct ReadPage {
     pub member: Option<Vec<u8>>,
     /// Is the body in it? Else it says that the body is that of an earlier record.
     pub holds_body: bool,
+    /// What reading it cost: [`Extracted::work`].
+    pub work: u64,
 }
 
 impl PageReader<'_> {
@@ -72,7 +74,7 @@ impl PageReader<'_> {
         let read = catch_unwind(reading).unwrap_or_else(|_| {
             tracing::error!(url = %failed.url, "the page could not be read: a fault of ours, please report it");
             *compressor = Compressor::new();
-            Ok(ReadPage { visit: failed, member: None, holds_body: false })
+            Ok(ReadPage { visit: failed, member: None, holds_body: false, work: 0 })
         })?;
         let Visit { url, outcome, bytes, .. } = &read.visit;
         let (outcome, why) = (words::outcome(*outcome), words::why(*outcome));
@@ -82,8 +84,13 @@ impl PageReader<'_> {
 
     fn read_sound(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
         let mut visit = blank_visit(&page);
+        let mut work = 0;
         let member = match &page.result {
-            FetchResult::Page(response) => self.document(&page, response, &mut visit, compressor)?,
+            FetchResult::Page(response) => {
+                let extracted = self.extract(&page, response);
+                work = extracted.work();
+                self.document(&page, response, extracted, &mut visit, compressor)?
+            }
             FetchResult::NotModified(response) => {
                 let visited = page.entry.record.visited.as_ref();
                 let renewed = visited.map(|v| self.renewed(&v.content, response, &visit));
@@ -114,25 +121,23 @@ impl PageReader<'_> {
         visit.left_out = self.traps.sift(self.scope.filters(), &mut visit.links)?;
         let holds_body = visit.content.as_ref().is_some_and(|c| c.archive.is_none())
             && !matches!(page.result, FetchResult::NotModified(_));
-        Ok(ReadPage { visit, member, holds_body })
+        Ok(ReadPage { visit, member, holds_body, work })
     }
 
-    /// 2xx: extract, compare, collect links.
+    fn extract(&self, page: &FetchedPage, response: &Response) -> Extracted {
+        let fields = consent::fields(response);
+        recrawl_extractor::extract(&response.body, &fields, &page.entry.url, self.rules, self.reading)
+    }
+
+    /// 2xx: compare, collect links.
     fn document(
         &self,
         page: &FetchedPage,
         response: &Response,
+        extracted: Extracted,
         visit: &mut Visit,
         compressor: &mut Compressor,
     ) -> Result<Option<Vec<u8>>, Failure> {
-        let url = &page.entry.url;
-        let extracted = recrawl_extractor::extract(
-            &response.body,
-            &consent::fields(response),
-            url,
-            self.rules,
-            self.reading,
-        );
         let (kind, fingerprint) = match &extracted {
             Extracted::Page(read) => (ContentKind::Text, self.change.fingerprint(&read.text)),
             Extracted::Hints(hints, _) => (ContentKind::Hints, Fingerprint::of_bytes(&hints.listing())),
@@ -152,7 +157,7 @@ impl PageReader<'_> {
             None => Change::First,
             Some(Visited { history, content: before }) => {
                 visit.difference = difference(history, self.cycle, before, &content);
-                let floor = self.noise.of(&Site::of(url))?;
+                let floor = self.noise.of(&Site::of(&page.entry.url))?;
                 if self.change.changed(before, &content, &floor) {
                     Change::Changed
                 } else {

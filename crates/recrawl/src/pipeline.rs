@@ -2,26 +2,30 @@
 //!
 //! The fetcher runs on this thread's runtime; page workers parse, compare and compress; one recorder
 //! appends to the archive and to the visit log, in that order, so that a logged visit never points at a
-//! record that is not there. Every queue holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
+//! record that is not there, and syncs both in that order every `storage.sync_every`. Pages that wait to be read are
+//! bounded by the fetcher's connections, and read in an order that is fair by site ([`Inbox`]); every other queue
+//! holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
 
 use crate::archive::cap::Bodies;
 use crate::archive::{Archive, ArchiveEnd, Compressor};
-use crate::crawl::{Crawl, WARC};
+use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::hints::HintRules;
+use crate::inbox::{Inbox, Work};
 use crate::page::{PageReader, ReadPage};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::site_noise::SiteNoise;
 use crate::space::Watch;
 use crate::traps::Traps;
-use recrawl_fetcher::{FetchedPage, Job, StoppedBy};
+use crossbeam_channel::RecvTimeoutError;
+use recrawl_fetcher::{FetchReport, FetchedPage, Job, LeftOut, Precedence, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share, Skip};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +35,9 @@ const QUEUE: usize = 32;
 /// Pages that a worker takes, and hands on, at a time: what waits already goes together, so that threads
 /// wake each other less often. Nothing waits for a batch to fill.
 const BATCH: usize = 8;
+
+/// The name under which hosts are kept that had no turn.
+const LEFT_OUT: &str = "left_out";
 
 /// How often a run that waits says that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
@@ -52,12 +59,10 @@ pub struct Fetched {
 /// # Errors
 /// When a stage cannot go on: the schedule cannot be read, or the disk takes no more.
 #[tracing::instrument(level = "error", name = "fetch", skip_all)]
-pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
-    let Plan { facts, schedule, mut log, recovered } = plan;
-    let mut archive = crawl.archive()?;
-    let bodies = Bodies::of(&crawl.settings.data_dir.join(WARC))?;
+pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
+    let Plan { facts, schedule, mut log, recovered, mut archive } = plan;
+    let bodies = Bodies::in_storage(&*crawl.warc)?;
     let noise = SiteNoise::new(&crawl.tables);
-    let traps = Arc::new(Traps::new(&crawl.settings.traps, &crawl.tables));
     let hints = HintRules {
         config: &crawl.settings.config.hints,
         scope: &crawl.settings.scope,
@@ -70,7 +75,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
         rules: &crawl.settings.rules,
         scope: &crawl.settings.scope,
         change: &crawl.settings.change,
-        traps: &traps,
+        traps,
         noise: &noise,
         reading: &crawl.settings.reading,
         consent: &crawl.settings.config.consent,
@@ -81,7 +86,8 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let done = Arc::new(recovered.done);
     let progress = Progress::new(facts.cycle.0, schedule.len(), schedule.hosts().len(), done.count());
     let room = crawl.space.watch();
-    let recorder = Recorder { archive: archive.as_mut(), log: &mut log, progress: &progress, room, crawl };
+    let recorder =
+        Recorder { archive: archive.as_mut(), log: &mut log, traps, progress: &progress, room, crawl };
     ask_again(crawl)?;
     // Its own token: a disk that takes no more stops this cycle, and is no signal.
     let stop = crawl.shutdown.token().child_token();
@@ -91,7 +97,10 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     let left_for_held = crawl.settings.config.cycle.period.0.saturating_sub(ran);
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let (cut_off, control) = (traps.clone(), crawl.control.clone());
-    let stopped_by = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
+    let left_out =
+        crawl.tables.setting(LEFT_OUT)?.map(|bytes| LeftOut::from_bytes(&bytes)).unwrap_or_default();
+    let precedence = Precedence { seed: crawl.random_seed, left_out };
+    let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
         let scope = crawl.settings.scope.clone();
         let opt_out = scope.opt_out().clone();
         Job {
@@ -110,6 +119,7 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
             stop: stop.clone(),
             followed: recovered.followed,
             spent: recovered.bytes,
+            precedence,
             deadline: left.map(|left| now + left),
             held_deadline: Some(now + left_for_held),
             control: crawl.steering.clone(),
@@ -117,6 +127,8 @@ pub fn run(crawl: &Crawl, plan: Plan) -> Result<Fetched, Failure> {
     })?;
     crawl.steering.forget_asked();
     crawl.control.keep_answers();
+    crawl.tables.set_setting(LEFT_OUT, &report.left_out.to_bytes())?;
+    let stopped_by = report.stopped_by;
     if stopped_by != StoppedBy::Stop {
         crawl.live.merging();
     }
@@ -131,10 +143,11 @@ fn join_stages(
     stop: &CancellationToken,
     pages: mpsc::Receiver<FetchedPage>,
     job: impl FnOnce(tokio::time::Instant) -> Job,
-) -> Result<StoppedBy, Failure> {
+) -> Result<FetchReport, Failure> {
     let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
-    let pages = Arc::new(Mutex::new(pages));
+    let room = crawl.settings.fetch.connections + QUEUE;
+    let pages = Arc::new(Mutex::new(Inbox::new(pages, room)));
     let span = tracing::Span::current();
     thread::scope(|scope| {
         let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
@@ -143,11 +156,17 @@ fn join_stages(
             let worker = move || {
                 let _span = span.entered();
                 let mut compressor = Compressor::new();
-                let mut fetched = Vec::with_capacity(BATCH);
+                let (mut fetched, mut more) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
                 loop {
-                    let waiting = pages.lock();
-                    waiting.expect("no panic under the lock").blocking_recv_many(&mut fetched, BATCH);
-                    let batch: Batch = fetched.drain(..).map(|p| reader.read(p, &mut compressor)).collect();
+                    let inbox = pages.lock();
+                    inbox.expect("no panic under the lock").take(BATCH, &mut fetched, &mut more);
+                    let read_one = |page: FetchedPage| {
+                        let expected = Work::expected(&page);
+                        let read = reader.read(page, &mut compressor);
+                        more.extend(read.as_ref().ok().and_then(|read| expected.exceeded_by(read.work)));
+                        read
+                    };
+                    let batch: Batch = fetched.drain(..).map(read_one).collect();
                     if batch.is_empty() || read.send(batch).is_err() {
                         return;
                     }
@@ -169,7 +188,7 @@ fn join_stages(
         recording
             .join()
             .map_err(|_| Failure::work("the recorder panicked; the log holds what came before"))??;
-        report.map(|r| r.stopped_by).map_err(Failure::from)
+        report.map_err(Failure::from)
     })
 }
 
@@ -204,6 +223,8 @@ struct Recorder<'r> {
     archive: Option<&'r mut Archive>,
     /// The cycle's log.
     log: &'r mut VisitLog,
+    /// What is told of each visit in the log.
+    traps: &'r Traps,
     /// The line on the terminal.
     progress: &'r Progress,
     /// What is free on the disk.
@@ -219,27 +240,55 @@ fn record(
     stop: &CancellationToken,
 ) -> Result<(), Failure> {
     let (mut outcome, mut room) = (Ok(()), Ok(()));
-    for page in reads.iter().flatten() {
-        if outcome.is_ok() {
-            outcome = page.and_then(|page| record_page(page, recorder));
-            if room.is_ok() {
-                room = recorder.room.recorded();
+    let every = recorder.crawl.settings.config.storage.sync_every.0;
+    // When the oldest page that is not durable yet must be.
+    let mut due: Option<Instant> = None;
+    loop {
+        let next = match due {
+            Some(due) => reads.recv_deadline(due),
+            None => reads.recv().map_err(RecvTimeoutError::from),
+        };
+        let batch = match next {
+            Ok(batch) => batch,
+            Err(RecvTimeoutError::Timeout) => Batch::new(),
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        for page in batch {
+            if outcome.is_ok() {
+                outcome = page.and_then(|page| record_page(page, recorder));
+                due.get_or_insert_with(|| Instant::now() + every);
+                if room.is_ok() {
+                    room = recorder.room.recorded();
+                }
             }
-            if outcome.is_err() || room.is_err() {
-                stop.cancel();
-            }
+        }
+        if outcome.is_ok() && due.is_some_and(|due| due <= Instant::now()) {
+            outcome = recorder.sync();
+            due = None;
+        }
+        if outcome.is_err() || room.is_err() {
+            stop.cancel();
+            // An error ends what would be synced.
+            due = due.filter(|_| outcome.is_ok());
         }
     }
     outcome?;
-    if let Some(archive) = recorder.archive.as_deref() {
-        archive.sync()?;
-    }
-    recorder.log.sync().map_err(Failure::work)?;
+    recorder.sync()?;
     room
 }
 
+impl Recorder<'_> {
+    /// Makes what was recorded durable: bodies first, so that no durable visit names a body that is not.
+    fn sync(&mut self) -> Result<(), Failure> {
+        if let Some(archive) = self.archive.as_deref_mut() {
+            archive.sync()?;
+        }
+        self.log.sync().map_err(Failure::work)
+    }
+}
+
 fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {
-    let ReadPage { mut visit, member, holds_body } = page;
+    let ReadPage { mut visit, member, holds_body, work: _ } = page;
     if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
         let position = archive.append(&member)?;
         // A revisit record has no body: the page keeps pointing at the one that has, if any.
@@ -250,6 +299,7 @@ fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failur
     let record = LogRecord::Visit(Box::new(visit));
     recorder.log.append(&record).map_err(Failure::work)?;
     if let LogRecord::Visit(visit) = &record {
+        recorder.traps.observe(visit)?;
         recorder.crawl.live.recorded(visit);
         recorder.crawl.control.recorded(visit);
     }

@@ -1,5 +1,7 @@
 //! From generation g to a schedule: score every page in one pass, then read the chosen ones in another.
 
+use crate::archive::Archive;
+use crate::archive::cap::Bodies;
 use crate::crawl::{Crawl, keep, kept};
 use crate::failure::Failure;
 use crate::formula_file;
@@ -7,10 +9,12 @@ use crate::lastmods::TrustedDates;
 use crate::live::Live;
 use crate::priors::SitePriors;
 use crate::settings::Settings;
+use crate::traps::Traps;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
-use recrawl_repository::{Generation, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
+use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
+use recrawl_scheduler::turns::{Due, turns};
 use recrawl_scheduler::{Chosen, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
     CanonicalUrl, Cycle, Link, LogRecord, PageRecord, ScheduleEntry, ScheduleSource, Share, Status, Visit,
@@ -35,6 +39,8 @@ pub struct Plan {
     pub log: VisitLog,
     /// What an earlier run of the cycle did.
     pub recovered: Recovered,
+    /// Page bodies; none when they are not kept.
+    pub archive: Option<Archive>,
 }
 
 /// What was decided when a cycle was planned; kept, so that a resumed cycle reports the same.
@@ -56,6 +62,12 @@ pub struct Facts {
     /// What decided ties and samples; 0 in cycles that an older program planned.
     #[serde(default)]
     pub random_seed: u64,
+    /// Of these, chosen by score; none where it is not known.
+    #[serde(default)]
+    pub by_score: Option<u64>,
+    /// Pages that the audit sample was drawn from; none where it is not known.
+    #[serde(default)]
+    pub audit_eligible: Option<u64>,
 }
 
 /// Takes up the cycle's schedule where one was finished, else makes it. Seeds that are new enter the log
@@ -69,14 +81,31 @@ pub fn resume_or_make(
     generation: &Generation,
     cycle: Cycle,
     seeds: &[CanonicalUrl],
+    traps: &Traps,
 ) -> Result<Plan, Failure> {
     crawl.live.begin(cycle);
     let news = new_seeds(crawl, generation, seeds)?;
-    let observe = |visit: &Visit| crawl.live.recovered(visit);
+    let archived = crawl.recover_archive()?;
+    let mut observed = Ok(());
+    let observe = |visit: &Visit| {
+        let body = visit.content.as_ref().and_then(|content| content.archive);
+        let stays = body.is_none_or(|position| archived.sound.is_behind(position));
+        if stays {
+            crawl.live.recovered(visit);
+            if observed.is_ok() {
+                observed = traps.observe(visit);
+            }
+        }
+        stays
+    };
     let (mut log, recovered) =
         VisitLog::open_observed(&*crawl.storage, cycle, observe).map_err(Failure::work)?;
+    observed?;
     if recovered.cut > 0 {
-        tracing::warn!(bytes = recovered.cut, "a torn end of the visit log was cut off");
+        tracing::warn!(
+            bytes = recovered.cut,
+            "the end of the visit log was torn, or ahead of the archive, and was cut off: its pages are visited again"
+        );
     }
     let found = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
     let (facts, schedule) = match found {
@@ -100,7 +129,8 @@ pub fn resume_or_make(
         log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
     }
     crawl.live.planned(&facts, schedule.len(), recovered.done.count());
-    Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered })
+    let archive = crawl.open_archive(&archived)?;
+    Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered, archive })
 }
 
 /// What was decided when this schedule was made. A schedule that is there is run, also where the tables
@@ -117,6 +147,8 @@ fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, 
             cutoff: None,
             scheduled: schedule.len(),
             random_seed: crawl.random_seed,
+            by_score: None,
+            audit_eligible: None,
         }
     }))
 }
@@ -176,8 +208,11 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
         ..whole
     };
     let plan = choose(crawl, generation, request, &formula)?;
-    let mut writer = ScheduleWriter::create(&*crawl.storage, cycle).map_err(Failure::work)?;
-    let scheduled = write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize])?;
+    let order = |pages: &[Ranked]| in_turn(pages, cycle);
+    let mut writer = ScheduleWriter::in_order(&*crawl.storage, cycle, order).map_err(Failure::work)?;
+    let bodies = Bodies::in_storage(&*crawl.warc)?;
+    let scheduled =
+        write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize], &bodies)?;
     let facts = Facts {
         cycle,
         started: (crawl.clock)(),
@@ -186,6 +221,8 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
         cutoff: plan.cutoff,
         scheduled,
         random_seed: crawl.random_seed,
+        by_score: Some(plan.counts.score),
+        audit_eligible: Some(plan.counts.audit_eligible),
     };
     keep(&crawl.tables, FACTS, &facts)?;
     crawl.tables.flush()?;
@@ -223,6 +260,12 @@ fn choose(
     planner.finish().map_err(Failure::work)
 }
 
+/// The order in which a host is asked for its pages.
+fn in_turn(pages: &[Ranked], cycle: Cycle) -> Vec<u32> {
+    let due = |page: &Ranked| Due::of(page.entry.share, page.rank, &page.entry.record, cycle);
+    turns(&pages.iter().map(due).collect::<Vec<_>>())
+}
+
 /// Writes chosen pages and new seeds in the order of their URLs.
 fn write(
     live: &Live,
@@ -230,25 +273,27 @@ fn write(
     generation: &Generation,
     chosen: Chosen,
     seeds: &[NewSeed],
+    bodies: &Bodies,
 ) -> Result<u64, Failure> {
     let mut seeds = seeds.iter().peekable();
     let mut scheduled = 0;
-    let mut push = |entry: ScheduleEntry| {
+    let mut push = |mut entry: ScheduleEntry, rank: u64| {
         scheduled += 1;
-        writer.push(&entry).map_err(Failure::work)
+        bodies.forget_lost(&mut entry.record);
+        writer.push_ranked(Ranked { entry, rank }).map_err(Failure::work)
     };
     let seed_entry = |(url, record): &NewSeed| ScheduleEntry {
         url: url.clone(),
         share: Share::Discovery,
         record: record.clone(),
     };
-    // Of those pages that were asked for and have not come yet.
+    // Of those pages that were asked for and have not come yet: share, and place in its order.
     let shares = RefCell::new(VecDeque::new());
     let failed = RefCell::new(None);
     let mut pages = generation.gather(chosen.map_while(|page| match page {
-        Ok((ordinal, share)) => {
-            shares.borrow_mut().push_back(share);
-            Some(ordinal)
+        Ok(page) => {
+            shares.borrow_mut().push_back((page.share, page.rank));
+            Some(page.ordinal)
         }
         Err(error) => {
             failed.replace(Some(error));
@@ -258,15 +303,15 @@ fn write(
     while let Some((_, url, record)) = pages.next_page().map_err(Failure::work)? {
         live.moved();
         while let Some(seed) = seeds.next_if(|s| s.0 < url) {
-            push(seed_entry(seed))?;
+            push(seed_entry(seed), 0)?;
         }
-        let share = shares.borrow_mut().pop_front().expect("one page for each chosen one");
-        push(ScheduleEntry { url, share, record })?;
+        let (share, rank) = shares.borrow_mut().pop_front().expect("one page for each chosen one");
+        push(ScheduleEntry { url, share, record }, rank)?;
     }
     if let Some(error) = failed.take() {
         return Err(Failure::work(error));
     }
-    seeds.try_for_each(|seed| push(seed_entry(seed)))?;
+    seeds.try_for_each(|seed| push(seed_entry(seed), 0))?;
     Ok(scheduled)
 }
 

@@ -1,11 +1,12 @@
 //! A crawl opened for reading, beside a process that may be writing to it.
 
 use crate::crawl::TABLES;
+use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::report::CycleReport;
 use crate::settings::Settings;
 use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{OpenError, Repository, SledTables};
+use recrawl_repository::{OpenError, Repository, SledTables, SyncFolder};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,17 +43,30 @@ pub fn tables(data_dir: &Path) -> Tables {
     })
 }
 
+/// What operators decided, also beside a crawl that runs. What an older program decided is in the tables.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn decisions(data_dir: &Path, tables: impl FnOnce() -> Tables) -> Result<Decisions, Failure> {
+    let storage = FileStorage::existing(data_dir)?;
+    match Decisions::read(&storage)? {
+        Some(decided) => Ok(decided),
+        None if !data_dir.join(TABLES).is_dir() => Ok(Decisions::default()),
+        None => Decisions::of_older(&*tables().map_err(Failure::Work)?),
+    }
+}
+
 /// How long who only looks (`recrawl status`, `recrawl explain`) may have the tables.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// The tables of a data directory whose lock is ours: another process that has them only looks, and is waited for.
+/// The tables of a data directory whose lock is ours, made durable by `sync`: another process that has them only looks, and is waited for.
 ///
 /// # Errors
 /// When they cannot be opened, or somebody looks for too long.
-pub fn own_tables(data_dir: &Path) -> io::Result<SledTables> {
+pub fn own_tables(data_dir: &Path, sync: SyncFolder) -> io::Result<SledTables> {
     let begun = Instant::now();
     loop {
-        match SledTables::open(&data_dir.join(TABLES)) {
+        match SledTables::open_with(&data_dir.join(TABLES), sync.clone()) {
             Err(e) if is_in_use(&e) && begun.elapsed() < LOOK => thread::sleep(Duration::from_millis(20)),
             done => return done,
         }
@@ -93,7 +107,7 @@ mod tests {
             thread::sleep(Duration::from_millis(100));
             drop(looking);
         });
-        assert!(own_tables(folder.path()).is_ok());
+        assert!(own_tables(folder.path(), recrawl_repository::sync_files()).is_ok());
         looker.join().unwrap();
     }
 }

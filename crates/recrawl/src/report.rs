@@ -1,5 +1,9 @@
 //! What a cycle reports, counted from its own visit log: the same after any number of interruptions.
 
+mod estimates;
+
+pub use estimates::{AuditTally, Estimates};
+
 use crate::plan::Facts;
 use recrawl_fetcher::StoppedBy;
 use recrawl_types::{Change, Outcome, Share, Skip, Visit};
@@ -68,6 +72,8 @@ pub struct Tally {
     pub links_trapped: u64,
     /// Body bytes.
     pub bytes: u64,
+    /// The audit sample by what came of it, each page weighed by its probability.
+    pub audit: AuditTally,
 }
 
 impl Tally {
@@ -77,6 +83,9 @@ impl Tally {
         self.links_seen += links as u64;
         self.links_filtered += u64::from(visit.left_out.filtered);
         self.links_trapped += u64::from(visit.left_out.trapped);
+        if let Share::Audit(probability) = visit.share {
+            self.audit.add(visit.outcome, probability);
+        }
         match visit.outcome {
             Outcome::Fetched(change) => {
                 self.wishes(visit);
@@ -92,7 +101,7 @@ impl Tally {
             }
             Outcome::NotFound(_) => self.not_found += 1,
             Outcome::Failed(_) => self.failed += 1,
-            Outcome::RobotsDenied | Outcome::RobotsUnreachable => self.robots_denied += 1,
+            Outcome::RobotsDenied | Outcome::RobotsUnreachable(_) => self.robots_denied += 1,
             Outcome::RefusedAddress => self.refused += 1,
             Outcome::Skipped(skip) => {
                 self.skipped += 1;
@@ -178,8 +187,14 @@ pub struct CycleReport {
     pub never_tried: u64,
     /// score_changed / score_visits; none where the score chose nothing.
     pub change_rate: Option<f64>,
-    /// The same over the uniform sample.
+    /// The share of changed pages among those that the audit sample was drawn from: [`Estimates::audit_change_rate`].
     pub audit_change_rate: Option<f64>,
+    /// Pages that the audit sample was drawn from; none where it is not known.
+    #[serde(default)]
+    pub audit_eligible: Option<u64>,
+    /// What is estimated, with intervals.
+    #[serde(default)]
+    pub estimates: Estimates,
     /// The lowest score that was chosen.
     pub cutoff: Option<f64>,
     /// What ranked the pages.
@@ -205,6 +220,7 @@ impl CycleReport {
         now: u64,
     ) -> CycleReport {
         tally.decide(merged.decided_first, merged.decided_changed, merged.decided_unchanged);
+        let estimates = Estimates::of(&tally, facts);
         CycleReport {
             cycle: facts.cycle.0,
             scheduled: facts.scheduled,
@@ -215,7 +231,9 @@ impl CycleReport {
             pages_visited: merged.visited,
             never_tried: merged.never_tried,
             change_rate: ratio(tally.score_changed, tally.score_visits),
-            audit_change_rate: ratio(tally.audit_changed, tally.audit_visits),
+            audit_change_rate: estimates.audit_change_rate.map(|estimate| estimate.share),
+            audit_eligible: facts.audit_eligible,
+            estimates,
             cutoff: facts.cutoff.filter(|c| c.is_finite()),
             formula: facts.formula.clone(),
             random_seed: facts.random_seed,
@@ -284,6 +302,8 @@ mod tests {
             (Outcome::NotModified, Share::Score),
             (Outcome::Redirected(Change::Changed), Share::Score),
             (Outcome::Fetched(Change::Unchanged), Share::Audit(0.1)),
+            (Outcome::Failed(Failure::Timeout), Share::Audit(0.1)),
+            (Outcome::NotFound(410), Share::Audit(0.5)),
             (Outcome::Fetched(Change::Undecided), Share::Followed),
             (Outcome::Failed(Failure::Timeout), Share::Score),
             (Outcome::NotFound(404), Share::Score),
@@ -297,7 +317,10 @@ mod tests {
         assert_eq!((tally.audit_visits, tally.audit_changed), (1, 0));
         assert_eq!((tally.changed, tally.unchanged, tally.not_modified), (3, 2, 1));
         assert_eq!((tally.fetched, tally.first_visits, tally.warmup_visits), (7, 2, 1));
-        assert_eq!((tally.failed, tally.not_found, tally.robots_denied, tally.skipped), (1, 1, 1, 1));
+        assert_eq!((tally.failed, tally.not_found, tally.robots_denied, tally.skipped), (2, 2, 1, 1));
+        let AuditTally { unchanged, changed, not_found, unanswered } = tally.audit;
+        assert_eq!([unchanged, changed, not_found, unanswered].map(|part| part.pages), [1, 0, 1, 1]);
+        assert_eq!((unchanged.weight, not_found.weight), (10.0, 2.0));
         assert_eq!(tally.first_visits + tally.changed + tally.unchanged, tally.fetched);
         assert_eq!(ratio(tally.score_changed, tally.score_visits), Some(2.0 / 3.0));
         assert_eq!(ratio(0, 0), None);

@@ -8,7 +8,6 @@ mod changes;
 mod desk;
 mod disk;
 mod errors;
-mod files;
 mod formulas;
 mod hangup;
 mod hosts;
@@ -27,6 +26,7 @@ use crate::crawl::Crawl;
 use crate::cycle::{self, Turn};
 use crate::events::Events;
 use crate::failure::Failure;
+use crate::files;
 use crate::logging;
 use crate::settings::Settings;
 use desk::{Desk, Phase};
@@ -51,10 +51,11 @@ const MAX_RETRY: Duration = Duration::from_secs(3600);
 /// # Errors
 /// When it cannot begin. A cycle that fails later is tried again.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let settings = args.at.settings()?;
+    let mut settings = args.at.settings()?;
     logging::start(&settings.config.log, "info")?;
     let hangup = hangup::Caught::new().map_err(Failure::work)?;
-    files::make_room(&settings)?;
+    let console = settings.config.serve.connections;
+    files::make_room(&mut settings, console)?;
     let tokens = tokens_of(&settings)?;
     let mut crawl = Crawl::open(settings, &[], args.random_seed)?;
     let desk = Arc::new(Desk::new(&crawl)?);

@@ -205,6 +205,8 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
         connections: fetch.connections as usize,
         connections_per_host: politeness.connections_per_host as usize,
         open_hosts: fetch.open_hosts as usize,
+        hosts_per_site: politeness.hosts_per_site as usize,
+        hosts_per_address: politeness.hosts_per_address as usize,
         delay_per_host: politeness.delay_per_host.0,
         delay_per_ip: politeness.delay_per_ip.0,
         delay_per_latency: politeness.delay_per_latency,

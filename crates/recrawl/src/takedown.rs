@@ -11,7 +11,8 @@ pub use pattern::Pattern;
 
 use crate::archive::takedown::{TakenDown, take_down};
 use crate::control::Control;
-use crate::crawl::{TABLES, WARC, check_pinned, keep, kept};
+use crate::crawl::{TABLES, WARC, check_pinned};
+use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::plan::Facts;
 use crate::reading;
@@ -20,15 +21,13 @@ use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{Forgotten, Generation, OpenError, Repository, ScheduleFile, SledTables};
+use recrawl_repository::{Forgotten, Generation, OpenError, Repository, ScheduleFile};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The setting with all patterns that are blocked.
-const BLOCKED: &str = "taken_down";
-/// Patterns that are blocked at most: each link that is found is compared with all of them.
+/// Patterns that are taken down at most: each link that is found is compared with all of them.
 const MAX_PATTERNS: usize = 1000;
 
 /// What was taken down, or would be.
@@ -61,14 +60,6 @@ pub struct Summary {
     pub asked: u64,
 }
 
-/// The patterns that are blocked.
-///
-/// # Errors
-/// When the tables cannot be read.
-pub fn blocked(tables: &SledTables) -> Result<Vec<Pattern>, Failure> {
-    Ok(kept(tables, BLOCKED)?.unwrap_or_default())
-}
-
 /// Takes down what is meant. With `only_count`, nothing is touched. `keep_crawling` blocks nothing, and ends an earlier
 /// block. `now` in milliseconds since 1970.
 ///
@@ -93,11 +84,13 @@ pub fn run(
     let repository =
         Repository::open(storage.clone()).map_err(|e| in_the_way(e, meant, only_count || keep_crawling))?;
     let mut repository = repository.keeping_visits(settings.config.storage.keep_visits);
-    let tables = reading::own_tables(folder)?;
+    let tables = reading::own_tables(folder, recrawl_repository::sync_files())?;
     check_pinned(&tables, settings)?;
+    let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
     let cycle = repository.current().number().next();
     if !only_count {
-        block(&tables, meant, !keep_crawling)?;
+        block(&*storage, decided, meant, !keep_crawling)?;
+        Decisions::forget_older(&tables)?;
         if ScheduleFile::open(&*storage, cycle).map_err(Failure::work)?.is_some() {
             let text = format!(
                 "data directory {}: cycle {cycle} is in progress, and its log may have these pages; {}let `recrawl crawl --cycles 1` finish it, and do this again",
@@ -172,8 +165,13 @@ fn is_meant(meant: &Pattern, address: &str) -> bool {
 }
 
 /// Refuses the pages from now on, or no longer; durably.
-fn block(tables: &SledTables, pattern: &Pattern, is_blocked: bool) -> Result<(), Failure> {
-    let mut patterns = blocked(tables)?;
+fn block(
+    storage: &dyn Storage,
+    mut decided: Decisions,
+    pattern: &Pattern,
+    is_blocked: bool,
+) -> Result<(), Failure> {
+    let patterns = &mut decided.taken_down;
     let before = patterns.len();
     patterns.retain(|known| known != pattern);
     if is_blocked {
@@ -185,10 +183,7 @@ fn block(tables: &SledTables, pattern: &Pattern, is_blocked: bool) -> Result<(),
         );
         return Err(Failure::Usage(text));
     }
-    if patterns.len() != before {
-        keep(tables, BLOCKED, &patterns)?;
-    }
-    tables.flush().map_err(Failure::from)
+    if patterns.len() == before { Ok(()) } else { decided.write(storage) }
 }
 
 /// Pages that are meant, and of these the visited.
@@ -230,6 +225,8 @@ fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), F
         cutoff: None,
         scheduled: 0,
         random_seed: 0,
+        by_score: None,
+        audit_eligible: None,
     };
     let summary = *generation.summary();
     let merged = MergeReport {

@@ -8,6 +8,7 @@
 mod evidence;
 mod lesson;
 mod pattern;
+mod running;
 
 pub use evidence::{Evidence, OriginTraps};
 pub use lesson::TrapLesson;
@@ -19,13 +20,20 @@ use crate::filters::Filters;
 use crate::scope::HostPattern;
 use evidence::Rule;
 use recrawl_repository::SledTables;
-use recrawl_types::{CanonicalUrl, LeftOut, Link, Origin, ScheduleEntry};
+use recrawl_types::{
+    CanonicalUrl, Change, ContentKind, Cycle, LeftOut, Link, Origin, Outcome, ScheduleEntry, Visit,
+};
+use running::Running;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 /// Of a pattern that is cut off, one address in so many is visited all the same, to see whether it still is what
 /// it was.
 pub const PROBED: u64 = 64;
+/// Such addresses of one pattern that are taken up, and that are visited, in a cycle: else a trap with more than
+/// [`PROBED`] links on a page would grow by them alone.
+pub const MAX_PROBES: u32 = 32;
 
 /// The `[traps]` table, checked.
 #[derive(Clone, Debug)]
@@ -89,12 +97,15 @@ pub fn known(tables: &SledTables, origin: &Origin) -> io::Result<OriginTraps> {
     OriginTraps::from_bytes(&bytes).map_err(|e| io::Error::new(e.kind(), format!("traps of {origin}: {e}")))
 }
 
-/// What is cut off in a cycle: by what was known when it began, since that changes between cycles alone.
+/// The patterns that are cut off while a cycle runs: by what was known when it began, and by its own visits as they
+/// come into the log. The verdict over the whole cycle is made when it is merged, by [`TrapLesson`].
 pub struct Traps {
     rules: TrapRules,
     tables: Arc<SledTables>,
-    /// By the key of an origin.
-    cache: CycleCache<[u8], CutOff>,
+    cycle: Cycle,
+    /// What was known when the cycle began, by the key of an origin.
+    begun: CycleCache<[u8], CutOff>,
+    running: RwLock<Running>,
 }
 
 /// What is known of an origin; none where nothing of it is cut off, as of nearly all.
@@ -102,24 +113,57 @@ type CutOff = Option<Arc<OriginTraps>>;
 
 impl Traps {
     /// By these rules, and what these tables know.
-    pub fn new(rules: &TrapRules, tables: &Arc<SledTables>) -> Traps {
-        Traps { rules: rules.clone(), tables: tables.clone(), cache: CycleCache::default() }
+    pub fn new(rules: &TrapRules, tables: &Arc<SledTables>, cycle: Cycle) -> Traps {
+        let (begun, running) = (CycleCache::default(), RwLock::default());
+        Traps { rules: rules.clone(), tables: tables.clone(), cycle, begun, running }
+    }
+
+    /// Takes in a visit that the log has, in the order of the log.
+    ///
+    /// # Errors
+    /// When what is known of its origin cannot be read.
+    pub fn observe(&self, visit: &Visit) -> io::Result<()> {
+        let Visit { url, outcome: Outcome::Fetched(Change::First), content: Some(content), .. } = visit
+        else {
+            return Ok(());
+        };
+        if content.kind != ContentKind::Text || !self.rules.hold_for(&url.host()) {
+            return Ok(());
+        }
+        let load = || known(&self.tables, &Origin::of(url));
+        let mut running = self.running.write().expect("no panic under the lock");
+        let news = running.observe(url, content.fingerprint.simhash, self.cycle, &self.rules.rule, load)?;
+        for pattern in news {
+            let origin = Origin::of(url);
+            tracing::info!(%origin, %pattern, "cut off for the rest of the cycle: its pages are near-duplicates");
+        }
+        Ok(())
     }
 
     /// The origin of this address, if something of it is cut off.
     fn of(&self, url: &CanonicalUrl) -> io::Result<CutOff> {
-        self.cache.get_or_load(url.origin_key(), || {
+        let if_cut = |known: &Arc<OriginTraps>| known.cut_patterns().next().is_some();
+        if let Some(known) = self.running.read().expect("no panic under the lock").get(url.origin_key()) {
+            return Ok(Some(known).filter(|known| if_cut(known)).cloned());
+        }
+        self.begun.get_or_load(url.origin_key(), || {
             if !self.rules.hold_for(&url.host()) {
                 return Ok(None);
             }
-            let known = known(&self.tables, &Origin::of(url))?;
-            Ok(Some(known).filter(|known| known.cut_patterns().next().is_some()).map(Arc::new))
+            let known = Arc::new(known(&self.tables, &Origin::of(url))?);
+            Ok(Some(known).filter(if_cut))
         })
     }
 
     /// Is this address cut off, by what is known of its origin, and none of those that are visited all the same?
     fn cuts_off(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
         self.rules.cut(known, url).is_some() && !is_probe(url)
+    }
+
+    /// The same, where enough of those that are visited all the same were visited in this cycle.
+    fn is_enough(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
+        let pattern = self.rules.cut(known, url);
+        pattern.and_then(|pattern| known.evidence(&pattern)).is_some_and(|cut| cut.probes >= MAX_PROBES)
     }
 
     /// Is this entry left alone? Never a page that was fetched before. Where that cannot be looked up, it is
@@ -133,7 +177,7 @@ impl Traps {
             tracing::warn!(%error, %url, "visited without a look at its traps");
             None
         });
-        known.is_some_and(|known| self.cuts_off(&known, url))
+        known.is_some_and(|known| self.cuts_off(&known, url) || self.is_enough(&known, url))
     }
 
     /// Takes those links out that are not to be recorded: for their shape, or since their pattern is cut off.
@@ -162,6 +206,39 @@ impl Traps {
             !is_cut
         });
         failed.map_or(Ok(left_out), Err)
+    }
+
+    /// What this cycle's visits have cut off, once all of them are in the log: for links that came into it before.
+    pub fn late(&self) -> LateTraps<'_> {
+        let running = self.running.read().expect("no panic under the lock");
+        let cut = running.cut().map(|(key, known)| (key.into(), known.clone())).collect();
+        LateTraps { traps: self, cut, taken: BTreeMap::new() }
+    }
+}
+
+/// What is cut off when a cycle's last visit is in the log, of the origins that had first visits.
+pub struct LateTraps<'t> {
+    traps: &'t Traps,
+    /// By the key of an origin.
+    cut: HashMap<Box<[u8]>, Arc<OriginTraps>>,
+    /// Links to addresses that are visited all the same, by pattern.
+    taken: BTreeMap<(Box<[u8]>, Pattern), u32>,
+}
+
+impl LateTraps<'_> {
+    /// Is the link with this key left out?
+    pub fn leave_out(&mut self, key: &[u8]) -> bool {
+        let Some((origin, known)) = self.cut.get_key_value(CanonicalUrl::origin_of(key)) else {
+            return false;
+        };
+        let Ok(url) = CanonicalUrl::from_key(key) else { return false };
+        let Some(pattern) = self.traps.rules.cut(known, &url) else { return false };
+        if !is_probe(&url) {
+            return true;
+        }
+        let taken = self.taken.entry((origin.clone(), pattern)).or_default();
+        *taken += 1;
+        *taken > MAX_PROBES
     }
 }
 

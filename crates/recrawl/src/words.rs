@@ -12,17 +12,20 @@ pub fn outcome(outcome: Outcome) -> &'static str {
         Outcome::NotFound(_) => "not_found",
         Outcome::Failed(_) => "failed",
         Outcome::RobotsDenied => "robots_denied",
-        Outcome::RobotsUnreachable => "robots_unreachable",
+        Outcome::RobotsUnreachable(_) => "robots_unreachable",
         Outcome::RefusedAddress => "refused_address",
         Outcome::Skipped(_) => "skipped",
     }
 }
 
-/// What made it fail, or why it was skipped: the variant's own name. None for other outcomes, which say it all.
+/// What made it, or its robots.txt, fail, or why it was skipped: the variant's own name. None for other
+/// outcomes, which say it all.
 pub fn why(outcome: Outcome) -> Option<String> {
     match outcome {
-        Outcome::Failed(Failure::Status(_)) => Some("status".into()),
-        Outcome::Failed(failure) => Some(name(&failure)),
+        Outcome::Failed(failure) | Outcome::RobotsUnreachable(Some(failure)) => Some(match failure {
+            Failure::Status(_) => "status".into(),
+            failure => name(&failure),
+        }),
         Outcome::Skipped(skip) => Some(name(&skip)),
         _ => None,
     }
@@ -34,32 +37,30 @@ pub fn detail(outcome: Outcome) -> String {
         Outcome::Fetched(_) => "it was fetched",
         Outcome::NotModified => "it was not modified",
         Outcome::Redirected(_) => "it redirects",
-        Outcome::NotFound(status) | Outcome::Failed(Failure::Status(status)) => {
-            return format!("the server answered {status}");
-        }
-        Outcome::Failed(Failure::Dns) => "the host's name did not resolve",
-        Outcome::Failed(Failure::Connect) => "no connection came about",
-        Outcome::Failed(Failure::Tls) => "the TLS handshake failed",
-        Outcome::Failed(Failure::Timeout) => "it took longer than fetch.timeout",
-        Outcome::Failed(Failure::Protocol) => {
-            "the connection broke, or what came was no HTTP or shorter than announced"
-        }
-        Outcome::Failed(Failure::Encoding) => "the body could not be read",
-        Outcome::Failed(Failure::Redirect) => {
-            "it redirects to nowhere, or more often than fetch.max_redirects"
-        }
+        Outcome::NotFound(status) => return format!("the server answered {status}"),
+        Outcome::Failed(failure) => return failure.to_string(),
         Outcome::RobotsDenied => "robots.txt forbids it",
-        Outcome::RobotsUnreachable => "robots.txt could not be had, so nothing was asked for",
+        Outcome::RobotsUnreachable(why) => {
+            return format!("robots.txt {}, so the page was not asked for", no_robots(why));
+        }
         Outcome::RefusedAddress => "the host has an address that may not be asked (fetch.allow_addresses)",
         Outcome::Skipped(_) => "it was not asked for",
     }
     .into()
 }
 
+/// That robots.txt was not to be had, and why, as the rest of a sentence about it. A state of an older version
+/// does not say why.
+pub fn no_robots(why: Option<Failure>) -> String {
+    why.map_or("could not be fetched".into(), |failure| format!("could not be fetched ({failure})"))
+}
+
 /// The server's status, where that is what decided.
 pub fn status(outcome: Outcome) -> Option<u16> {
     match outcome {
-        Outcome::NotFound(status) | Outcome::Failed(Failure::Status(status)) => Some(status),
+        Outcome::NotFound(status)
+        | Outcome::Failed(Failure::Status(status))
+        | Outcome::RobotsUnreachable(Some(Failure::Status(status))) => Some(status),
         _ => None,
     }
 }
@@ -108,6 +109,12 @@ mod tests {
             (Outcome::Skipped(Skip::HostBackOff), ("skipped", Some("host_back_off"), None)),
             (Outcome::NotFound(410), ("not_found", None, Some(410))),
             (Outcome::RobotsDenied, ("robots_denied", None, None)),
+            (Outcome::RobotsUnreachable(Some(Failure::Dns)), ("robots_unreachable", Some("dns"), None)),
+            (
+                Outcome::RobotsUnreachable(Some(Failure::Status(429))),
+                ("robots_unreachable", Some("status"), Some(429)),
+            ),
+            (Outcome::RobotsUnreachable(None), ("robots_unreachable", None, None)),
         ] {
             let why = why(given);
             assert_eq!((outcome(given), why.as_deref(), status(given)), expected);

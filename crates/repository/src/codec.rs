@@ -356,6 +356,41 @@ pub(crate) fn take_entry(
     Ok(ScheduleEntry { url, share: take_share(take)?, record: take_record(take, version)? })
 }
 
+/// Codes of failures with a status lie above this one.
+const STATUS_CODES: u64 = 7;
+
+/// A failure as a number that is not 0.
+pub(crate) fn failure_code(failure: Failure) -> u64 {
+    match failure {
+        Failure::Dns => 1,
+        Failure::Connect => 2,
+        Failure::Tls => 3,
+        Failure::Timeout => 4,
+        Failure::Protocol => 5,
+        Failure::Encoding => 6,
+        Failure::Redirect => 7,
+        Failure::Status(status) => STATUS_CODES + 1 + u64::from(status),
+    }
+}
+
+/// The failure of a number that [`failure_code`] gave.
+pub(crate) fn failure_of(code: u64) -> Result<Failure, Malformed> {
+    let unknown = Malformed("a failure is unknown");
+    Ok(match code {
+        1 => Failure::Dns,
+        2 => Failure::Connect,
+        3 => Failure::Tls,
+        4 => Failure::Timeout,
+        5 => Failure::Protocol,
+        6 => Failure::Encoding,
+        7 => Failure::Redirect,
+        _ => {
+            let status = code.checked_sub(STATUS_CODES + 1).and_then(|status| u16::try_from(status).ok());
+            Failure::Status(status.ok_or(unknown)?)
+        }
+    })
+}
+
 /// Outcome as a tag and a detail: the change, the status, the kind of failure.
 pub(crate) fn outcome_parts(outcome: Outcome) -> (u8, u64) {
     let change = |c: Change| match c {
@@ -370,15 +405,9 @@ pub(crate) fn outcome_parts(outcome: Outcome) -> (u8, u64) {
         Outcome::Redirected(c) => (2, change(c)),
         Outcome::NotFound(status) => (3, status.into()),
         Outcome::Failed(Failure::Status(status)) => (4, status.into()),
-        Outcome::Failed(Failure::Dns) => (5, 0),
-        Outcome::Failed(Failure::Connect) => (5, 1),
-        Outcome::Failed(Failure::Tls) => (5, 2),
-        Outcome::Failed(Failure::Timeout) => (5, 3),
-        Outcome::Failed(Failure::Protocol) => (5, 4),
-        Outcome::Failed(Failure::Encoding) => (5, 5),
-        Outcome::Failed(Failure::Redirect) => (5, 6),
+        Outcome::Failed(failure) => (5, failure_code(failure) - 1),
         Outcome::RobotsDenied => (6, 0),
-        Outcome::RobotsUnreachable => (7, 0),
+        Outcome::RobotsUnreachable(why) => (7, why.map_or(0, failure_code)),
         Outcome::RefusedAddress => (8, 0),
         Outcome::Skipped(Skip::Deadline) => (9, 0),
         Outcome::Skipped(Skip::HostBackOff) => (9, 1),
@@ -407,15 +436,10 @@ pub(crate) fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
         (2, _) => Outcome::Redirected(change()?),
         (3, _) => Outcome::NotFound(status()?),
         (4, _) => Outcome::Failed(Failure::Status(status()?)),
-        (5, 0) => Outcome::Failed(Failure::Dns),
-        (5, 1) => Outcome::Failed(Failure::Connect),
-        (5, 2) => Outcome::Failed(Failure::Tls),
-        (5, 3) => Outcome::Failed(Failure::Timeout),
-        (5, 4) => Outcome::Failed(Failure::Protocol),
-        (5, 5) => Outcome::Failed(Failure::Encoding),
-        (5, 6) => Outcome::Failed(Failure::Redirect),
+        (5, 0..STATUS_CODES) => Outcome::Failed(failure_of(detail + 1)?),
         (6, 0) => Outcome::RobotsDenied,
-        (7, 0) => Outcome::RobotsUnreachable,
+        (7, 0) => Outcome::RobotsUnreachable(None),
+        (7, code) => Outcome::RobotsUnreachable(Some(failure_of(code)?)),
         (8, 0) => Outcome::RefusedAddress,
         (9, 0) => Outcome::Skipped(Skip::Deadline),
         (9, 1) => Outcome::Skipped(Skip::HostBackOff),

@@ -155,6 +155,8 @@ pub enum OpenError {
         /// The version that this program writes; it reads those since [`OLDEST_VERSION`] too.
         supported: u32,
     },
+    /// The file of decisions is missing or damaged: pages that were taken down would be fetched again.
+    Undecided(Damage),
     /// Reading failed.
     Read(ReadError),
     /// Writing failed.
@@ -170,6 +172,11 @@ impl fmt::Display for OpenError {
                 f,
                 "{file}: written in format version {found}, this program reads versions {OLDEST_VERSION} to \
                  {supported}; use the program that wrote it"
+            ),
+            OpenError::Undecided(Damage { file, what, .. }) => write!(
+                f,
+                "{file}: {what}; it holds what was taken down, blocked and paused, which would be fetched again without it: \
+                 restore it from a backup or a snapshot, or write {{}} into it to begin with nothing decided"
             ),
             OpenError::Read(e) => e.fmt(f),
             OpenError::Write(e) => e.fmt(f),

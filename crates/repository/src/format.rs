@@ -5,7 +5,7 @@ use crate::bytes::{Malformed, Put, Take};
 use recrawl_types::Cycle;
 
 /// The version of everything that this crate writes. A change of any byte's meaning is a new version.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 /// The oldest version that is read: what it lacks is worked out (`version_1.rs`). What the next commits do not
 /// change stays in its files until these are emptied.
 pub const OLDEST_VERSION: u32 = 1;

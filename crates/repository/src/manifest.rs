@@ -37,6 +37,8 @@ pub(crate) struct Manifest {
     pub summary: Summary,
     /// How much of the reports file is committed.
     pub reports: u64,
+    /// Must there be a file of decisions? Up to version 4 they stood in the tables.
+    pub has_decisions: bool,
 }
 
 /// Reads the manifest; none where there is no repository yet.
@@ -70,7 +72,7 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, OpenError>
         // Up to version 3 nothing waited.
         let [untried, waiting] = if version < 4 { [0, 0] } else { [next()?, next()?] };
         let summary = Summary { number, pages, visited, gone, untried, waiting, origins, bytes };
-        let manifest = Manifest { summary, reports };
+        let manifest = Manifest { summary, reports, has_decisions: version >= 5 };
         take.end()?;
         Ok(manifest)
     });

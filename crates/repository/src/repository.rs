@@ -1,6 +1,7 @@
 //! The repository: the committed generation, the next one in the making, the reports of all cycles.
 
 use crate::bytes::Malformed;
+use crate::decisions;
 use crate::error::{CommitError, OpenError, ReadError, WriteError};
 use crate::format::{
     FileKind, MANIFEST, MANIFEST_NEXT, REPORTS, UNFINISHED, check_frame, frame_length, number_in,
@@ -52,11 +53,18 @@ impl Repository {
             None => {
                 refuse_orphans(&*storage)?;
                 let mut reports = FrameWriter::create(&*storage, REPORTS, FileKind::Reports, Cycle(0))?;
-                let manifest = Manifest { reports: reports.sync()?, ..Manifest::default() };
+                let reports = reports.sync()?;
+                // Before the manifest, which says that it is there.
+                decisions::begin(&*storage)?;
+                let manifest = Manifest { reports, has_decisions: true, ..Manifest::default() };
                 manifest::write(&*storage, &manifest)?;
                 manifest
             }
         };
+        if manifest.has_decisions {
+            decisions::check(&*storage).map_err(OpenError::Undecided)?;
+        }
+        decisions::remove_leftover(&*storage)?;
         let current = Arc::new(Generation::open(&*storage, manifest.summary)?);
         let unsettled = AtomicBool::new(false);
         let (keep_visits, _lock) = (0, Some(lock));
@@ -99,6 +107,11 @@ impl Repository {
     /// The committed generation.
     pub fn current(&self) -> Arc<Generation> {
         self.current.clone()
+    }
+
+    /// Must there be a file of [`decisions`]? What an older version decided stands in the tables until the next commit.
+    pub fn has_decisions(&self) -> bool {
+        self.manifest.has_decisions
     }
 
     /// The storage.
@@ -167,7 +180,8 @@ impl Repository {
         assert_eq!(writer.number(), self.current.number().next(), "generations follow each other");
         let summary = writer.finish()?;
         let reports = self.append_report(report)?;
-        let manifest = Manifest { summary, reports };
+        decisions::begin(&*self.storage)?;
+        let manifest = Manifest { summary, reports, has_decisions: true };
         // Read before it is committed: what cannot be opened must not become the only truth.
         let current = Arc::new(Generation::open(&*self.storage, summary)?);
         self.unsettled.store(true, Ordering::Relaxed);
@@ -245,6 +259,9 @@ impl Repository {
     /// Reads all that is committed and lists the damage.
     pub fn verify(&self) -> Vec<crate::error::Damage> {
         let mut damage = self.current.verify();
+        if self.manifest.has_decisions {
+            damage.extend(decisions::check(&*self.storage).err());
+        }
         let reports = self.reports().and_then(|mut reports| {
             while reports.next_report()?.is_some() {}
             Ok(())
@@ -284,6 +301,7 @@ impl From<OpenError> for CommitError {
         match error {
             OpenError::Write(e) => CommitError::Write(e),
             OpenError::Read(e) => CommitError::Read(e),
+            OpenError::Undecided(damage) => CommitError::Read(ReadError::Damaged(damage)),
             OpenError::InUse(file) | OpenError::Absent(file) | OpenError::Version { file, .. } => {
                 CommitError::Read(ReadError::damaged(&file, 0, "it is not what was opened"))
             }

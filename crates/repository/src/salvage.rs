@@ -12,6 +12,7 @@ pub use found::{LostRange, SalvageError, Salvaged};
 
 use crate::block::take_block_known;
 use crate::bytes::Take;
+use crate::decisions;
 use crate::error::{CommitError, Damage, OpenError, WriteError};
 use crate::format::{FileKind, MANIFEST, REPORTS, number_in, open_frame};
 use crate::frames::{FrameWriter, Source};
@@ -30,11 +31,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Writes into the empty `to` all that can be read of what is committed in `from`. The cycle in progress is left out:
-/// its pages are asked for again.
+/// its pages are asked for again. `older` gives the text of what operators decided, where the folder is of a version that
+/// had no file for it; where that cannot be read, the new repository has none, and is not opened for writing until it has.
+/// `mend` may change the record of a page that is saved whole, by its key.
 ///
 /// # Errors
 /// [`SalvageError`]. Damage in `from` is none.
-pub fn salvage(from: &dyn Storage, to: &Arc<dyn Storage>) -> Result<Salvaged, SalvageError> {
+pub fn salvage(
+    from: &dyn Storage,
+    to: &Arc<dyn Storage>,
+    older: &dyn Fn() -> Option<String>,
+    mend: &dyn Fn(&[u8], &mut PageRecord),
+) -> Result<Salvaged, SalvageError> {
     let list = |storage: &dyn Storage| {
         storage.list().map_err(crate::error::ReadError::io(storage.locate(""))).map_err(OpenError::Read)
     };
@@ -67,7 +75,7 @@ pub fn salvage(from: &dyn Storage, to: &Arc<dyn Storage>) -> Result<Salvaged, Sa
     }
     let empty = Generation::default();
     let mut writer = GenerationWriter::create(to.clone(), &empty, found.generation, false)?;
-    Pages::new(from, &names, &mut found).save(&mut writer)?;
+    Pages::new(from, &names, &mut found, mend).save(&mut writer)?;
     look_at_origins(from, &mut found);
     let expected = manifest.map_or(0, |m| m.summary.pages);
     let of_blocks = found.lost_ranges.iter().map(|range| range.pages).sum();
@@ -78,7 +86,17 @@ pub fn salvage(from: &dyn Storage, to: &Arc<dyn Storage>) -> Result<Salvaged, Sa
     let summary = writer.finish()?;
     let reports = save_reports(from, &**to, manifest.map(|m| m.reports), &mut found)?;
     save_visits(from, &**to, &names, &mut found)?;
-    manifest::write(&**to, &Manifest { summary, reports })?;
+    let decided = match decisions::read(from) {
+        Ok(None) if manifest.is_some_and(|m| !m.has_decisions) => older(),
+        Ok(text) => text,
+        Err(_) => None,
+    };
+    found.has_decisions = decided.is_some();
+    match decided {
+        Some(text) => decisions::write(&**to, &text)?,
+        None => found.damage.extend(decisions::check(from).err()),
+    }
+    manifest::write(&**to, &Manifest { summary, reports, has_decisions: true })?;
     found.damage.sort_by(|a, b| (&a.file, a.offset).cmp(&(&b.file, b.offset)));
     found.damage.dedup_by(|a, b| (&a.file, a.offset) == (&b.file, b.offset));
     Ok(found)
@@ -130,16 +148,22 @@ struct Pages<'s> {
     files: BTreeMap<FileName, Option<Source>>,
     urls: KnownKeys,
     scratch: Scratch,
+    mend: &'s dyn Fn(&[u8], &mut PageRecord),
     /// The key written last.
     last: Vec<u8>,
 }
 
 impl<'s> Pages<'s> {
-    fn new(from: &'s dyn Storage, names: &[String], found: &'s mut Salvaged) -> Pages<'s> {
+    fn new(
+        from: &'s dyn Storage,
+        names: &[String],
+        found: &'s mut Salvaged,
+        mend: &'s dyn Fn(&[u8], &mut PageRecord),
+    ) -> Pages<'s> {
         let blocks = read_index(from, found.generation, &mut found.damage);
         let urls = KnownKeys::open(from, names, found.generation, &mut found.damage);
         let (files, scratch, last) = Default::default();
-        Pages { from, found, blocks, files, urls, scratch, last }
+        Pages { from, found, blocks, files, urls, scratch, mend, last }
     }
 
     fn save(mut self, writer: &mut GenerationWriter<'_>) -> Result<(), CommitError> {
@@ -193,7 +217,8 @@ impl<'s> Pages<'s> {
         let packed = self.read(block);
         if let Some(mut pages) = self.unpack(&packed).filter(|pages| pages.has_sound_keys(&self.last)) {
             for row in 0..pages.len() {
-                let record = pages.take_record(row);
+                let mut record = pages.take_record(row);
+                (self.mend)(pages.key(row), &mut record);
                 self.save_urls_before(Some(pages.key(row)), writer)?;
                 self.put(pages.key(row), &record, true, writer)?;
             }

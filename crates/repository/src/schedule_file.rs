@@ -1,18 +1,27 @@
 //! A cycle's schedule on disk: entries in frames of one host each, and a table of where they lie.
 //!
-//! The table is its own file, renamed into place last: a schedule whose table is there is complete.
+//! The table is its own file, renamed into place last: a schedule whose table is there is complete. Entries of a host lie
+//! in the order in which they are asked for; where they have more than one frame, their order by URL lies behind them.
+//! A schedule that an older program began has another table: its entries are in the order of URLs.
 
-use crate::bytes::{Malformed, Put, Take};
-use crate::codec::{put_entry, put_key, take_entry, take_key};
-use crate::error::{ReadError, WriteError};
-use crate::format::{FileKind, UNFINISHED, cycle_file, open_frame};
-use crate::frames::{FrameReader, FrameWriter, Source};
+mod writer;
+
+pub use writer::{Ranked, ScheduleWriter};
+
+use crate::bytes::{Malformed, Take};
+use crate::codec::{take_entry, take_key};
+use crate::error::ReadError;
+use crate::format::{FileKind, cycle_file, open_frame};
+use crate::frames::{FrameReader, Source};
 use crate::storage::Storage;
-use recrawl_types::{CanonicalUrl, Cycle, HostRun, ScheduleEntry, ScheduleSource};
+use recrawl_types::{CanonicalUrl, Cycle, Found, HostRun, ScheduleEntry, ScheduleSource};
+use std::cmp::Ordering;
 use std::io;
 
 /// Entries in a frame at most: what the fetcher reads of a host at a time.
 const FRAME_ENTRIES: usize = 32;
+/// Entries in a frame of the order by URL, 4 bytes each.
+const URLS: usize = 4096;
 /// Bytes after which a frame of the table is closed.
 const TABLE_FRAME: usize = 64 << 10;
 
@@ -21,10 +30,15 @@ fn entries_file(cycle: Cycle) -> String {
 }
 
 fn table_file(cycle: Cycle) -> String {
+    cycle_file(cycle, "queues")
+}
+
+/// The table of older programs.
+fn old_table_file(cycle: Cycle) -> String {
     cycle_file(cycle, "hosts")
 }
 
-/// Where a frame of entries lies: 24 bytes for up to 32 entries.
+/// Where a frame lies: 24 bytes for up to 32 entries, and for up to 4,096 in their order by URL.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     start: u64,
@@ -32,136 +46,15 @@ struct Chunk {
     length: u32,
 }
 
-/// Writes a schedule.
-pub struct ScheduleWriter<'s> {
-    storage: &'s dyn Storage,
-    cycle: Cycle,
-    entries: FrameWriter,
-    payload: Vec<u8>,
-    /// Entries in `payload`.
-    held: usize,
-    count: u64,
-    last: Option<CanonicalUrl>,
-    hosts: Vec<HostRun>,
-    chunks: Vec<Chunk>,
-}
-
-impl<'s> ScheduleWriter<'s> {
-    /// Begins the schedule of a cycle, in place of an older one.
-    ///
-    /// # Errors
-    /// When the file cannot be made.
-    pub fn create(storage: &'s dyn Storage, cycle: Cycle) -> Result<ScheduleWriter<'s>, WriteError> {
-        let table = table_file(cycle);
-        match storage.remove(&table) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            // Durably: a table must never come back and speak of other entries.
-            removed => removed
-                .and_then(|()| storage.sync_dir())
-                .map_err(WriteError::of(storage.locate(&table), "remove"))?,
-        }
-        let entries = FrameWriter::create(storage, &entries_file(cycle), FileKind::Schedule, cycle)?;
-        let (hosts, chunks) = Default::default();
-        Ok(ScheduleWriter {
-            storage,
-            cycle,
-            entries,
-            payload: Vec::new(),
-            held: 0,
-            count: 0,
-            last: None,
-            hosts,
-            chunks,
-        })
-    }
-
-    /// Appends an entry.
-    ///
-    /// # Errors
-    /// When the disk takes no more, or its URL does not come behind the one before: then the schedule cannot be finished
-    /// in the order in which it is read, and is to be made anew.
-    pub fn push(&mut self, entry: &ScheduleEntry) -> Result<(), WriteError> {
-        let url = &entry.url;
-        if self.last.as_ref().is_some_and(|last| last >= url) {
-            let what = io::Error::new(io::ErrorKind::InvalidInput, format!("{url} is out of order"));
-            return Err(WriteError::of(self.storage.locate(&entries_file(self.cycle)), "add an entry")(what));
-        }
-        let same_host = self.hosts.last().is_some_and(|run| run.first.same_origin(url));
-        if !same_host || self.held == FRAME_ENTRIES {
-            self.close_frame()?;
-        }
-        match self.hosts.last_mut() {
-            Some(run) if same_host => run.count += 1,
-            _ => self.hosts.push(HostRun { first: url.clone(), start: self.count, count: 1 }),
-        }
-        let near = match &self.last {
-            Some(last) if self.held > 0 => last.key(),
-            _ => &[],
-        };
-        put_entry(&mut self.payload, near, entry);
-        self.last = Some(url.clone());
-        self.held += 1;
-        self.count += 1;
-        Ok(())
-    }
-
-    fn close_frame(&mut self) -> Result<(), WriteError> {
-        if self.held > 0 {
-            let (offset, length) = self.entries.push(&self.payload)?;
-            self.chunks.push(Chunk { start: self.count - self.held as u64, offset, length });
-            self.payload.clear();
-            self.held = 0;
-        }
-        Ok(())
-    }
-
-    /// Makes the schedule durable and complete; gives the number of its entries.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn finish(mut self) -> Result<u64, WriteError> {
-        self.close_frame()?;
-        self.entries.sync()?;
-        let name = table_file(self.cycle);
-        let unfinished = format!("{name}{UNFINISHED}");
-        let mut table = FrameWriter::create(self.storage, &unfinished, FileKind::Schedule, self.cycle)?;
-        let mut payload = Vec::new();
-        let mut chunks = self.chunks.iter().peekable();
-        for run in &self.hosts {
-            put_key(&mut payload, &[], run.first.key());
-            payload.put_varint(run.count);
-            let end = run.start + run.count;
-            let mut of_run = Vec::new();
-            while let Some(chunk) = chunks.next_if(|c| c.start < end) {
-                of_run.push(chunk);
-            }
-            payload.put_varint(of_run.len() as u64);
-            for chunk in of_run {
-                payload.put_varint(chunk.offset);
-                payload.put_varint(chunk.length.into());
-            }
-            if payload.len() >= TABLE_FRAME {
-                table.push(&payload)?;
-                payload.clear();
-            }
-        }
-        if !payload.is_empty() {
-            table.push(&payload)?;
-        }
-        table.sync()?;
-        let path = self.storage.locate(&name);
-        self.storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
-        self.storage.rename(&unfinished, &name).map_err(WriteError::of(&path, "rename"))?;
-        self.storage.sync_dir().map_err(WriteError::of(&path, "sync"))?;
-        Ok(self.count)
-    }
-}
-
-/// A complete schedule, read host by host. Memory: an entry a host and 24 bytes for 32 pages.
+/// A complete schedule, read host by host. Memory: an entry a host and 25 bytes for 32 pages.
 pub struct ScheduleFile {
     source: Source,
     hosts: Vec<HostRun>,
     chunks: Vec<Chunk>,
+    /// The order by URL, of hosts with more than one chunk.
+    urls: Vec<Chunk>,
+    /// Are all entries in that order anyway?
+    is_by_url: bool,
     count: u64,
 }
 
@@ -171,12 +64,18 @@ impl ScheduleFile {
     /// # Errors
     /// When it is there and cannot be read.
     pub fn open(storage: &dyn Storage, cycle: Cycle) -> Result<Option<ScheduleFile>, ReadError> {
-        let mut table = match FrameReader::open(storage, &table_file(cycle), FileKind::Schedule, cycle) {
-            Err(e) if e.is_absent() => return Ok(None),
-            other => other?,
+        let open = |name: &str| match FrameReader::open(storage, name, FileKind::Schedule, cycle) {
+            Err(e) if e.is_absent() => Ok(None),
+            other => other.map(Some),
         };
+        let (table, is_by_url) = match open(&table_file(cycle))? {
+            Some(table) => (Some(table), false),
+            None => (open(&old_table_file(cycle))?, true),
+        };
+        let Some(mut table) = table else { return Ok(None) };
         let source = Source::open(storage, &entries_file(cycle), FileKind::Schedule, cycle)?;
-        let mut file = ScheduleFile { source, hosts: Vec::new(), chunks: Vec::new(), count: 0 };
+        let (hosts, chunks, urls) = Default::default();
+        let mut file = ScheduleFile { source, hosts, chunks, urls, is_by_url, count: 0 };
         loop {
             let offset = table.offset();
             let Some(payload) = table.next_frame()? else { return Ok(Some(file)) };
@@ -198,17 +97,50 @@ impl ScheduleFile {
                 return Err(Malformed("a host has not the frames of its pages"));
             }
             for i in 0..chunks {
-                let start = self.count + i * FRAME_ENTRIES as u64;
-                let chunk = Chunk { start, offset: take.varint()?, length: take.narrow()? };
-                if chunk.offset.saturating_add(chunk.length.into()) > self.source.length() {
-                    return Err(Malformed("its entries end before"));
-                }
+                let chunk = self.take_chunk(&mut take, i * FRAME_ENTRIES as u64)?;
                 self.chunks.push(chunk);
+            }
+            let urls = if self.is_by_url || chunks == 1 { 0 } else { count.div_ceil(URLS as u64) };
+            for i in 0..urls {
+                let chunk = self.take_chunk(&mut take, i * URLS as u64)?;
+                self.urls.push(chunk);
             }
             self.hosts.push(HostRun { first, start: self.count, count });
             self.count += count;
         }
         Ok(())
+    }
+
+    /// Takes the place of a frame that begins with this entry of the host at hand.
+    fn take_chunk(&self, take: &mut Take<'_>, first: u64) -> Result<Chunk, Malformed> {
+        let chunk = Chunk { start: self.count + first, offset: take.varint()?, length: take.narrow()? };
+        if chunk.offset.saturating_add(chunk.length.into()) > self.source.length() {
+            return Err(Malformed("its entries end before"));
+        }
+        Ok(chunk)
+    }
+
+    /// The index of the host's entry at this place in the order by URL.
+    fn index_by_url(&self, host: &HostRun, place: u64) -> Result<u64, ReadError> {
+        if self.is_by_url {
+            return Ok(host.start + place);
+        }
+        let chunk = self.urls[self.urls.partition_point(|c| c.start <= host.start + place) - 1];
+        let mut frame = vec![0; chunk.length as usize];
+        self.source.read_exact(&mut frame, chunk.offset)?;
+        let mut scratch = Vec::new();
+        let mut index = || {
+            let indexes = open_frame(&frame, FileKind::Schedule, &mut scratch)?;
+            let at = (host.start + place - chunk.start) as usize * 4;
+            let index = indexes.get(at..at + 4).ok_or(Malformed("its order by URL ends before"))?;
+            let index = u64::from(Take(index).u32()?);
+            if index < host.count {
+                Ok(host.start + index)
+            } else {
+                Err(Malformed("a host has no such entry"))
+            }
+        };
+        index().map_err(|Malformed(what)| self.source.damaged(chunk.offset, what))
     }
 
     fn read_chunk(&self, chunk: Chunk, entries: &mut Vec<ScheduleEntry>) -> Result<(), ReadError> {
@@ -251,6 +183,31 @@ impl ScheduleSource for ScheduleFile {
         entries.truncate((end - start) as usize + skip);
         entries.drain(..skip.min(entries.len()));
         Ok(entries)
+    }
+
+    /// Two binary searches: over the hosts in memory, and over the host's order by URL where it lies.
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>> {
+        let found = self.hosts.binary_search_by(|run| run.first.origin_key().cmp(url.origin_key()));
+        let Ok(at) = found else { return Ok(None) };
+        let host = &self.hosts[at];
+        if !self.is_by_url && host.count <= FRAME_ENTRIES as u64 {
+            let entries = (host.start..).zip(self.read(host, host.start, FRAME_ENTRIES)?);
+            let found = entries.into_iter().find(|(_, entry)| entry.url == *url);
+            return Ok(found.map(|(index, entry)| Found { host: at, index, entry }));
+        }
+        let (mut low, mut high) = (0, host.count);
+        while low < high {
+            let place = low + (high - low) / 2;
+            let index = self.index_by_url(host, place)?;
+            let entry = self.read(host, index, 1)?.pop();
+            let entry = entry.ok_or_else(|| io::Error::other("it ends too early"))?;
+            match entry.url.cmp(url) {
+                Ordering::Equal => return Ok(Some(Found { host: at, index, entry })),
+                Ordering::Less => low = place + 1,
+                Ordering::Greater => high = place,
+            }
+        }
+        Ok(None)
     }
 }
 

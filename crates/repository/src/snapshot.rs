@@ -4,6 +4,7 @@
 //! reader has them open, so that a commit which removes their names takes nothing away: what has no name any
 //! more is copied from the open file.
 
+use crate::decisions;
 use crate::error::{OpenError, ReadError, WriteError};
 use crate::format::{FileKind, REPORTS};
 use crate::frames::Source;
@@ -78,13 +79,18 @@ impl From<OpenError> for SnapshotError {
 }
 
 impl Repository {
-    /// Writes the committed generation, the reports and the kept visits into the empty `to`; the manifest last, so
-    /// that a snapshot which was cut short is none. `link` gives a file of that name a second name in `to` and
-    /// says whether it could.
+    /// Writes the committed generation, the reports, the kept visits and what operators decided (the text of
+    /// [`decisions`]) into the empty `to`; the manifest last, so that a snapshot which was cut short is none. `link` gives
+    /// a file of that name a second name in `to` and says whether it could.
     ///
     /// # Errors
     /// [`SnapshotError`]; what was written is left behind.
-    pub fn snapshot(&self, to: &dyn Storage, link: &dyn Fn(&str) -> bool) -> Result<Snapshot, SnapshotError> {
+    pub fn snapshot(
+        &self,
+        to: &dyn Storage,
+        link: &dyn Fn(&str) -> bool,
+        decided: &str,
+    ) -> Result<Snapshot, SnapshotError> {
         let folder = to.locate("");
         if !to.list().map_err(ReadError::io(&folder))?.is_empty() {
             return Err(SnapshotError::Occupied(folder));
@@ -108,6 +114,7 @@ impl Repository {
         // This file grows, so it is copied: as far as it was committed with the generation.
         let reports = Source::open(&**self.storage(), REPORTS, FileKind::Reports, Cycle(0))?;
         made.copy(REPORTS, &reports, self.manifest.reports, to)?;
+        decisions::write(to, decided)?;
         manifest::write(to, &self.manifest)?;
         Ok(made)
     }

@@ -1,29 +1,49 @@
 //! What is small and changes at any time, in sled: hosts, noise floors of sites, counts of dates, settings.
 //!
 //! One entry is one value with a checksum of ours before it, so that damage is noticed here and not
-//! where the value is used. Writes reach the disk within a second, and at every [`SledTables::flush`].
+//! where the value is used. Writes reach the disk within about two seconds, and at every [`SledTables::flush`].
+//!
+//! sled's own flush is not durable: it asks the kernel to write ([`sync_file_range`], which syncs neither the disk's cache nor
+//! the length of the file) and syncs on a thread of its own, up to a second later. So [`SledTables::flush`] syncs all
+//! files of the folder itself.
+//!
+//! [`sync_file_range`]: https://man7.org/linux/man-pages/man2/sync_file_range.2.html
 
 use crate::bytes::{Malformed, Put, Take};
+use crate::codec::{failure_code, failure_of};
 use crate::format::{FileKind, open_frame, put_frame};
+use durable::Durable;
 use recrawl_types::host::{Pace, RobotsBody, RobotsState};
 use recrawl_types::{Belief, Cycle, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators};
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 
+mod damage;
+mod durable;
 mod takedown;
 
+pub use damage::TablesFound;
+pub(crate) use durable::sync_parent;
+pub use durable::{SyncFolder, sync_files};
 pub use takedown::Forgotten;
 
 /// Memory for cached pages. The tables are read once a host and cycle: more would buy nothing.
 const CACHE_BYTES: u64 = 8 << 20;
 /// How long a write may wait for the disk, in milliseconds.
 const FLUSH_EVERY_MS: u64 = 1000;
+/// The setting with the number of flushes.
+const FLUSHES: &str = "flushes";
 /// The key under which a tree that learns from cycles remembers the last one that was applied.
 const APPLIED: &[u8] = b"\0cycle";
 
 /// The tables. One process at a time.
 pub struct SledTables {
     path: String,
+    /// None for tables that nothing is to outlive.
+    durable: Option<Durable>,
+    /// Flushes so far. Held while one is made.
+    flushes: Mutex<u64>,
     database: sled::Db,
     hosts: sled::Tree,
     sites: sled::Tree,
@@ -38,10 +58,24 @@ impl SledTables {
     /// # Errors
     /// When another process has them, or the disk refuses.
     pub fn open(dir: &Path) -> io::Result<SledTables> {
+        SledTables::open_with(dir, durable::sync_files())
+    }
+
+    /// The same; `sync` makes the folder's files durable at each [`SledTables::flush`].
+    ///
+    /// # Errors
+    /// As of [`SledTables::open`], and when they cannot be synced.
+    pub fn open_with(dir: &Path, sync: SyncFolder) -> io::Result<SledTables> {
         takedown::take_place(dir)?;
+        let durable = Durable { dir: dir.to_owned(), sync };
+        let is_new = !dir.exists();
         let config =
             sled::Config::new().path(dir).cache_capacity(CACHE_BYTES).flush_every_ms(Some(FLUSH_EVERY_MS));
-        SledTables::with(config, dir.display().to_string())
+        let tables = SledTables::with(config, dir.display().to_string(), Some(durable))?;
+        if is_new {
+            tables.flush()?;
+        }
+        Ok(tables)
     }
 
     /// Tables that live as long as the value.
@@ -49,18 +83,30 @@ impl SledTables {
     /// # Errors
     /// When no temporary folder can be made.
     pub fn temporary() -> io::Result<SledTables> {
-        SledTables::with(sled::Config::new().temporary(true).cache_capacity(CACHE_BYTES), "temporary".into())
+        let config = sled::Config::new().temporary(true).cache_capacity(CACHE_BYTES);
+        SledTables::with(config, "temporary".into(), None)
     }
 
-    fn with(config: sled::Config, path: String) -> io::Result<SledTables> {
-        let named = |e: sled::Error| failed(&path, e);
-        let database = config.open().map_err(named)?;
-        let (hosts, sites) =
-            (database.open_tree("hosts").map_err(named)?, database.open_tree("sites").map_err(named)?);
-        let lastmods = database.open_tree("lastmods").map_err(named)?;
-        let traps = database.open_tree("traps").map_err(named)?;
-        let settings = database.open_tree("settings").map_err(named)?;
-        Ok(SledTables { database, hosts, sites, lastmods, traps, settings, path })
+    fn with(config: sled::Config, path: String, durable: Option<Durable>) -> io::Result<SledTables> {
+        let tree = |database: &sled::Db, name| database.open_tree(name).map_err(|e| failed(&path, e));
+        // sled panics on some damage.
+        let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let database = config.open().map_err(|e| failed(&path, e))?;
+            let trees = ["hosts", "sites", "lastmods", "traps", "settings"].map(|name| tree(&database, name));
+            Ok((database, trees))
+        }));
+        let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes are not what was written")));
+        let (database, [hosts, sites, lastmods, traps, settings]) = opened?;
+        let (hosts, sites, lastmods, traps, settings) = (hosts?, sites?, lastmods?, traps?, settings?);
+        let known = durable.as_ref().map_or(Ok(0), |durable| durable::flushes(&durable.dir));
+        let known = known.map_err(|_| ruined(&path, "the number of its flushes"))?;
+        let row = settings.get(FLUSHES).map_err(|e| failed(&path, e))?;
+        let flushes = row.and_then(|row| durable::number_in(&row)).unwrap_or(0);
+        if flushes < known {
+            return Err(ruined(&path, LOST));
+        }
+        let flushes = Mutex::new(flushes);
+        Ok(SledTables { path, durable, flushes, database, hosts, sites, lastmods, traps, settings })
     }
 
     /// What is kept of a site.
@@ -162,6 +208,14 @@ impl SledTables {
         self.store(&self.settings, name.as_bytes(), value)
     }
 
+    /// Removes a setting; was there one?
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn remove_setting(&self, name: &str) -> io::Result<bool> {
+        self.settings.remove(name).map(|old| old.is_some()).map_err(|e| failed(&self.path, e))
+    }
+
     /// Walks all hosts that were ever asked anything, in no useful order.
     pub fn hosts(&self) -> impl Iterator<Item = io::Result<(Origin, HostState)>> + '_ {
         self.hosts.iter().map(|entry| {
@@ -190,12 +244,17 @@ impl SledTables {
         Ok((origin, take_host(&value).map_err(|m| self.damaged(m))?))
     }
 
-    /// Makes everything durable.
+    /// Makes everything durable: after a power cut it is there.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn flush(&self) -> io::Result<()> {
-        self.database.flush().map(drop).map_err(|e| failed(&self.path, e))
+        let mut flushes = self.flushes.lock().expect("no panic under the lock");
+        let number = *flushes + 1;
+        self.store(&self.settings, FLUSHES.as_bytes(), &number.to_le_bytes())?;
+        self.database.flush().map_err(|e| failed(&self.path, e))?;
+        *flushes = number;
+        self.durable.as_ref().map_or(Ok(()), |durable| durable.sync(number))
     }
 
     fn load(&self, tree: &sled::Tree, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
@@ -210,10 +269,12 @@ impl SledTables {
     }
 
     fn damaged(&self, Malformed(what): Malformed) -> io::Error {
-        let text = format!("{}: an entry is damaged: {what}; remove the folder to start it anew", self.path);
-        io::Error::new(io::ErrorKind::InvalidData, text)
+        ruined(&self.path, &format!("an entry: {what}"))
     }
 }
+
+/// Rows are older than what was flushed.
+const LOST: &str = "rows that were written behind a damaged place are lost";
 
 /// sled's error with the folder's name and the operating system's own kind.
 fn failed(path: &str, error: sled::Error) -> io::Error {
@@ -221,7 +282,20 @@ fn failed(path: &str, error: sled::Error) -> io::Error {
         sled::Error::Io(e) => e.kind(),
         _ => io::ErrorKind::Other,
     };
-    io::Error::new(kind, format!("{path}: {error}"))
+    match error {
+        sled::Error::Corruption { .. } => ruined(path, "its bytes are not what was written"),
+        other => io::Error::new(kind, format!("{path}: {other}")),
+    }
+}
+
+/// Says what can be done, and what that costs.
+fn ruined(path: &str, what: &str) -> io::Error {
+    let text = format!(
+        "{path}: damaged: {what}; move the folder away and start again, with the seeds: what was learned of hosts and sites is \
+         learned anew, and what was taken down, blocked or paused stands elsewhere (`recrawl repository verify --salvage OUT` \
+         saves the rows that can be read)"
+    );
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 fn sealed(value: &[u8]) -> Vec<u8> {
@@ -272,7 +346,11 @@ pub fn put_host(state: &HostState) -> Vec<u8> {
         out.put_varint(robots.unreachable_since.map_or(0, |at| at + 1));
         match &robots.body {
             RobotsBody::AllowAll => out.put_u8(0),
-            RobotsBody::DisallowAll => out.put_u8(1),
+            RobotsBody::DisallowAll(None) => out.put_u8(1),
+            RobotsBody::DisallowAll(Some(why)) => {
+                out.put_u8(3);
+                out.put_varint(failure_code(*why));
+            }
             RobotsBody::Rules(body) => {
                 out.put_u8(2);
                 out.put_bytes(body);
@@ -375,8 +453,9 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
         let unreachable_since = take.varint()?.checked_sub(1);
         let body = match take.u8()? {
             0 => RobotsBody::AllowAll,
-            1 => RobotsBody::DisallowAll,
+            1 => RobotsBody::DisallowAll(None),
             2 => RobotsBody::Rules(take.bytes()?.to_vec()),
+            3 => RobotsBody::DisallowAll(Some(failure_of(take.varint()?)?)),
             _ => return Err(Malformed("robots.txt of an unknown kind")),
         };
         let validators = Validators::default();

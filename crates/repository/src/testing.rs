@@ -172,12 +172,13 @@ pub fn outcomes(status: u16) -> Vec<Outcome> {
         Outcome::NotModified,
         Outcome::NotFound(status),
         Outcome::RobotsDenied,
-        Outcome::RobotsUnreachable,
+        Outcome::RobotsUnreachable(None),
         Outcome::RefusedAddress,
     ];
     all.extend(changes.map(Outcome::Fetched));
     all.extend(changes.map(Outcome::Redirected));
     all.extend(failures.map(Outcome::Failed));
+    all.extend(failures.map(|why| Outcome::RobotsUnreachable(Some(why))));
     all.extend(skips.map(Outcome::Skipped));
     all
 }

@@ -48,7 +48,7 @@ pub struct Recovered {
     pub bytes: BTreeMap<Origin, u64>,
     /// Records in the log.
     pub records: u64,
-    /// Bytes of a torn tail that were cut off.
+    /// Bytes that were cut off: a torn tail, and what may not stay.
     pub cut: u64,
 }
 
@@ -122,17 +122,18 @@ impl VisitLog {
     /// # Errors
     /// [`LogError`].
     pub fn open(storage: &dyn Storage, cycle: Cycle) -> Result<(VisitLog, Recovered), LogError> {
-        VisitLog::open_observed(storage, cycle, |_| {})
+        VisitLog::open_observed(storage, cycle, |_| true)
     }
 
-    /// The same; `observe` is told of each visit that stands in the log, as it is read.
+    /// The same; `observe` is told of each visit in the log, as it is read, and says whether it may stay. The log is cut before
+    /// the first that may not: it is ahead of something that was to be durable before it.
     ///
     /// # Errors
     /// [`LogError`].
     pub fn open_observed(
         storage: &dyn Storage,
         cycle: Cycle,
-        observe: impl FnMut(&Visit),
+        observe: impl FnMut(&Visit) -> bool,
     ) -> Result<(VisitLog, Recovered), LogError> {
         let name = file(cycle);
         let path = storage.locate(&name);
@@ -148,12 +149,13 @@ impl VisitLog {
             Ok(source) => {
                 source.check_header(FileKind::Visits, cycle)?;
                 let sound = sound_length(&source, FileKind::Visits)?;
+                let frames = FrameReader::over(source.clone(), FileKind::Visits, sound);
+                let sound = recover(frames, &mut recovered, observe)?;
                 let mut file = storage.append(&name).map_err(WriteError::of(&path, "open"))?;
                 recovered.cut = source.length() - sound;
                 if recovered.cut > 0 {
                     file.truncate(sound).map_err(WriteError::of(&path, "truncate"))?;
                 }
-                recover(&mut VisitReader::open(storage, cycle)?, &mut recovered, observe)?;
                 begun = Some((file, sound));
             }
         }
@@ -243,17 +245,23 @@ impl VisitLog {
     }
 }
 
+/// Reads the sound frames, and gives up to where they may stay.
 fn recover(
-    reader: &mut VisitReader,
+    frames: FrameReader,
     recovered: &mut Recovered,
-    mut observe: impl FnMut(&Visit),
-) -> Result<(), ReadError> {
+    mut observe: impl FnMut(&Visit) -> bool,
+) -> Result<u64, ReadError> {
+    let mut reader = VisitReader(Some(frames));
     loop {
         let offset = reader.0.as_ref().map_or(0, FrameReader::offset);
-        let Some(record) = reader.next_record()? else { return Ok(()) };
+        let Some(record) = reader.next_record()? else { return Ok(offset) };
+        if let LogRecord::Visit(visit) = &record
+            && !observe(visit)
+        {
+            return Ok(offset);
+        }
         recovered.records += 1;
         if let LogRecord::Visit(visit) = record {
-            observe(&visit);
             if visit.bytes > 0 {
                 let bytes = recovered.bytes.entry(Origin::of(&visit.url)).or_default();
                 *bytes = bytes.saturating_add(visit.bytes);

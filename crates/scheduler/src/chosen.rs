@@ -2,6 +2,7 @@
 
 use crate::PlanError;
 use crate::best::Best;
+use crate::candidate::Candidate;
 use crate::hosts::Crowds;
 use crate::memory::Division;
 use crate::merge::Merge;
@@ -26,9 +27,9 @@ impl By {
     const ALL: [By; 5] = [By::Warmup, By::Audit, By::Announced, By::Score, By::Discovery];
 }
 
-/// Pages that were chosen, in 8 bytes each.
+/// Pages that were chosen, in 16 bytes each: ordinal and share as key, rank as tie.
 pub(crate) struct Choice {
-    best: Best<u64>,
+    best: Best<Candidate>,
     pages: u64,
 }
 
@@ -46,11 +47,11 @@ impl Choice {
         self.pages
     }
 
-    /// Takes a page that was not taken before.
-    pub fn push(&mut self, ordinal: u64, by: By, disk: &mut Runs) -> io::Result<()> {
+    /// Takes a page that was not taken before; `rank` is its place in the order of the share.
+    pub fn push(&mut self, ordinal: u64, by: By, rank: u64, disk: &mut Runs) -> io::Result<()> {
         assert!(ordinal >> (u64::BITS - SHARE_BITS) == 0, "no generation has as many pages");
         self.pages += 1;
-        self.best.offer(ordinal << SHARE_BITS | by as u64, disk)
+        self.best.offer(Candidate { key: ordinal << SHARE_BITS | by as u64, tie: rank }, disk)
     }
 
     /// All of them in order. Of the eligible pages this part was drawn for the sample.
@@ -59,21 +60,32 @@ impl Choice {
     }
 }
 
-/// The chosen pages in ascending order, each with the share that chose it. What is spilled is read on the way, and
+/// A page that was chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChosenPage {
+    /// Which page.
+    pub ordinal: u64,
+    /// Which share chose it.
+    pub share: Share,
+    /// Its place in the order of that share, the lower the earlier: for [`turns`](crate::turns::turns).
+    pub rank: u64,
+}
+
+/// The chosen pages in the order of their ordinals. What is spilled is read on the way, and
 /// removed at the end.
 pub struct Chosen {
-    pages: Merge<u64>,
+    pages: Merge<Candidate>,
     drawn: f64,
     crowds: Crowds,
     _disk: Runs,
 }
 
 impl Iterator for Chosen {
-    type Item = Result<(u64, Share), PlanError>;
+    type Item = Result<ChosenPage, PlanError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = match self.pages.pop() {
-            Ok(entry) => entry?,
+        let (entry, rank) = match self.pages.pop() {
+            Ok(entry) => entry.map(|c| (c.key, c.tie))?,
             Err(e) => return Some(Err(PlanError::Spill(e))),
         };
         let ordinal = entry >> SHARE_BITS;
@@ -84,6 +96,6 @@ impl Iterator for Chosen {
             By::Score => Share::Score,
             By::Discovery => Share::Discovery,
         };
-        Some(Ok((ordinal, share)))
+        Some(Ok(ChosenPage { ordinal, share, rank }))
     }
 }

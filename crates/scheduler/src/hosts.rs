@@ -72,7 +72,7 @@ impl<H: Iterator<Item = u64>> Hosts<H> {
         if let Some(warmup) = &mut own.warmup {
             warmup.drain(self.limit, disk, |page, disk| {
                 slots -= 1;
-                choice.push(ties.ordinal(page), By::Warmup, disk)
+                choice.push(ties.ordinal(page), By::Warmup, page.key, disk)
             })?;
         }
         own.discovery.drain(slots, disk, |page, disk| all.discovery.offer(page, disk))?;

@@ -12,6 +12,7 @@
 //! This crate knows nothing of disk (what it spills to is handed in), of HTTP and of URLs: a page is an ordinal, a host a number of
 //! consecutive ordinals.
 
+pub mod audit;
 mod best;
 pub mod candidate;
 pub mod chosen;
@@ -30,9 +31,11 @@ mod runs;
 mod shares;
 pub mod shuffle;
 pub mod top_k;
+pub mod turns;
 
+pub use crate::audit::{Estimate, Weighted};
 pub use crate::candidate::{Candidate, TieBreak};
-pub use crate::chosen::Chosen;
+pub use crate::chosen::{Chosen, ChosenPage};
 pub use crate::gate::Gate;
 pub use crate::memory::PlanMemory;
 pub use crate::places::{HostPlaces, HostPlacesCounter};

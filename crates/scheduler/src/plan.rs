@@ -29,6 +29,9 @@ pub struct Counts {
     pub warmup_due: u64,
     /// Of these, due to compete by score.
     pub revisit_due: u64,
+    /// Of these, those that the audit sample was drawn from: all but the pages of hosts whose warm-up takes all their
+    /// places.
+    pub audit_eligible: u64,
     /// Chosen because never fetched.
     pub discovery: u64,
     /// Chosen for their warm-up.

@@ -35,7 +35,7 @@ use std::ops::Range;
 ///
 /// **Memory**: [`PlanMemory`] bounds what is in proportion to k: candidates, sample and plan. They want 16 bytes for
 /// each of up to 2k candidates by score, as many for what is announced (if it has a share) and for discovery (there with
-/// `discovery_min` added to k), 16 for each page of the audit share, 8 for each page chosen while it is listed; with `max_per_host` the same
+/// `discovery_min` added to k), 16 for each page of the audit share, as many for each page chosen while it is listed; with `max_per_host` the same
 /// again for the candidates of one host, of which there are no more than twice its places. An equal part of the memory goes to each who wants as much. So
 /// 128 bytes a page of k are enough for all to stay in memory; where they are not there, sorted runs are spilled, and the plan is the same.
 /// What is spilled is at most 2k candidates of each order at 16 bytes, and as much again while it is merged. Beside all that there are, with
@@ -200,7 +200,9 @@ impl Keeper {
                 Gate::Warmup => {
                     self.counts.warmup_due += 1;
                     match &mut pools.warmup {
-                        None => choice.push(ordinal, By::Warmup, disk)?,
+                        None => {
+                            choice.push(ordinal, By::Warmup, warmup_key(block.columns.last[row]), disk)?
+                        }
                         Some(pool) => {
                             self.offer_by(warmup_key(block.columns.last[row]), ordinal, pool, disk)?
                         }

@@ -60,6 +60,7 @@ impl Rules {
         let images = audit.into_merge(&mut places.disk)?;
         let drawn;
         (drawn, counts.audit) = places.draw(images)?;
+        counts.audit_eligible = eligible;
 
         let mut announced =
             Queue::new(announced.into_merge(&mut places.disk)?, By::Announced, self.targets.announced);
@@ -112,7 +113,7 @@ impl Places<'_> {
             self.crowds.note_drawn(page);
             if self.crowds.admit(page) {
                 admitted += 1;
-                self.choice.push(page, By::Audit, &mut self.disk)?;
+                self.choice.push(page, By::Audit, drawn, &mut self.disk)?;
             }
         }
         Ok((drawn, admitted))
@@ -132,7 +133,7 @@ impl Places<'_> {
             if !is_taken && self.crowds.admit(ordinal) {
                 queue.taken += 1;
                 queue.last_key = Some(candidate.key);
-                self.choice.push(ordinal, queue.by, &mut self.disk)?;
+                self.choice.push(ordinal, queue.by, queue.taken, &mut self.disk)?;
                 return Ok(true);
             }
         }

@@ -147,7 +147,11 @@ pub(crate) fn plan_within(
     }
     let plan = planner.finish()?;
     let (cutoff, counts) = (plan.cutoff, plan.counts);
-    Ok(Made { chosen: plan.chosen.collect::<Result<_, _>>()?, cutoff, counts })
+    Ok(Made {
+        chosen: plan.chosen.map(|page| page.map(|p| (p.ordinal, p.share))).collect::<Result<_, _>>()?,
+        cutoff,
+        counts,
+    })
 }
 
 /// Runs in memory, watched from outside.
@@ -254,6 +258,7 @@ pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page
 
     let room = |used: &HashMap<usize, u64>, i: usize| limit - used.get(&host_of[i]).copied().unwrap_or(0);
     let eligible: Vec<usize> = at(Gate::Revisit).into_iter().filter(|&i| room(&used, i) > 0).collect();
+    counts.audit_eligible = eligible.len() as u64;
     let shuffle = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
     let mut drawn = eligible.clone();
     drawn.sort_by_key(|&i| shuffle.apply(i as u64));

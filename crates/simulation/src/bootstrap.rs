@@ -8,6 +8,8 @@ use rand_chacha::ChaCha8Rng;
 /// (Efron 1979). Sites are drawn and not pages, since pages of a site change together.
 #[derive(Clone, Debug)]
 pub struct Bootstrap {
+    /// Sites, or lots of them, that have a page.
+    sites: usize,
     /// The sums over the sites of each draw, one a replay.
     draws: Vec<Vec<SiteFigures>>,
 }
@@ -18,6 +20,10 @@ impl Bootstrap {
 
     /// The most sites that are drawn one by one; of more, [lots](Bootstrap::lots) are.
     pub const MAX_SITES: usize = 4096;
+
+    /// The fewest sites that say anything of other sites. Where a difference has one sign at all of five sites, chance
+    /// does so too in 1 of 16 cases.
+    pub const FEWEST: usize = 6;
 
     /// The figures of sites, or where there are more than [`Bootstrap::MAX_SITES`] of that many lots of sites: draws
     /// of those differ as much, and a history of many pages without known sites stays within time and memory.
@@ -47,30 +53,55 @@ impl Bootstrap {
             }
             sums
         };
-        Bootstrap { draws: (0..Self::DRAWS).map(draw).collect() }
+        Bootstrap { sites: peopled.len(), draws: (0..Self::DRAWS).map(draw).collect() }
+    }
+
+    /// Are there sites enough to tell what others would show?
+    pub fn has_power(&self) -> bool {
+        self.sites >= Self::FEWEST
     }
 
     /// The interval from the 2.5th to the 97.5th percentile of a metric of one replay; none for metrics that are
-    /// no quotient of sums over sites.
+    /// no quotient of sums over sites, and with fewer than [`Bootstrap::FEWEST`] sites.
     pub fn interval(&self, replay: usize, metric: &Metric) -> Option<[f64; 2]> {
-        let of_sites = metric.of_sites?;
+        let of_sites = metric.of_sites.filter(|_| self.has_power())?;
         let mut values: Vec<f64> = self.draws.iter().map(|sums| of_sites(&sums[replay])).collect();
         values.sort_unstable_by(f64::total_cmp);
         let cut = values.len() / 40;
         Some([values[cut], values[values.len() - 1 - cut]])
     }
 
-    /// The two-sided p-value of the difference of two replays in a metric: twice the share of the draws in
-    /// which it vanishes or turns, and 1 where both are the same in every draw.
-    pub fn difference(&self, a: usize, b: usize, metric: &Metric) -> Option<f64> {
+    /// The difference of two replays in a metric over draws of sites; none for metrics that are no quotient of sums
+    /// over sites.
+    pub fn difference(&self, a: usize, b: usize, metric: &Metric) -> Option<SiteDifference> {
         let of_sites = metric.of_sites?;
+        if !self.has_power() {
+            return Some(SiteDifference { p: 1.0, error: f64::INFINITY });
+        }
         let differences: Vec<f64> =
             self.draws.iter().map(|sums| of_sites(&sums[a]) - of_sites(&sums[b])).collect();
+        let draws = differences.len() as f64;
+        // One more of each, since what was observed is a draw too (Davison & Hinkley 1997): p is never 0.
         let share = |turned: &dyn Fn(&&f64) -> bool| {
-            differences.iter().filter(turned).count() as f64 / differences.len() as f64
+            (differences.iter().filter(turned).count() as f64 + 1.0) / (draws + 1.0)
         };
-        Some((2.0 * share(&|d| **d <= 0.0).min(share(&|d| **d >= 0.0))).min(1.0))
+        let mean = differences.iter().sum::<f64>() / draws;
+        let squares: f64 = differences.iter().map(|d| (d - mean) * (d - mean)).sum();
+        Some(SiteDifference {
+            p: (2.0 * share(&|d| **d <= 0.0).min(share(&|d| **d >= 0.0))).min(1.0),
+            error: (squares / (draws - 1.0)).sqrt(),
+        })
     }
+}
+
+/// How the difference of two replays moves from one draw of sites to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SiteDifference {
+    /// The two-sided p-value: twice the share of the draws in which the difference vanishes or turns. 1 where both are
+    /// the same in every draw, and with fewer than [`Bootstrap::FEWEST`] sites, which have no power.
+    pub p: f64,
+    /// The standard error of the difference: its deviation over the draws; infinite with too few sites.
+    pub error: f64,
 }
 
 #[cfg(test)]
@@ -99,9 +130,12 @@ mod tests {
         let [low, high] = bootstrap.interval(0, &CHANGE_RATE).unwrap();
         let value = busy.iter().map(|site| site.0).sum::<u64>() as f64 / 800.0;
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
-        assert!(bootstrap.difference(0, 1, &CHANGE_RATE).unwrap() < 0.01);
-        assert!(bootstrap.difference(0, 2, &CHANGE_RATE).unwrap() > 0.05);
-        assert_eq!(bootstrap.difference(0, 0, &FRESHNESS), Some(1.0));
+        let difference = |a, b| bootstrap.difference(a, b, &CHANGE_RATE).unwrap();
+        assert!(difference(0, 1).p < 0.01 && difference(0, 2).p > 0.05);
+        // Of 40 sites with 20 visits each, whose counts deviate by 2 to 3.
+        assert!((0.015..0.03).contains(&difference(0, 1).error), "{:?}", difference(0, 1));
+        let none = SiteDifference { p: 1.0, error: 0.0 };
+        assert_eq!(bootstrap.difference(0, 0, &FRESHNESS), Some(none));
         assert!(bootstrap.interval(0, metric::Metric::named("ndcg_log2").unwrap()).is_none());
     }
 
@@ -116,10 +150,18 @@ mod tests {
 
     #[test]
     fn the_same_seed_draws_the_same() {
-        let traces = [trace(&[(1, 9), (5, 9), (9, 9)])];
+        let traces = [trace(&[(1, 9), (5, 9), (9, 9), (2, 9), (3, 9), (8, 9)])];
         let interval = |seed| Bootstrap::new(&traces.each_ref(), seed).interval(0, &CHANGE_RATE);
         assert_eq!(interval(3), interval(3));
-        let alone = [trace(&[(4, 8)])];
-        assert_eq!(Bootstrap::new(&alone.each_ref(), 0).interval(0, &CHANGE_RATE), Some([0.5, 0.5]));
+        assert!(interval(3).is_some());
+    }
+
+    #[test]
+    fn a_few_sites_say_nothing_of_others() {
+        let (good, poor) = (trace(&[(8, 9); 5]), trace(&[(1, 9); 5]));
+        let bootstrap = Bootstrap::new(&[&good, &poor], 0);
+        assert_eq!(bootstrap.interval(0, &CHANGE_RATE), None);
+        let difference = bootstrap.difference(0, 1, &CHANGE_RATE).unwrap();
+        assert!(difference.p == 1.0 && difference.error.is_infinite());
     }
 }

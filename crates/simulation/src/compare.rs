@@ -1,6 +1,9 @@
 //! Replays of one history side by side: which figures differ, and which only seem to.
 
-use crate::{Bootstrap, Metric, Trace, metric, student};
+use crate::bootstrap::SiteDifference;
+use crate::series::by_cycle;
+use crate::{Bootstrap, Metric, SeriesMean, Trace, metric};
+use serde::Serialize;
 
 /// What a replay is in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,18 +33,58 @@ pub struct Cell {
     pub value: f64,
     /// The interval that holds it in 95 of 100 draws of sites.
     pub interval: Option<[f64; 2]>,
-    /// The p-value of the difference to the best baseline, cycle by cycle: the paired t-test.
-    pub p_cycles: Option<f64>,
-    /// The p-value of the difference to the best baseline over draws of sites: the paired bootstrap.
-    pub p_sites: Option<f64>,
-    /// Is it no other than the best baseline's as far as these tests can tell? So it is when both values agree, or
-    /// one of the tests gives [`Cell::LEVEL`] or more. Not for the best baseline itself.
-    pub tie: bool,
+    /// The difference to the best baseline, cycle by cycle; none for metrics without a value in each cycle.
+    pub over_cycles: Option<SeriesMean>,
+    /// The difference to the best baseline over draws of sites: the paired bootstrap.
+    pub over_sites: Option<SiteDifference>,
+    /// Is it better or worse than the best baseline?
+    pub verdict: Verdict,
 }
 
-impl Cell {
+/// What paired tests say of the difference of two replays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The first is better: every test that applies gives p below [`Verdict::LEVEL`].
+    Better,
+    /// It is worse, by the same rule.
+    Worse,
+    /// A test gives [`Verdict::LEVEL`] or more, or has too few cycles or sites for any power. That is no proof that they
+    /// are equal.
+    CannotTell,
+    /// Both values are the same.
+    Same,
+    /// The values differ, and there is no test for such a figure.
+    Untested,
+}
+
+impl Verdict {
     /// The p-value from which on a difference counts as chance.
     pub const LEVEL: f64 = 0.05;
+
+    /// Of a difference, above 0 where the first is better, and the p-values of the tests that apply.
+    pub fn of(difference: f64, tests: impl IntoIterator<Item = f64>) -> Verdict {
+        if difference == 0.0 {
+            return Verdict::Same;
+        }
+        match tests.into_iter().reduce(f64::max) {
+            None => Verdict::Untested,
+            Some(p) if p >= Self::LEVEL => Verdict::CannotTell,
+            Some(_) if difference > 0.0 => Verdict::Better,
+            Some(_) => Verdict::Worse,
+        }
+    }
+
+    /// The words for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::CannotTell => "cannot tell",
+            Verdict::Same => "same",
+            Verdict::Untested => "not tested",
+        }
+    }
 }
 
 impl Comparison {
@@ -50,27 +93,33 @@ impl Comparison {
     /// # Panics
     /// When they are not that: other cycles or sites.
     pub fn new(replays: &[(&Trace, Role)], seed: u64) -> Comparison {
+        Comparison::of_parts(replays, 1, seed)
+    }
+
+    /// The same where each replay is of so many parts of the pages over the same cycles, put one after the other.
+    ///
+    /// # Panics
+    /// As [`Comparison::new`], and when the parts have not as many cycles each.
+    pub fn of_parts(replays: &[(&Trace, Role)], parts: usize, seed: u64) -> Comparison {
         let traces: Vec<&Trace> = replays.iter().map(|replay| replay.0).collect();
         let bootstrap = Bootstrap::new(&traces, seed);
         let best: Vec<usize> = metric::ALL.iter().map(|metric| best(replays, metric)).collect();
         let cell = |replay: usize, metric: &Metric, best: usize| {
             let value = |of: usize| metric.of_replay(traces[of]);
-            let p_cycles = metric.of_cycle().map(|of_cycle| {
+            let over_cycles = metric.of_cycle().map(|of_cycle| {
                 let (a, b) = (&traces[replay].cycles, &traces[best].cycles);
                 assert_eq!(a.len(), b.len(), "replays of the same cycles");
-                student::paired(
-                    &a.iter().zip(b).map(|(a, b)| of_cycle(a) - of_cycle(b)).collect::<Vec<f64>>(),
-                )
+                let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| of_cycle(a) - of_cycle(b)).collect();
+                SeriesMean::of(&by_cycle(&differences, parts))
             });
-            let p_sites = bootstrap.difference(replay, best, metric);
-            let chance = |p: Option<f64>| p.is_some_and(|p| p >= Cell::LEVEL);
-            let agree = value(replay) == value(best) || (value(replay).is_nan() && value(best).is_nan());
+            let over_sites = bootstrap.difference(replay, best, metric);
+            let tests = over_cycles.map(|mean| mean.p).into_iter().chain(over_sites.map(|sites| sites.p));
             Cell {
                 value: value(replay),
                 interval: bootstrap.interval(replay, metric),
-                p_cycles,
-                p_sites,
-                tie: replay != best && (agree || chance(p_cycles) || chance(p_sites)),
+                over_cycles,
+                over_sites,
+                verdict: Verdict::of(metric.better.by(value(replay), value(best)), tests),
             }
         };
         let row = |replay| {
@@ -112,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn clear_differences_stand_and_chance_is_a_tie() {
+    fn clear_differences_stand_and_chance_cannot_be_told() {
         let (good, alike) = (trace(|i| 10 + i % 5), trace(|i| 10 + (i + 2) % 5));
         let (poor, bound) = (trace(|i| 4 + i % 5), trace(|_| 30));
         let replays = [
@@ -125,12 +174,33 @@ mod tests {
         let at = |name: &str| metric::ALL.iter().position(|metric| metric.name == name).unwrap();
         assert_eq!(comparison.best[at("change_rate")], 1, "neither a candidate nor a bound");
         let cells: Vec<&Cell> = comparison.cells.iter().map(|row| &row[at("change_rate")]).collect();
-        assert_eq!(cells.iter().map(|cell| cell.tie).collect::<Vec<_>>(), [false, false, true, false]);
-        assert!(cells[0].p_cycles.unwrap() < 1e-9 && cells[0].p_sites.unwrap() < 0.01);
-        assert!(cells[2].p_cycles.unwrap() > 0.5 && cells[2].interval.is_some());
+        let verdicts: Vec<Verdict> = cells.iter().map(|cell| cell.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Worse, Verdict::Same, Verdict::Same, Verdict::Better]);
+        let over_cycles = cells[0].over_cycles.unwrap();
+        assert!(over_cycles.p < 1e-6 && over_cycles.has_power() && cells[0].over_sites.unwrap().p < 0.01);
+        assert!(cells[2].over_cycles.unwrap().p > 0.5 && cells[2].interval.is_some());
         // Nothing was found late by anyone: values that are none agree.
-        assert!(comparison.cells[2][at("delay_p50")].tie && comparison.cells[2][at("longest_neglect")].tie);
-        assert!(comparison.cells[2][at("ndcg_log2")].p_sites.is_none());
+        assert_eq!(comparison.cells[2][at("delay_p50")].verdict, Verdict::Same);
+        assert_eq!(comparison.cells[2][at("longest_neglect")].verdict, Verdict::Same);
+        assert!(comparison.cells[2][at("ndcg_log2")].over_sites.is_none());
+    }
+
+    /// Two policies that take turns in being ahead for thirty cycles each: their mean over ninety cycles differs, and only
+    /// three spells were observed.
+    #[test]
+    fn spells_are_no_independent_cycles() {
+        let trace = |ahead: u64| {
+            let changed = move |cycle: u64| 10 + cycle % 5 + if cycle / 30 % 2 == ahead { 6 } else { 0 };
+            let cycle =
+                |c| CycleFigures { pages: 300, visited: 30, changed: changed(c), ..CycleFigures::default() };
+            Trace { cycles: (0..90).map(cycle).collect(), ..Trace::default() }
+        };
+        let (one, other) = (trace(0), trace(1));
+        let comparison = Comparison::new(&[(&one, Role::Baseline), (&other, Role::Candidate)], 0);
+        let cell = comparison.cells[1][0];
+        let over_cycles = cell.over_cycles.unwrap();
+        assert!(over_cycles.mean < -0.06 && over_cycles.effective < SeriesMean::FEWEST, "{over_cycles:?}");
+        assert_eq!((over_cycles.p, cell.verdict), (1.0, Verdict::CannotTell));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! Each site has a stream of random numbers of its own, so a site's history depends on the seed and its own
 //! place and size alone, and nothing depends on the machine.
 
-mod draws;
+pub(crate) mod draws;
 mod recipe;
 mod sites;
 mod story;

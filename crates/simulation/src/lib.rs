@@ -15,6 +15,7 @@ pub mod plot;
 pub mod policy;
 pub mod replay;
 pub mod rules;
+pub mod series;
 pub mod student;
 pub mod summary;
 pub mod table;
@@ -31,6 +32,7 @@ pub use crate::metric::Metric;
 pub use crate::observed::Observed;
 pub use crate::policy::Policy;
 pub use crate::rules::{Budget, Rules, RulesError};
+pub use crate::series::SeriesMean;
 pub use crate::summary::Summary;
 pub use crate::truth::{Since, Truth};
 

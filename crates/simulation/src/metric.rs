@@ -43,6 +43,20 @@ impl PartialEq for Metric {
 }
 
 impl Better {
+    /// By how much `a` is better than `b`: below 0 where it is worse. None is worse than any value, and as good as none.
+    pub fn by(self, a: f64, b: f64) -> f64 {
+        let ahead = match self {
+            Better::Higher => a - b,
+            Better::Lower => b - a,
+        };
+        match (a.is_nan(), b.is_nan()) {
+            (true, true) => 0.0,
+            (true, false) => f64::NEG_INFINITY,
+            (false, true) => f64::INFINITY,
+            (false, false) => ahead,
+        }
+    }
+
     /// Is `a` better than `b`? NaN is better than nothing.
     pub fn of(self, a: f64, b: f64) -> bool {
         match self {

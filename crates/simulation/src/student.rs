@@ -1,19 +1,23 @@
-//! Student's t: is the mean of paired differences another than 0?
+//! Student's t distribution.
 
 use recrawl_formula::math::{exp, ln};
 
-/// The two-sided p-value of the paired t-test (Student 1908): 1 where all differences are 0, and of fewer than two,
-/// which say nothing.
-pub fn paired(differences: &[f64]) -> f64 {
-    let n = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / n;
-    let squares: f64 = differences.iter().map(|d| (d - mean) * (d - mean)).sum();
-    if differences.len() < 2 || (mean == 0.0 && squares == 0.0) {
-        return 1.0;
-    }
-    let freedom = n - 1.0;
-    let t_squared = mean * mean * n * freedom / squares; // infinite where all are the same
+/// The two-sided p-value of a square of t with so many degrees of freedom, above 0 (Student 1908).
+pub fn p_value(t_squared: f64, freedom: f64) -> f64 {
     beta(freedom / 2.0, 0.5, 1.0 / (1.0 + t_squared / freedom))
+}
+
+/// The t that is passed in one of `1/level` cases on either side: the value of [`p_value`] there is `level`. By bisection.
+pub fn quantile(level: f64, freedom: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    while p_value(high * high, freedom) > level {
+        high *= 2.0;
+    }
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if p_value(middle * middle, freedom) > level { low = middle } else { high = middle }
+    }
+    high
 }
 
 /// The regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz & Stegun 1964,
@@ -60,9 +64,8 @@ fn ln_gamma(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The p-value of a given t with so many degrees of freedom.
     fn p(t: f64, freedom: f64) -> f64 {
-        beta(freedom / 2.0, 0.5, 1.0 / (1.0 + t * t / freedom))
+        p_value(t * t, freedom)
     }
 
     #[test]
@@ -99,12 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn paired_differences_are_tested_against_none() {
-        assert_eq!(paired(&[0.0; 5]), 1.0);
-        assert_eq!(paired(&[0.3; 5]), 0.0);
-        assert_eq!((paired(&[0.3]), paired(&[])), (1.0, 1.0));
-        // Student's own sleep data: t = 4.0621 with 9 degrees of freedom, p = 0.002833.
-        let sleep = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
-        assert!((paired(&sleep) - 0.002_833).abs() < 1e-6, "{}", paired(&sleep));
+    fn quantiles_are_where_their_level_is_passed() {
+        for (freedom, t) in [(1.0, 12.7062), (9.0, 2.2622), (120.0, 1.9799)] {
+            assert!((quantile(0.05, freedom) - t).abs() < 1e-4, "{freedom}: {}", quantile(0.05, freedom));
+        }
+        // Student's own sleep data: t = 4.0621 with 9 degrees of freedom.
+        assert!((p(4.062_13, 9.0) - 0.002_833).abs() < 1e-6);
+        assert_eq!((p(f64::INFINITY, 5.0), p(0.0, 5.0)), (0.0, 1.0));
     }
 }

@@ -1,6 +1,6 @@
 //! A comparison as a table for people, within 120 columns.
 
-use crate::compare::{Cell, Comparison, Role};
+use crate::compare::{Cell, Comparison, Role, Verdict};
 use crate::plot::shortened;
 use crate::{Metric, metric};
 use std::fmt::Write;
@@ -27,9 +27,9 @@ const NAME: usize = 24;
 
 /// What the marks say.
 pub const LEGEND: &str = "\
-* best known policy; = no other than it, as far as paired tests over cycles and over sites can tell
+* best known policy; = the same value; ? paired tests over cycles and over sites cannot tell it from the best
 ± half of the 95 % interval over sites; delay, p95: cycles from change to visit, of the changes that were met
-neglect: the longest time without a visit; docs/metrics.md has the definitions";
+visited, delay, neglect (the longest time without a visit): not tested; docs/metrics.md has the definitions";
 
 /// The table: a line for each replay, known policies and bounds set apart.
 pub fn render(names: &[(&str, Role)], comparison: &Comparison) -> String {
@@ -62,10 +62,11 @@ pub fn render(names: &[(&str, Role)], comparison: &Comparison) -> String {
 }
 
 fn mark(cell: &Cell, is_best: bool) -> &'static str {
-    match (is_best, cell.tie) {
-        (true, _) => "*",
-        (_, true) => "=",
-        _ => " ",
+    match cell.verdict {
+        _ if is_best => "*",
+        Verdict::Same => "=",
+        Verdict::CannotTell => "?",
+        Verdict::Better | Verdict::Worse | Verdict::Untested => " ",
     }
 }
 
@@ -79,8 +80,9 @@ fn shown(cell: &Cell, metric: &Metric) -> String {
         name if name.starts_with("delay") => format!("{:.0}", cell.value),
         "age" => format!("{:.2}", cell.value),
         name if WITH_INTERVAL.contains(&name) => {
-            let half = cell.interval.map_or(f64::NAN, |[low, high]| (high - low) / 2.0);
-            format!("{:.4} ±{}", cell.value, format!("{half:.3}").trim_start_matches('0'))
+            let half = cell.interval.map(|[low, high]| format!("{:.3}", (high - low) / 2.0));
+            let half = half.as_deref().map_or("?", |half| half.trim_start_matches('0'));
+            format!("{:.4} ±{half:4}", cell.value)
         }
         _ => format!("{:.4}", cell.value),
     }
@@ -102,8 +104,8 @@ mod tests {
         };
         let site = SiteFigures { pages: 100, visited: 10, changed: changed * 3, ..SiteFigures::default() };
         Trace {
-            cycles: vec![cycle; 5],
-            sites: vec![site; 4],
+            cycles: vec![cycle; 6],
+            sites: vec![site; 8],
             pages: 40,
             visited: 20,
             delays: vec![3; changed as usize],

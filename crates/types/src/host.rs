@@ -4,7 +4,7 @@
 //! gives back what it learned itself. The program keeps the table (in sled, through the repository
 //! crate), so that a restart forgets no robots.txt and no back-off.
 
-use crate::{CanonicalUrl, Cycle, Scheme, ValidatorTrust, Validators};
+use crate::{CanonicalUrl, Cycle, Failure, Scheme, ValidatorTrust, Validators};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -140,8 +140,8 @@ pub enum RobotsBody {
     Rules(Vec<u8>),
     /// 4xx: there is none, all is allowed.
     AllowAll,
-    /// 5xx or network failure: all is forbidden.
-    DisallowAll,
+    /// 429, 5xx or network failure: all is forbidden. None where a version kept it that did not keep the reason.
+    DisallowAll(Option<Failure>),
 }
 
 /// Where host state lives between cycles.

@@ -2,7 +2,6 @@
 
 use crate::{CanonicalUrl, PageRecord};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
 use std::io;
 
 /// Why a page is in the schedule. `change_rate` counts [`Share::Score`] alone.
@@ -15,7 +14,9 @@ pub enum Share {
     Discovery,
     /// It has been fetched, but fewer than `warmup` times since: due whatever its score.
     Warmup,
-    /// It is part of the uniform sample; the probability with which any eligible page was.
+    /// It is part of the audit sample. The number is the probability p with which it was drawn, given how many pages of
+    /// its host were drawn: equal for all pages but where `max_per_host` binds. Sums over the sample weigh each page by
+    /// 1/p.
     Audit(f64),
     /// A redirect led here for the first time and was followed at once; not scheduled.
     Followed,
@@ -47,7 +48,8 @@ pub struct HostRun {
     pub count: u64,
 }
 
-/// A schedule that may be larger than memory: entries in the order of their URLs, read host by host.
+/// A schedule that may be larger than memory, read host by host. Hosts are in the order of their URLs; the entries of each
+/// are in the order in which it is asked for them.
 pub trait ScheduleSource: Send + Sync {
     /// The hosts, in order. Their runs cover `0..len` without gaps.
     fn hosts(&self) -> &[HostRun];
@@ -64,29 +66,11 @@ pub trait ScheduleSource: Send + Sync {
     /// interrupted run of the cycle already visited are read too; the caller knows which.
     fn read(&self, host: &HostRun, start: u64, max: usize) -> io::Result<Vec<ScheduleEntry>>;
 
-    /// Finds a page: its place among the hosts, its index, and its entry. Two binary searches: over the hosts in
-    /// memory, and over the host's entries where they lie.
+    /// Finds a page: its place among the hosts, its index, and its entry.
     ///
     /// # Errors
     /// When an entry cannot be read.
-    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>> {
-        let hosts = self.hosts();
-        let Ok(at) = hosts.binary_search_by(|run| run.first.origin_key().cmp(url.origin_key())) else {
-            return Ok(None);
-        };
-        let (mut low, mut high) = (hosts[at].start, hosts[at].start + hosts[at].count);
-        while low < high {
-            let index = low + (high - low) / 2;
-            let entry = self.read(&hosts[at], index, 1)?.pop();
-            let entry = entry.ok_or_else(|| io::Error::other("it ends too early"))?;
-            match entry.url.cmp(url) {
-                Ordering::Equal => return Ok(Some(Found { host: at, index, entry })),
-                Ordering::Less => low = index + 1,
-                Ordering::Greater => high = index,
-            }
-        }
-        Ok(None)
-    }
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>>;
 }
 
 /// Where a page stands in a schedule.
@@ -111,6 +95,12 @@ impl MemorySchedule {
     /// Sorts the entries by URL and finds the host runs.
     pub fn new(mut entries: Vec<ScheduleEntry>) -> MemorySchedule {
         entries.sort_by(|a, b| a.url.cmp(&b.url));
+        MemorySchedule::in_order(entries)
+    }
+
+    /// The same, but for the order of each host's entries, which stays.
+    pub fn in_order(mut entries: Vec<ScheduleEntry>) -> MemorySchedule {
+        entries.sort_by(|a, b| a.url.origin_key().cmp(b.url.origin_key()));
         let mut hosts: Vec<HostRun> = Vec::new();
         for (i, e) in entries.iter().enumerate() {
             match hosts.last_mut() {
@@ -134,5 +124,14 @@ impl ScheduleSource for MemorySchedule {
     fn read(&self, host: &HostRun, start: u64, max: usize) -> io::Result<Vec<ScheduleEntry>> {
         let end = (host.start + host.count).min(start + max as u64);
         Ok(self.entries[start as usize..end as usize].to_vec())
+    }
+
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>> {
+        let found = self.hosts.binary_search_by(|run| run.first.origin_key().cmp(url.origin_key()));
+        let Ok(host) = found else { return Ok(None) };
+        let run = &self.hosts[host];
+        let mut indexes = run.start..run.start + run.count;
+        let index = indexes.find(|index| self.entries[*index as usize].url == *url);
+        Ok(index.map(|index| Found { host, index, entry: self.entries[index as usize].clone() }))
     }
 }

@@ -13,7 +13,7 @@
 mod host;
 mod normalize;
 
-pub use normalize::{UrlError, UrlRules};
+pub use normalize::{UrlError, UrlRules, is_refused_port};
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

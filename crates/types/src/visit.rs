@@ -6,6 +6,7 @@
 
 use crate::{CanonicalUrl, Content, Share, ValidatorSign};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What a visit brings home: one record of the cycle's visit log.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,8 +82,9 @@ pub enum Outcome {
     Failed(Failure),
     /// robots.txt forbids the page; nothing was asked.
     RobotsDenied,
-    /// robots.txt could not be had, so everything of the host is forbidden for now (RFC 9309 §2.3.1.4).
-    RobotsUnreachable,
+    /// robots.txt could not be had, so everything of the host is forbidden for now (RFC 9309 §2.3.1.4); why it
+    /// could not. None where a version recorded it that did not keep the reason.
+    RobotsUnreachable(Option<Failure>),
     /// The address is one that the configuration refuses (private, loopback, …); nothing was asked.
     RefusedAddress,
     /// Never asked, for a reason of ours.
@@ -134,6 +136,21 @@ pub enum Failure {
     Redirect,
     /// A status that is none of 2xx, 304, a redirect, 404 or 410.
     Status(u16),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Failure::Dns => "the host's name did not resolve",
+            Failure::Connect => "no connection to the host could be made",
+            Failure::Tls => "the TLS handshake failed",
+            Failure::Timeout => "the server took longer than fetch.timeout",
+            Failure::Protocol => "the connection broke, or the answer was not HTTP or shorter than announced",
+            Failure::Encoding => "the body could not be decoded",
+            Failure::Redirect => "it redirects to nowhere, or more often than allowed",
+            Failure::Status(status) => return write!(f, "the server answered {status}"),
+        })
+    }
 }
 
 /// Why a scheduled page was never asked for.

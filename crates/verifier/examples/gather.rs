@@ -102,7 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let timer = Timer::start();
     let mut batch = Batch::new(storage.clone(), CYCLE, limits);
-    batch.add_log(VisitLog::read(&*storage, CYCLE)?, |_, _| {})?;
+    batch.add_log(VisitLog::read(&*storage, CYCLE)?, |_, _| {}, |_| true)?;
     timer.tell("read and add");
     let sorting = Timer::start();
     let batch = batch.finish()?;

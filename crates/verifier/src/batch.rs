@@ -61,7 +61,8 @@ impl Batch {
     }
 
     /// Adds all of the cycle's log, which is read on a thread of its own. `observe` is told of each visit and how
-    /// many links it found, in the order of the log.
+    /// many links it found, in the order of the log; `admit` says whether the link with this key is added. Seeds
+    /// are, all of them.
     ///
     /// # Errors
     /// Reading the log or writing a run failed. The batch is then of no use.
@@ -69,13 +70,17 @@ impl Batch {
         &mut self,
         log: VisitReader,
         mut observe: impl FnMut(&Visit, usize),
+        mut admit: impl FnMut(&[u8]) -> bool,
     ) -> Result<(), BatchError> {
         log.scan(|chunk| {
             for (record, links) in chunk.drain() {
-                if let LogRecord::Visit(visit) = &record {
-                    observe(visit, links.len());
+                match &record {
+                    LogRecord::Seeds(_) => self.add_apart(record, links)?,
+                    LogRecord::Visit(visit) => {
+                        observe(visit, links.len());
+                        self.add_apart(record, links.filter(|link| admit(link.key)))?;
+                    }
                 }
-                self.add_apart(record, links)?;
             }
             Ok(())
         })

@@ -10,7 +10,7 @@ use recrawl_types::{CanonicalUrl, Change, Outcome, PageRecord};
 /// Edits blocks in the order of URLs.
 pub(crate) struct Editor<'a> {
     rules: &'a MergeRules<'a>,
-    cap: HostCap,
+    cap: HostCap<'a>,
     pub report: MergeReport,
 }
 
@@ -41,8 +41,8 @@ impl Edited {
 }
 
 impl<'a> Editor<'a> {
-    pub fn new(generation: &Generation, rules: &'a MergeRules<'a>) -> Result<Editor<'a>, MergeError> {
-        let cap = HostCap::new(generation.origin_runs(), rules.max_pages_per_host)?;
+    pub fn new(generation: &'a Generation, rules: &'a MergeRules<'a>) -> Result<Editor<'a>, MergeError> {
+        let cap = HostCap::new(generation, rules.max_pages_per_host)?;
         Ok(Editor { rules, cap, report: MergeReport::default() })
     }
 

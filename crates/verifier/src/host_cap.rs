@@ -1,9 +1,15 @@
 //! How many new pages each origin may still bring.
 
-use recrawl_repository::{OriginRun, OriginRuns, ReadError};
+use recrawl_repository::{Generation, OriginRun, OriginRuns, ReadError};
+use recrawl_types::Status;
+
+/// Known URLs of an origin, tombstones among them, as a multiple of those that are not: gone pages make
+/// room for new ones, and an origin whose pages all come and go still has an end.
+const WITH_TOMBSTONES: u64 = 4;
 
 /// The allowance of the origin that the merge is at. Asked in the order of URLs, it holds no table.
-pub(crate) struct HostCap {
+pub(crate) struct HostCap<'g> {
+    generation: &'g Generation,
     max_pages: u64,
     known: OriginRuns,
     /// The next origin that is known.
@@ -12,10 +18,11 @@ pub(crate) struct HostCap {
     left: u64,
 }
 
-impl HostCap {
-    pub fn new(mut known: OriginRuns, max_pages: u64) -> Result<HostCap, ReadError> {
+impl<'g> HostCap<'g> {
+    pub fn new(generation: &'g Generation, max_pages: u64) -> Result<HostCap<'g>, ReadError> {
+        let mut known = generation.origin_runs();
         let ahead = known.next_run()?;
-        Ok(HostCap { max_pages, known, ahead, origin: Vec::new(), left: 0 })
+        Ok(HostCap { generation, max_pages, known, ahead, origin: Vec::new(), left: 0 })
     }
 
     /// May a new URL of this origin enter? One that enters `anyway` uses the allowance up too.
@@ -26,13 +33,39 @@ impl HostCap {
             while self.ahead.as_ref().is_some_and(|run| run.key.as_slice() < origin) {
                 self.ahead = self.known.next_run()?;
             }
-            let pages = self.ahead.as_ref().filter(|run| run.key == origin).map_or(0, |run| run.pages);
-            self.left = self.max_pages.saturating_sub(pages);
+            self.left = match self.ahead.as_ref().filter(|run| run.key == origin) {
+                Some(run) => self.allowance(run)?,
+                None => self.max_pages,
+            };
         }
         let admitted = anyway || self.left > 0;
         if admitted {
             self.left = self.left.saturating_sub(1);
         }
         Ok(admitted)
+    }
+
+    /// Tombstones are counted only where all pages together are too many: it takes a pass over the origin.
+    fn allowance(&self, run: &OriginRun) -> Result<u64, ReadError> {
+        if run.pages < self.max_pages {
+            return Ok(self.max_pages - run.pages);
+        }
+        let all = self.max_pages.saturating_mul(WITH_TOMBSTONES);
+        if run.pages >= all {
+            return Ok(0);
+        }
+        let pages = run.first..run.first + run.pages;
+        let mut gone = 0;
+        let mut states = self.generation.states_from(run.first);
+        while let Some((first, columns)) = states.next_block()? {
+            if first >= pages.end {
+                break;
+            }
+            let statuses = (first..).zip(columns.known.iter().map(|known| known.status));
+            let of_origin = statuses.filter(|(ordinal, _)| pages.contains(ordinal));
+            gone += of_origin.filter(|(_, status)| *status == Status::Gone).count() as u64;
+        }
+        let live = run.pages - gone;
+        Ok(self.max_pages.saturating_sub(live).min(all - run.pages))
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn apply_visit(
             fail(&mut record.known, cycle);
             Outcome::Failed(Failure::Protocol)
         }
-        (Outcome::Failed(_) | Outcome::RobotsDenied | Outcome::RobotsUnreachable, _)
+        (Outcome::Failed(_) | Outcome::RobotsDenied | Outcome::RobotsUnreachable(_), _)
         | (Outcome::RefusedAddress, _)
         // Skipped for what will be so next time too: it backs off, or it would hold its place for ever.
         | (Outcome::Skipped(Skip::OutOfScope | Skip::CrawlDelay | Skip::OptedOut | Skip::Trap | Skip::Blocked), _) => {

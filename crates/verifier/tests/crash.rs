@@ -94,7 +94,7 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
     log.sync()?;
     synced.extend(unsynced);
     let mut batch = Batch::new(storage.clone(), cycle, BatchLimits { memory_bytes: 1500 });
-    batch.add_log(VisitLog::read(&**storage, cycle)?, |_, _| {})?;
+    batch.add_log(VisitLog::read(&**storage, cycle)?, |_, _| {}, |_| true)?;
     let mut writer = repository.begin(&generation)?;
     let rules = MergeRules {
         cycle,
@@ -199,7 +199,7 @@ impl<'h> Disturbed<'h> {
         assert_eq!(&state(&repository), self.states[1], "{what}");
         let mut expected: BTreeSet<String> =
             repository.current().files().into_iter().map(|(name, _)| name).collect();
-        expected.extend(["MANIFEST".into(), "reports".into()]);
+        expected.extend(["MANIFEST".into(), "reports".into(), "decisions.json".into()]);
         let mut names = BTreeSet::from_iter(left.list().unwrap());
         // Where removing was not durable, one of the kept files too many may be left.
         names.retain(|name| !name.ends_with(".kept"));

@@ -369,7 +369,7 @@ fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<
     *synced = plan.log.len();
     let mut batch = Batch::new(storage.clone(), cycle, BatchLimits { memory_bytes: plan.memory_bytes });
     let mut logged = 0;
-    batch.add_log(VisitLog::read(&*storage, cycle)?, |_, _| logged += 1)?;
+    batch.add_log(VisitLog::read(&*storage, cycle)?, |_, _| logged += 1, |_| true)?;
     let visits = plan.log.iter().filter(|record| matches!(record, LogRecord::Visit(_)));
     assert_eq!(logged, visits.count());
     let mut writer = repository.begin(&generation)?;

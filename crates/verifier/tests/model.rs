@@ -124,7 +124,7 @@ fn any_visit() -> impl Strategy<Value = Visit> {
         8 => Just(Outcome::NotFound(410)),
         1 => Just(Outcome::Failed(Failure::Timeout)),
         1 => Just(Outcome::RobotsDenied),
-        1 => Just(Outcome::RobotsUnreachable),
+        1 => Just(Outcome::RobotsUnreachable(None)),
         1 => Just(Outcome::RefusedAddress),
         1 => Just(Outcome::Skipped(Skip::Deadline)),
     ];
@@ -246,6 +246,36 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
 }
 
 /// They were written anew with every block that was visited.
+#[test]
+fn gone_pages_make_room_for_new_ones_up_to_a_bound() {
+    let mut subject = Subject::new(1 << 20);
+    let mut reference = Reference::default();
+    let page = |n: u32| {
+        UrlRules::keep_all().canonicalize(&format!("http://full.example/{n:04}")).expect("an address")
+    };
+    let is_gone = |reference: &Reference, n: u32| {
+        reference.pages.get(&page(n)).is_some_and(|r| r.known.status == recrawl_types::Status::Gone)
+    };
+    let mut entered = Vec::new();
+    // Every page that is known answers 404 from then on, and each cycle four new ones are linked.
+    for cycle in 1..60u32 {
+        let at = u64::from(cycle) * 86_400_000 * 7;
+        let due =
+            (0..4 * cycle).filter(|n| reference.pages.contains_key(&page(*n)) && !is_gone(&reference, *n));
+        let visits = due.map(|n| Visit { at, ..Visit::new(page(n), Outcome::NotFound(404)) });
+        let mut log: Vec<LogRecord> = visits.map(|visit| LogRecord::Visit(Box::new(visit))).collect();
+        let links = (4 * cycle..4 * cycle + 4).map(|n| Link::to(page(n), 1)).collect();
+        let elsewhere = Visit::new(url(0), Outcome::Failed(Failure::Connect));
+        log.push(LogRecord::Visit(Box::new(Visit { links, ..elsewhere })));
+        let merged = expected(&mut reference, cycle, &log);
+        assert_eq!(subject.cycle(&log).0, merged, "cycle {cycle}");
+        entered.push(merged.report.links_new);
+    }
+    assert_eq!(subject.pages(), reference.pages);
+    let of_host = reference.pages.keys().filter(|url| url.host() == "full.example").count();
+    assert_eq!(of_host, 16, "four that are not gone at a time, and four times as many in all: {entered:?}");
+}
+
 #[test]
 fn visits_in_vain_leave_histories_where_they_are() {
     let visited = |outcome: Outcome| {

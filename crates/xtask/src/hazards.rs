@@ -6,13 +6,14 @@
 
 mod cycle;
 mod faults;
+mod hostile;
 mod refused;
 mod verdict;
 
 use crate::crawl::error::CrawlError;
 use crate::crawl::mockweb::{self, MockWeb};
 use crate::crawl::{sibling, write};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use refused::Refused;
 use std::fs;
 use std::io::ErrorKind;
@@ -35,10 +36,32 @@ pub struct Options {
     /// Where the crawl and the web's log are kept, in a folder named by the web's port, until the next run on it
     #[arg(long, default_value = "data/hazards")]
     data_dir: PathBuf,
+    /// Which web: one with every fault there is, or one whose hosts are out for all that a crawler has
+    #[arg(long, value_enum, default_value_t = World::Faulty)]
+    web: World,
+    /// Pages of each large host of the hostile web; its deadline is in proportion
+    #[arg(long, default_value_t = 4_000)]
+    pages: u32,
+}
+
+/// A web to crawl.
+#[derive(Clone, Copy, ValueEnum)]
+enum World {
+    /// Every kind of fault, and no deadline.
+    Faulty,
+    /// Floods, costly pages, hollow bodies, crowds, under a deadline.
+    Hostile,
 }
 
 /// Runs the crawl and prints the verdict; was every demand met?
 pub fn run(options: &Options) -> Result<bool, CrawlError> {
+    match options.web {
+        World::Faulty => faulty(options),
+        World::Hostile => hostile::run(&options.data_dir, options.pages),
+    }
+}
+
+fn faulty(options: &Options) -> Result<bool, CrawlError> {
     let port = mockweb::free_port()?;
     // Two runs at once would be two crawlers of one web, whose requests no delay keeps apart.
     let dir = options.data_dir.join(port.to_string());
@@ -58,7 +81,7 @@ pub fn run(options: &Options) -> Result<bool, CrawlError> {
             .split(' ')
             .map(str::to_owned)
             .collect();
-    let rules = faults::rules(refused.port());
+    let rules = faults::rules(refused.port(), false);
     words.extend(rules.iter().flat_map(|rule| ["--fault".to_owned(), rule.clone()]));
     let web = MockWeb::start(&sibling("recrawl-mockweb")?, &words, port, &log)?;
     write(&seeds, &[web.seeds.clone(), faults::entries(port)].concat().join("\n"))?;
@@ -75,6 +98,7 @@ pub fn run(options: &Options) -> Result<bool, CrawlError> {
         let is_judged = turn > DISCOVERY;
         if is_judged {
             web.set_clock(turn - DISCOVERY)?;
+            web.set_faults(&faults::rules(refused.port(), turn == DISCOVERY + 1))?;
         }
         write(&configuration, &settings(is_judged))?;
         let cycle = cycle::run(&sibling("recrawl")?, &crawl, &configuration, &seeds, &said)?;
@@ -106,6 +130,7 @@ fn settings(is_judged: bool) -> String {
         "# Written by `make hazards`; a change here is lost.\n\
          [cycle]\n{budget}\nwarmup = 0\ndiscovery_min = 1000000\n\
          [politeness]\ndelay_per_host = \"{DELAY_MS} ms\"\ndelay_per_ip = \"{DELAY_MS} ms\"\n\
+         robots_cache = \"1 s\"\n\
          [fetch]\nallow_addresses = [\"127.1.0.0/16\"]\ntimeout = \"3 s\"\nconnect_timeout = \"2 s\"\n\
          [scope]\nhosts = [\"*\"]\nmax_pages_per_host = 500\n"
     )

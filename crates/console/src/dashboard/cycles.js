@@ -14,6 +14,13 @@ function chart(drawn, [main, beside], table) {
   return h("div", {}, drawn.element, legend(lines), alternative(table));
 }
 
+/** How far a cycle may be from what is promised before that says anything. */
+function spread({ low, high }) {
+  return low === null || high === null
+    ? "They are too few to tell how far a cycle may be from it by chance."
+    : `By chance alone 95 of 100 cycles are from ${share(low)} to ${share(high)}.`;
+}
+
 export function ratePanel() {
   let reports = [];
   const met = ({ cycle, change_rate: rate }) => [cycle, rate ?? null];
@@ -61,7 +68,7 @@ export function ratePanel() {
       say(
         told,
         promise
-          ? `The promise rests on ${promise.basis}.`
+          ? `The promise rests on ${promise.basis}. ${spread(promise)}`
           : "Nothing is promised: the formula has ranked no cycle yet.",
       );
     },

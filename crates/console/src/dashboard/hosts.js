@@ -208,7 +208,11 @@ function document(host) {
       : h(
           "p",
           { class: "quiet" },
-          host.robots_fetched ? "It has no rules that are kept: all is allowed, or all is forbidden." : "",
+          host.robots_unreachable
+            ? `It ${host.robots_unreachable}: all is forbidden for now.`
+            : host.robots_fetched
+              ? "There is none: all is allowed."
+              : "",
         ),
   );
   return h(

@@ -19,7 +19,7 @@ export function freshPanel() {
   return {
     element: panel(
       "Freshness",
-      h("p", { class: "quiet" }, "Share of pages that are as they were seen last."),
+      h("p", { class: "quiet" }, "Share of pages that are as they were seen last, of those due for a revisit."),
       h("dl", { class: "figures flow" }, now.element, range.element),
       drawn.element,
       basis,
@@ -31,7 +31,7 @@ export function freshPanel() {
       range.set(fresh ? `${share(fresh.low)} to ${share(fresh.high)}` : "–");
       say(
         basis,
-        fresh ? `By ${fresh.basis}.` : "Not known: no cycle has drawn an audit sample yet (cycle.audit_share).",
+        fresh ? fresh.basis : "Not known: no cycle has drawn an audit sample yet (cycle.audit_share).",
       );
       if (isOther) drawn.redraw();
     },

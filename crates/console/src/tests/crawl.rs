@@ -51,7 +51,12 @@ pub fn counts() -> Counts {
 
 /// A crawl in the middle of its eighth cycle.
 pub fn status() -> Status {
-    let promise = Some(Promise { change_rate: 0.3, basis: "mean chance of change at the cut".into() });
+    let promise = Some(Promise {
+        change_rate: 0.3,
+        low: Some(0.2),
+        high: None,
+        basis: "mean chance of change at the cut".into(),
+    });
     Status {
         version: "1.2.3".into(),
         data_dir: "data/made-up".into(),
@@ -109,7 +114,11 @@ pub fn status() -> Status {
             share: 0.9,
             low: 0.85,
             high: 0.94,
-            basis: "45 of 50 audit visits".into(),
+            effective: 48.0,
+            answered: 48,
+            unanswered: 2,
+            population: Some(9_000),
+            basis: "48 audited pages answered.".into(),
         }),
         totals: counts(),
         cycles_done: 7,

@@ -48,7 +48,7 @@ pub struct Status {
     pub last: Option<CycleDone>,
     /// When the next cycle is due.
     pub next_cycle_at: Option<u64>,
-    /// Share of the pages that are as they were seen last, as the last audit sample has it.
+    /// Share of the pages due for a revisit that were as seen last, estimated from the last audit sample.
     pub freshness: Option<Freshness>,
     /// Counts over all cycles since this process began, the running one included. They only grow.
     pub totals: Counts,
@@ -231,20 +231,32 @@ pub struct CycleDone {
 pub struct Promise {
     /// From 0 to 1.
     pub change_rate: f64,
+    /// In 95 of 100 cycles the ChangeRate is expected to be at least this; none after too few cycles to tell.
+    pub low: Option<f64>,
+    /// And at most this.
+    pub high: Option<f64>,
     /// What it rests on, in words.
     pub basis: String,
 }
 
-/// The share of pages that are as they were seen last.
+/// The share of pages that are as they were seen last, of those that were due for a revisit.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Freshness {
-    /// The estimate, from 0 to 1.
+    /// The estimate, from 0 to 1. Each page of the sample is weighed by the inverse of its probability.
     pub share: f64,
-    /// The lower end of its interval.
+    /// The lower end of the interval of 95 %.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// What it rests on, in words: the sample, the interval.
+    /// The size of a sample with equal probabilities that would tell as much.
+    pub effective: f64,
+    /// Audited pages that answered.
+    pub answered: u64,
+    /// Audited pages that did not: failed, forbidden, refused or skipped. The estimate leaves them out.
+    pub unanswered: u64,
+    /// Pages that the sample was drawn from.
+    pub population: Option<u64>,
+    /// The cycle, the population, the sample and the interval, in words.
     pub basis: String,
 }
 

@@ -1,14 +1,18 @@
 //! The real network: reqwest over rustls.
 
 mod body;
+mod connection;
 
 use crate::access::{self, HostAccess};
 use crate::client::{Addressing, Answering, Meter, Network, NetworkError, Reply, Request};
 use crate::dns::{ResolveError, Resolver};
+use crate::exhausted::is_exhausted;
 use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
 use crate::proxy::Proxy;
 use body::Coding;
+use connection::{Watch, was_not_taken, watched};
+use recrawl_types::url::is_refused_port;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
     IF_NONE_MATCH,
@@ -108,6 +112,7 @@ impl HttpNetwork {
             .referer(false)
             .dns_resolver(Arc::new(resolver.clone()))
             .connect_timeout(config.connect_timeout)
+            .connector_layer(Watch)
             .pool_max_idle_per_host(config.connections_per_host)
             .pool_idle_timeout(idle)
             .http1_max_headers(MAX_HEADERS)
@@ -141,7 +146,9 @@ impl HttpNetwork {
             && literal(&host).is_none()
             && self.proxy.as_ref().is_some_and(Proxy::resolves_names)
             && !self.guard.admits_unseen();
-        if is_proxy || unseen || !self.guard.admits_host(&host) {
+        // A URL that an older program took may have a port that none has today.
+        let is_refused = is_refused_port(request.url.port()) || !self.guard.admits_host(&host);
+        if is_proxy || unseen || is_refused {
             return Err(NetworkError::Refused);
         }
         let mut asked = reqwest::Request::new(Method::GET, request.url.to_url());
@@ -158,11 +165,18 @@ impl HttpNetwork {
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        let mut response = match self.client.execute(asked).await {
+        let (response, connected) = watched(self.client.execute(asked)).await;
+        let mut response = match response {
             Ok(response) => response,
+            Err(e) if was_not_taken(&e, connected) => return Err(NetworkError::NotTaken),
             Err(e) => {
-                let error = before_the_answer(&e);
-                let unconnected = e.is_connect() && error != NetworkError::Tls;
+                let error = match before_the_answer(&e) {
+                    // Without IPv6 no address of ours goes with one of theirs: that is no want that passes.
+                    NetworkError::Exhausted if self.is_v6(&host).await => NetworkError::Connect,
+                    error => error,
+                };
+                let unconnected =
+                    e.is_connect() && !matches!(error, NetworkError::Tls | NetworkError::Exhausted);
                 let elsewhere = unconnected && !proxied && self.resolver.pass_over(&request.url.host());
                 return Err(if elsewhere { NetworkError::Elsewhere } else { error });
             }
@@ -174,10 +188,21 @@ impl HttpNetwork {
         }
         let status = response.status().as_u16();
         let mut headers = std::mem::take(response.headers_mut());
+        // HTTP/1 counts them itself.
+        if headers.len() > MAX_HEADERS {
+            return Err(NetworkError::Protocol);
+        }
         // Of other answers nobody reads the body, so it need not make sense.
         let codings = if response.status().is_success() { Coding::take(&mut headers)? } else { Vec::new() };
         let (body, truncated) = body::read(response, &codings, request.max_body, received).await?;
         Ok(Reply { status, headers, body, truncated, peer })
+    }
+
+    async fn is_v6(&self, host: &str) -> bool {
+        match literal(host) {
+            Some(address) => address.is_ipv6(),
+            None => self.resolver.address(host).await.is_ok_and(|address| address.is_ipv6()),
+        }
     }
 }
 
@@ -197,6 +222,7 @@ impl Network for HttpNetwork {
                 None => self.resolver.address(host).await.map_err(|e| match e {
                     ResolveError::NoAddress => NetworkError::Dns,
                     ResolveError::Refused => NetworkError::Refused,
+                    ResolveError::Exhausted => NetworkError::Exhausted,
                 }),
             }
         })
@@ -241,7 +267,11 @@ fn before_the_answer(error: &reqwest::Error) -> NetworkError {
         match cause.downcast_ref::<ResolveError>() {
             Some(ResolveError::Refused) => return NetworkError::Refused,
             Some(ResolveError::NoAddress) => return NetworkError::Dns,
+            Some(ResolveError::Exhausted) => return NetworkError::Exhausted,
             None => {}
+        }
+        if cause.downcast_ref::<io::Error>().is_some_and(is_exhausted) {
+            return NetworkError::Exhausted;
         }
         if cause.is::<rustls::Error>() {
             return NetworkError::Tls;

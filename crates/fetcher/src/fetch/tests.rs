@@ -3,10 +3,12 @@
 mod addresses;
 mod budget;
 mod control;
+mod fairness;
 mod opted_out;
 mod outcomes;
 mod politeness;
 mod redirects;
+mod repeated;
 mod robots;
 mod running;
 mod sockets;
@@ -15,7 +17,8 @@ mod validators;
 
 use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::{
-    FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Refuses, Request, Steering,
+    FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Precedence, Refuses,
+    Request, Steering,
 };
 use recrawl_types::host::MemoryHostTable;
 use recrawl_types::schedule::MemorySchedule;
@@ -50,11 +53,13 @@ pub struct Setup {
     network: Arc<ScriptedNetwork>,
     hosts: Arc<MemoryHostTable>,
     entries: Vec<ScheduleEntry>,
+    schedule: fn(Vec<ScheduleEntry>) -> MemorySchedule,
     done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
     refuses: Refuses,
     opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     stop: CancellationToken,
     followed: Vec<CanonicalUrl>,
+    precedence: Precedence,
     deadline: Option<Instant>,
     held_deadline: Option<Instant>,
     control: Arc<Steering>,
@@ -86,6 +91,7 @@ impl Setup {
             network: ScriptedNetwork::new(answer),
             hosts: Arc::default(),
             entries: pages.iter().map(|p| entry(p)).collect(),
+            schedule: MemorySchedule::new,
             done: Arc::new(|_| false),
             refuses: Arc::new(|_| None),
             opted_out: Arc::new(|_| false),
@@ -93,6 +99,7 @@ impl Setup {
             followed: Vec::new(),
             spent: BTreeMap::new(),
             cycle: Cycle(2),
+            precedence: Precedence::default(),
             deadline: None,
             held_deadline: None,
             control: Arc::default(),
@@ -110,7 +117,7 @@ impl Setup {
         let fetcher = Fetcher::new(self.config.clone(), self.network.clone(), self.hosts.clone(), clock);
         let (out, pages) = channel(4);
         let job = Job {
-            schedule: Arc::new(MemorySchedule::new(self.entries.clone())),
+            schedule: Arc::new((self.schedule)(self.entries.clone())),
             done: self.done.clone(),
             refuses: self.refuses.clone(),
             opted_out: self.opted_out.clone(),
@@ -120,6 +127,7 @@ impl Setup {
             followed: self.followed.clone(),
             spent: self.spent.clone(),
             cycle: self.cycle,
+            precedence: self.precedence.clone(),
             deadline: self.deadline,
             held_deadline: self.held_deadline,
             control: self.control.clone(),

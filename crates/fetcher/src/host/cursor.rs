@@ -3,13 +3,13 @@
 
 use crate::fetch::Run;
 use crate::limits::CHUNK;
-use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage};
-use recrawl_types::{CanonicalUrl, HostRun, Outcome, ScheduleEntry};
+use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold};
+use recrawl_types::{CanonicalUrl, HostRun, Origin, Outcome, ScheduleEntry};
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// A page waiting to be asked for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Waiting {
     pub index: Option<u64>,
     pub entry: ScheduleEntry,
@@ -37,6 +37,7 @@ impl Waiting {
             at: now,
             elapsed: Duration::ZERO,
             sitemaps: self.sitemaps,
+            hold: Hold::default(),
         }
     }
 }
@@ -55,6 +56,17 @@ impl Cursor {
     /// At the run's first entry.
     pub fn new(run: &HostRun) -> Cursor {
         Cursor { next: run.start, run: run.clone(), chunk: VecDeque::new() }
+    }
+
+    /// The origin of all its pages.
+    pub fn origin(&self) -> Origin {
+        Origin::of(&self.run.first)
+    }
+
+    /// Lets go of what was read and not taken; it is read again.
+    pub fn fold(&mut self) {
+        self.next = self.chunk.front().map_or(self.next, |(index, _)| *index);
+        self.chunk = VecDeque::new();
     }
 
     /// Reads on until an entry that is not done is at hand; false at the end.

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// A request for robots.txt, or for what it redirects to; for an origin that may be another host's.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Errand {
     /// The robots.txt of the origin that will be judged by the answer.
     pub owner: CanonicalUrl,
@@ -171,7 +171,7 @@ impl Track {
         }
         let Robots::Known { standing, .. } = &self.robots else { return None };
         match standing {
-            Standing::Unreachable => Some(Outcome::RobotsUnreachable),
+            Standing::Unreachable(why) => Some(Outcome::RobotsUnreachable(*why)),
             Standing::Refused => Some(Outcome::RefusedAddress),
             Standing::Rules(rules) if !rules.allows(entry.url.path_and_query()) => {
                 Some(Outcome::RobotsDenied)
@@ -263,6 +263,19 @@ impl Track {
     pub fn is_idle(&self) -> bool {
         let waits = matches!(self.robots, Robots::Asked) || self.cursor.is_some();
         !waits && self.errands.is_empty() && self.followed.is_empty() && self.in_flight == 0
+    }
+
+    /// Is nothing under way, and does nothing wait that is not in the schedule? (A request for its own robots.txt is made
+    /// anew where it is needed.)
+    pub fn can_be_read_again(&self) -> bool {
+        let asks_itself = self.errands.iter().all(|errand| errand.owner == errand.url);
+        let waits_for_robots = matches!(self.robots, Robots::Asked) && self.errands.is_empty();
+        self.in_flight == 0 && self.followed.is_empty() && asks_itself && !waits_for_robots
+    }
+
+    /// Can it be forgotten and opened again? Not before a judgement of robots.txt has served a page, see [`Robots`].
+    pub fn can_be_forgotten(&self) -> bool {
+        !matches!(self.robots, Robots::Known { used: false, .. }) && self.can_be_read_again()
     }
 
     /// Pages that wait.

@@ -58,13 +58,22 @@ fn a_location_is_taken_as_browsers_take_it() {
         (b"  https://b.test/y  ", "https://b.test/y"),
         (b"http:\\\\b.test\\y", "http://b.test/y"),
         ("/ünï".as_bytes(), "http://a.test/%C3%BCn%C3%AF"),
+        ("//bücher.test/ü".as_bytes(), "http://xn--bcher-kva.test/%C3%BC"),
+        (b"/caf\xe9?q=\xe9", "http://a.test/caf%E9?q=%E9"),
         (b"http://0x7f.1/", "http://127.0.0.1/"),
     ] {
         assert_eq!(target(location).as_deref(), Some(to), "{location:?}");
     }
-    for location in
-        [&b""[..], b"#top", b"/dir/page?q", b"javascript:alert(1)", b"data:,x", b"file:///etc/passwd"]
-    {
+    for location in [
+        &b""[..],
+        b"#top",
+        b"/dir/page?q",
+        b"javascript:alert(1)",
+        b"data:,x",
+        b"file:///etc/passwd",
+        b"//\xe9.test/",
+        b"//b.test:25/",
+    ] {
         assert_eq!(target(location), None, "{location:?}");
     }
     let long = format!("/{}", "x".repeat(3_000));

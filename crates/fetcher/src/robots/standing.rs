@@ -1,14 +1,14 @@
 //! What an origin's robots.txt says of us now: the rules, all, or nothing; and for how long.
 //!
-//! RFC 9309 §2.3.1: a file is obeyed; 4xx means that there is none; 5xx and network failure mean that
+//! RFC 9309 §2.3.1: a file is obeyed; 4xx means that there is none; 429, 5xx and network failure mean that
 //! everything is forbidden, until it has been so for thirty days. §2.4: at most 24 hours are cached.
 
 use crate::client::{NetworkError, Reply};
 use crate::limits::{FetchConfig, MAX_ROBOTS, MAX_ROBOTS_RETRY, MIN_ROBOTS_RETRY, ROBOTS_GONE};
 use crate::outcome::validators_of;
 use crate::robots::{Rules, cut};
-use recrawl_types::Validators;
 use recrawl_types::host::{RobotsBody, RobotsState};
+use recrawl_types::{Failure, Outcome, Validators};
 use std::time::Duration;
 
 /// The judgement that a run keeps of an origin while it visits it.
@@ -16,8 +16,8 @@ use std::time::Duration;
 pub enum Standing {
     /// Rules (none at all when there is no file).
     Rules(Rules),
-    /// robots.txt cannot be had: nothing is allowed.
-    Unreachable,
+    /// robots.txt cannot be had, and why, where that is known: nothing is allowed.
+    Unreachable(Option<Failure>),
     /// robots.txt lies at an address that the configuration refuses, and so does the origin.
     Refused,
 }
@@ -35,7 +35,7 @@ impl Standing {
         match body {
             RobotsBody::Rules(file) => Standing::Rules(Rules::parse(file, product_token)),
             RobotsBody::AllowAll => Standing::Rules(Rules::default()),
-            RobotsBody::DisallowAll => Standing::Unreachable,
+            RobotsBody::DisallowAll(why) => Standing::Unreachable(*why),
         }
     }
 }
@@ -44,7 +44,7 @@ impl Standing {
 pub fn asked_again(state: &RobotsState, config: &FetchConfig) -> u64 {
     let holds_for = match &state.body {
         RobotsBody::Rules(_) | RobotsBody::AllowAll => config.robots_cache,
-        RobotsBody::DisallowAll => retry_after(state),
+        RobotsBody::DisallowAll(_) => retry_after(state),
     };
     state.fetched.saturating_add(holds_for.as_millis() as u64)
 }
@@ -76,19 +76,29 @@ pub fn judge(
         (Ok(reply), _) => match reply.status {
             200..=299 => (RobotsBody::Rules(whole_lines(reply)), told(reply)),
             // A redirect without a usable target, or one too many, is as if there were none (§2.3.1.2).
-            300..=499 => (RobotsBody::AllowAll, Validators::default()),
-            _ => (RobotsBody::DisallowAll, Validators::default()),
+            300..=428 | 430..=499 => (RobotsBody::AllowAll, Validators::default()),
+            // 429 tells of a file that we may not have now, not that there is none.
+            status => (RobotsBody::DisallowAll(Some(Failure::Status(status))), Validators::default()),
         },
-        (Err(_), _) => (RobotsBody::DisallowAll, Validators::default()),
+        (Err(error), _) => (RobotsBody::DisallowAll(Some(failure(*error))), Validators::default()),
     };
-    if body != RobotsBody::DisallowAll {
+    if !matches!(body, RobotsBody::DisallowAll(_)) {
         return RobotsState { fetched: now, unreachable_since: None, body, validators };
     }
     // A clock that was set back must not put off the end of the thirty days.
     let since = before.and_then(|b| b.unreachable_since).map_or(now, |since| since.min(now));
     let gone = Duration::from_millis(now - since) >= ROBOTS_GONE;
-    let body = if gone { RobotsBody::AllowAll } else { RobotsBody::DisallowAll };
+    let body = if gone { RobotsBody::AllowAll } else { body };
     RobotsState { fetched: now, unreachable_since: Some(since), body, validators }
+}
+
+/// What to tell of a robots.txt that met this error.
+fn failure(error: NetworkError) -> Failure {
+    match error.outcome() {
+        Outcome::Failed(failure) => failure,
+        // Its own address was refused before anything was judged, so a redirect led there.
+        _ => Failure::Redirect,
+    }
 }
 
 fn whole_lines(reply: &Reply) -> Vec<u8> {
@@ -113,6 +123,10 @@ mod tests {
         judge(answer, before, &Validators::default(), true, now)
     }
 
+    fn unreachable(why: Failure) -> RobotsBody {
+        RobotsBody::DisallowAll(Some(why))
+    }
+
     fn judged(status: u16, now: u64) -> RobotsState {
         first(&Ok(reply(status, "User-agent: *\nDisallow: /x\n")), None, now)
     }
@@ -126,16 +140,23 @@ mod tests {
             (403, RobotsBody::AllowAll),
             (404, RobotsBody::AllowAll),
             (410, RobotsBody::AllowAll),
-            (429, RobotsBody::AllowAll),
-            (500, RobotsBody::DisallowAll),
-            (503, RobotsBody::DisallowAll),
-            (599, RobotsBody::DisallowAll),
+            (429, unreachable(Failure::Status(429))),
+            (500, unreachable(Failure::Status(500))),
+            (503, unreachable(Failure::Status(503))),
+            (599, unreachable(Failure::Status(599))),
         ] {
             assert_eq!(judged(status, 7).body, body, "{status}");
         }
-        for error in [NetworkError::Dns, NetworkError::Connect, NetworkError::Timeout, NetworkError::Protocol]
-        {
-            assert_eq!(first(&Err(error), None, 7).body, RobotsBody::DisallowAll);
+        for (error, why) in [
+            (NetworkError::Dns, Failure::Dns),
+            (NetworkError::Connect, Failure::Connect),
+            (NetworkError::Tls, Failure::Tls),
+            (NetworkError::Timeout, Failure::Timeout),
+            (NetworkError::Protocol, Failure::Protocol),
+            (NetworkError::Encoding, Failure::Encoding),
+            (NetworkError::Refused, Failure::Redirect),
+        ] {
+            assert_eq!(first(&Err(error), None, 7).body, unreachable(why));
         }
     }
 
@@ -171,7 +192,7 @@ mod tests {
     fn rfc_9309_section_2_3_1_4_after_thirty_days_it_counts_as_absent() {
         let start = judged(500, DAY);
         let late = first(&Err(NetworkError::Timeout), Some(&start), 31 * DAY - 1);
-        assert_eq!(late.body, RobotsBody::DisallowAll);
+        assert_eq!(late.body, unreachable(Failure::Timeout), "the reason is the last one's");
         let gone = first(&Err(NetworkError::Timeout), Some(&late), 31 * DAY);
         assert_eq!((gone.body, gone.unreachable_since), (RobotsBody::AllowAll, Some(DAY)));
         let back = first(&Ok(reply(200, "")), Some(&late), 31 * DAY);
@@ -179,7 +200,7 @@ mod tests {
         // A clock that was a year ahead when the failures began does not make them last a year.
         let ahead = judged(500, 400 * DAY);
         let still = first(&Err(NetworkError::Dns), Some(&ahead), 35 * DAY);
-        assert_eq!((&still.body, still.unreachable_since), (&RobotsBody::DisallowAll, Some(35 * DAY)));
+        assert_eq!((&still.body, still.unreachable_since), (&unreachable(Failure::Dns), Some(35 * DAY)));
         assert_eq!(first(&Err(NetworkError::Dns), Some(&still), 65 * DAY).body, RobotsBody::AllowAll);
     }
 

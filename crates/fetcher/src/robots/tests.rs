@@ -27,6 +27,8 @@ fn the_rule_that_forbids_is_named() {
     assert_eq!(forbids("/a%2Fb").as_deref(), Some("Disallow: /a%2Fb"), "the longest decides");
     assert_eq!(forbids("/c/x.pdf").as_deref(), Some("Disallow: *.pdf$"));
     assert_eq!((forbids("/a/open"), forbids("/c"), forbids("/robots.txt")), (None, None, None));
+    let rules = self::rules("User-agent: *\nDisallow: /a$b%2a\n");
+    assert_eq!(rules.forbids("/a$b*c").as_deref(), Some("Disallow: /a%24b%2A"));
 }
 
 #[test]
@@ -141,6 +143,13 @@ fn rfc_9309_section_2_2_3_star_and_dollar() {
             &["/with-a-*.html", "/with-a-%2a.html"],
         ),
         ("User-agent: *\nDisallow: /a*b\n", &["/a"], &["/a*b", "/a%2Ab", "/axb"]),
+        // The digits of their encoding are not there: nobody wrote them.
+        (
+            "User-agent: *\nDisallow: *2\nDisallow: *4\nDisallow: *A\n",
+            &["/a$b", "/a*b", "/$", "/*"],
+            &["/a$2"],
+        ),
+        ("User-agent: *\nDisallow: /*4$\nDisallow: /%\n", &["/a$"], &["/a$4", "/%zz"]),
     ]);
 }
 

@@ -1,6 +1,8 @@
 use super::*;
+use crate::artifact;
 use crate::checkpoint::CheckpointError;
 use crate::folds::{FoldBy, FoldsError, Protocol};
+use crate::judge::Across;
 use crate::options::Start;
 use crate::preset::{Method, Preset};
 use crate::testing::data;
@@ -16,7 +18,6 @@ pub(crate) fn options(preset: &str) -> Options {
     preset.selection.kept = 5;
     Options {
         preset,
-        protocol: Protocol::Thesis,
         folds: 3,
         fold_by: FoldBy::Page,
         only_fold: None,
@@ -72,7 +73,8 @@ pub(crate) fn learned(data: &Dataset, options: &Options, threads: usize) -> Lear
 #[test]
 fn a_formula_is_learned_with_all_that_tells_where_it_comes_from() {
     let data = data(60, 30, 6);
-    let learned = learned(&data, &options("program"), 2);
+    let options = options("program");
+    let learned = learned(&data, &options, 2);
     assert_eq!(learned.folds.len(), 3);
     for fold in &learned.folds {
         assert_eq!(fold.sizes, [(20, 27); 3]);
@@ -88,14 +90,36 @@ fn a_formula_is_learned_with_all_that_tells_where_it_comes_from() {
         assert_eq!(fold.front.last().unwrap().train(), best.train());
         assert_eq!(fold.front.len(), fold.front_test.len());
     }
-    let p = &learned.formula.provenance;
+    let folds = Folds::new(&data, Protocol::Thesis, FoldBy::Page, 3, 2).unwrap();
+    let formula = artifact::formula(&learned.folds[learned.from], &folds, &options);
+    let p = &formula.provenance;
     let choice = &learned.folds[learned.from].choices[0];
     assert_eq!((p.train, p.test), (Some(choice.candidate.train()), Some(choice.test.fitness)));
     assert_eq!(p.fold.as_deref(), Some(&*format!("{} of 3, by page", learned.from + 1)));
     assert_eq!(p.rules.as_deref(), Some("warm-up 2, share 0.2, ties by hash"));
     assert_eq!(p.selection.as_deref(), Some("best"));
-    let text = learned.formula.to_toml().unwrap();
-    assert_eq!(Formula::from_toml(&text).unwrap(), learned.formula);
+    let known = artifact::known(&learned.across, &folds, &options);
+    assert!(p.is_learned() && !known.provenance.is_learned());
+    assert!(known.provenance.source.as_ref().unwrap().contains(&learned.across.known.name));
+    for formula in [&formula, &known] {
+        assert_eq!(Formula::from_toml(&formula.to_toml().unwrap()).unwrap(), *formula);
+    }
+    assert_eq!(learned.formula, if learned.across.is_worth_it() { formula } else { known });
+}
+
+/// Where pages change at constant rates, known formulas say all there is to know: the best of them is written.
+#[test]
+fn what_gains_no_more_than_a_standard_error_is_not_written() {
+    let mut options = options("recrawl");
+    options.start = crate::options::start(&options.preset, &[Start::Rivals]).unwrap();
+    options.preset.population.size = 40;
+    let learned = learned(&data(90, 60, 9), &options, 2);
+    assert!(!learned.across.is_worth_it() && learned.across.error > 0.001, "{}", learned.why());
+    assert_eq!(learned.formula.expr, learned.across.known.expr);
+    assert!(learned.why().starts_with("the known formula"), "{}", learned.why());
+    let gain = learned.across.error * 1.01;
+    let won = Learned { across: Across { gain, ..learned.across.clone() }, ..learned };
+    assert!(won.why().starts_with(&format!("the formula of fold {}", won.from + 1)), "{}", won.why());
 }
 
 #[test]
@@ -148,7 +172,9 @@ fn a_checkpoint_of_another_learning_is_refused() {
         &Options { data_digest: "xxh3:1".into(), ..options.clone() },
         "its data digest is xxh3:0, now it is xxh3:1",
     );
-    refused(&Options { protocol: Protocol::Journal, ..options.clone() }, "its protocol is \"thesis\"");
+    let mut other = options.clone();
+    other.preset.protocol = Protocol::Journal;
+    refused(&other, "its fold protocol is \"thesis\"");
     refused(&Options { fitness: "age".parse().unwrap(), ..options.clone() }, "its fitness is change_rate");
     refused(&Options { only_fold: Some(1), ..options.clone() }, "its only-fold is none, now it is 2");
     let mut other = options.clone();
@@ -198,12 +224,13 @@ fn every_fitness_protocol_and_set_of_terminals_learns() {
     ] {
         let mut options = options("journal");
         options.preset.tree.terminals = terminals;
+        options.preset.protocol = protocol;
         options.preset.population.random_seeds = vec![7];
-        let options = Options { protocol, fitness: fitness.parse().unwrap(), only_fold: Some(2), ..options };
+        let options = Options { fitness: fitness.parse().unwrap(), only_fold: Some(2), ..options };
         let learned = learned(&data, &options, 2);
         assert_eq!((learned.folds.len(), learned.folds[0].fold), (1, 2));
         assert_eq!(learned.formula.protection, Protection::Journal);
-        assert!(learned.formula.provenance.test.unwrap().is_finite(), "{fitness}");
+        assert!(learned.folds[0].choices.iter().all(|c| c.test.fitness.is_finite()), "{fitness}");
     }
 }
 

@@ -5,7 +5,10 @@
 
 use super::{Action, Kind};
 use crate::raw::Raw;
+use flate2::write::GzEncoder;
 use flate2::{Compress, Compression, FlushCompress};
+use std::io::Write;
+use std::sync::OnceLock;
 
 /// Text that a block of gzip unpacks to, in bytes.
 const BLOCK: usize = 1 << 20;
@@ -31,6 +34,56 @@ pub const BOMB: Kind = Kind {
         Ok(Box::new(move |_| Action::Raw(raw.clone())))
     },
 };
+
+/// Much data that becomes nothing.
+pub const HOLLOW: Kind = Kind {
+    name: "hollow",
+    help: "sends a body that unpacks to nothing, and takes long over it; value: members (a few kB: empty gzip members, \
+           packed twice more), blocks (empty blocks of deflate for ever), frames (empty frames of zstd for ever), members",
+    parse: |value| {
+        let (coding, body) = match value.unwrap_or("members") {
+            "members" => {
+                let body = hollow().clone();
+                let fields = vec![
+                    ("content-type", "text/html".into()),
+                    ("content-encoding", "gzip, gzip, gzip".into()),
+                ];
+                return Ok(Box::new(move |_| Action::Page { fields: fields.clone(), body: body.clone() }));
+            }
+            "blocks" => ("deflate", (vec![0x78, 0x9c], EMPTY_BLOCK.repeat(8_192))),
+            "frames" => ("zstd", (Vec::new(), EMPTY_FRAME.repeat(4_096))),
+            other => return Err(format!("{other:?} is nothing hollow")),
+        };
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: {coding}\r\n\r\n");
+        let raw = Raw::endless([head.into_bytes(), body.0].concat(), body.1);
+        Ok(Box::new(move |_| Action::Raw(raw.clone())))
+    },
+};
+
+/// A stored block of deflate without a byte, not the last one (RFC 1951 §3.2.4).
+const EMPTY_BLOCK: [u8; 5] = [0, 0, 0, 0xff, 0xff];
+/// A zstd frame whose only block is empty and the last (RFC 8878 §3.1.1): one segment, content size 0.
+const EMPTY_FRAME: [u8; 9] = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
+/// A gzip member without a byte (RFC 1952 §2.3): head, an empty last block, check sum and size 0.
+const EMPTY_MEMBER: [u8; 20] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+/// Empty members in [`hollow`]: 60 MB of them.
+const MEMBERS: usize = 3 << 20;
+
+/// Empty members of gzip, packed twice: made once, since it takes half a second.
+fn hollow() -> &'static Vec<u8> {
+    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        let some = EMPTY_MEMBER.repeat(4_096);
+        for _ in 0..MEMBERS / 4_096 {
+            packed.write_all(&some).expect("memory takes every byte");
+        }
+        let once = packed.finish().expect("memory takes every byte");
+        let mut twice = GzEncoder::new(Vec::new(), Compression::best());
+        twice.write_all(&once).and_then(|()| twice.finish()).expect("memory takes every byte")
+    })
+}
 
 /// A block of deflate that depends on nothing before it and ends on a byte.
 fn deflated() -> Vec<u8> {
@@ -66,6 +119,21 @@ mod tests {
         flate2::read::ZlibDecoder::new(&bomb[..]).read_exact(&mut text).unwrap();
         assert!(text.iter().all(|&b| b == b' '));
         assert!(bomb.len() < text.len() / 900, "{}", bomb.len());
+        let hollow = hollow();
+        assert!(hollow.len() < 8 << 10, "{}", hollow.len());
+        let (mut once, mut twice) = (Vec::new(), vec![0; 2 * EMPTY_MEMBER.len()]);
+        flate2::read::GzDecoder::new(&hollow[..]).read_to_end(&mut once).unwrap();
+        flate2::read::GzDecoder::new(&once[..]).read_exact(&mut twice).unwrap();
+        assert_eq!(twice, EMPTY_MEMBER.repeat(2));
+        let unpacked = |reader: &mut dyn Read| reader.read_to_end(&mut Vec::new());
+        assert_eq!(unpacked(&mut flate2::read::MultiGzDecoder::new(&twice[..])).unwrap(), 0);
+        assert_eq!(
+            unpacked(&mut zstd::stream::read::Decoder::new(&EMPTY_FRAME.repeat(3)[..]).unwrap()).unwrap(),
+            0
+        );
+        let blocks = [&[0x78, 0x9c][..], &EMPTY_BLOCK.repeat(9)[..]].concat();
+        let ended = unpacked(&mut flate2::read::ZlibDecoder::new(&blocks[..]));
+        assert_eq!(ended.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof, "it never ends");
         let bomb = [zstd_head(22), zstd_block()].concat();
         let mut text = vec![0; 64 * (128 << 10)];
         zstd::stream::read::Decoder::new(&bomb[..]).unwrap().read_exact(&mut text).unwrap();

@@ -23,6 +23,17 @@ pub const RESET: Kind = Kind {
     },
 };
 
+/// A connection that is kept open, and not for long.
+pub const IDLE: Kind = Kind {
+    name: "idle",
+    help: "closes a connection that was idle for so long just as the next request is on its way; the right answer else; \
+           value: milliseconds, 1000",
+    parse: |value| {
+        let time = Duration::from_millis(number(value, 1_000)?);
+        Ok(Box::new(move |_| Action::CloseIdle(time)))
+    },
+};
+
 /// A body that ends early.
 pub const TRUNCATED: Kind = Kind {
     name: "truncated",

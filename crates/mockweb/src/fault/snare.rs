@@ -164,6 +164,21 @@ pub const SPIRAL: Kind = Kind {
     },
 };
 
+/// Links without end, many on each page.
+pub const FLOOD: Kind = Kind {
+    name: "flood",
+    help: "answers with a page of links to more such pages, all of them new; value: links, 100",
+    parse: |value| {
+        let count: u64 = number(value, 100)?;
+        Ok(Box::new(move |request| {
+            let link = |at| format!("bl/{}", mix_text(at, request.target) % 1_000_000_000);
+            let links: Vec<(String, String)> =
+                (0..count).map(|at| (below(request, &link(at)), "More".to_string())).collect();
+            snare("More of the same", &links)
+        }))
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use super::super::{Action, Rule};
@@ -180,9 +195,13 @@ mod tests {
 
     #[test]
     fn every_trap_leads_deeper_into_itself_for_as_long_as_one_follows() {
-        for (rule, entry) in
-            [("/cal=calendar", "/cal"), ("/s=session", "/s/"), ("/q=session:query", "/q/"), ("/f=farm", "/f")]
-        {
+        for (rule, entry) in [
+            ("/cal=calendar", "/cal"),
+            ("/s=session", "/s/"),
+            ("/q=session:query", "/q/"),
+            ("/f=farm", "/f"),
+            ("/0=flood", "/0/bl/1"),
+        ] {
             let (mut at, mut seen) = (entry.to_string(), BTreeSet::new());
             for _ in 0..200 {
                 assert!(seen.insert(at.clone()), "{rule} comes back to {at}");

@@ -51,10 +51,11 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Deals the pages to the hosts by a power law; every host gets at least one.
-    pub fn new(seed: u64, pages: u32, hosts: u32, skew: f64) -> Layout {
-        let weights: Vec<f64> = (0..hosts).map(|h| f64::from(h + 1).powf(-skew)).collect();
-        let total: f64 = weights.iter().sum();
+    /// Deals the pages to the hosts by a power law; every host gets at least one, and the last `single` hosts no more.
+    pub fn new(seed: u64, pages: u32, hosts: u32, skew: f64, single: u32) -> Layout {
+        let weight = |h: u32| if h < hosts - single { f64::from(h + 1).powf(-skew) } else { 0.0 };
+        let weights: Vec<f64> = (0..hosts).map(weight).collect();
+        let total: f64 = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let spare = f64::from(pages - hosts);
         let mut starts = Vec::with_capacity(hosts as usize + 1);
         let mut before = 0.0;
@@ -167,7 +168,7 @@ mod tests {
             seed: u64, pages in 1..3_000_u32, hosts in 1..80_u32, skew in 0.0..2.0_f64,
         ) {
             let hosts = hosts.min(pages);
-            let layout = Layout::new(seed, pages, hosts, skew);
+            let layout = Layout::new(seed, pages, hosts, skew, 0);
             prop_assert_eq!(layout.starts.len() as u32, hosts + 1);
             prop_assert!(layout.starts.windows(2).all(|w| w[0] < w[1]));
             let mut seen = std::collections::HashSet::new();
@@ -184,13 +185,22 @@ mod tests {
 
         #[test]
         fn a_target_nobody_has_is_no_page(seed: u64, target in "/[a-z]{0,5}[-/?]?[0-9]{0,12}(\\.html)?") {
-            prop_assert_eq!(Layout::new(seed, 100, 3, 1.0).find(0, &target), None);
+            prop_assert_eq!(Layout::new(seed, 100, 3, 1.0, 0).find(0, &target), None);
         }
     }
 
     #[test]
+    fn the_last_hosts_may_have_one_page_each() {
+        let layout = Layout::new(1, 1_000, 20, 0.0, 15);
+        let sizes: Vec<usize> = (0..20).map(|host| layout.pages_of(host).len()).collect();
+        assert!(sizes[..5].iter().all(|size| (196..=198).contains(size)), "{sizes:?}");
+        assert!(sizes[5..].iter().all(|size| *size == 1), "{sizes:?}");
+        assert_eq!(Layout::new(1, 3, 3, 0.8, 3).pages_of(2), 2..3);
+    }
+
+    #[test]
     fn sizes_are_skewed_and_the_tree_holds_every_page_once() {
-        let layout = Layout::new(1, 10_000, 64, 0.8);
+        let layout = Layout::new(1, 10_000, 64, 0.8, 0);
         let size = |host: u32| layout.pages_of(host).len();
         assert!(size(0) > 10 * size(63), "{} and {}", size(0), size(63));
         for host in 0..64 {

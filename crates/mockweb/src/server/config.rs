@@ -35,6 +35,9 @@ pub struct Config {
     pub domain: Option<String>,
     /// Addresses to deal the hosts to; `None` for one each. Fewer than hosts needs a domain.
     pub addresses: Option<u32>,
+    /// So many hosts, the last ones, share the last address and have it for themselves. Needs a domain, unless it is
+    /// 0.
+    pub crowd: u32,
     /// The clock at the start.
     pub cycle: u32,
     /// The share of hosts, 0 to 1, on which every response differs a little.
@@ -62,6 +65,7 @@ impl Config {
             threads: 1,
             domain: None,
             addresses: None,
+            crowd: 0,
             cycle: 0,
             noise: 0.0,
             validators: Validators::Strong,

@@ -21,7 +21,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
@@ -85,6 +85,8 @@ struct Open {
     exchange: Option<Access>,
     bytes: u64,
     is_handed_over: bool,
+    /// When the last answer had been sent whole.
+    idle_since: Option<Instant>,
     must_reset: bool,
     raw: Option<Raw>,
 }
@@ -118,6 +120,11 @@ impl Line {
         }
     }
 
+    /// How long nothing was asked on this connection; none on one where nothing was answered yet.
+    pub(super) fn idle(&self) -> Option<Duration> {
+        self.open().idle_since.map(|since| since.elapsed())
+    }
+
     /// The connection is to end with a reset instead of a farewell.
     pub(super) fn reset(&self) {
         self.open().must_reset = true;
@@ -147,6 +154,7 @@ impl Line {
         let Some(mut exchange) = open.exchange.take() else { return };
         let was_handed_over = std::mem::take(&mut open.is_handed_over);
         exchange.complete = complete;
+        open.idle_since = complete.then(Instant::now);
         exchange.bytes = open.bytes;
         if open.bytes == 0 {
             exchange.status = 0;

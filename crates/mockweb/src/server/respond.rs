@@ -61,15 +61,17 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
     };
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     let meant = core.sites.resolve(authority);
-    let cycle = core.clock();
-    core.ledger.arrived(&Arrival {
-        at,
-        address: line.address,
-        host: meant.map(|(host, _)| host),
-        target,
-        is_forbidden: meant.is_some_and(|(host, _)| !core.web.robots(host).allows(target)),
+    let (cycle, serial) = (core.clock(), core.ledger.next_serial());
+    let struck = meant.and_then(|(host, _)| {
+        let faults = core.faults.read().expect("no thread panics with the faults open");
+        faults.iter().find_map(|rule| {
+            let action = rule.strike(host, target, serial)?;
+            let spares =
+                matches!(action, Action::CloseIdle(after) if line.idle().is_none_or(|idle| idle < after));
+            (!spares).then_some((rule.name(), action))
+        })
     });
-    line.begin(Access {
+    let access = Access {
         seq: 0,
         ms: at.as_millis() as u64,
         cycle,
@@ -87,25 +89,28 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
         conditional: request.headers().contains_key(header::IF_NONE_MATCH)
             || request.headers().contains_key(header::IF_MODIFIED_SINCE),
         holds: None,
-        fault: None,
+        fault: struck.as_ref().map(|(fault, _)| (*fault).to_string()),
+    };
+    if matches!(struck, Some((_, Action::CloseIdle(_)))) {
+        core.ledger.lost(access);
+        return Err(io::Error::other("the connection had been idle for too long"));
+    }
+    core.ledger.arrived(&Arrival {
+        at,
+        address: line.address,
+        host: meant.map(|(host, _)| host),
+        target,
+        is_forbidden: meant.is_some_and(|(host, _)| !core.web.robots(host).allows(target)),
     });
+    line.begin(access);
     let Some((host, spelling)) = meant else {
         return Ok(send(&line, Answer::text(421, "no such host\n"), &request, Manner::Whole));
     };
-    let visit =
-        Visit { host, spelling, target: target.to_string(), cycle, serial: core.ledger.next_serial() };
-    let struck = {
-        let faults = core.faults.read().expect("no thread panics with the faults open");
-        faults.iter().find_map(|rule| {
-            let action = rule.strike(host, &visit.target, visit.serial)?;
-            Some((rule.name(), action))
-        })
-    };
-    let Some((fault, action)) = struck else {
+    let visit = Visit { host, spelling, target: target.to_string(), cycle, serial };
+    let Some((_, action)) = struck else {
         let answer = answer(&line, &visit, &request);
         return Ok(send(&line, answer, &request, Manner::Whole));
     };
-    line.note(|exchange| exchange.fault = Some(fault.to_string()));
     let mut relabelled = Vec::new();
     let must_reset = matches!(action, Action::Reset { .. });
     let manner = match action {
@@ -119,6 +124,7 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
             line.send_raw(raw);
             return Err(io::Error::other("bytes past HTTP were asked for"));
         }
+        Action::CloseIdle(_) => Manner::Whole,
         Action::Relabel(fields) => {
             relabelled = fields;
             Manner::Whole

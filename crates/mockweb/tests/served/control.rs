@@ -68,7 +68,7 @@ fn faults_are_set_and_taken_back() {
     let faults = document(&server, "GET", "/faults", "");
     assert_eq!(faults["rules"], json!(["/=status:500"]));
     assert!(faults["kinds"].as_array().unwrap().len() >= 8);
-    let refused = call(&server, "POST", "/faults", "[\"/=flood\"]");
+    let refused = call(&server, "POST", "/faults", "[\"/=drought\"]");
     assert_eq!(refused.status, 400);
     assert_eq!(get(&server.url(0)).status, 500, "a wrong rule changes nothing");
     document(&server, "POST", "/faults", "[]");

@@ -135,3 +135,37 @@ fn a_redirect_can_take_its_prefix_off() {
     assert_eq!((reply.status, reply.field("location")), (302, Some(target)));
     assert_eq!(get(&url).status, 200);
 }
+
+/// The connection of a server that closes what is idle: the request on its way is lost, and judged by nobody.
+#[test]
+fn an_idle_connection_is_closed_under_the_next_request() {
+    let server = procedural(20, 2, |_| {});
+    with(&server, "/=idle:100");
+    let url = server.url(0);
+    let (authority, target) = split(&url);
+    let mut stream = connect(authority);
+    let mut ask_again = |pause| {
+        std::thread::sleep(Duration::from_millis(pause));
+        write!(stream, "GET {target} HTTP/1.1\r\nhost: {authority}\r\n\r\n").unwrap();
+        let mut heard = vec![0; 1 << 20];
+        let mut length = stream.read(&mut heard).unwrap_or(0);
+        // The body ends with the page.
+        while length > 0 && !heard[..length].ends_with(b"</html>\n") {
+            length += stream.read(&mut heard[length..]).unwrap();
+        }
+        length
+    };
+    assert!(ask_again(200) > 0, "the first request on a connection is answered, whenever it comes");
+    assert_eq!(ask_again(200), 0);
+    let lost = last(&server, 2);
+    assert_eq!((lost.status, lost.complete, lost.fault.as_deref()), (0, false, Some("idle")));
+    assert_eq!(server.log(0).unwrap()[0].fault, None, "what is answered well is no fault");
+    let manners = server.violations(Duration::ZERO);
+    assert_eq!((manners.hosts[0].requests, manners.max_requests_per_host), (1, 1));
+    with(&server, "/=idle:60000");
+    let mut stream = connect(authority);
+    for _ in 0..2 {
+        write!(stream, "GET {target} HTTP/1.1\r\nhost: {authority}\r\n\r\n").unwrap();
+        assert!(stream.read(&mut [0; 1 << 20]).unwrap() > 0);
+    }
+}

@@ -74,6 +74,22 @@ fn hosts_on_one_address_are_told_apart_by_name() {
 }
 
 #[test]
+fn a_crowd_has_the_last_address_for_itself() {
+    let server = procedural(50, 6, |config| {
+        config.crowd = 3;
+        config.domain = Some("mock.test".into());
+    });
+    let addresses: Vec<u8> = server.names().iter().map(|(_, address)| address.octets()[3]).collect();
+    assert_eq!(addresses, [1, 2, 3, 4, 4, 4]);
+    let at = |address: u8| format!("127.1.0.{address}:{}", server.port());
+    let asked =
+        |address: u8, host: &str| crate::client::ask_at(&at(address), "GET", host, "/", &[], "").status;
+    assert_eq!(asked(4, &format!("h5.mock.test:{}", server.port())), 200);
+    assert_eq!(asked(3, &at(3)), 200, "who is alone may be called by the address");
+    assert_eq!(asked(4, &at(4)), 421);
+}
+
+#[test]
 fn every_recorded_page_there_at_the_clock_is_reached_and_no_other() {
     let server = bundled(|config| config.cycle = 40);
     // Recorded texts also link to pages that come later or are gone.

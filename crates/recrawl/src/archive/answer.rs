@@ -1,8 +1,9 @@
 //! One archived answer, read back: from where a page's record, or the answer after it, says that it lies.
 
-use super::records::{MAX_HEAD, cut_head, field, http_status};
-use super::{BODY_BEFORE, file_path, number_in};
+use super::records::{MAX_HEAD, Records, cut_head, field, http_status};
+use super::{BODY_BEFORE, file_name, file_path, number_in};
 use flate2::bufread::GzDecoder;
+use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -78,9 +79,21 @@ impl Answer {
     }
 }
 
+/// Is there a whole record with the body of this page?
+pub fn holds(storage: &dyn Storage, position: ArchivePosition, url: &str) -> bool {
+    let records = Records::of(storage, &file_name(position.file), position.offset);
+    let found = records.and_then(|records| records.checked().next_record());
+    found.is_ok_and(|found| {
+        found.is_some_and(|found| {
+            let is_whole = !found.is_torn && found.problem.is_none();
+            is_whole && found.kind() == Some("response") && found.field("WARC-Target-URI") == Some(url)
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{Archive, Compressor, Head, Record};
+    use super::super::{Compressor, Head, Record};
     use super::*;
 
     const URL: &str = "http://a.example/";
@@ -95,7 +108,7 @@ mod tests {
     fn each_body_leads_to_the_one_before() {
         let folder = tempfile::tempdir().unwrap();
         // A limit of one byte: each record in a file of its own.
-        let mut archive = Archive::open(folder.path(), 1, None).unwrap();
+        let mut archive = crate::archive::tests::begun(folder.path(), 1);
         let first = archive.append(&response(b"one", None)).unwrap();
         let second = archive.append(&response(b"two\r\n\r\n", Some(first))).unwrap();
         let found = Answer::read(folder.path(), second).unwrap();
@@ -115,7 +128,7 @@ mod tests {
     #[test]
     fn what_is_not_there_damaged_or_too_long_is_told_apart() {
         let folder = tempfile::tempdir().unwrap();
-        let mut archive = Archive::open(folder.path(), 1 << 20, None).unwrap();
+        let mut archive = crate::archive::tests::begun(folder.path(), 1 << 20);
         let long = archive.append(&response(&vec![b'x'; MAX_ARCHIVED_BODY as usize + 9], None)).unwrap();
         assert_eq!(Answer::read(folder.path(), long).unwrap().body.len() as u64, MAX_ARCHIVED_BODY);
         let gone = Answer::read(folder.path(), ArchivePosition { file: 9, offset: 0 }).unwrap_err();

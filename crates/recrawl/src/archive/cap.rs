@@ -1,13 +1,13 @@
 //! The cap on all WARC files together, and which bodies are still there.
 //!
-//! Files are removed between two cycles, the oldest first, and never the newest, in which the next cycle goes on.
-//! A page's record keeps its position: that the file is not there is what tells a body that was removed from one that
-//! never was.
+//! Files are removed between two cycles, the oldest first, and never the newest, in which the next
+//! cycle goes on. A page's record keeps its position: that the file is not there is what tells a
+//! body that was removed from one that never was.
 
-use super::{file_name, file_numbers, number_in};
+use super::{file_name, number_in};
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_types::{ArchivePosition, Content};
-use std::collections::BTreeSet;
+use recrawl_types::{ArchivePosition, Content, PageRecord, Validators};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -33,7 +33,8 @@ pub fn taken(folder: &Path) -> io::Result<Files> {
     Ok(Files { files: files.len() as u32, bytes })
 }
 
-/// Number, length and name of each WARC file. One that a running crawl removes meanwhile is not there.
+/// Number, length and name of each WARC file. One that a running crawl removes meanwhile is not
+/// there.
 fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
     let mut files = Vec::new();
     for name in folder.list()? {
@@ -47,7 +48,8 @@ fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
     Ok(files)
 }
 
-/// Removes the oldest WARC files until the others take `max` bytes or fewer, or the newest alone is left.
+/// Removes the oldest WARC files until the others take `max` bytes or fewer, or the newest alone is
+/// left.
 ///
 /// # Errors
 /// When the folder cannot be read, or a file cannot be removed. Files removed before it stay so.
@@ -72,9 +74,14 @@ pub fn keep_within(folder: &dyn Storage, max: u64) -> io::Result<Files> {
     Ok(removed)
 }
 
-/// The WARC files that are there.
+/// The page's body comes again at its next visit, which must not be conditional.
+pub(super) fn forget(content: &mut Content) {
+    (content.archive, content.validators) = (None, Validators::default());
+}
+
+/// The WARC files that are there, with their lengths.
 #[derive(Clone, Debug, Default)]
-pub struct Bodies(BTreeSet<u32>);
+pub struct Bodies(BTreeMap<u32, u64>);
 
 impl Bodies {
     /// Of this folder; none where there is no folder.
@@ -82,30 +89,63 @@ impl Bodies {
     /// # Errors
     /// When it cannot be listed.
     pub fn of(folder: &Path) -> io::Result<Bodies> {
-        match file_numbers(folder) {
+        match FileStorage::existing(folder) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Bodies::default()),
-            numbers => Ok(Bodies(numbers?.into_iter().collect())),
+            storage => Bodies::in_storage(&storage?),
         }
     }
 
-    /// Is the file there that has this record?
-    pub fn has(&self, position: ArchivePosition) -> bool {
-        self.0.contains(&position.file)
+    /// Of these files.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn in_storage(storage: &dyn Storage) -> io::Result<Bodies> {
+        Ok(Bodies(lengths(storage)?.into_iter().map(|(number, length, _)| (number, length)).collect()))
     }
 
-    /// `archived`, or `removed` with its file; none where no body was ever archived.
+    /// Is the record there?
+    pub fn has(&self, position: ArchivePosition) -> bool {
+        self.0.get(&position.file).is_some_and(|length| position.offset < *length)
+    }
+
+    /// Is its file there, and ends before it? Then it was lost.
+    pub fn has_lost(&self, position: ArchivePosition) -> bool {
+        self.0.contains_key(&position.file) && !self.has(position)
+    }
+
+    /// What names a lost body is taken out of a page's record, and its validators with it: a page
+    /// that is asked for without a condition brings its body again.
+    pub fn forget_lost(&self, record: &mut PageRecord) {
+        let content = record.visited.as_mut().map(|visited| &mut visited.content);
+        if let Some(content) = content.filter(|c| c.archive.is_some_and(|position| self.has_lost(position))) {
+            forget(content);
+        }
+    }
+
+    /// `archived`, `removed` with its file, or `lost` where the file ends before it; none where no
+    /// body was ever archived.
     pub fn state(&self, content: Option<&Content>) -> Option<&'static str> {
         let position = content?.archive?;
-        Some(if self.has(position) { "archived" } else { "removed" })
+        Some(match () {
+            () if self.has(position) => "archived",
+            () if self.has_lost(position) => "lost",
+            () => "removed",
+        })
     }
 
     /// The same for a person.
     pub fn words(&self, content: Option<&Content>) -> Option<String> {
         let position = content?.archive?;
         let name = file_name(position.file);
-        Some(match self.has(position) {
-            true => format!("in {name}, byte {}", position.offset),
-            false => format!("was in {name}, which was removed"),
+        Some(match () {
+            () if self.has(position) => format!("in {name}, byte {}", position.offset),
+            () if self.has_lost(position) => {
+                format!(
+                    "lost: {name} ends before byte {}; it is archived again at the next visit",
+                    position.offset
+                )
+            }
+            () => format!("was in {name}, which was removed"),
         })
     }
 }

@@ -5,10 +5,10 @@
 //! renamed over it, so at any moment it is the one or the other, whole, and to begin again after a stop is right.
 
 use super::records::Records;
-use super::{number_in, record_id, timestamp};
+use super::{in_file, number_in, record_id, timestamp};
 use flate2::Crc;
-use recrawl_repository::storage::{ReadFile, Storage};
-use std::io::{self, Read};
+use recrawl_repository::storage::Storage;
+use std::io;
 
 /// What a deflate block that is only stored holds at most.
 const BLOCK: usize = 65_535;
@@ -77,15 +77,18 @@ fn find(
     is_meant: &dyn Fn(&str) -> bool,
     places: &mut Vec<Place>,
 ) -> io::Result<()> {
-    let file = folder.open(name).map_err(|e| in_file(folder, name, &e))?;
-    let length = file.length().map_err(|e| in_file(folder, name, &e))?;
-    let mut records = Records::over(Sequential { file, at: 0, length }, folder.locate(name));
+    let mut records = Records::of(folder, name, 0)?;
+    let length = records.length();
     while let Some(found) = records.next_record()? {
+        // A damaged record may be read to the end of the file, and end before the next one all the same.
+        let end = match found.is_torn {
+            true => records.next_sound(found.offset + 1)?.unwrap_or(length),
+            false => found.offset + found.length,
+        };
         if found.field("WARC-Target-URI").is_some_and(is_meant) {
-            let end = if found.is_torn { length } else { found.offset + found.length };
             places.push(Place { offset: found.offset, length: end - found.offset });
         }
-        if found.is_torn {
+        if end == length {
             break;
         }
     }
@@ -166,26 +169,6 @@ fn notice(length: usize, id: &str, now: u64) -> Option<Vec<u8>> {
     member.extend_from_slice(&(record.len() as u32).to_le_bytes());
     debug_assert_eq!(member.len(), length);
     Some(member)
-}
-
-/// A file of a storage, read from front to back.
-struct Sequential {
-    file: Box<dyn ReadFile>,
-    at: u64,
-    length: u64,
-}
-
-impl Read for Sequential {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let wanted = (self.length - self.at).min(buffer.len() as u64) as usize;
-        self.file.read_at(&mut buffer[..wanted], self.at)?;
-        self.at += wanted as u64;
-        Ok(wanted)
-    }
-}
-
-fn in_file(folder: &dyn Storage, name: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", folder.locate(name)))
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ pub struct LearnArgs {
     /// All parameters of the learner: thesis, journal, program, recrawl, or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "recrawl")]
     pub preset: String,
-    /// Which pages and cycles train, validate and test
-    #[arg(long, value_enum, default_value_t = Protocol::Thesis)]
-    pub protocol: Protocol,
+    /// Which pages and cycles train, validate and test; overrides the preset
+    #[arg(long, value_enum)]
+    pub protocol: Option<Protocol>,
     /// What formulas are made of; overrides the preset
     #[arg(long, value_enum)]
     pub terminals: Option<Terminals>,

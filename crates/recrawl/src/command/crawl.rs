@@ -9,6 +9,7 @@ use crate::cycle::{self, Turn};
 use crate::data_dir;
 use crate::events::Events;
 use crate::failure::Failure;
+use crate::files;
 use crate::formula_file;
 use crate::logging;
 use crate::printed::Printed;
@@ -35,6 +36,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(text.into()));
     }
     settings.files.extend([&args.seed_file, &args.events].into_iter().flatten().cloned());
+    files::make_room(&mut settings, 0)?;
     let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
     // Where there are tables, seeds may wait that were sent over the console.
     if seeds.is_empty() && !data_dir::is_begun(&settings.data_dir) {

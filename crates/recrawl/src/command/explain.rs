@@ -13,8 +13,8 @@ use super::{print, print_json, traps};
 use crate::archive::cap::Bodies;
 use crate::archive::timestamp;
 use crate::cli::ExplainArgs;
-use crate::control::Control;
 use crate::crawl::WARC;
+use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::page_history::PageHistory;
@@ -99,7 +99,9 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let generation = repository.current();
     let data_dir = settings.data_dir.clone();
     let Some((ordinal, record)) = generation.get(&url).map_err(Failure::work)? else {
-        return Err(unknown(&mut settings, &reading::tables(&data_dir), &url)?);
+        let tables = reading::tables(&data_dir);
+        let decided = reading::decisions(&data_dir, || tables.clone())?;
+        return Err(unknown(&mut settings, &decided, &tables, &url)?);
     };
     let mut reports = reading::last_reports(&repository, RECENT)?;
     let random_seed =
@@ -108,6 +110,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let history = PageHistory::read(&repository.kept(), &url)?;
     // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
     let tables = || reading::tables(&data_dir);
+    let decided = reading::decisions(&data_dir, tables)?;
     let origins = generation.origins().map_err(Failure::work)?;
     let page = Page {
         url,
@@ -119,7 +122,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         history,
         origins: &origins,
         ranks: None,
-        control: None,
+        decided: &decided,
     };
     let explanation = Explanation::of(page, &mut settings, &generation, tables)?;
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
@@ -145,8 +148,8 @@ pub struct Page<'r> {
     pub origins: &'r [OriginRun],
     /// How the generation's pages are ranked by the formula; else the page is counted among them.
     pub ranks: Option<&'r Ranks>,
-    /// What operators decided of the crawl that runs; else it is read from the tables.
-    pub control: Option<&'r Control>,
+    /// What operators decided.
+    pub decided: &'r Decisions,
 }
 
 /// Whether a score suffices.
@@ -168,7 +171,7 @@ impl Explanation {
         generation: &Generation,
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
-        let Page { url, ordinal, record, formula, last, random_seed, history, origins, ranks, control } =
+        let Page { url, ordinal, record, formula, last, random_seed, history, origins, ranks, decided } =
             page;
         let cycle = generation.number().next();
         let warmup = settings.config.cycle.warmup;
@@ -197,7 +200,7 @@ impl Explanation {
         let places = HostPlacesCounter::new(&request, host.clone(), ordinal, &record, score);
         let places = places.map(|counter| among.places(counter, &host)).transpose()?;
         let tables = tables();
-        let standing = lookup::scope(settings, &tables, &url)?;
+        let standing = lookup::scope(settings, decided, &tables, &url)?;
         let (in_scope, refusal) = (standing.as_ref().map(Option::is_none), standing.flatten());
         let trap = lookup::trap(settings, &tables, &url)?;
         let opted_out = settings.scope.opt_out().because(&url.host());
@@ -208,7 +211,7 @@ impl Explanation {
         let promise = state.as_ref().map(|state| Promise::of(state, &settings.fetch, system_clock()()));
         let trust = state.map(|state| state.trust);
         let lastmod = lookup::lastmod(settings, &tables, &url, &record)?;
-        let held = lookup::held(control, &tables, &url)?;
+        let held = lookup::held(decided, &url);
         // The cut-off of another formula says nothing of this one's scores.
         let cutoff = last.filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
         Ok(Explanation {
@@ -259,7 +262,10 @@ impl Explanation {
             return format!("no: {what} by {} since {}", by.who, timestamp(by.at));
         }
         if self.robots.is_forbidden {
-            return "no: robots.txt forbids it".into();
+            return match self.robots.rule {
+                Some(_) => "no: robots.txt forbids it".into(),
+                None => format!("not now: robots.txt {}", self.robots.words),
+            };
         }
         if let Some(left_alone) = self.left_alone {
             let until = left_alone.until().map(|at| format!(" before {}", timestamp(at)));

@@ -11,7 +11,9 @@ use crate::failure::Failure;
 use crate::shutdown::Shutdown;
 use files::Files;
 use progress::Progress;
-use recrawl_learner::{Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Report, learn};
+use recrawl_formula::Protection;
+use recrawl_learner::{Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Preset, Report, learn};
+use recrawl_simulation::compare::Verdict;
 use serde_json::json;
 use std::time::Instant;
 
@@ -58,20 +60,23 @@ fn finished(
     let report = Report::new(learned, options);
     files.write(&learned.formula, &report.markdown(), &report.svg())?;
     let seconds = begun.elapsed().as_secs_f64();
+    let warnings = warnings(learned, options);
     if args.json {
-        return print_json(&json::document(learned, &report, files, seconds));
+        return print_json(&json::document(learned, &report, files, &warnings, seconds));
     }
     let (chosen, work) = (report.chosen(), learned.work);
     print(format!("{}\n", learned.formula.expr))?;
     print(format!("{} on the test parts", options.fitness))?;
     print(format!("  learned           {:.4}", chosen.fitness))?;
     if let Some(best) = report.best_known() {
-        let verdict = best.verdict().name();
-        print(format!(
-            "  {:16}  {:.4}  the best known policy: learned is {verdict}",
-            best.name, best.fitness
-        ))?;
+        let told = match best.verdict() {
+            Verdict::CannotTell => "these cycles and sites cannot tell it from learned".to_owned(),
+            verdict => format!("learned is {}", verdict.name()),
+        };
+        print(format!("  {:16}  {:.4}  the best known policy: {told}", best.name, best.fitness))?;
     }
+    print(format!("written: {}", learned.why()))?;
+    warnings.iter().try_for_each(|text| print(format!("warning: {text}")))?;
     print(format!(
         "{} individuals, {} of them replayed, {} of {} cycles remembered, {seconds:.0} s",
         thousands(work.asked),
@@ -85,6 +90,16 @@ fn finished(
         files.report.display(),
         files.formula.display()
     ))
+}
+
+/// What to beware of: in the formula, and in what formulas could be made of at all.
+fn warnings(learned: &Learned, options: &Options) -> Vec<String> {
+    let Preset { name, protection, tree, .. } = &options.preset;
+    let is_flat =
+        *protection == Protection::Program && tree.functions.iter().any(|function| function == "log");
+    let of_preset =
+        is_flat.then(|| format!("preset {name}: with protection `{protection}`, {}", protection.flat_log()));
+    learned.formula.check().warnings().into_iter().chain(of_preset).collect()
 }
 
 /// What was asked for in words is wrong use; what the data does not allow is not.

@@ -13,6 +13,7 @@ use crate::named_host::NamedHost;
 use crate::reading;
 use crate::settings::Settings;
 use crate::trust;
+use crate::words;
 use recrawl_fetcher::promise::Promise;
 use recrawl_fetcher::system_clock;
 use recrawl_repository::{Generation, OriginRun, SledTables};
@@ -244,6 +245,10 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
         RobotsBody::Rules(body) => Some(String::from_utf8_lossy(body).into_owned()),
         _ => None,
     });
+    let unreachable = robots.and_then(|r| match &r.body {
+        RobotsBody::DisallowAll(why) => Some(words::no_robots(*why)),
+        _ => None,
+    });
     let promise = promise(settings, state);
     let because = promise.because.map(|because| because.to_string());
     let (left_alone, until) =
@@ -255,6 +260,7 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
         "robots_denied": state.robots_denied, "validators": trust::name(state.trust.belief),
         "validators_since": state.trust.since, "changes_shown": state.trust.shown, "changes_hidden": state.trust.hidden, "failures": state.failures, "back_off_until": state.back_off_until,
         "last_request": state.last_request, "robots_fetched": robots.map(|r| r.fetched), "robots": text,
+        "robots_unreachable": unreachable,
         "opted_out": settings.scope.opt_out().because(&origin.host),
     })
 }
@@ -283,9 +289,11 @@ fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result
         None => print("robots.txt    never asked for"),
         Some(robots) => {
             let meaning = match &robots.body {
-                RobotsBody::AllowAll => "there is none: all is allowed",
-                RobotsBody::DisallowAll => "cannot be had: all is forbidden (RFC 9309 section 2.3.1.4)",
-                RobotsBody::Rules(_) => "in force:",
+                RobotsBody::AllowAll => "there is none: all is allowed".into(),
+                RobotsBody::DisallowAll(why) => {
+                    format!("{}: all is forbidden (RFC 9309 section 2.3.1.4)", words::no_robots(*why))
+                }
+                RobotsBody::Rules(_) => "in force:".to_owned(),
             };
             print(format!("robots.txt    of {}, {meaning}", timestamp(robots.fetched)))?;
             if let RobotsBody::Rules(body) = &robots.body {

@@ -1,20 +1,11 @@
-//! Decisions as they are kept: plain data, in JSON, every field with a default, so that an older file is read.
+//! What operators asked for, as it is kept in the tables: plain data, in JSON, every field with a default, so that an older
+//! entry is read.
 
 use super::Effect;
+use crate::decisions::{Mark, Marks};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who decided something, and when.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
-    /// A name.
-    pub who: String,
-    /// In milliseconds since 1970.
-    pub at: u64,
-}
-
-/// Decisions by what they are about.
-pub type Marks = BTreeMap<String, Mark>;
 /// Seeds that wait.
 pub type Seeds = BTreeSet<String>;
 /// Pages that are asked for.
@@ -31,18 +22,6 @@ pub struct Wish {
     /// Cycles that skipped it for a reason that passes.
     #[serde(default)]
     pub tries: u32,
-}
-
-/// Pauses and blocks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Decided {
-    /// All is.
-    pub paused: Option<Mark>,
-    /// Hosts by canonical name.
-    pub paused_hosts: Marks,
-    /// Patterns.
-    pub blocks: Marks,
 }
 
 /// A formula that was chosen.

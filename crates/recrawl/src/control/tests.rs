@@ -1,5 +1,7 @@
 use super::*;
 use proptest::prelude::*;
+use recrawl_repository::decisions;
+use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage};
 use recrawl_types::UrlRules;
 
 fn url(text: &str) -> CanonicalUrl {
@@ -10,14 +12,21 @@ fn mark() -> Mark {
     Mark { who: "anna".into(), at: 7 }
 }
 
-fn open(tables: &Arc<SledTables>) -> (Control, Arc<Steering>) {
+/// What outlives a process: the file of decisions, and the tables.
+fn kept() -> (Arc<MemoryStorage>, Arc<SledTables>) {
+    (Arc::new(MemoryStorage::new()), Arc::new(SledTables::temporary().unwrap()))
+}
+
+fn open((storage, tables): &(Arc<MemoryStorage>, Arc<SledTables>)) -> (Control, Arc<Steering>) {
     let steering = Arc::new(Steering::default());
-    (Control::open(tables.clone(), steering.clone()).unwrap(), steering)
+    let decided = Decisions::open(&**storage, tables, true).unwrap();
+    let control = Control::open(decided, storage.clone(), tables.clone(), steering.clone());
+    (control.unwrap(), steering)
 }
 
 #[test]
 fn decisions_are_in_force_at_once_and_after_a_restart() {
-    let tables = Arc::new(SledTables::temporary().unwrap());
+    let tables = kept();
     let (control, steering) = open(&tables);
     assert_eq!(control.pause(Some(mark())).unwrap(), Effect::Done);
     assert_eq!(control.pause(Some(mark())).unwrap(), Effect::Already);
@@ -49,7 +58,7 @@ fn decisions_are_in_force_at_once_and_after_a_restart() {
 
 #[test]
 fn a_page_asked_for_is_answered_by_a_visit_and_not_by_a_deadline() {
-    let tables = Arc::new(SledTables::temporary().unwrap());
+    let tables = kept();
     let (control, _) = open(&tables);
     let page = url("http://a.test/");
     control.ask(&page, mark()).unwrap();
@@ -64,8 +73,8 @@ fn a_page_asked_for_is_answered_by_a_visit_and_not_by_a_deadline() {
 
 #[test]
 fn a_page_asked_for_outlives_skips_that_pass_and_not_for_ever() {
-    let tables = Arc::new(SledTables::temporary().unwrap());
-    tables.set_setting(ASKED, br#"{"http://old.test/":{"who":"x","at":1}}"#).unwrap();
+    let tables = kept();
+    tables.1.set_setting(ASKED, br#"{"http://old.test/":{"who":"x","at":1}}"#).unwrap();
     let (mut control, _) = open(&tables);
     let (page, old) = (url("http://a.test/"), url("http://old.test/"));
     control.ask(&page, mark()).unwrap();
@@ -88,7 +97,7 @@ fn a_page_asked_for_outlives_skips_that_pass_and_not_for_ever() {
 
 #[test]
 fn nobody_who_looks_waits_for_a_change_that_waits_for_the_disk() {
-    let tables = Arc::new(SledTables::temporary().unwrap());
+    let tables = kept();
     let (control, _) = open(&tables);
     control.block("b.test", Some(mark())).unwrap();
     for i in 0..2 * ANSWERS_A_WRITE {
@@ -97,7 +106,10 @@ fn nobody_who_looks_waits_for_a_change_that_waits_for_the_disk() {
     // As a change holds it while it writes: on this thread, so that whoever waits for it waits for ever.
     let writing = control.turn();
     assert!(control.paused().is_none() && control.seeds().is_empty() && !control.has_seeds());
-    assert!(control.blocked("b.test").is_some() && control.paused_host("b.test").is_none());
+    assert!(
+        control.decided().blocks.contains_key("b.test")
+            && !control.decided().paused_hosts.contains_key("b.test")
+    );
     for i in 0..2 * ANSWERS_A_WRITE {
         control.recorded(&Visit::new(url(&format!("http://a.test/{i}")), Outcome::NotModified));
     }
@@ -109,19 +121,19 @@ fn nobody_who_looks_waits_for_a_change_that_waits_for_the_disk() {
 
 #[test]
 fn what_has_no_room_is_refused_and_nothing_is_lost() {
-    let tables = Arc::new(SledTables::temporary().unwrap());
+    let tables = kept();
     let (control, _) = open(&tables);
     let seeds: Vec<_> = (0..MAX_WAITING_SEEDS).map(|i| url(&format!("http://a.test/{i}"))).collect();
     assert_eq!(control.add_seeds(&seeds).unwrap(), Some(MAX_WAITING_SEEDS));
     assert_eq!(control.add_seeds(&[url("http://b.test/")]).unwrap(), None);
     assert_eq!(control.counts()[2], MAX_WAITING_SEEDS as u64);
-    let (control, _) = open(&Arc::new(SledTables::temporary().unwrap()));
+    let (control, _) = open(&kept());
     let long = |i: usize| url(&format!("http://a.test/{i:05}{}", "x".repeat(1_900)));
     let fit = MAX_WAITING_BYTES / long(0).to_string().len();
     let urls: Vec<CanonicalUrl> = (0..=fit).map(long).collect();
     assert_eq!(control.add_seeds(&urls).unwrap(), None, "few, and too many bytes");
     assert_eq!(control.add_seeds(&urls[..fit]).unwrap(), Some(fit));
-    let mut marks = decided::Marks::new();
+    let mut marks = Marks::new();
     assert_eq!(decided::set(&mut marks, "a", Some(mark()), 1), Effect::Done);
     assert_eq!(decided::set(&mut marks, "b", Some(mark()), 1), Effect::Full);
     assert_eq!(decided::set(&mut marks, "a", Some(mark()), 1), Effect::Already);
@@ -134,8 +146,8 @@ fn what_has_no_room_is_refused_and_nothing_is_lost() {
 fn seeds_come_in_the_order_of_urls_and_not_of_their_texts() {
     let texts =
         ["http://a.com/", "http://a.org:8080/", "https://a.org/", "https://a.org/x", "https://b.com/"];
-    let tables = Arc::new(SledTables::temporary().unwrap());
-    tables.set_setting(SEEDS, &serde_json::to_vec(&texts).unwrap()).unwrap();
+    let tables = kept();
+    tables.1.set_setting(SEEDS, &serde_json::to_vec(&texts).unwrap()).unwrap();
     let (control, _) = open(&tables);
     let seeds = control.seeds();
     assert!(seeds.is_sorted() && seeds.len() == texts.len(), "{seeds:?}");
@@ -146,15 +158,39 @@ fn seeds_come_in_the_order_of_urls_and_not_of_their_texts() {
 
 #[test]
 fn what_an_older_program_kept_is_read() {
-    let tables = Arc::new(SledTables::temporary().unwrap());
-    tables.set_setting(DECIDED, br#"{"blocks":{"a.test":{"who":"x","at":1}}}"#).unwrap();
-    let (control, steering) = open(&tables);
-    assert!(!steering.is_held() && control.blocked("a.test").is_some());
-    tables.set_setting(DECIDED, b"nonsense").unwrap();
+    let kept = kept();
+    kept.1.set_setting("control", br#"{"blocks":{"a.test":{"who":"x","at":1}}}"#).unwrap();
+    let (control, steering) = open(&kept);
+    assert!(!steering.is_held() && control.decided().blocks.contains_key("a.test"));
+    control.block("b.test", Some(mark())).unwrap();
+    let (control, _) = open(&kept);
     assert!(
-        Control::open(tables.clone(), Arc::default()).is_err(),
-        "what is damaged is not taken for nothing"
+        control.decided().blocks.contains_key("a.test") && control.decided().blocks.contains_key("b.test")
     );
+    kept.0.create(decisions::DECISIONS).unwrap();
+    let damaged = Decisions::open(&*kept.0, &kept.1, true);
+    assert!(damaged.is_err(), "what is damaged is not taken for nothing");
+}
+
+/// What cannot be kept is not in force.
+#[test]
+fn a_decision_that_the_disk_refuses_has_changed_nothing() {
+    let (storage, tables) = (Arc::new(FaultyStorage::new()), kept().1);
+    let steering = Arc::new(Steering::default());
+    let control =
+        Control::open(Decisions::default(), storage.clone(), tables.clone(), steering.clone()).unwrap();
+    control.block("a.test", Some(mark())).unwrap();
+    let points = storage.points();
+    for point in 1..=points {
+        storage.set_fault(Fault::Fail(point));
+        assert!(control.pause(Some(mark())).is_err() && control.block("b.test", Some(mark())).is_ok());
+        assert!(control.paused().is_none() && !steering.is_held(), "point {point}");
+        storage.set_fault(Fault::None);
+        control.block("b.test", None).unwrap();
+        let kept = Decisions::read(&*storage).unwrap().unwrap();
+        assert!(kept == *control.decided(), "point {point}: {kept:?}");
+    }
+    assert_eq!(points, 5, "made, written, synced, renamed, and the name synced");
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn planner_in(policy: &mut AgePolicy, memory: PlanMemory) -> Planner<'_, impl It
 }
 
 fn listed(planner: Planner<'_, impl Iterator<Item = u64>>) -> Vec<(u64, Share)> {
-    planner.finish().unwrap().chosen.map(Result::unwrap).collect()
+    planner.finish().unwrap().chosen.map(|page| page.map(|p| (p.ordinal, p.share)).unwrap()).collect()
 }
 
 fn spilling(folder: &Path) -> (Arc<dyn Storage>, PlanMemory) {

@@ -75,7 +75,7 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
     let generation = desk.generation();
     let tables = Ok(desk.tables.clone());
     let Some((ordinal, record)) = generation.get(&url).map_err(failed)? else {
-        let why = unknown(&mut settings, &tables, &url).map_err(failed)?;
+        let why = unknown(&mut settings, &desk.control.decided(), &tables, &url).map_err(failed)?;
         return Err(Refusal::NotFound(why.to_string()));
     };
     let _scan = desk
@@ -91,6 +91,7 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
     let formula = desk.formula();
     let request = plan::request(&settings, generation.number().next(), generation.pages(), desk.random_seed);
     let ranks = desk.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?;
+    let decided = desk.control.decided();
     let page = Page {
         url,
         ordinal,
@@ -101,7 +102,7 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
         history,
         origins: &origins,
         ranks: ranks.as_deref(),
-        control: Some(&desk.control),
+        decided: &decided,
     };
     let explanation = Explanation::of(page, &mut settings, &generation, || tables).map_err(failed)?;
     let mut document = explanation.json();

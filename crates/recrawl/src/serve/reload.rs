@@ -8,7 +8,6 @@ use crate::crawl::{Crawl, seed_sites};
 use crate::failure::Failure;
 use crate::logging;
 use crate::settings::Settings;
-use crate::takedown;
 use recrawl_console::Running;
 use recrawl_fetcher::{Fetcher, HttpNetwork};
 use recrawl_types::HostTable;
@@ -59,7 +58,7 @@ fn put_in_force(
     if settings.config.scope.hosts.is_empty() {
         settings.scope.admit_sites(seed_sites(&crawl.tables, &[])?);
     }
-    settings.scope.refuse_taken_down(takedown::blocked(&crawl.tables)?);
+    settings.scope.refuse_taken_down(crawl.control.decided().taken_down.clone());
     settings.scope.read_opt_out().map_err(Failure::Usage)?;
     crate::contact::check_known(&settings, &crawl.repository.current())?;
     let tokens = tokens_of(&settings)?;

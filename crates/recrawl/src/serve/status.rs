@@ -2,6 +2,7 @@
 
 use super::desk::{Desk, Phase};
 use super::{disk, formulas, hosts};
+use crate::command::thousands;
 use crate::live::{Now, Stage};
 use crate::logging;
 use crate::report::{CycleReport, Tally};
@@ -10,6 +11,7 @@ use recrawl_console::view::{
 };
 use recrawl_fetcher::control::Figures;
 use recrawl_formula::Formula;
+use recrawl_simulation::SeriesMean;
 use serde_json::Value;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -17,8 +19,6 @@ use std::sync::atomic::Ordering::Relaxed;
 const SLOWEST: usize = 20;
 /// Cycles that a promise rests on at most.
 const PROMISING: usize = 10;
-/// Of the normal distribution: 95 % lie within so many standard deviations.
-const Z: f64 = 1.96;
 
 /// Where the crawl stands.
 pub fn of(desk: &Desk) -> Status {
@@ -194,19 +194,46 @@ fn promise(formula: &str, before: &[CycleReport]) -> Option<Promise> {
     let sum = |of: fn(&Tally) -> u64| ranked.iter().map(|report| of(&report.tally)).sum::<u64>();
     let change_rate = ratio(sum(|t| t.score_changed), sum(|t| t.score_visits))?;
     let basis = format!("the last {} cycles that this formula ranked", ranked.len());
-    Some(Promise { change_rate, basis })
+    let rates: Vec<f64> = ranked.iter().filter_map(|report| report.change_rate).collect();
+    let [low, high] = match SeriesMean::of(&rates).next_value() {
+        Some([low, high]) => [Some(low.max(0.0)), Some(high.min(1.0))],
+        None => [None, None],
+    };
+    Some(Promise { change_rate, low, high, basis })
 }
 
-/// The share of the audit sample that was unchanged, with its Wilson interval (Wilson 1927, JASA 22).
+/// What the audit sample of a cycle says of freshness.
 fn freshness(report: &CycleReport) -> Option<Freshness> {
-    let (n, changed) = (report.tally.audit_visits, report.tally.audit_changed);
-    let share = 1.0 - ratio(changed, n)?;
-    let (count, square) = (n as f64, Z * Z);
-    let middle = (share + square / (2.0 * count)) / (1.0 + square / count);
-    let spread =
-        Z / (1.0 + square / count) * (share * (1.0 - share) / count + square / (4.0 * count * count)).sqrt();
-    let basis = format!("{n} audit visits of cycle {}, Wilson interval of 95 %", report.cycle);
-    Some(Freshness { share, low: (middle - spread).max(0.0), high: (middle + spread).min(1.0), basis })
+    let estimate = report.estimates.freshness?;
+    let (audit, cycle) = (&report.tally.audit, report.cycle);
+    let (answered, unanswered) = (audit.answered().pages, audit.unanswered.pages);
+    let population = match report.audit_eligible {
+        Some(pages) => format!("the {} pages", thousands(pages)),
+        None => "the pages".into(),
+    };
+    let without = match report.estimates.freshness_bounds {
+        Some([low, high]) if unanswered > 0 => format!(
+            " The other {unanswered} gave no answer: whatever they are, freshness is from {:.1} to {:.1} %.",
+            100.0 * low,
+            100.0 * high
+        ),
+        _ => String::new(),
+    };
+    let basis = format!(
+        "Before the visits of cycle {cycle}, of {population} that were due for a revisit: {answered} audited pages \
+         answered (effective sample {:.0}), Wilson interval of 95 %.{without}",
+        estimate.effective
+    );
+    Some(Freshness {
+        share: estimate.share,
+        low: estimate.low,
+        high: estimate.high,
+        effective: estimate.effective,
+        answered,
+        unanswered,
+        population: report.audit_eligible,
+        basis,
+    })
 }
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {
@@ -216,6 +243,8 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::{AuditTally, Estimates};
+    use recrawl_scheduler::Weighted;
 
     fn report(formula: &str, tally: Tally) -> CycleReport {
         let json = serde_json::json!({
@@ -227,20 +256,33 @@ mod tests {
     }
 
     #[test]
-    fn freshness_is_told_with_its_interval_and_only_where_there_is_a_sample() {
-        let sample = |audit_visits, audit_changed| {
-            freshness(&report("age", Tally { audit_visits, audit_changed, ..Tally::default() }))
+    fn freshness_is_told_with_interval_population_and_what_gave_no_answer() {
+        assert_eq!(freshness(&report("age", Tally::default())), None);
+        let drawn = |pages: u64, probability: f64| {
+            let mut weighted = Weighted::default();
+            (0..pages).for_each(|_| weighted.count(probability));
+            weighted
         };
-        assert_eq!(sample(0, 0), None);
-        let found = sample(100, 10).unwrap();
-        // The values of the formula, worked out apart.
-        assert!(
-            (found.share - 0.9).abs() < 1e-12
-                && (found.low - 0.8256).abs() < 1e-4
-                && (found.high - 0.9448).abs() < 1e-4
-        );
-        let all = sample(3, 0).unwrap();
-        assert!(all.high == 1.0 && all.low > 0.4 && all.low < 0.5, "{all:?}");
+        // A host of 500 stale pages has places for 4; of 500 others, all fresh, 16 were drawn.
+        let (changed, unchanged) = (drawn(4, 0.008), drawn(16, 0.032));
+        let audit = AuditTally { changed, unchanged, unanswered: drawn(5, 0.032), ..AuditTally::default() };
+        let found = CycleReport {
+            audit_eligible: Some(1000),
+            estimates: Estimates {
+                freshness: audit.freshness(Some(1000)),
+                freshness_bounds: audit.freshness_bounds(Some(1000)),
+                ..Estimates::default()
+            },
+            ..report("age", Tally { audit, ..Tally::default() })
+        };
+        let found = freshness(&found).unwrap();
+        assert!((found.share - 0.5).abs() < 1e-12 && found.effective < 13.0, "{found:?}");
+        assert_eq!((found.answered, found.unanswered, found.population), (20, 5, Some(1000)));
+        for part in
+            ["cycle 4", "of the 1,000 pages", "20 audited pages answered", "effective sample 13", "other 5"]
+        {
+            assert!(found.basis.contains(part), "{}", found.basis);
+        }
     }
 
     #[test]
@@ -251,6 +293,11 @@ mod tests {
         let before = [of("age", 4), of("age", 6), of("nad", 9), of("age", 9)];
         let promised = promise("age", &before).unwrap();
         assert_eq!((promised.change_rate, promised.basis.contains("last 2 cycles")), (0.5, true));
+        assert_eq!((promised.low, promised.high), (None, None), "two cycles tell nothing of the next");
+        let rate = |rate: f64| CycleReport { change_rate: Some(rate), ..of("age", 5) };
+        let many = [0.52, 0.44, 0.55, 0.47, 0.5, 0.46, 0.56, 0.53, 0.45, 0.52].map(rate);
+        let [low, high] = [promise("age", &many).unwrap().low, promise("age", &many).unwrap().high];
+        assert!(low.unwrap() < 0.44 && low.unwrap() > 0.3 && high.unwrap() > 0.56 && high.unwrap() < 0.7);
         assert_eq!(promise("nad", &before), None, "the last cycle was ranked by another");
         assert_eq!(promise("age", &[]), None);
         let [import, takedown] = [crate::report::IMPORT, crate::report::TAKEDOWN]

@@ -1,11 +1,11 @@
 use super::*;
 use crate::config::Config;
-use crate::crawl::Crawl;
+use crate::crawl::{Crawl, Disk};
 use crate::cycle::{Turn, turn};
 use crate::live::Stage;
 use crate::settings::Settings;
 use recrawl_repository::Repository;
-use recrawl_repository::storage::FileStorage;
+use recrawl_repository::storage::{FileStorage, MemoryStorage};
 use recrawl_types::{CanonicalUrl, Content, Cycle, History, PageRecord, UrlRules, Visited};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -166,7 +166,9 @@ fn cycle_over(step: u64, formula: &str) -> (u64, u64, (u64, u64)) {
     let live = Arc::new(Live::by(recrawl_fetcher::system_clock(), uptime));
     let slow = Slow { files, clock: clock.clone(), live: live.clone(), step };
     let settings = Settings::check(config).unwrap();
-    let mut crawl = Crawl::over(Arc::new(slow), live.clone(), settings, &[], 1).unwrap();
+    let warc = Arc::new(MemoryStorage::new());
+    let disk = Disk { files: Arc::new(slow), warc, sync: recrawl_repository::sync_files() };
+    let mut crawl = Crawl::over(disk, live.clone(), settings, &[], 1).unwrap();
     clock.now.store(0, Relaxed);
     clock.longest.store(0, Relaxed);
     live.moved();

@@ -39,19 +39,23 @@ pub struct Evidence {
     pub near_duplicates: u32,
     /// The cycle since which it is cut off; none where it is not.
     pub cut_since: Option<Cycle>,
+    /// First visits of a cycle that came when it was cut off already; not kept.
+    #[serde(skip)]
+    pub probes: u32,
     /// SimHashes of its pages, the one met last first.
     sample: Vec<u64>,
 }
 
 impl Evidence {
     fn new() -> Evidence {
-        Evidence { first_visits: 0, near_duplicates: 0, cut_since: None, sample: Vec::new() }
+        Evidence { first_visits: 0, near_duplicates: 0, cut_since: None, probes: 0, sample: Vec::new() }
     }
 
     fn observe(&mut self, simhash: u64, rule: &Rule) {
         let near = |other: &u64| (other ^ simhash).count_ones() <= rule.max_distance;
         let found = self.sample.iter().position(near);
         self.first_visits += 1;
+        self.probes += u32::from(self.cut_since.is_some());
         self.near_duplicates += u32::from(found.is_some());
         // What is met again stays; what is not makes room, so that a trap that opens among honest pages is seen.
         match found {
@@ -93,6 +97,7 @@ impl Evidence {
 
     /// Makes the counts small enough to be changed by what comes. Of a pattern that is cut off little comes.
     fn forget(&mut self, rule: &Rule) {
+        self.probes = 0;
         let most =
             if self.cut_since.is_some() { rule.min_pages } else { rule.min_pages.saturating_mul(MEMORY) };
         while self.first_visits > most {
@@ -147,13 +152,32 @@ impl OriginTraps {
         }
     }
 
-    /// Ends a cycle: judges every pattern, the narrow ones first, and gives those that were cut off just now.
+    /// Takes in a first visit, judges the patterns of its address at once, and gives those that it cut off.
+    pub fn observe_and_judge(
+        &mut self,
+        url: &CanonicalUrl,
+        simhash: u64,
+        cycle: Cycle,
+        rule: &Rule,
+    ) -> Vec<Pattern> {
+        self.observe(url, simhash, rule);
+        self.judge(Pattern::all_of(url).collect(), cycle, rule)
+    }
+
+    /// Ends a cycle: judges every pattern and gives those that were cut off just now.
     pub fn settle(&mut self, cycle: Cycle, rule: &Rule) -> Vec<Pattern> {
         self.as_of = cycle;
         // In the order of a map of patterns the narrow ones come first.
-        let mut judged: Vec<Pattern> = self.patterns.keys().cloned().collect();
-        judged.retain(|pattern| {
-            let evidence = self.patterns.get_mut(pattern).expect("no pattern goes while they are judged");
+        let news = self.judge(self.patterns.keys().cloned().collect(), cycle, rule);
+        self.patterns.values_mut().for_each(|evidence| evidence.forget(rule));
+        self.keep_most(MAX_KEPT);
+        news
+    }
+
+    /// Judges these patterns, the narrow ones first, and gives those that were cut off just now.
+    fn judge(&mut self, mut patterns: Vec<Pattern>, cycle: Cycle, rule: &Rule) -> Vec<Pattern> {
+        patterns.retain(|pattern| {
+            let Some(evidence) = self.patterns.get_mut(pattern) else { return false };
             let is_news = evidence.judge(pattern.level, cycle, rule);
             if is_news {
                 let (visits, near) = (evidence.first_visits, evidence.near_duplicates);
@@ -167,9 +191,7 @@ impl OriginTraps {
             }
             is_news
         });
-        self.patterns.values_mut().for_each(|evidence| evidence.forget(rule));
-        self.keep_most(MAX_KEPT);
-        judged
+        patterns
     }
 
     /// The pattern by which the address is cut off, if one is: the narrowest one decides that is known to be a
@@ -190,6 +212,11 @@ impl OriginTraps {
     /// What is known of a pattern.
     pub fn evidence(&self, pattern: &Pattern) -> Option<&Evidence> {
         self.patterns.get(pattern)
+    }
+
+    /// How many patterns are counted.
+    pub fn patterns(&self) -> usize {
+        self.patterns.len()
     }
 
     /// All patterns that are cut off.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::config;
-use recrawl_types::{Content, ContentKind, Cycle, Fingerprint, PageRecord, Share, UrlRules, Visited};
+use recrawl_types::{Content, ContentKind, Cycle, Fingerprint, PageRecord, Share, Skip, UrlRules, Visited};
 
 fn url(text: &str) -> CanonicalUrl {
     UrlRules::default().canonicalize(text).unwrap()
@@ -48,10 +48,9 @@ fn entry(url: &CanonicalUrl, visited: bool) -> ScheduleEntry {
 fn links_and_first_visits_of_a_trap_are_cut_off_and_probes_and_known_pages_are_not() {
     let rules = rules(|_| {});
     let tables = tables(&rules);
-    let traps = Traps::new(&rules, &tables);
+    let traps = Traps::new(&rules, &tables, Cycle(4));
     let [cut, probe] = addresses("a.example");
     let honest = url("http://a.example/about");
-    let link = |url: &CanonicalUrl| Link { url: url.clone(), depth: 1, hops: 0, counted: true, lastmod: 0 };
     let long = url(&format!("http://c.example/{}", "x/".repeat(40)));
     let mut links = [&cut, &probe, &long, &honest].map(link).to_vec();
     let filters = Filters::new(&config::Scope::default());
@@ -65,11 +64,123 @@ fn links_and_first_visits_of_a_trap_are_cut_off_and_probes_and_known_pages_are_n
     }
 }
 
+fn link(url: &CanonicalUrl) -> Link {
+    Link { url: url.clone(), depth: 1, hops: 0, counted: true, lastmod: 0 }
+}
+
+fn visit(url: &CanonicalUrl, outcome: Outcome, content: Option<Content>) -> Visit {
+    Visit {
+        url: url.clone(),
+        index: Some(0),
+        share: Share::Discovery,
+        at: 0,
+        outcome,
+        content,
+        difference: None,
+        sign: None,
+        left_out: LeftOut::default(),
+        links: Vec::new(),
+        bytes: 0,
+    }
+}
+
+/// First visits of the calendar of this host, month by month.
+fn months(host: &str, count: u32) -> impl Iterator<Item = Visit> + '_ {
+    let page = move |month| url(&format!("http://{host}.example/cal/{month}"));
+    (1..=count).map(move |month| visit(&page(month), Outcome::Fetched(Change::First), Some(text(7))))
+}
+
 #[test]
-fn a_cycle_is_counted_once_and_judged_by_what_was_known_when_it_began() {
+fn a_running_cycle_cuts_off_what_its_log_shows_and_a_resumed_one_the_same() {
+    let rules = rules(|_| {});
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    let [cut, probe] = addresses("a.example");
+    let honest = url("http://a.example/about");
+    let filters = Filters::new(&config::Scope::default());
+    let trapped = |traps: &Traps| {
+        let mut links = [&cut, &probe, &honest].map(link).to_vec();
+        let left_out = traps.sift(&filters, &mut links).unwrap();
+        assert_eq!(left_out.trapped as usize + links.len(), 3);
+        let mut late = traps.late();
+        assert_eq!(late.leave_out(cut.key()), left_out.trapped == 1, "links that were taken before");
+        assert!(!late.leave_out(probe.key()) && !late.leave_out(honest.key()));
+        assert_eq!(traps.refuse(&entry(&cut, false)), left_out.trapped == 1);
+        assert!(!traps.refuse(&entry(&cut, true)) && !traps.refuse(&entry(&probe, false)));
+        left_out.trapped
+    };
+    let log: Vec<Visit> = months("a", 30).collect();
+    let traps = Traps::new(&rules, &tables, Cycle(3));
+    log[..19].iter().for_each(|visit| traps.observe(visit).unwrap());
+    assert_eq!(trapped(&traps), 0, "19 visits are too few");
+    log[19..20].iter().for_each(|visit| traps.observe(visit).unwrap());
+    assert_eq!(trapped(&traps), 1);
+    // The run ends here; the next one reads the log and goes on.
+    let resumed = Traps::new(&rules, &tables, Cycle(3));
+    log[..20].iter().for_each(|visit| resumed.observe(visit).unwrap());
+    assert_eq!(trapped(&resumed), 1);
+    // The verdict over the cycle is that of the merge, which begins by what was known before it.
+    teach(&rules, &tables, 3);
+    assert_eq!(known(&tables, &Origin::of(&cut)).unwrap().cut_patterns().count(), 1);
+    let again = Traps::new(&rules, &tables, Cycle(3));
+    log.iter().for_each(|visit| again.observe(visit).unwrap());
+    let counted = again.running.read().unwrap().get(cut.origin_key()).cloned().unwrap();
+    assert_eq!(*counted, known(&tables, &Origin::of(&cut)).unwrap(), "a cycle counts once");
+}
+
+/// A trap with more than 64 links on a page does not grow by those that are visited all the same.
+#[test]
+fn probes_of_a_pattern_are_bounded_in_a_cycle() {
+    let rules = rules(|_| {});
+    let tables = tables(&rules);
+    let probes: Vec<CanonicalUrl> = (1000..)
+        .map(|month| url(&format!("http://a.example/cal/{month}")))
+        .filter(is_probe)
+        .take(2 * MAX_PROBES as usize)
+        .collect();
+    for cycle in [4, 5] {
+        let traps = Traps::new(&rules, &tables, Cycle(cycle));
+        let mut visits = 0;
+        for probe in &probes {
+            if !traps.refuse(&entry(probe, false)) {
+                traps.observe(&visit(probe, Outcome::Fetched(Change::First), Some(text(7)))).unwrap();
+                visits += 1;
+            }
+        }
+        assert_eq!(visits, MAX_PROBES);
+        let mut late = traps.late();
+        let taken = probes.iter().filter(|probe| !late.leave_out(probe.key())).count();
+        assert_eq!(taken, MAX_PROBES as usize);
+    }
+}
+
+#[test]
+fn only_first_visits_that_saw_text_are_evidence() {
+    let rules = rules(|_| {});
+    let tables = Arc::new(SledTables::temporary().unwrap());
+    let traps = Traps::new(&rules, &tables, Cycle(3));
+    let bytes = Content { kind: ContentKind::Opaque, ..text(7) };
+    for (outcome, content) in [
+        (Outcome::Fetched(Change::Unchanged), Some(text(7))),
+        (Outcome::Fetched(Change::First), Some(bytes)),
+        (Outcome::Skipped(Skip::Trap), None),
+        (Outcome::NotModified, None),
+    ] {
+        for month in months("a", 200) {
+            traps.observe(&visit(&month.url, outcome, content.clone())).unwrap();
+        }
+    }
+    let [cut, _] = addresses("a.example");
+    assert!(!traps.refuse(&entry(&cut, false)));
+    let exempt = Traps::new(&self::rules(|c| c.allow_hosts = vec!["a.example".into()]), &tables, Cycle(3));
+    months("a", 200).for_each(|visit| exempt.observe(&visit).unwrap());
+    assert!(!exempt.refuse(&entry(&cut, false)));
+}
+
+#[test]
+fn the_merge_of_a_cycle_is_counted_once_and_holds_from_the_next_on() {
     let rules = rules(|_| {});
     let empty = Arc::new(SledTables::temporary().unwrap());
-    let traps = Traps::new(&rules, &empty);
+    let traps = Traps::new(&rules, &empty, Cycle(3));
     let [cut, _] = addresses("a.example");
     assert!(!traps.refuse(&entry(&cut, false)));
     let origin = Origin::of(&cut);
@@ -77,8 +188,7 @@ fn a_cycle_is_counted_once_and_judged_by_what_was_known_when_it_began() {
     let once = known(&empty, &origin).unwrap();
     teach(&rules, &empty, 3);
     assert_eq!(known(&empty, &origin).unwrap(), once, "a cycle repeated after a crash");
-    assert!(!traps.refuse(&entry(&cut, false)), "the rule of this cycle");
-    assert!(Traps::new(&rules, &empty).refuse(&entry(&cut, false)), "the rule of the next");
+    assert!(Traps::new(&rules, &empty, Cycle(4)).refuse(&entry(&cut, false)), "the rule of the next");
     let [(pattern, evidence)] = once.cut_patterns().collect::<Vec<_>>()[..] else { panic!("{once:?}") };
     assert_eq!((pattern.text.as_str(), evidence.cut_since), ("/cal/#", Some(Cycle(3))));
 }
@@ -92,7 +202,7 @@ fn where_traps_are_not_to_be_cut_nothing_is() {
         (|c| c.allow_hosts = vec!["b.example".into()], true),
         (|c| c.enabled = false, false),
     ] {
-        assert_eq!(Traps::new(&rules(edit), &learned).refuse(&entry(&cut, false)), refused);
+        assert_eq!(Traps::new(&rules(edit), &learned, Cycle(4)).refuse(&entry(&cut, false)), refused);
         let fresh = SledTables::temporary().unwrap();
         teach(&rules(edit), &fresh, 1);
         assert_eq!(known(&fresh, &Origin::of(&cut)).unwrap().cut_patterns().count(), usize::from(refused));
@@ -105,7 +215,7 @@ fn what_is_damaged_is_noticed() {
     let tables = tables(&rules);
     let [cut, _] = addresses("a.example");
     tables.keep_traps(&Origin::of(&cut), b"{\"version\":2,\"as_of\":1,\"patterns\":[]}").unwrap();
-    let traps = Traps::new(&rules, &tables);
+    let traps = Traps::new(&rules, &tables, Cycle(4));
     let mut links = vec![Link { url: cut.clone(), depth: 0, hops: 0, counted: false, lastmod: 0 }];
     let error = traps.sift(&Filters::new(&config::Scope::default()), &mut links).unwrap_err();
     assert!(error.to_string().contains("a.example"), "{error}");

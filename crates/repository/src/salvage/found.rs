@@ -25,6 +25,8 @@ pub struct Salvaged {
     pub visits: u64,
     /// Links that wait for a merge.
     pub waiting: u64,
+    /// Was the file saved that holds what operators decided?
+    pub has_decisions: bool,
     /// All that was found damaged.
     pub damage: Vec<Damage>,
 }

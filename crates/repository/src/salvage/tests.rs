@@ -87,8 +87,13 @@ fn repository() -> (Image, Pages) {
 fn salvaged(image: &Image) -> (Salvaged, Pages, Repository) {
     let from = MemoryStorage::with_files(image.clone());
     let to: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let found = salvage(&from, &to).unwrap();
+    let found = salvage(&from, &to, &|| None, &|_, _| {}).unwrap();
     assert_eq!(from.image(), *image, "the damaged one is only read");
+    if !found.has_decisions {
+        // What was decided is not made up: a person has to say it.
+        assert!(matches!(Repository::open(to.clone()), Err(OpenError::Undecided(_))));
+        decisions::write(&*to, decisions::NOTHING).unwrap();
+    }
     let repository = Repository::open(to).unwrap().keeping_visits(5);
     assert_eq!(repository.verify(), []);
     let generation = repository.current();
@@ -212,7 +217,7 @@ fn a_frame_of_the_index_costs_the_state_of_its_blocks_when_its_copy_is_damaged_t
         image.get_mut("generation-0000000001.index").unwrap()[damaged] ^= 1;
         let from = MemoryStorage::with_files(image.clone());
         let to: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let found = salvage(&from, &to).unwrap();
+        let found = salvage(&from, &to, &|| None, &|_, _| {}).unwrap();
         assert_eq!((found.whole, found.urls_only, found.lost), expected);
         let saved = Repository::open(to).unwrap();
         assert_eq!((saved.verify(), saved.current().pages()), (vec![], 2_500));
@@ -240,9 +245,9 @@ fn what_cannot_be_salvaged_is_refused() {
     let (image, _) = repository();
     let from = MemoryStorage::with_files(image.clone());
     let occupied: Arc<dyn Storage> = Arc::new(MemoryStorage::with_files(image));
-    assert!(matches!(salvage(&from, &occupied), Err(SalvageError::Occupied(_))));
+    assert!(matches!(salvage(&from, &occupied, &|| None, &|_, _| {}), Err(SalvageError::Occupied(_))));
     let to: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let nothing = salvage(&MemoryStorage::new(), &to);
+    let nothing = salvage(&MemoryStorage::new(), &to, &|| None, &|_, _| {});
     assert!(matches!(nothing, Err(SalvageError::Nothing(_))));
     assert_eq!(to.list().unwrap(), [] as [String; 0]);
 }

@@ -1,6 +1,8 @@
 //! A schedule on disk answers as one in memory does, and is complete or absent.
 
+use super::writer::PART;
 use super::*;
+use crate::error::WriteError;
 use crate::storage::{Fault, FaultyStorage, MemoryStorage};
 use crate::testing::{canonical, entry};
 use proptest::collection::{btree_map, vec};
@@ -112,7 +114,8 @@ fn a_flipped_bit_is_found_when_it_is_read() {
             let storage = MemoryStorage::with_files(flipped);
             let read = ScheduleFile::open(&storage, CYCLE).map_err(io::Error::from).and_then(|file| {
                 let file = file.expect("the table is there");
-                file.read(&file.hosts()[0], 0, usize::MAX)
+                let read = file.read(&file.hosts()[0], 0, usize::MAX)?;
+                file.find(&read[0].url).map(|_| read)
             });
             let error = read.expect_err("wrong entries").to_string();
             assert!(error.contains(name.as_str()), "byte {at} of {name}: {error}");
@@ -132,4 +135,40 @@ fn what_is_out_of_order_is_refused_and_the_rest_stands() {
     }
     writer.push(&entries[2]).unwrap();
     assert_eq!(writer.finish().unwrap(), 2);
+}
+
+#[test]
+fn a_host_is_read_in_the_order_of_visits_and_each_page_is_found_by_its_url() {
+    let mut entries = many(PART + 100);
+    let first = entries[0].clone();
+    entries.extend(
+        (0..20).map(|i| ScheduleEntry {
+            url: canonical(&format!("https://more.example/{i:02}")),
+            ..first.clone()
+        }),
+    );
+    let storage = MemoryStorage::new();
+    let last_first = |pages: &[Ranked]| (0..pages.len() as u32).rev().collect();
+    let mut writer = ScheduleWriter::in_order(&storage, CYCLE, last_first).unwrap();
+    entries.iter().try_for_each(|entry| writer.push(entry)).unwrap();
+    assert_eq!(writer.finish().unwrap(), entries.len() as u64);
+    let file = ScheduleFile::open(&storage, CYCLE).unwrap().unwrap();
+    let [many, more] = file.hosts() else { panic!("two hosts") };
+    let read: Vec<_> = file.read(many, many.start, usize::MAX).unwrap();
+    assert_eq!((read.len(), more.count), (PART + 100, 20));
+    // Of the first part its last 32, then of the second, and so on until that is short of a frame.
+    let page = |at: usize| read[at].url.path_and_query()[1..].parse::<usize>().unwrap();
+    let starts: Vec<usize> = (0..read.len()).step_by(32).map(page).collect();
+    assert_eq!(starts[..4], [PART - 1, PART + 99, PART - 33, PART + 67]);
+    assert_eq!(*starts.last().unwrap(), PART + 3, "what fills no frame comes last");
+    assert_eq!(many.first, read[0].url);
+    for (index, entry) in (0..).zip(&read).step_by(97) {
+        let found = file.find(&entry.url).unwrap().expect("it is there");
+        assert_eq!((found.host, found.index, &found.entry), (0, index, entry));
+    }
+    let found = file.find(&canonical("https://more.example/07")).unwrap().expect("it is there");
+    assert_eq!((found.host, found.index), (1, more.start + 12));
+    for absent in ["https://more.example/x", "https://many.example/00000x", "https://none.example/"] {
+        assert_eq!(file.find(&canonical(absent)).unwrap(), None, "{absent}");
+    }
 }

@@ -36,7 +36,8 @@ fn a_snapshot_beside_a_writer_is_one_generation_and_crawls_on() {
             let reader = Repository::open_read(from.clone()).unwrap();
             // Every second one as on another file system.
             let link = |name: &str| made % 2 == 0 && from.link(name, &to).is_ok();
-            let snapshot = reader.snapshot(&*to, &link).unwrap_or_else(|e| panic!("{e}"));
+            let snapshot =
+                reader.snapshot(&*to, &link, crate::decisions::NOTHING).unwrap_or_else(|e| panic!("{e}"));
             assert!(made % 2 == 0 || snapshot.linked == 0);
             is_whole(to, snapshot);
             made += 1;
@@ -60,7 +61,7 @@ fn what_a_commit_removed_meanwhile_is_copied_from_what_is_open() {
     let reader = Repository::open_read(storage).unwrap();
     (0..4).for_each(|_| commit(&mut writer).unwrap());
     let to = Arc::new(MemoryStorage::new());
-    let made = reader.snapshot(&*to, &|_| false).unwrap();
+    let made = reader.snapshot(&*to, &|_| false, crate::decisions::NOTHING).unwrap();
     assert_eq!((made.generation, made.linked), (Cycle(3), 0));
     assert!(to.image().keys().all(|name| !name.starts_with("visits")), "their time was over");
     is_whole(to, made);
@@ -75,7 +76,7 @@ fn a_snapshot_that_is_cut_short_is_none_and_an_occupied_folder_is_refused() {
     for point in 1.. {
         let to = Arc::new(FaultyStorage::new());
         to.set_fault(crate::storage::Fault::Stop(point));
-        let made = reader.snapshot(&*to, &|_| false);
+        let made = reader.snapshot(&*to, &|_| false, crate::decisions::NOTHING);
         let left = Arc::new(to.after_power_cut(crate::storage::Survivors::Some(point)));
         match made {
             Ok(made) => {
@@ -92,7 +93,7 @@ fn a_snapshot_that_is_cut_short_is_none_and_an_occupied_folder_is_refused() {
     }
     let occupied = MemoryStorage::new();
     occupied.create("notes.txt").unwrap();
-    let refused = reader.snapshot(&occupied, &|_| false);
+    let refused = reader.snapshot(&occupied, &|_| false, crate::decisions::NOTHING);
     assert!(matches!(refused, Err(SnapshotError::Occupied(_))));
     assert_eq!(occupied.list().unwrap(), ["notes.txt"]);
 }

@@ -20,9 +20,12 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// The folder `dir`, made if there is none.
+    /// The folder `dir`, made if there is none; then its name is durable too.
     pub fn create(dir: &Path) -> io::Result<FileStorage> {
-        fs::create_dir_all(dir)?;
+        if !dir.is_dir() {
+            fs::create_dir_all(dir)?;
+            crate::tables::sync_parent(dir)?;
+        }
         Ok(FileStorage { dir: dir.to_path_buf() })
     }
 

@@ -3,9 +3,10 @@
 //! sled keeps what was removed or overwritten in its files until it comes to use their room again, which may be never. So
 //! the tables are written anew beside the old ones and take their place.
 
+use super::durable::{self, sync_parent};
 use super::{APPLIED, SledTables, failed, take_origin};
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -79,11 +80,14 @@ impl SledTables {
         remove(&new)?;
         remove(&old)?;
         self.copy_to(&new)?;
+        let sync = self.durable.as_ref().map_or_else(durable::sync_files, |durable| durable.sync.clone());
+        // Before they take the place of the old ones: what is not on the disk yet must not be the only truth.
+        sync(&new)?;
         drop(self);
         fs::rename(dir, &old)?;
         take_place(dir)?;
         remove(&old)?;
-        SledTables::open(dir)
+        SledTables::open_with(dir, sync)
     }
 
     fn copy_to(&self, dir: &Path) -> io::Result<()> {
@@ -127,13 +131,6 @@ fn remove(dir: &Path) -> io::Result<()> {
         sync_parent(dir)?;
     }
     Ok(())
-}
-
-fn sync_parent(dir: &Path) -> io::Result<()> {
-    match dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => File::open(parent)?.sync_all(),
-        None => File::open(".")?.sync_all(),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::*;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
-use recrawl_types::Scheme;
+use recrawl_types::{Failure, Scheme};
 
 fn origin() -> impl Strategy<Value = Origin> {
     let scheme = prop_oneof![Just(Scheme::Http), Just(Scheme::Https)];
@@ -15,7 +15,7 @@ fn origin() -> impl Strategy<Value = Origin> {
 fn state() -> impl Strategy<Value = HostState> {
     let body = prop_oneof![
         Just(RobotsBody::AllowAll),
-        Just(RobotsBody::DisallowAll),
+        option::of(any::<u8>()).prop_map(|why| RobotsBody::DisallowAll(why.map(failure))),
         vec(any::<u8>(), 0..300).prop_map(RobotsBody::Rules),
     ];
     let validators = (option::of("[ -~]{1,20}"), option::of("[ -~]{1,20}"))
@@ -54,6 +54,11 @@ fn state() -> impl Strategy<Value = HostState> {
         slow_down: n.6,
         latency: n.7,
     })
+}
+
+fn failure(number: u8) -> Failure {
+    let kinds = [Failure::Dns, Failure::Connect, Failure::Tls, Failure::Timeout, Failure::Protocol];
+    kinds.get(usize::from(number)).copied().unwrap_or(Failure::Status(400 + u16::from(number)))
 }
 
 proptest! {

@@ -85,7 +85,7 @@ fn planned(
     let mut policy = Listed(scores.clone());
     let mut planner = Planner::new(request, &mut policy, lengths, PlanMemory::unlimited()).unwrap();
     planner.scan(columns).unwrap();
-    planner.finish().unwrap().chosen.map(Result::unwrap).collect()
+    planner.finish().unwrap().chosen.map(|page| page.map(|p| (p.ordinal, p.share)).unwrap()).collect()
 }
 
 fn visited(visits: &[Visit], kind: impl Fn(&Visit) -> bool) -> HashSet<u64> {

@@ -18,6 +18,21 @@ use std::borrow::Cow;
 use std::fmt;
 use url::Url;
 
+/// Port 0, the ports of the Fetch Standard's §2.9, "Port blocking", and those of Redis and memcached: behind
+/// them servers of other protocols listen, which can take a request for a command. In order.
+const REFUSED_PORTS: [u16; 85] = [
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
+    104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,
+    515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723,
+    2049, 3659, 4045, 4190, 5060, 5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+    11211,
+];
+
+/// Is this a port that no URL of a crawl has, since something else than HTTP is meant to listen there?
+pub fn is_refused_port(port: u16) -> bool {
+    REFUSED_PORTS.binary_search(&port).is_ok()
+}
+
 /// Why a text is no URL that can be crawled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -30,8 +45,8 @@ pub enum UrlError {
     Host,
     /// A host longer than [`MAX_HOST_BYTES`], which no server can have.
     HostTooLong(usize),
-    /// Port 0, which cannot be connected to.
-    Port,
+    /// A port that is not crawled: see [`is_refused_port`].
+    Port(u16),
     /// Longer than [`MAX_URL_BYTES`].
     TooLong(usize),
     /// Bytes read from disk that are no key.
@@ -47,7 +62,11 @@ impl fmt::Display for UrlError {
             UrlError::HostTooLong(n) => {
                 write!(f, "its host is {n} bytes long, a name has at most {MAX_HOST_BYTES}")
             }
-            UrlError::Port => f.write_str("port 0 cannot be connected to"),
+            UrlError::Port(0) => f.write_str("port 0 cannot be connected to"),
+            UrlError::Port(port) => write!(
+                f,
+                "port {port} belongs to another protocol than HTTP, so it is not asked (docs/urls.md)"
+            ),
             UrlError::TooLong(n) => write!(f, "{n} bytes long, the limit is {MAX_URL_BYTES}"),
             UrlError::BadKey => f.write_str("the bytes are not a URL key"),
         }
@@ -109,6 +128,7 @@ impl UrlRules {
         if text.len() > 16 * MAX_URL_BYTES {
             return Err(UrlError::TooLong(text.len()));
         }
+        refuse_endless_host(text)?;
         self.canonicalize_url(&Url::parse(text).map_err(|e| UrlError::Parse(e.to_string()))?)
     }
 
@@ -120,6 +140,7 @@ impl UrlRules {
         if href.len() > 16 * MAX_URL_BYTES {
             return Err(UrlError::TooLong(href.len()));
         }
+        refuse_endless_host(href)?;
         self.canonicalize_url(&base.join(href).map_err(|e| UrlError::Parse(e.to_string()))?)
     }
 
@@ -142,8 +163,8 @@ impl UrlRules {
             return Err(UrlError::HostTooLong(host.len()));
         }
         let port = url.port().unwrap_or(scheme.default_port());
-        if port == 0 {
-            return Err(UrlError::Port);
+        if is_refused_port(port) {
+            return Err(UrlError::Port(port));
         }
         // Names of parameters are compared in their one spelling.
         let mut rest = self.path_without_parameters(&normalize_percent(url.path())).into_owned();
@@ -190,6 +211,32 @@ impl UrlRules {
             if matches!(kept.as_str(), "." | "..") { s.to_owned() } else { kept }
         };
         path.split('/').map(segment).collect::<Vec<_>>().join("/").into()
+    }
+}
+
+/// The longest spelling of a label that DNS can carry: 59 characters behind `xn--`, each of them four bytes
+/// of UTF-8, each byte percent-encoded.
+const MAX_LABEL_SPELLING: usize = 59 * 4 * 3;
+
+/// Refuses a host that no server can have before it is parsed: what a label costs to decode from Punycode
+/// is the square of its length.
+fn refuse_endless_host(text: &str) -> Result<(), UrlError> {
+    if text.len() <= MAX_LABEL_SPELLING {
+        return Ok(());
+    }
+    // The parser drops these three wherever they stand.
+    let text = text.replace(['\t', '\n', '\r'], "");
+    let text = text.trim_start_matches(|c: char| c <= ' ');
+    let scheme = text.find([':', '/', '\\', '?', '#']).filter(|&end| text[end..].starts_with(':'));
+    let rest = scheme.map_or(text, |end| &text[end + 1..]);
+    let authority = rest.trim_start_matches(['/', '\\']);
+    if scheme.is_none() && rest.len() - authority.len() < 2 {
+        return Ok(()); // A path, a query or a fragment.
+    }
+    let authority = authority.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    match authority.split('.').any(|label| label.len() > MAX_LABEL_SPELLING) {
+        true => Err(UrlError::HostTooLong(authority.len())),
+        false => Ok(()),
     }
 }
 

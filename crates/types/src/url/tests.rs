@@ -44,6 +44,23 @@ fn every_normalisation_of_the_list_is_applied() {
 }
 
 #[test]
+fn ports_of_other_protocols_are_refused_and_the_reason_is_told() {
+    let rules = UrlRules::default();
+    for port in [0, 1, 22, 25, 6000, 6379, 10080, 11211] {
+        for text in [format!("http://example.com:{port}/"), format!("https://[::1]:{port}/x")] {
+            let error = rules.canonicalize(&text).unwrap_err();
+            assert_eq!(error, UrlError::Port(port), "{text}");
+            assert!(error.to_string().contains(&format!("port {port} ")), "{error}");
+        }
+    }
+    for port in [2, 80, 443, 8000, 8080, 8443, 65535] {
+        assert!(rules.canonicalize(&format!("http://example.com:{port}/")).is_ok(), "{port}");
+    }
+    let base = ::url::Url::parse("http://example.com/").unwrap();
+    assert_eq!(rules.join(&base, "//example.com:25/"), Err(UrlError::Port(25)), "links and redirects too");
+}
+
+#[test]
 fn what_servers_may_tell_apart_is_left_alone() {
     for text in [
         "http://example.com/A",
@@ -231,5 +248,29 @@ proptest! {
             prop_assert!(url.as_text().len() <= MAX_URL_BYTES);
             prop_assert!(url.path_and_query().starts_with('/'));
         }
+    }
+}
+
+#[test]
+fn a_host_that_no_server_can_have_is_refused_before_its_punycode_is_decoded() {
+    let rules = UrlRules::default();
+    let base = ::url::Url::parse("https://example.com/a/").unwrap();
+    let long = "a".repeat(800);
+    for host in [
+        format!("xn--{long}"),
+        format!("user@%78n--{long}.com"),
+        format!("www.xn--{long}.com:80"),
+        long.clone(),
+    ] {
+        for (before, behind) in
+            [("http://", ""), ("https:\\\\", "/x"), ("//", "?q"), ("/\t/", "#f"), (" ht\ntp:", "")]
+        {
+            let refused = rules.join(&base, &format!("{before}{host}{behind}"));
+            assert!(matches!(refused, Err(UrlError::HostTooLong(_))), "{before}{host}{behind}: {refused:?}");
+        }
+        assert!(matches!(rules.canonicalize(&format!("http://{host}/")), Err(UrlError::HostTooLong(_))));
+    }
+    for path in [long.as_str(), &format!("/{long}"), &format!("?{long}"), &format!("//b.example/{long}")] {
+        assert!(rules.join(&base, path).is_ok(), "{path}");
     }
 }

@@ -113,7 +113,7 @@ proptest! {
         let mut batch = Batch::new(storage.clone(), CYCLE, BatchLimits { memory_bytes: memory });
         let mut observed = Vec::new();
         let observe = |visit: &Visit, links: usize| observed.push((visit.url.clone(), visit.at, links));
-        batch.add_log(VisitLog::read(&*storage, CYCLE).unwrap(), observe).unwrap();
+        batch.add_log(VisitLog::read(&*storage, CYCLE).unwrap(), observe, |_| true).unwrap();
         prop_assert_eq!(read(batch.finish().unwrap()), model(&log).into_iter().collect::<Vec<_>>());
         let visits = log.iter().filter_map(|record| match record {
             LogRecord::Visit(visit) => Some((visit.url.clone(), visit.at, visit.links.len())),

@@ -160,7 +160,7 @@ fn what_is_no_visit_counts_as_a_failed_attempt_and_nothing_else() {
         Failure::Redirect,
         Failure::Status(500),
     ];
-    let denials = [Outcome::RobotsDenied, Outcome::RobotsUnreachable, Outcome::RefusedAddress];
+    let denials = [Outcome::RobotsDenied, Outcome::RobotsUnreachable(None), Outcome::RefusedAddress];
     for outcome in failures.map(Outcome::Failed).into_iter().chain(denials) {
         let mut expected = visited_page();
         expected.known.failures = 3;

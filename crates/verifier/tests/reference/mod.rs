@@ -50,6 +50,8 @@ impl Reference {
     /// The next cycle. `blocks` are the first keys of the blocks that there are: they alone decide which links wait.
     pub fn merge(&mut self, rules: &MergeRules<'_>, blocks: &[Vec<u8>], log: &[LogRecord]) -> Merged {
         let mut merged = Merged::default();
+        let gone = self.pages.iter().filter(|(_, record)| record.known.status == Status::Gone);
+        let gone: BTreeSet<CanonicalUrl> = gone.map(|(url, _)| url.clone()).collect();
         let mut said: BTreeMap<CanonicalUrl, Said<'_>> = BTreeMap::new();
         for (url, links) in std::mem::take(&mut self.waiting) {
             said.entry(url).or_default().links = Some(links);
@@ -112,7 +114,7 @@ impl Reference {
                 if waits {
                     self.waiting.insert(url.clone(), said[url].links.expect("only links wait"));
                 } else {
-                    self.page(rules, url, &said[url], &mut merged);
+                    self.page(rules, url, &said[url], &gone, &mut merged);
                 }
             }
         }
@@ -127,7 +129,15 @@ impl Reference {
         merged
     }
 
-    fn page(&mut self, rules: &MergeRules<'_>, url: &CanonicalUrl, said: &Said<'_>, merged: &mut Merged) {
+    /// `gone` are the pages that were gone before the cycle.
+    fn page(
+        &mut self,
+        rules: &MergeRules<'_>,
+        url: &CanonicalUrl,
+        said: &Said<'_>,
+        gone: &BTreeSet<CanonicalUrl>,
+        merged: &mut Merged,
+    ) {
         let report = &mut merged.report;
         let before = self.pages.get(url).cloned();
         let too_far = said.links.is_some_and(|links| links.hops > rules.max_hops);
@@ -152,8 +162,11 @@ impl Reference {
                 return;
             }
             let neighbours = self.pages.keys().filter(|other| other.same_origin(url)).count() as u64;
+            let tombstones = gone.iter().filter(|other| other.same_origin(url)).count() as u64;
+            let is_full = neighbours - tombstones >= rules.max_pages_per_host
+                || neighbours >= 4 * rules.max_pages_per_host;
             let is_seeded = said.links.is_some_and(|links| links.seeded);
-            if said.visits.is_empty() && !is_seeded && neighbours >= rules.max_pages_per_host {
+            if said.visits.is_empty() && !is_seeded && is_full {
                 report.links_over_host_cap += 1;
                 return;
             }

@@ -143,6 +143,12 @@ impl MockWeb {
         answer.map(drop).map_err(|e| refused("/clock", &e))
     }
 
+    /// Lets these faults strike, and no others.
+    pub fn set_faults(&self, rules: &[String]) -> Result<(), CrawlError> {
+        let rules = serde_json::to_string(rules).expect("texts are JSON");
+        http::post(self.control, "/faults", &rules).map(drop).map_err(|e| refused("/faults", &e))
+    }
+
     /// The truth, as JSON lines.
     pub fn truth(&self) -> Result<String, CrawlError> {
         self.text("/truth")

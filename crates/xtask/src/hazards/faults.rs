@@ -68,8 +68,15 @@ const ANSWERS: &[&str] = &[
     "bomb:zstd",
     "bomb:wide",
     "bomb:window",
+    "hollow:members",
+    "hollow:blocks",
+    "hollow:frames",
     "coding:gzip",
     "coding:cut",
+    "costly:hr",
+    "costly:misnested",
+    "costly:table",
+    "costly:deep",
     "links:300",
     "long-links:3000",
     "no-utf-8",
@@ -83,14 +90,20 @@ const ANSWERS: &[&str] = &[
 
 /// Webs without end: each in a folder of its own, to which a seed leads.
 const FOLDERS: &[&str] =
-    &["calendar", "session:path", "session:query", "facets", "farm", "spiral", "everything"];
+    &["calendar", "session:path", "session:query", "facets", "farm", "spiral", "everything", "flood:100"];
 
 /// What a host's sitemap can be instead of one. Its pages have to be found by links.
 const SITEMAPS: &[&str] =
     &["sitemap:loop", "sitemap:deep", "sitemap:laughs", "sitemap:cut", "sitemap:elsewhere"];
 
-/// The faults as the mock web's `--fault` takes them, dealt to the hosts in turn.
-pub fn rules(refused_port: u16) -> Vec<String> {
+/// Faults of a whole host, robots.txt too: connections that are closed before the next polite request comes.
+const HOSTWIDE: &[&str] = &["idle:150", "idle:1"];
+
+/// Faults of one cycle, when all hosts are known: robots.txt cannot be had for a while.
+const PASSING: &[&str] = &["/robots.txt=busy:1", "/robots.txt=status:503"];
+
+/// The faults as the mock web's `--fault` takes them, dealt to the hosts in turn; with those of one cycle, or without.
+pub fn rules(refused_port: u16, passing_too: bool) -> Vec<String> {
     let with_share = |fault: &str| match fault.split_once(':') {
         Some((kind, value)) => format!("{kind}@{SHARE}:{value}"),
         None => format!("{fault}@{SHARE}"),
@@ -98,7 +111,9 @@ pub fn rules(refused_port: u16) -> Vec<String> {
     let answers = ANSWERS.iter().map(|fault| format!("/={}", with_share(fault)));
     let folders = FOLDERS.iter().map(|fault| format!("{}={fault}", folder(fault)));
     let sitemaps = SITEMAPS.iter().map(|fault| format!("/sitemap.xml={fault}"));
-    let all = answers.chain(folders).chain(sitemaps).enumerate();
+    let hostwide = HOSTWIDE.iter().map(|fault| format!("/={fault}"));
+    let passing = PASSING.iter().filter(|_| passing_too).map(|rule| (*rule).to_owned());
+    let all = answers.chain(folders).chain(sitemaps).chain(hostwide).chain(passing).enumerate();
     all.map(|(i, rule)| format!("{}{}", 1 + i % HOSTS, rule.replace(":P/", &format!(":{refused_port}/"))))
         .collect()
 }
@@ -123,7 +138,7 @@ fn folder(fault: &str) -> String {
 
 /// The kinds in use, in order, each once.
 pub fn kinds() -> Vec<&'static str> {
-    let all = ANSWERS.iter().chain(FOLDERS).chain(SITEMAPS);
+    let all = ANSWERS.iter().chain(FOLDERS).chain(SITEMAPS).chain(HOSTWIDE);
     let mut kinds: Vec<&str> = all.map(|fault| fault.split(':').next().unwrap_or(fault)).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -152,7 +167,9 @@ mod tests {
 
     #[test]
     fn a_rule_names_its_host_and_an_entry_leads_to_its_fault() {
-        let rules = rules(9);
+        let rules = rules(9, true);
+        assert_eq!(rules.len(), super::rules(9, false).len() + PASSING.len());
+        assert!(rules.iter().any(|rule| rule.ends_with("/robots.txt=busy:1")), "{rules:?}");
         assert_eq!(rules[0], "1/=redirect@0.02:");
         assert!(rules.contains(&"3/=redirect@0.02:http://127.0.0.66:9/literal".to_owned()), "{rules:?}");
         for (entry, fault) in entries(80).iter().zip(FOLDERS) {

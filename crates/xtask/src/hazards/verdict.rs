@@ -16,6 +16,9 @@ const MAX_MEMORY_MIB: u64 = 192;
 /// Memory is flat when no judged cycle has this many percent of what another one has.
 const FLAT_PERCENT: u64 = 150;
 
+/// Faults behind which a crawler can get the page all the same.
+pub const EXCUSES_NOTHING: [&str; 1] = ["idle"];
+
 /// A judged cycle.
 pub struct Judged {
     /// The most memory at any moment, in KiB.
@@ -26,11 +29,15 @@ pub struct Judged {
 
 /// The answer of `/violations`, as far as it is judged.
 #[derive(Deserialize)]
-struct Manners {
-    forbidden: u64,
-    before_robots: u64,
-    host_gaps_under: u64,
-    address_gaps_under: u64,
+pub struct Manners {
+    /// Requests that robots.txt forbids.
+    pub forbidden: u64,
+    /// Requests before robots.txt was read.
+    pub before_robots: u64,
+    /// Gaps under the delay on a host.
+    pub host_gaps_under: u64,
+    /// Gaps under the delay on an address.
+    pub address_gaps_under: u64,
     max_requests_per_host: u64,
     hosts: Vec<HostManners>,
 }
@@ -151,7 +158,8 @@ fn not_held(pages: &[Page], held: &BTreeSet<u32>, log: &[Access]) -> (u64, BTree
         lacking.map(|page| (page.url.as_str(), Vec::new())).collect();
     for access in log {
         if let Some(faults) = answers.get_mut(format!("http://{}{}", access.host, access.path).as_str()) {
-            faults.push(access.fault.is_some());
+            let fault = access.fault.as_deref();
+            faults.push(fault.is_some_and(|fault| !EXCUSES_NOTHING.contains(&fault)));
         }
     }
     let (struck, missed): (Vec<_>, Vec<_>) =

@@ -1,19 +1,20 @@
 //! Bodies: read up to a limit, and freed from their content codings.
 //!
 //! We undo the codings ourselves, since the client would undo one of them only, would know no `x-gzip`,
-//! and would let a zstd frame ask for any amount of memory.
+//! would let a zstd frame ask for any amount of memory, and would decode for minutes what decodes to nothing.
 
+mod layer;
+
+use super::before_the_answer;
 use crate::client::{Meter, NetworkError};
-use crate::limits::{MAX_CODINGS, MAX_ZSTD_WINDOW_LOG};
-use async_compression::tokio::bufread::{
-    BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder, ZstdDecoder,
-};
-use async_compression::zstd::DParameter;
+use crate::limits::MAX_CODINGS;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::TryStreamExt;
+use layer::Layer;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::task::coop;
 use tokio_util::io::StreamReader;
 
 /// Sent as `Accept-Encoding`.
@@ -21,6 +22,8 @@ pub const ACCEPTED: &str = "gzip, br, zstd, deflate";
 
 /// Room made for the next piece of a body.
 const PIECE: usize = 8 << 10;
+/// Decoded bytes that are taken at a time, for one unit of tokio's budget.
+const BITE: usize = 64 << 10;
 
 /// A content coding that changes bytes (IANA's HTTP Content Coding Registry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,14 +90,15 @@ async fn decode(mut reader: Reader<'_>, codings: &[Coding], limit: usize) -> io:
     // An empty body is under no coding, whatever its header says.
     if !reader.fill_buf().await?.is_empty() {
         for coding in codings.iter().rev() {
-            reader = undo(*coding, reader).await?;
+            reader = Box::new(BufReader::new(Layer::new(*coding, reader).await?));
         }
     }
     let mut body = BytesMut::new();
     // One byte more than is kept tells whether there is more.
     while body.len() <= limit {
+        coop::consume_budget().await;
         body.reserve(PIECE);
-        let room = limit + 1 - body.len();
+        let room = (limit + 1 - body.len()).min(BITE);
         if reader.read_buf(&mut (&mut body).limit(room)).await? == 0 {
             return Ok((body.freeze(), false));
         }
@@ -103,33 +107,11 @@ async fn decode(mut reader: Reader<'_>, codings: &[Coding], limit: usize) -> io:
     Ok((body.freeze(), true))
 }
 
-async fn undo(coding: Coding, mut reader: Reader<'_>) -> io::Result<Reader<'_>> {
-    Ok(match coding {
-        Coding::Gzip => {
-            let mut decoder = GzipDecoder::new(reader);
-            decoder.multiple_members(true);
-            Box::new(BufReader::new(decoder))
-        }
-        // zlib's first byte says deflate (8) and a window of at most 32 KiB (7). As the first byte of bare
-        // deflate this would be a stored block with garbage before its length.
-        Coding::Deflate => match reader.fill_buf().await?.first() {
-            Some(first) if first & 0x8f == 8 => Box::new(BufReader::new(ZlibDecoder::new(reader))),
-            _ => Box::new(BufReader::new(DeflateDecoder::new(reader))),
-        },
-        Coding::Brotli => Box::new(BufReader::new(BrotliDecoder::new(reader))),
-        Coding::Zstd => {
-            let window = [DParameter::window_log_max(MAX_ZSTD_WINDOW_LOG)];
-            let mut decoder = ZstdDecoder::with_params(reader, &window);
-            decoder.multiple_members(true);
-            Box::new(BufReader::new(decoder))
-        }
-    })
-}
-
 /// A decoder's complaint is its own, the connection's comes through the decoders as it was.
 fn what_broke(error: &io::Error) -> NetworkError {
     match error.get_ref().and_then(|cause| cause.downcast_ref::<reqwest::Error>()) {
         Some(wire) if wire.is_timeout() => NetworkError::Timeout,
+        Some(wire) if before_the_answer(wire) == NetworkError::Exhausted => NetworkError::Exhausted,
         Some(_) => NetworkError::Protocol,
         None => NetworkError::Encoding,
     }

@@ -2,13 +2,14 @@
 //! what no HTTP library would.
 
 use super::*;
-use crate::limits::FetchConfig;
+use crate::limits::{FetchConfig, MAX_CODED_LEAD};
 use recrawl_types::{CanonicalUrl, UrlRules, Validators};
 use std::io::Write;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+mod stale;
 mod tls;
 
 const LIMIT: usize = 100_000;
@@ -179,6 +180,32 @@ async fn bodies_end_at_the_limit() {
     let claimed = b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n".to_vec();
     let reply = get(Act::SayForEver(claimed, vec![b'x'; 1000])).await.unwrap();
     assert_eq!((reply.body.len(), reply.truncated), (LIMIT, true), "what is claimed is not reserved");
+}
+
+#[tokio::test]
+async fn codings_that_take_for_ever_and_give_nothing_cost_a_bounded_number_of_bytes() {
+    let gzip_head = &gzip(b"")[..10];
+    let empty_block = b"\0\0\0\xff\xff".repeat(1000);
+    let empty_member = gzip(b"").repeat(100);
+    // Blocks of metadata without any (RFC 7932 section 9.2), and skippable frames (RFC 8878 section 3.1.2).
+    let (brotli, zstd) = (vec![6; 1000], b"\x50\x2a\x4d\x18\0\0\0\0".repeat(100));
+    for (coding, head, more) in [
+        ("gzip", gzip_head, &empty_block),
+        ("gzip", b"", &empty_member),
+        ("deflate", b"\x78\x9c", &empty_block),
+        ("deflate", b"", &empty_block),
+        ("br", b"\x0c", &brotli),
+        ("zstd", b"", &zstd),
+    ] {
+        let headers = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
+        let address = serve(Act::SayForEver([headers.as_bytes(), head].concat(), more.clone())).await;
+        let (network, meter) = (HttpNetwork::new(&config()).unwrap(), Meter::default());
+        let asked = request(&format!("http://{address}/"));
+        let answer = network.get(&asked, &meter).await;
+        assert_eq!(answer.err(), Some(NetworkError::Encoding), "{coding}");
+        // The client reads up to some 400 kB at a time.
+        assert!(meter.total() < MAX_CODED_LEAD as u64 + 500_000, "{coding}: {}", meter.total());
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use crate::NetworkError;
 use crate::limits::MAX_ADDRESSES;
 use crate::testing::with_header;
 use proptest::prelude::*;
+use recrawl_types::Failure;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -100,7 +101,7 @@ async fn a_name_without_an_address_ends_as_the_request_does() {
         let setup = Setup::new(&pages, friendly).at(SECOND, move |_| error.into(), move |_| Err(error));
         let expected = match error {
             NetworkError::Refused => Outcome::RefusedAddress,
-            _ => Outcome::RobotsUnreachable,
+            _ => Outcome::RobotsUnreachable(Some(Failure::Dns)),
         };
         assert_eq!(setup.run().await.outcome(pages[1]), expected);
     }

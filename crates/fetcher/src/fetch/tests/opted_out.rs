@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::with_header;
+use recrawl_types::Failure;
 use recrawl_types::Skip;
 
 const OUT: &str = "http://out.test/";
@@ -34,7 +35,7 @@ async fn nothing_is_sent_there_whatever_leads_there() {
         assert_eq!(brought.outcome(page), Outcome::Skipped(Skip::OptedOut), "{page}");
     }
     assert_eq!(brought.outcome("http://out.test/x"), Outcome::Skipped(Skip::OptedOut), "a redirect's target");
-    assert_eq!(brought.outcome("http://robots.test/1"), Outcome::RobotsUnreachable);
+    assert_eq!(brought.outcome("http://robots.test/1"), Outcome::RobotsUnreachable(Some(Failure::Redirect)));
     assert_eq!(brought.report.outcomes.skipped_opted_out, 4);
     assert!(setup.network.urls().iter().all(|url| !url.contains("out.test")), "{:?}", setup.network.urls());
     assert_eq!(setup.state(OUT), HostState::default(), "nothing was asked of it");

@@ -53,7 +53,7 @@ async fn every_outcome_has_its_cause() {
         ("http://q.test/status/503", Failed(Failure::Status(503))),
         ("http://r.test/status/999", Failed(Failure::Status(999))),
         ("http://denying.test/denied", RobotsDenied),
-        ("http://unreachable.test/", RobotsUnreachable),
+        ("http://unreachable.test/", RobotsUnreachable(Some(Failure::Connect))),
         ("http://refused.test/", RefusedAddress),
         ("http://s.test/elsewhere", Skipped(Skip::OutOfScope)),
         ("http://slow.test/", Skipped(Skip::CrawlDelay)),

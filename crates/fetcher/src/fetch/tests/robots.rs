@@ -3,6 +3,7 @@
 use super::*;
 use crate::NetworkError;
 use crate::testing::with_header;
+use recrawl_types::Failure;
 use recrawl_types::host::RobotsBody;
 
 #[tokio::test(start_paused = true)]
@@ -23,6 +24,7 @@ async fn rfc_9309_section_2_3_1_4_server_errors_and_network_failures_forbid_ever
     for script in [
         Script::from(reply(500, "")),
         reply(503, "User-agent: *\nAllow: /").into(),
+        reply(429, "User-agent: *\nAllow: /").into(),
         NetworkError::Dns.into(),
         NetworkError::Connect.into(),
         NetworkError::Tls.into(),
@@ -32,9 +34,17 @@ async fn rfc_9309_section_2_3_1_4_server_errors_and_network_failures_forbid_ever
         Script::from(reply(200, "")).after(Duration::from_secs(31)),
     ] {
         let shown = format!("{:?}", script.answer);
+        let why = match &script.answer {
+            Ok(reply) if reply.status != 200 => Failure::Status(reply.status),
+            Ok(_) => Failure::Timeout,
+            Err(error) => match error.outcome() {
+                Outcome::Failed(why) => why,
+                other => panic!("{other:?}"),
+            },
+        };
         let mut setup = Setup::new(&["http://a.test/1", "http://a.test/2"], move |_| script.clone());
         let brought = setup.run().await;
-        assert_eq!(brought.outcome("http://a.test/1"), Outcome::RobotsUnreachable, "{shown}");
+        assert_eq!(brought.outcome("http://a.test/1"), Outcome::RobotsUnreachable(Some(why)), "{shown}");
         assert_eq!(setup.network.urls(), ["http://a.test/robots.txt"], "{shown}");
         // mwmbl #337, "robots.txt spamming": the next cycle, a moment later, does not ask again.
         setup.now += 59_999;
@@ -47,13 +57,37 @@ async fn rfc_9309_section_2_3_1_4_server_errors_and_network_failures_forbid_ever
 #[tokio::test(start_paused = true)]
 async fn rfc_9309_section_2_3_1_3_client_errors_allow_everything() {
     // crawlee: the branch for 404 could not be reached.
-    for status in [400, 401, 403, 404, 410, 429, 451] {
+    for status in [400, 401, 403, 404, 410, 428, 430, 451] {
         let setup = Setup::new(&["http://a.test/1"], move |r| match r.url.path_and_query() {
             "/robots.txt" => reply(status, "User-agent: *\nDisallow: /").into(),
             _ => friendly(r),
         });
         assert_eq!(setup.run().await.of("http://a.test/1"), "page 200", "{status}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_429_for_robots_asks_us_to_wait_and_takes_no_rules_away() {
+    let rules = "User-agent: *\nDisallow: /no\n";
+    let pages = ["http://a.test/no", "http://a.test/yes"];
+    let mut setup = Setup::new(&pages, with_robots(rules));
+    assert_eq!(setup.run().await.outcome(pages[0]), Outcome::RobotsDenied);
+    // A day later the file is stale, and the server has had enough.
+    setup.now += 24 * 3_600_000;
+    setup.network = ScriptedNetwork::new(|r| match r.url.path_and_query() {
+        "/robots.txt" => reply(429, "").into(),
+        _ => friendly(r),
+    });
+    let brought = setup.run().await;
+    for page in pages {
+        assert_eq!(brought.outcome(page), Outcome::RobotsUnreachable(Some(Failure::Status(429))), "{page}");
+    }
+    assert_eq!(setup.network.urls(), ["http://a.test/robots.txt"]);
+    // A minute later it is asked again, and the rules are back.
+    setup.now += 60_000;
+    setup.network = ScriptedNetwork::new(with_robots(rules));
+    let brought = setup.run().await;
+    assert_eq!((brought.outcome(pages[0]), brought.of(pages[1])), (Outcome::RobotsDenied, "page 200".into()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,7 +163,10 @@ async fn rfc_9309_section_2_4_a_stale_file_is_asked_for_conditionally() {
     assert_eq!(setup.run().await.outcome("http://a.test/yes"), Outcome::RobotsDenied);
     setup.now += day;
     setup.network = ScriptedNetwork::new(|_| reply(503, "").into());
-    assert_eq!(setup.run().await.outcome("http://a.test/no"), Outcome::RobotsUnreachable);
+    assert_eq!(
+        setup.run().await.outcome("http://a.test/no"),
+        Outcome::RobotsUnreachable(Some(Failure::Status(503)))
+    );
     setup.now += day;
     setup.run().await;
     assert!(setup.network.log().iter().all(|a| a.request.validators.is_empty()));
@@ -219,7 +256,10 @@ async fn a_redirect_of_robots_to_a_refused_address_forbids_everything() {
         "a.test" => with_header(reply(301, ""), "location", "http://127.0.0.1/robots.txt").into(),
         _ => NetworkError::Refused.into(),
     });
-    assert_eq!(setup.run().await.outcome("http://a.test/1"), Outcome::RobotsUnreachable);
+    assert_eq!(
+        setup.run().await.outcome("http://a.test/1"),
+        Outcome::RobotsUnreachable(Some(Failure::Redirect))
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limits::CHUNK;
-use recrawl_types::{HostRun, ScheduleSource};
+use recrawl_types::{Found, HostRun, ScheduleSource};
 use std::collections::HashSet;
 use std::io;
 use std::sync::Mutex;
@@ -60,6 +60,7 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
         followed: Vec::new(),
         spent: Default::default(),
         cycle: Cycle(2),
+        precedence: Default::default(),
         deadline: None,
         held_deadline: None,
         control: Arc::default(),
@@ -78,14 +79,46 @@ async fn nothing_new_is_asked_while_nobody_takes_the_pages() {
     let run = tokio::spawn(async move { fetcher.run(job).await });
     let pages_asked = || network.urls().iter().filter(|u| !u.ends_with("robots.txt")).count();
     tokio::time::sleep(Duration::from_secs(3600)).await;
-    assert_eq!(pages_asked(), 3 + 5, "the channel's bound and the connections");
+    assert_eq!(pages_asked(), 5, "a page keeps its connection until it is read");
     taken.recv().await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     // One visit is free again; it takes a robots.txt before it takes a page.
-    assert!((8..=9).contains(&pages_asked()));
+    assert!((5..=6).contains(&pages_asked()));
     // And when the taker goes away, the run ends.
     drop(taken);
     assert!(matches!(run.await.unwrap(), Err(FetchError::OutputClosed)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_not_read_yet_delays_its_own_host_and_no_other() {
+    let slow = (0..50).map(|i| format!("http://slow.test/{i}"));
+    let fast = (0..50).map(|i| format!("http://fast{}.test/{i}", i % 5));
+    let entries = slow.chain(fast).map(|page| entry(&page)).collect();
+    let network = ScriptedNetwork::new(friendly);
+    let hosts = Arc::new(MemoryHostTable::default());
+    let fetcher = Fetcher::new(plain(), network.clone(), hosts, tokio_clock(NOW));
+    let (out, mut taken) = channel(32);
+    let job = job(Arc::new(MemorySchedule::new(entries)), out);
+    let run = tokio::spawn(async move { fetcher.run(job).await });
+    let asked = |host: &str| {
+        let pages = network.urls().into_iter().filter(|u| !u.ends_with("robots.txt"));
+        pages.filter(|u| u.contains(host)).count()
+    };
+    // Pages of the slow host wait to be read, all others are read at once.
+    let mut unread = Vec::new();
+    for _ in 0..51 {
+        let page = taken.recv().await.unwrap();
+        if page.entry.url.host() == "slow.test" {
+            unread.push(page);
+        }
+    }
+    assert_eq!((asked("slow.test"), asked("fast")), (1, 50));
+    // Read one by one, they all come.
+    while unread.pop().is_some() {
+        unread.extend(taken.recv().await);
+    }
+    assert_eq!(asked("slow.test"), 50);
+    assert_eq!(run.await.unwrap().unwrap().outcomes.total(), 100);
 }
 
 /// A schedule that counts what it hands out, and can be broken.
@@ -129,6 +162,10 @@ impl ScheduleSource for Counting {
         }
         self.handed_out.fetch_add(entries.len() as u64, Relaxed);
         Ok(entries)
+    }
+
+    fn find(&self, url: &CanonicalUrl) -> io::Result<Option<Found>> {
+        self.inner.find(url)
     }
 }
 

@@ -82,6 +82,7 @@ async fn a_run_over_real_sockets() {
         followed: Vec::new(),
         spent: Default::default(),
         cycle: Cycle(2),
+        precedence: Default::default(),
         deadline: None,
         held_deadline: None,
         control: Arc::default(),

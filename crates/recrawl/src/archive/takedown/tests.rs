@@ -5,6 +5,7 @@ use crate::archive::{Compressor, Head, Record, file_name};
 use flate2::read::MultiGzDecoder;
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use std::collections::BTreeMap;
+use std::io::Read;
 
 const NOW: u64 = 1_795_000_000_000;
 

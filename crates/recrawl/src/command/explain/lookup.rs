@@ -2,19 +2,20 @@
 //! tables to itself; then what they say is left open.
 
 use crate::command::{dates, traps};
-use crate::control::{Control, Mark};
+use crate::control::{Blocks, Mark};
 use crate::crawl::TABLES;
+use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::lastmods::is_trusted;
 use crate::reading::Tables;
 use crate::scope::Refusal;
 use crate::settings::Settings;
+use crate::words;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::robots::Rules;
 use recrawl_fetcher::system_clock;
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostTable, Origin, PageRecord};
-use std::sync::Arc;
 
 /// What a sitemap or feed says of the page, and whether it is acted upon.
 #[derive(Default)]
@@ -26,8 +27,14 @@ pub struct Lastmod {
 }
 
 /// Why an address is not among the pages: what refuses it, if something does.
-pub fn unknown(settings: &mut Settings, tables: &Tables, url: &CanonicalUrl) -> Result<Failure, Failure> {
-    let refusal = scope(settings, tables, url)?.flatten().map(|refusal| format!("refused: {refusal}"));
+pub fn unknown(
+    settings: &mut Settings,
+    decided: &Decisions,
+    tables: &Tables,
+    url: &CanonicalUrl,
+) -> Result<Failure, Failure> {
+    let refusal =
+        scope(settings, decided, tables, url)?.flatten().map(|refusal| format!("refused: {refusal}"));
     let trap = || Ok(trap(settings, tables, url)?.and_then(|trap| trap.refusal()));
     let why = refusal.map_or_else(trap, |refusal| Ok::<_, Failure>(Some(refusal)))?;
     let why = why.unwrap_or_else(|| "no seed names it and no page visited so far links to it".into());
@@ -47,12 +54,11 @@ pub fn trap(
 /// Why the page does not belong to the crawl, if it does not. None where the sites of the seeds cannot be read.
 pub fn scope(
     settings: &mut Settings,
+    decided: &Decisions,
     tables: &Tables,
     url: &CanonicalUrl,
 ) -> Result<Option<Option<Refusal>>, Failure> {
-    if let Ok(tables) = tables {
-        settings.scope.refuse_taken_down(crate::takedown::blocked(tables)?);
-    }
+    settings.scope.refuse_taken_down(decided.taken_down.clone());
     if settings.config.scope.hosts.is_empty() {
         let Ok(tables) = tables else { return Ok(None) };
         settings.scope.admit_sites(crate::crawl::seed_sites(tables, &[])?);
@@ -112,7 +118,9 @@ pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Resul
     let when = crate::archive::timestamp(robots.fetched);
     let (words, is_forbidden, rule) = match robots.body {
         RobotsBody::AllowAll => (format!("allowed: there was none at {when}"), false, None),
-        RobotsBody::DisallowAll => (format!("forbidden for now: it could not be had at {when}"), true, None),
+        RobotsBody::DisallowAll(why) => {
+            (format!("{} at {when}: all is forbidden for now", words::no_robots(why)), true, None)
+        }
         RobotsBody::Rules(body) => {
             let rules = Rules::parse(&body, settings.fetch.product_token());
             match rules.forbids(url.path_and_query()).map(|rule| rule.to_string()) {
@@ -150,18 +158,11 @@ impl Held {
     }
 }
 
-/// What operators decided of the page: by the crawl that runs, else as it is kept.
-pub fn held(control: Option<&Control>, tables: &Tables, url: &CanonicalUrl) -> Result<Held, Failure> {
-    let kept;
-    let control = match (control, tables) {
-        (Some(control), _) => control,
-        (None, Ok(tables)) => {
-            kept = Control::open(tables.clone(), Arc::default())?;
-            &kept
-        }
-        (None, Err(_)) => return Ok(Held::default()),
-    };
-    let pattern = control.blocks().cover(url);
-    let blocked = pattern.and_then(|pattern| control.blocked(&pattern).map(|mark| (pattern, mark)));
-    Ok(Held { blocked, host: control.paused_host(&url.host()), all: control.paused() })
+/// What operators decided of the page.
+pub fn held(decided: &Decisions, url: &CanonicalUrl) -> Held {
+    let pattern = Blocks::of(decided.blocks.keys()).cover(url);
+    let blocked =
+        pattern.and_then(|pattern| decided.blocks.get(&pattern).cloned().map(|mark| (pattern, mark)));
+    let host = decided.paused_hosts.get(&*url.host()).cloned();
+    Held { blocked, host, all: decided.paused.clone() }
 }

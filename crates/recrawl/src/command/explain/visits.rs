@@ -40,7 +40,7 @@ fn sign(outcome: Outcome) -> char {
         Some(Change::Changed) => '#',
         Some(Change::Unchanged | Change::Undecided) => '-',
         None => match outcome {
-            Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RobotsUnreachable => 'x',
+            Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RobotsUnreachable(_) => 'x',
             _ => '.',
         },
     }

@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn each_capture_is_a_line_by_its_key() {
         let folder = tempfile::tempdir().unwrap();
-        let mut archive = Archive::open(folder.path(), 1 << 20, None).unwrap();
+        let mut archive = crate::archive::tests::begun(folder.path(), 1 << 20);
         let body = Record::Response { truncated: false, body: b"hello", before: None };
         append(&mut archive, &body, "https://www.example.org/B?b&a", 200, Some("text/html; charset=utf-8"));
         append(&mut archive, &Record::Same { body: b"hello" }, "http://a.example/", 200, Some("text/html"));
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn what_is_torn_is_left_out_with_what_is_behind_it() {
         let folder = tempfile::tempdir().unwrap();
-        let mut archive = Archive::open(folder.path(), 1 << 20, None).unwrap();
+        let mut archive = crate::archive::tests::begun(folder.path(), 1 << 20);
         let body = Record::Response { truncated: false, body: b"hello", before: None };
         append(&mut archive, &body, "http://a.example/", 200, None);
         append(&mut archive, &body, "http://b.example/", 200, None);

@@ -9,7 +9,13 @@ use recrawl_simulation::metric;
 use serde_json::{Map, Value, json};
 
 /// The document.
-pub fn document(learned: &Learned, report: &Report<'_>, files: &Files, seconds: f64) -> Value {
+pub fn document(
+    learned: &Learned,
+    report: &Report<'_>,
+    files: &Files,
+    warnings: &[String],
+    seconds: f64,
+) -> Value {
     let formula = &learned.formula;
     json!({
         "formula": {
@@ -22,8 +28,17 @@ pub fn document(learned: &Learned, report: &Report<'_>, files: &Files, seconds: 
         },
         "files": {"formula": files.formula, "report": files.report, "curves": files.curves},
         "from_fold": learned.folds[learned.from].fold + 1,
+        "choice": {
+            "written": if learned.across.is_worth_it() { "learned" } else { "known" },
+            "known": learned.across.known.name,
+            "gain": learned.across.gain,
+            "error": learned.across.error,
+            "gains_on_other_folds": learned.across.gains,
+            "why": learned.why(),
+        },
         "folds": learned.folds.iter().map(fold).collect::<Vec<_>>(),
         "standings": report.standings.iter().map(standing).collect::<Vec<_>>(),
+        "warnings": warnings,
         "work": learned.work,
         "seconds": seconds,
     })
@@ -56,6 +71,7 @@ fn fold(fold: &FoldResult) -> Value {
         "pages": fold.sizes.map(|(pages, _)| pages),
         "cycles": fold.sizes.map(|(_, cycles)| cycles),
         "chosen": fold.choices[fold.chosen].method,
+        "best_known_in_validation": fold.rival,
         "choices": choices.collect::<Vec<_>>(),
         "front": front.collect::<Vec<_>>(),
         "runs": runs.collect::<Vec<_>>(),
@@ -75,8 +91,10 @@ fn standing(standing: &Standing) -> Value {
         "fitness": standing.fitness,
         "folds": standing.folds,
         "difference": standing.difference,
-        "p_cycles": standing.p_cycles,
-        "p_sites": standing.p_sites,
+        "error": standing.over_cycles.error,
+        "effective_cycles": standing.over_cycles.effective,
+        "p_cycles": standing.over_cycles.p,
+        "p_sites": standing.over_sites.map(|sites| sites.p),
         "learned_is": standing.verdict().name(),
         "figures": figures,
     })

@@ -1,6 +1,7 @@
 //! From the words of the command line to the learner's options.
 
 use crate::cli::{FoldBy, LearnArgs, Protocol, Terminals};
+use crate::clock;
 use crate::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_formula::terminal::Set;
@@ -25,6 +26,11 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
             Terminals::Extended => Set::Extended,
         };
     }
+    preset.protocol = match args.protocol {
+        None => preset.protocol,
+        Some(Protocol::Thesis) => folds::Protocol::Thesis,
+        Some(Protocol::Journal) => folds::Protocol::Journal,
+    };
     let population = &mut preset.population;
     population.size = args.population.unwrap_or(population.size);
     population.generations = args.generations.unwrap_or(population.generations);
@@ -40,13 +46,9 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     let rules = args.replay.rules();
     // Pages and cycles are the data's; share and number are the words'.
     rules.check(1, rules.warmup.saturating_add(1)).map_err(Failure::usage)?;
-    let now = humantime::format_rfc3339(SystemTime::now()).to_string();
+    let now = clock::precise(SystemTime::now());
     Ok(Order(Options {
         preset,
-        protocol: match args.protocol {
-            Protocol::Thesis => folds::Protocol::Thesis,
-            Protocol::Journal => folds::Protocol::Journal,
-        },
         folds: args.folds,
         fold_by: match args.fold_by {
             FoldBy::Page => folds::FoldBy::Page,

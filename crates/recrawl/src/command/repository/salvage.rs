@@ -1,13 +1,18 @@
 //! `recrawl repository verify --salvage OUT`: what can still be read, in a new data directory.
 
 use super::new_folder;
+use crate::archive::cap::Bodies;
+use crate::archive::verify;
 use crate::command::{print, print_json, thousands};
+use crate::crawl::{TABLES, WARC};
 use crate::failure::Failure;
+use crate::reading;
 use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{LostRange, Salvaged};
-use recrawl_types::CanonicalUrl;
+use recrawl_repository::{Damage, LostRange, Repository, Salvaged, SledTables, TablesFound};
+use recrawl_types::{CanonicalUrl, PageRecord};
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,15 +21,32 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let from = FileStorage::existing(folder)
         .map_err(|e| Failure::Usage(format!("data directory {}: {e}", folder.display())))?;
     let to: Arc<dyn Storage> = Arc::new(new_folder(out, folder)?);
-    let found = recrawl_repository::salvage(&from, &to).map_err(Failure::work)?;
+    let bodies = Bodies::of(&folder.join(WARC))?;
+    let warc = FileStorage::existing(&folder.join(WARC)).ok();
+    let lost_bodies = Cell::new(0);
+    let mend = |key: &[u8], record: &mut PageRecord| {
+        if let (Some(warc), Ok(url)) = (&warc, CanonicalUrl::from_key(key)) {
+            let is_lost = verify::forget_unreadable(warc, &bodies, &url, record);
+            lost_bodies.set(lost_bodies.get() + u64::from(is_lost));
+        }
+    };
+    let found = recrawl_repository::salvage(&from, &to, &|| older_decisions(folder), &mend);
+    let mut found = Saved { pages: found.map_err(Failure::work)?, ..Saved::default() };
+    found.lost_bodies = lost_bodies.get();
+    found.tables = tables(folder, out)?;
+    if let Some(warc) = &warc {
+        let saved = Repository::open_read(to.clone()).map_err(Failure::work)?;
+        found.warc_damage = verify::verify(warc, &saved.current())?.damage;
+    }
     if as_json {
         print_json(&json(&found))?
     } else {
         text(&found, out, folder)?
     }
-    if found.damage.is_empty() {
+    if found.lost_bodies == 0 && found.damage().next().is_none() {
         return Ok(());
     }
+    let found = &found.pages;
     let (urls, lost) = (thousands(found.urls_only), thousands(found.lost));
     Err(Failure::Work(format!(
         "{}: damaged; {} holds what could be read: {} pages whole, {urls} as URLs alone, {lost} lost",
@@ -34,8 +56,42 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     )))
 }
 
-fn text(found: &Salvaged, out: &Path, from: &Path) -> Result<(), Failure> {
-    found.damage.iter().try_for_each(|place| print(place.to_string()))?;
+/// All that was saved.
+#[derive(Default)]
+struct Saved {
+    pages: Salvaged,
+    /// Pages whose bodies cannot be read.
+    lost_bodies: u64,
+    /// Records of the archive that cannot be read.
+    warc_damage: Vec<Damage>,
+    tables: TablesFound,
+}
+
+impl Saved {
+    fn damage(&self) -> impl Iterator<Item = &Damage> {
+        self.pages.damage.iter().chain(&self.warc_damage).chain(&self.tables.damage)
+    }
+}
+
+/// Saves the rows of the tables that can be read.
+fn tables(folder: &Path, out: &Path) -> Result<TablesFound, Failure> {
+    let from = folder.join(TABLES);
+    if !from.is_dir() {
+        return Ok(TablesFound::default());
+    }
+    let scratch = out.join("hosts.sled.damaged");
+    let found = SledTables::salvage(&from, &out.join(TABLES), &scratch)?;
+    found.ok_or_else(|| Failure::Work(format!("{}: in use: stop the crawl first", from.display())))
+}
+
+/// What an older program decided.
+fn older_decisions(folder: &Path) -> Option<String> {
+    reading::decisions(folder, || reading::tables(folder)).ok().map(|decided| decided.to_json())
+}
+
+fn text(saved: &Saved, out: &Path, from: &Path) -> Result<(), Failure> {
+    let found = &saved.pages;
+    saved.damage().try_for_each(|place| print(place.to_string()))?;
     if !found.by_manifest {
         let number = found.generation;
         print(format!("no manifest can be read: taken for committed is generation {number}, the newest"))?;
@@ -51,11 +107,20 @@ fn text(found: &Salvaged, out: &Path, from: &Path) -> Result<(), Failure> {
     print(format!("reports       {}", thousands(found.reports)))?;
     print(format!("kept visits   {}", thousands(found.visits)))?;
     print(format!("links waiting {}", thousands(found.waiting)))?;
+    print(format!("decisions     {}", if found.has_decisions { "saved" } else { "lost" }))?;
+    print(format!("bodies lost   {}, archived again at the next visits", thousands(saved.lost_bodies)))?;
+    print(format!("hosts         {} rows of the tables", thousands(saved.tables.rows)))?;
     print(format!(
-        "To crawl on in {}, move hosts.sled, warc and formula.toml there from {}.",
+        "To crawl on in {}, move warc and formula.toml there from {}.",
         out.display(),
         from.display()
-    ))
+    ))?;
+    if found.has_decisions {
+        return Ok(());
+    }
+    print(
+        "Before that, put decisions.json there from a backup or a snapshot, or write {} into it: nothing is taken down, blocked or paused then.",
+    )
 }
 
 /// A key as people write it.
@@ -63,14 +128,16 @@ fn url(key: &[u8]) -> String {
     CanonicalUrl::from_key(key).map_or_else(|_| String::from_utf8_lossy(key).into_owned(), |u| u.to_string())
 }
 
-fn json(found: &Salvaged) -> Value {
+fn json(saved: &Saved) -> Value {
+    let found = &saved.pages;
     let damage: Vec<Value> =
-        found.damage.iter().map(|d| json!({"file": d.file, "offset": d.offset, "what": d.what})).collect();
+        saved.damage().map(|d| json!({"file": d.file, "offset": d.offset, "what": d.what})).collect();
     let range = |range: &LostRange| json!({"from": url(&range.from), "to": range.to.as_deref().map(url), "pages": range.pages});
     json!({
         "generation": found.generation, "by_manifest": found.by_manifest, "whole": found.whole,
         "urls_only": found.urls_only, "lost": found.lost,
         "lost_ranges": found.lost_ranges.iter().map(range).collect::<Vec<_>>(), "reports": found.reports,
-        "visits": found.visits, "waiting_links": found.waiting, "damage": damage,
+        "visits": found.visits, "waiting_links": found.waiting, "decisions": found.has_decisions,
+        "lost_bodies": saved.lost_bodies, "table_rows": saved.tables.rows, "damage": damage,
     })
 }

@@ -17,7 +17,8 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let to = new_folder(out, folder)?;
     // Whatever is against a second name (another disk, a file system without them), a copy always goes.
     let link = |name: &str| from.link(name, &to).is_ok();
-    let made = repository.snapshot(&to, &link).map_err(Failure::work)?;
+    let decided = reading::decisions(folder, || reading::tables(folder))?.to_json();
+    let made = repository.snapshot(&to, &link, &decided).map_err(Failure::work)?;
     if as_json {
         return print_json(&json!({
             "generation": made.generation, "pages": made.pages, "linked": made.linked, "copied": made.copied,
@@ -32,6 +33,6 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
         thousands(made.copied_bytes)
     ))?;
     print(
-        "left out    hosts.sled (the running crawl's own, with all that was taken down, blocked or paused: do that again after a restore), warc (only grows: copy it after this), formula.toml",
+        "left out    hosts.sled (the running crawl's own; what is learned of hosts is learned anew), warc (only grows: copy it after this), formula.toml",
     )
 }

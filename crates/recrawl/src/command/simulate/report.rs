@@ -93,8 +93,15 @@ fn policy(
         }
         against.insert(
             metric.name.into(),
-            json!({"best": entries[comparison.best[at]].name(), "p_cycles": cell.p_cycles, "p_sites": cell.p_sites,
-                   "tie": cell.tie}),
+            json!({
+                "best": entries[comparison.best[at]].name(),
+                "difference": cell.over_cycles.map(|mean| mean.mean),
+                "error": cell.over_cycles.map(|mean| mean.error),
+                "effective_cycles": cell.over_cycles.map(|mean| mean.effective),
+                "p_cycles": cell.over_cycles.map(|mean| mean.p),
+                "p_sites": cell.over_sites.map(|sites| sites.p),
+                "verdict": cell.verdict,
+            }),
         );
         if let Some(of_cycle) = metric.of_cycle() {
             let values: Vec<f64> = trace.cycles.iter().map(of_cycle).collect();

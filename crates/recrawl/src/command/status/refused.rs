@@ -50,7 +50,7 @@ impl Refusals {
         }
         let robots = state.robots.as_ref().and_then(|robots| match &robots.body {
             RobotsBody::Rules(file) => Some(Rules::parse(file, settings.fetch.product_token())),
-            RobotsBody::AllowAll | RobotsBody::DisallowAll => None,
+            RobotsBody::AllowAll | RobotsBody::DisallowAll(_) => None,
         });
         let (pages, known) =
             run.map_or((0..0, 0), |run| (run.first..run.first + run.pages.min(MAX_LOOKED_AT), run.pages));

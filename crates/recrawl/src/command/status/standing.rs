@@ -1,62 +1,34 @@
-//! What operators decided, in `recrawl status`: read from the tables, which a running crawl keeps to itself.
+//! What operators decided, in `recrawl status`, also beside a running crawl.
 
 use crate::archive::timestamp;
 use crate::command::thousands;
-use crate::control::{Control, Mark};
-use crate::crawl::TABLES;
-use crate::failure::Failure;
+use crate::decisions::{Decisions, Mark};
 use crate::reading;
 use crate::settings::Settings;
-use crate::takedown;
-use recrawl_repository::SledTables;
 use serde_json::{Value, json};
 
 /// Decisions that hold, or why they cannot be told.
 pub enum Standing {
     /// As they are kept.
-    Known {
-        /// Who paused the whole crawl.
-        paused: Option<Mark>,
-        /// Hosts that are paused by themselves.
-        paused_hosts: u64,
-        /// Patterns that are blocked.
-        blocked: u64,
-        /// Patterns that were taken down.
-        taken_down: u64,
-    },
-    /// They were not looked up.
+    Known(Decisions),
+    /// They cannot be read.
     Unknown(String),
 }
 
 impl Standing {
-    /// Of a data directory; of one without tables nothing was ever decided.
+    /// Of a data directory.
     pub fn of(settings: &Settings) -> Standing {
-        if !settings.data_dir.join(TABLES).is_dir() {
-            return Standing::Known { paused: None, paused_hosts: 0, blocked: 0, taken_down: 0 };
-        }
-        match reading::tables(&settings.data_dir) {
-            Ok(tables) => {
-                Standing::kept(&tables).unwrap_or_else(|fault| Standing::Unknown(fault.to_string()))
-            }
-            Err(why) => Standing::Unknown(super::beside(why, "GET /api/v1/controls")),
-        }
-    }
-
-    fn kept(tables: &SledTables) -> Result<Standing, Failure> {
-        let decided = Control::kept(tables)?;
-        Ok(Standing::Known {
-            paused: decided.paused,
-            paused_hosts: decided.paused_hosts.len() as u64,
-            blocked: decided.blocks.len() as u64,
-            taken_down: takedown::blocked(tables)?.len() as u64,
-        })
+        let tables = || reading::tables(&settings.data_dir);
+        reading::decisions(&settings.data_dir, tables)
+            .map_or_else(|fault| Standing::Unknown(fault.to_string()), Standing::Known)
     }
 
     /// For machines; nothing where it is not known, and `controls_unknown` says why.
     pub fn json(&self) -> Value {
         match self {
-            Standing::Known { paused, paused_hosts, blocked, taken_down } => json!({
-                "paused": paused, "paused_hosts": paused_hosts, "blocked": blocked, "taken_down": taken_down,
+            Standing::Known(Decisions { paused, paused_hosts, blocks, taken_down }) => json!({
+                "paused": paused, "paused_hosts": paused_hosts.len(), "blocked": blocks.len(),
+                "taken_down": taken_down.len(),
             }),
             Standing::Unknown(_) => Value::Null,
         }
@@ -65,7 +37,7 @@ impl Standing {
     /// Why it is not known.
     pub fn unknown(&self) -> Option<&str> {
         match self {
-            Standing::Known { .. } => None,
+            Standing::Known(_) => None,
             Standing::Unknown(why) => Some(why),
         }
     }
@@ -73,15 +45,16 @@ impl Standing {
     /// In a line.
     pub fn words(&self) -> String {
         match self {
-            Standing::Known { paused, paused_hosts, blocked, taken_down } => {
+            Standing::Known(Decisions { paused, paused_hosts, blocks, taken_down }) => {
                 let crawl = match paused {
                     Some(Mark { who, at }) => format!("paused by {who} at {}", timestamp(*at)),
                     None => "not paused".into(),
                 };
-                let [hosts, blocked, down] = [*paused_hosts, *blocked, *taken_down].map(thousands);
+                let [hosts, blocked, down] =
+                    [paused_hosts.len(), blocks.len(), taken_down.len()].map(|count| thousands(count as u64));
                 format!("{crawl}; {hosts} hosts paused, {blocked} patterns blocked, {down} taken down")
             }
-            Standing::Unknown(why) => format!("not looked up: {why}"),
+            Standing::Unknown(why) => format!("cannot be read: {why}"),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Codings undone, broken, stacked, and such as would fill the memory.
 
 use super::*;
+use crate::limits::MAX_CODED_LEAD;
 use async_compression::tokio::write as encode;
 use proptest::prelude::*;
 use reqwest::header::HeaderValue;
+use std::cell::Cell;
 use tokio::io::AsyncWriteExt;
 
 const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
@@ -97,6 +99,67 @@ async fn a_bomb_is_unpacked_up_to_the_limit_also_where_one_hides_in_another() {
             bomb = under(coding, &bomb).await;
             codings.push(coding);
         }
+    }
+}
+
+/// As many empty gzip members as that, gzipped twice.
+async fn empty_members(many: usize) -> Vec<u8> {
+    let member = under(Coding::Gzip, b"").await;
+    let once = under(Coding::Gzip, &member.repeat(many)).await;
+    under(Coding::Gzip, &once).await
+}
+
+#[tokio::test]
+async fn what_decodes_to_nothing_is_given_up_within_the_lead_of_each_coding() {
+    let bomb = empty_members(200_000).await;
+    assert!(bomb.len() < 10_000, "{}", bomb.len());
+    for codings in [&[Coding::Gzip; 3][..], &[Coding::Gzip; 2]] {
+        let error = decoded(&bomb, codings, 1_000).await.map(|(body, _)| body.len());
+        let expected = if codings.len() == 3 { Err(NetworkError::Encoding) } else { Ok(1_000) };
+        assert_eq!(error.map_err(|e| what_broke(&e)), expected, "{codings:?}");
+    }
+    // A few are no harm, as servers send them that flush before they have anything to say.
+    let few =
+        [empty_members(100).await, under(Coding::Gzip, &under(Coding::Gzip, b"x").await).await].concat();
+    assert_eq!(decoded(&few, &[Coding::Gzip; 2], 10_000).await.unwrap().0.len(), 100 * 20 + 1);
+}
+
+#[tokio::test]
+async fn other_tasks_have_their_turns_while_a_body_is_decoded() {
+    let turns = Cell::new(0);
+    // Half of the lead, so that all of it is decoded, into nothing; and a body that is very long.
+    let nothing = under(Coding::Gzip, b"").await.repeat(MAX_CODED_LEAD / 2 / 20);
+    let long = under(Coding::Gzip, &vec![b' '; 10_000_000]).await;
+    for (body, limit) in [(nothing, 1_000), (long, 10_000_000)] {
+        turns.set(0);
+        tokio::select! {
+            biased;
+            body = decoded(&body, &[Coding::Gzip], limit) => body.unwrap(),
+            () = take_turns(&turns) => unreachable!("it never ends"),
+        };
+        assert!(turns.get() > 0, "nobody else had a turn");
+    }
+}
+
+async fn take_turns(turns: &Cell<usize>) {
+    loop {
+        turns.set(turns.get() + 1);
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn what_follows_a_gzip_member_and_is_none_is_passed_over() {
+    let member = under(Coding::Gzip, b"text").await;
+    for behind in [&b"\0"[..], &[0; 1000], b"\r\n", b"\x1f", b"\x1f\x8c", b"<!-- cached -->"] {
+        let body = [&member, behind].concat();
+        assert_eq!(decoded(&body, &[Coding::Gzip], 100).await.unwrap(), (Bytes::from_static(b"text"), false));
+        let twice = [under(Coding::Gzip, &body).await, behind.to_vec()].concat();
+        assert_eq!(decoded(&twice, &[Coding::Gzip; 2], 100).await.unwrap().0, "text");
+    }
+    for broken in [&b"\x1f\x8b"[..], &member[..member.len() - 1]] {
+        let body = [&member, broken].concat();
+        assert!(decoded(&body, &[Coding::Gzip], 100).await.is_err(), "a member that is cut off");
     }
 }
 

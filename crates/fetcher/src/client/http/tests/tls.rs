@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_rustls::TlsAcceptor;
 
-const AUTHORITY: &[u8] = include_bytes!("../certificates/authority.pem");
+pub const AUTHORITY: &[u8] = include_bytes!("../certificates/authority.pem");
 const SERVER: &[u8] = include_bytes!("../certificates/server.pem");
 const KEY: &[u8] = include_bytes!("../certificates/server.key.pem");
 
-/// A server that tells the version that it was asked in. It counts connections, of TLS or not.
-async fn serve(protocols: &[&str]) -> (SocketAddr, Arc<AtomicUsize>) {
+/// TLS of a server that speaks these protocols.
+pub fn acceptor(protocols: &[&str]) -> TlsAcceptor {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -29,8 +29,13 @@ async fn serve(protocols: &[&str]) -> (SocketAddr, Arc<AtomicUsize>) {
         )
         .unwrap();
     config.alpn_protocols = protocols.iter().map(|p| p.as_bytes().to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// A server that tells the version that it was asked in. It counts connections, of TLS or not.
+async fn serve(protocols: &[&str]) -> (SocketAddr, Arc<AtomicUsize>) {
     let is_http2 = protocols.contains(&"h2");
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let acceptor = acceptor(protocols);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, count) = (listener.local_addr().unwrap(), Arc::<AtomicUsize>::default());
     let counted = count.clone();
@@ -57,7 +62,7 @@ async fn serve(protocols: &[&str]) -> (SocketAddr, Arc<AtomicUsize>) {
     (address, count)
 }
 
-fn trusting(extra_ca: Vec<Vec<u8>>) -> HttpNetwork {
+pub fn trusting(extra_ca: Vec<Vec<u8>>) -> HttpNetwork {
     let mut config = FetchConfig { extra_ca, ..config() };
     for name in ["h2.test", "other.test"] {
         config.dns_overrides.insert(name.into(), "127.0.0.1".parse().unwrap());

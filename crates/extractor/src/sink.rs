@@ -1,0 +1,121 @@
+//! Counts what the tree builder does.
+//!
+//! The builder asks its sink for a name or compares two handles at every open element that it looks
+//! at, so the calls to the sink measure its work: exactly, and the same on every machine.
+
+use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
+use html5ever::tendril::StrTendril;
+use html5ever::{Attribute, QualName};
+use scraper::{Html, HtmlTreeSink};
+use std::borrow::Cow;
+use std::cell::{Cell, Ref};
+
+type Handle = <HtmlTreeSink as TreeSink>::Handle;
+
+/// scraper's sink, with a count of its calls.
+pub(crate) struct CountingSink {
+    sink: HtmlTreeSink,
+    steps: Cell<u64>,
+}
+
+impl CountingSink {
+    pub(crate) fn new() -> CountingSink {
+        CountingSink { sink: HtmlTreeSink::new(Html::new_document()), steps: Cell::new(0) }
+    }
+
+    /// Calls so far, and nodes moved by them.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    /// The tree so far.
+    pub(crate) fn html(&self) -> Ref<'_, Html> {
+        self.sink.0.borrow()
+    }
+
+    fn count(&self, steps: u64) {
+        self.steps.set(self.steps.get() + steps);
+    }
+}
+
+impl TreeSink for CountingSink {
+    type Handle = Handle;
+    type Output = Html;
+    type ElemName<'a> = Ref<'a, QualName>;
+
+    fn finish(self) -> Html {
+        self.sink.finish()
+    }
+
+    fn parse_error(&self, _message: Cow<'static, str>) {}
+
+    fn get_document(&self) -> Handle {
+        self.sink.get_document()
+    }
+
+    fn elem_name<'a>(&'a self, target: &'a Handle) -> Ref<'a, QualName> {
+        self.count(1);
+        self.sink.elem_name(target)
+    }
+
+    fn create_element(&self, name: QualName, attrs: Vec<Attribute>, flags: ElementFlags) -> Handle {
+        self.count(1);
+        self.sink.create_element(name, attrs, flags)
+    }
+
+    fn create_comment(&self, text: StrTendril) -> Handle {
+        self.sink.create_comment(text)
+    }
+
+    fn create_pi(&self, target: StrTendril, data: StrTendril) -> Handle {
+        self.sink.create_pi(target, data)
+    }
+
+    fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
+        self.count(1);
+        self.sink.append(parent, child);
+    }
+
+    fn append_based_on_parent_node(&self, element: &Handle, previous: &Handle, child: NodeOrText<Handle>) {
+        self.count(1);
+        self.sink.append_based_on_parent_node(element, previous, child);
+    }
+
+    fn append_doctype_to_document(&self, name: StrTendril, public_id: StrTendril, system_id: StrTendril) {
+        self.sink.append_doctype_to_document(name, public_id, system_id);
+    }
+
+    fn get_template_contents(&self, target: &Handle) -> Handle {
+        self.sink.get_template_contents(target)
+    }
+
+    fn same_node(&self, one: &Handle, other: &Handle) -> bool {
+        self.count(1);
+        self.sink.same_node(one, other)
+    }
+
+    fn set_quirks_mode(&self, mode: QuirksMode) {
+        self.sink.set_quirks_mode(mode);
+    }
+
+    fn append_before_sibling(&self, sibling: &Handle, node: NodeOrText<Handle>) {
+        self.count(1);
+        self.sink.append_before_sibling(sibling, node);
+    }
+
+    fn add_attrs_if_missing(&self, target: &Handle, attrs: Vec<Attribute>) {
+        self.count(attrs.len() as u64);
+        self.sink.add_attrs_if_missing(target, attrs);
+    }
+
+    fn remove_from_parent(&self, target: &Handle) {
+        self.count(1);
+        self.sink.remove_from_parent(target);
+    }
+
+    fn reparent_children(&self, node: &Handle, parent: &Handle) {
+        let children = self.html().tree.get(*node).map_or(0, |node| node.children().count());
+        self.count(children as u64);
+        self.sink.reparent_children(node, parent);
+    }
+}

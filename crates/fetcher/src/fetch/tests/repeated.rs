@@ -1,0 +1,55 @@
+//! Requests that no server took: repeated where that may help, and held against nobody.
+
+use super::*;
+use crate::NetworkError;
+use recrawl_types::Failure;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A web where each request ends like this, in turn, and as usual when no more is left.
+fn at_first(ends: &'static [NetworkError]) -> impl Fn(&Request) -> Script + Send + Sync + 'static {
+    let asked = AtomicUsize::new(0);
+    move |r| match ends.get(asked.fetch_add(1, Ordering::SeqCst)) {
+        Some(end) => (*end).into(),
+        None => friendly(r),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_the_server_did_not_take_is_repeated_once_and_after_the_delay() {
+    use NetworkError::NotTaken;
+    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotTaken])).delay(Duration::from_secs(1));
+    let brought = setup.run().await;
+    assert_eq!(brought.of("http://a.test/1"), "page 200");
+    assert_eq!((brought.report.requests, brought.report.repeated), (2, 1));
+    let log = setup.network.log();
+    assert_eq!(log.len(), 3, "robots.txt twice, and the page");
+    assert!(log.windows(2).all(|w| w[1].start - w[0].end.unwrap() >= Duration::from_secs(1)));
+    let state = setup.state("http://a.test/1");
+    assert_eq!((state.failures, state.requests), (0, 2));
+    // Twice in a row it is a failure.
+    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotTaken, NotTaken]));
+    let ended = setup.run().await.outcome("http://a.test/1");
+    assert_eq!(ended, Outcome::RobotsUnreachable(Some(Failure::Protocol)));
+    assert_eq!(setup.network.log().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_this_machine_lacks_is_waited_for_and_held_against_nobody() {
+    use NetworkError::Exhausted;
+    let setup = Setup::new(&["http://a.test/1", "http://b.test/1"], at_first(&[Exhausted; 9]));
+    let brought = setup.run().await;
+    for page in ["http://a.test/1", "http://b.test/1"] {
+        assert_eq!((brought.of(page).as_str(), setup.state(page).failures), ("page 200", 0));
+    }
+    assert_eq!(brought.report.requests, 4, "what was not sent is not counted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_this_machine_lacks_for_long_the_run_ends_and_says_what_to_do() {
+    let start = Instant::now();
+    let setup = Setup::new(&["http://a.test/1"], |_| NetworkError::Exhausted.into());
+    let error = setup.try_run().await.err().expect("nothing can be asked");
+    assert!(matches!(error, FetchError::Exhausted) && error.to_string().contains("ulimit -n"), "{error}");
+    assert!(start.elapsed() >= crate::limits::MAX_EXHAUSTED_WAIT);
+    assert_eq!(setup.state("http://a.test/1"), HostState::default(), "nothing is known of the host");
+}

@@ -1,0 +1,87 @@
+//! Hosts that had no turn in a cycle: the next one begins with them.
+
+use recrawl_types::Cycle;
+use std::collections::BTreeMap;
+
+/// Bytes of a host in [`LeftOut::to_bytes`].
+const ENTRY: usize = 12;
+
+/// The hosts that were due and had no turn, each with the first cycle in a row that left it out. 12 bytes a host on
+/// disk; nothing where every cycle comes to its end.
+///
+/// A host is remembered by a 64-bit hash of its name. Should two names have the same, one of them goes too early.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut(BTreeMap<u64, Cycle>);
+
+impl LeftOut {
+    /// How many hosts.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Since which cycle the host has had no turn; none where it had one last time.
+    pub fn since(&self, host: &[u8]) -> Option<Cycle> {
+        if self.0.is_empty() { None } else { self.0.get(&hash(host, 0)).copied() }
+    }
+
+    /// Notes that the host had no turn in this cycle.
+    pub fn leave_out(&mut self, host: &[u8], cycle: Cycle) {
+        self.0.entry(hash(host, 0)).or_insert(cycle);
+    }
+
+    /// Notes that the host had its turn.
+    pub fn had_turn(&mut self, host: &[u8]) {
+        if !self.0.is_empty() {
+            self.0.remove(&hash(host, 0));
+        }
+    }
+
+    /// For the disk.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let entry = |(hash, since): (&u64, &Cycle)| {
+            let mut bytes = [0; ENTRY];
+            bytes[..8].copy_from_slice(&hash.to_le_bytes());
+            bytes[8..].copy_from_slice(&since.0.to_le_bytes());
+            bytes
+        };
+        self.0.iter().flat_map(entry).collect()
+    }
+
+    /// From the disk. Bytes that are no whole entry are passed over: all that is lost is who goes first.
+    pub fn from_bytes(bytes: &[u8]) -> LeftOut {
+        let entry = |bytes: &[u8]| {
+            let (hash, since) = bytes.split_at(8);
+            (u64::from_le_bytes(hash.try_into().ok()?), Cycle(u32::from_le_bytes(since.try_into().ok()?)))
+                .into()
+        };
+        LeftOut(bytes.chunks_exact(ENTRY).filter_map(entry).collect())
+    }
+}
+
+/// A seeded hash of a host's name: the same on every machine, since it stays on disk.
+pub fn hash(host: &[u8], seed: u64) -> u64 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(host, seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_left_out_since_the_first_cycle_in_a_row() {
+        let mut left = LeftOut::default();
+        left.leave_out(b"a", Cycle(3));
+        left.leave_out(b"a", Cycle(4));
+        left.leave_out(b"b", Cycle(4));
+        assert_eq!([b"a", b"b", b"c"].map(|h| left.since(h)), [Some(Cycle(3)), Some(Cycle(4)), None]);
+        assert_eq!(LeftOut::from_bytes(&left.to_bytes()), left);
+        left.had_turn(b"a");
+        assert_eq!((left.since(b"a"), left.len()), (None, 1));
+        assert_eq!(LeftOut::from_bytes(&left.to_bytes()[..7]), LeftOut::default());
+    }
+}

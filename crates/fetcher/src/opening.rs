@@ -1,0 +1,230 @@
+//! In which order the hosts of a schedule are opened.
+//!
+//! Hosts that an earlier cycle left out come first, those that wait longest in front, and among these a lot decides,
+//! drawn with the crawl's seed and the cycle. Then all others come, the largest first: the host with the most pages takes
+//! longest, so it must not come last. A cycle that comes to its end leaves nobody out, so without deadline and budget the
+//! second rule is all there is.
+//!
+//! A host whose site, or address, has its share of open hosts is set aside until one of them is done. A site's share
+//! binds only while hosts of other sites wait.
+//!
+//! **Bound.** Let H hosts be due, and let each cycle give at least m ≥ 1 of the hosts in front of one that it leaves out a
+//! turn. Then no host waits longer than ⌈H / m⌉ cycles. *Proof.* While a host h is left out, its cycle in [`LeftOut`]
+//! stays. The hosts in front of it are those left out since the same cycle or an earlier one: fewer than H. One that has
+//! its turn leaves them, and is entered with a later cycle should it be left out again; no other ever joins them. So each
+//! cycle takes m from them, and after fewer than H / m cycles there is none, and h is first. ∎
+//! m is at least the number of hosts that a cycle reaches, or, where a site or address is full, its share of open hosts.
+
+use crate::crowds::{Crowds, Group};
+use crate::left_out::{self, LeftOut};
+use recrawl_types::{CanonicalUrl, Cycle, HostRun, Site};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::ops::Range;
+
+/// What decides who goes first.
+#[derive(Clone, Debug, Default)]
+pub struct Precedence {
+    /// The crawl's seed.
+    pub seed: u64,
+    /// Hosts that earlier cycles left out.
+    pub left_out: LeftOut,
+}
+
+/// The hosts of a schedule that are not open.
+#[derive(Debug)]
+pub struct Opening {
+    /// Runs of consecutive origins with the same host: index of the first of each host.
+    groups: Vec<u32>,
+    /// Groups that were handed to a host.
+    begun: Vec<bool>,
+    order: Vec<Group>,
+    next: usize,
+    /// Groups that were set aside, and have a place now.
+    ready: VecDeque<Group>,
+    pub sites: Crowds<Site>,
+    pub addresses: Crowds<IpAddr>,
+}
+
+/// The part of a URL's key that names its host.
+pub fn host_key(url: &CanonicalUrl) -> &[u8] {
+    let origin = url.origin_key();
+    &origin[..origin.len() - 3]
+}
+
+impl Opening {
+    /// For a schedule with these runs; at most so many hosts of a site, and of an address, at a time.
+    pub fn new(
+        runs: &[HostRun],
+        precedence: &Precedence,
+        cycle: Cycle,
+        per_site: usize,
+        per_address: usize,
+    ) -> Opening {
+        let starts_host = |&i: &usize| i == 0 || host_key(&runs[i].first) != host_key(&runs[i - 1].first);
+        let groups: Vec<u32> = (0..runs.len()).filter(starts_host).map(|i| i as u32).collect();
+        let mut opening = Opening {
+            begun: vec![false; groups.len()],
+            order: Vec::new(),
+            groups,
+            next: 0,
+            ready: VecDeque::new(),
+            sites: Crowds::new(per_site),
+            addresses: Crowds::new(per_address),
+        };
+        let lot = left_out::hash(&cycle.0.to_le_bytes(), precedence.seed);
+        let place = |group: &Group| {
+            let mine = &runs[opening.range(*group as usize, runs)];
+            let pages = mine.iter().map(|run| run.count).sum::<u64>();
+            let host = host_key(&mine[0].first);
+            match precedence.left_out.since(host) {
+                Some(since) => (0, u64::from(since.0), Reverse(left_out::hash(host, lot))),
+                None => (1, 0, Reverse(pages)),
+            }
+        };
+        let mut order: Vec<Group> = (0..opening.groups.len() as Group).collect();
+        order.sort_by_cached_key(place);
+        opening.order = order;
+        opening
+    }
+
+    /// The runs of a group.
+    fn range(&self, group: usize, runs: &[HostRun]) -> Range<usize> {
+        let end = self.groups.get(group + 1).map_or(runs.len(), |&end| end as usize);
+        self.groups[group] as usize..end
+    }
+
+    /// The URL of the first page of the host that is to be opened next; none while all others wait for a place of their
+    /// address.
+    pub fn next<'r>(&mut self, runs: &'r [HostRun]) -> Option<&'r CanonicalUrl> {
+        loop {
+            let group = match self.ready.pop_front() {
+                Some(group) => group,
+                None => match self.order.get(self.next) {
+                    Some(&group) => {
+                        self.next += 1;
+                        let site = Site::of(&runs[self.groups[group as usize] as usize].first);
+                        if !self.begun[group as usize] && self.sites.is_full(&site) {
+                            self.sites.set_aside(site, group);
+                            continue;
+                        }
+                        group
+                    }
+                    // Nobody else waits.
+                    None => self.sites.take_any()?,
+                },
+            };
+            if !self.begun[group as usize] {
+                return Some(&runs[self.groups[group as usize] as usize].first);
+            }
+        }
+    }
+
+    /// Takes the runs of the host with this key, if it has some that were not taken.
+    pub fn take(&mut self, key: &[u8], runs: &[HostRun]) -> Option<(Group, Range<usize>)> {
+        let group =
+            self.groups.binary_search_by(|&first| host_key(&runs[first as usize].first).cmp(key)).ok()?;
+        let is_new = !std::mem::replace(&mut self.begun[group], true);
+        is_new.then(|| (group as Group, self.range(group, runs)))
+    }
+
+    /// Gives back the runs of a host whose address has no place for it.
+    pub fn set_aside(&mut self, group: Group, address: IpAddr) {
+        self.begun[group as usize] = false;
+        self.addresses.set_aside(address, group);
+    }
+
+    /// A host needs its place no longer.
+    pub fn leave(&mut self, site: Option<&Site>, address: Option<IpAddr>) {
+        let by_site = site.and_then(|site| self.sites.leave(site));
+        let by_address = address.and_then(|address| self.addresses.leave(&address));
+        self.ready.extend(by_site.into_iter().chain(by_address));
+    }
+
+    /// All hosts of the schedule: the place in the list, whether it was opened, and its runs.
+    pub fn hosts<'a>(
+        &'a self,
+        runs: &'a [HostRun],
+    ) -> impl Iterator<Item = (Group, bool, Range<usize>)> + 'a {
+        (0..self.groups.len()).map(|group| (group as Group, self.begun[group], self.range(group, runs)))
+    }
+
+    /// Is no host left to open?
+    pub fn is_done(&self) -> bool {
+        let is_aside = self.sites.has_aside() || self.addresses.has_aside();
+        self.next == self.order.len() && self.ready.is_empty() && !is_aside
+    }
+
+    /// The runs of each host that was not opened; they are taken from now on.
+    pub fn take_rest(&mut self, runs: &[HostRun]) -> Vec<Range<usize>> {
+        let mut rest = Vec::new();
+        for group in 0..self.groups.len() {
+            if !std::mem::replace(&mut self.begun[group], true) {
+                rest.push(self.range(group, runs));
+            }
+        }
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::UrlRules;
+    use recrawl_types::schedule::{MemorySchedule, ScheduleSource};
+    use recrawl_types::{PageRecord, ScheduleEntry, Share};
+
+    fn schedule(hosts: &[(&str, usize)]) -> MemorySchedule {
+        let page = |host: &str, page: usize| ScheduleEntry {
+            url: UrlRules::default().canonicalize(&format!("http://{host}/{page}")).unwrap(),
+            share: Share::Score,
+            record: PageRecord::default(),
+        };
+        let pages = hosts.iter().flat_map(|(host, pages)| (0..*pages).map(move |p| page(host, p)));
+        MemorySchedule::new(pages.collect())
+    }
+
+    fn order(schedule: &MemorySchedule, precedence: &Precedence, cycle: u32, per_site: usize) -> Vec<String> {
+        let runs = schedule.hosts();
+        let mut opening = Opening::new(runs, precedence, Cycle(cycle), per_site, 0);
+        let mut order = Vec::new();
+        while let Some(first) = opening.next(runs) {
+            opening.take(host_key(first), runs).expect("it was not taken");
+            opening.sites.enter(Site::of(first));
+            order.push(first.host().into_owned());
+        }
+        assert!(opening.is_done());
+        order
+    }
+
+    #[test]
+    fn hosts_left_out_come_first_by_lot_then_the_largest() {
+        let names: Vec<String> = (0..20).map(|i| format!("small{i:02}.test")).collect();
+        let mut hosts: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), 1)).collect();
+        hosts.extend([("big.test", 9), ("bigger.test", 50)]);
+        let schedule = schedule(&hosts);
+        let mut precedence = Precedence { seed: 5, left_out: LeftOut::default() };
+        assert_eq!(order(&schedule, &precedence, 3, 0)[..2], ["bigger.test", "big.test"]);
+        for run in schedule.hosts().iter().filter(|run| run.count == 1) {
+            let since = if &*run.first.host() == "small13.test" { 1 } else { 2 };
+            precedence.left_out.leave_out(host_key(&run.first), Cycle(since));
+        }
+        let third = order(&schedule, &precedence, 3, 0);
+        assert_eq!(
+            (third[0].as_str(), &third[20..]),
+            ("small13.test", &["bigger.test".into(), "big.test".into()][..])
+        );
+        let fourth = order(&schedule, &precedence, 4, 0);
+        assert_ne!(third[1..20], fourth[1..20], "another lot in every cycle");
+        assert_eq!(order(&schedule, &precedence, 4, 0), fourth, "and the same one again");
+    }
+
+    #[test]
+    fn a_site_gives_way_while_others_wait_and_only_then() {
+        let schedule = schedule(&[("a.one.test", 9), ("b.one.test", 8), ("c.one.test", 7), ("two.test", 1)]);
+        // `test` is no public suffix: the site of a.one.test is one.test.
+        let all = order(&schedule, &Precedence::default(), 1, 2);
+        assert_eq!(all, ["a.one.test", "b.one.test", "two.test", "c.one.test"]);
+    }
+}

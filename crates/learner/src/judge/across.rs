@@ -1,0 +1,122 @@
+//! Which formula is written: the folds' formulas beside each other, and beside those that nobody had to learn.
+
+use super::{FoldResult, Judge, Tested};
+use crate::evaluate::Evaluate;
+use crate::evaluate::cpu::Meaning;
+use crate::fitness::mean;
+use crate::folds::Folds;
+use crate::learn::LearnError;
+use crate::options::rivals;
+use crate::standing::together;
+use recrawl_formula::{Expr, Formula};
+use recrawl_simulation::policy::FormulaPolicy;
+use recrawl_simulation::series::by_cycle;
+use recrawl_simulation::{Bootstrap, SeriesMean, replay};
+
+/// The folds' formulas beside each other, and beside the best known formula.
+///
+/// The gain of a formula on the validation part that chose it says next to nothing of its rank on other pages: parts
+/// differ more than formulas do. So each fold's formula is replayed on the validation parts of all other folds, where
+/// all formulas met the same pages and days, and each has had as many of them in its own training.
+///
+/// Whether any is worth more than what was known is asked of the test parts, of which each formula saw nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Across {
+    /// For each fold what its formula gains over the known one, mean over the validation parts of the other folds. Of a
+    /// single fold: over its own.
+    pub gains: Vec<f64>,
+    /// The known formula with the best mean fitness over the validation parts of all folds.
+    pub known: Formula,
+    /// What the folds' formulas gain over it on their test parts: the mean over folds and cycles.
+    pub gain: f64,
+    /// The standard error of that, the larger one over cycles and over draws of sites; infinite where neither is
+    /// known.
+    pub error: f64,
+}
+
+impl Across {
+    /// The place of the fold with the highest gain, of equals the first.
+    pub fn best(&self) -> usize {
+        let order = |&a: &usize, &b: &usize| self.gains[a].total_cmp(&self.gains[b]);
+        (0..self.gains.len()).rev().max_by(order).expect("at least one fold")
+    }
+
+    /// Did learning gain more than one standard error over what was known?
+    pub fn is_worth_it(&self) -> bool {
+        self.gain > self.error
+    }
+}
+
+impl Judge<'_> {
+    /// Replays each fold's formula on the validation parts of the others, and the best known formula on all test parts.
+    pub(super) fn across(&self, folds: &Folds<'_>, results: &[FoldResult]) -> Result<Across, LearnError> {
+        let known = rivals();
+        let chosen: Vec<Expr> =
+            results.iter().map(|fold| fold.choices[fold.chosen].candidate.simplified.clone()).collect();
+        let exprs: Vec<Expr> = known.iter().map(|formula| formula.expr.clone()).chain(chosen).collect();
+        // A row for each validation part: known formulas first, then those of the folds.
+        let mut parts: Vec<Vec<f64>> = Vec::with_capacity(results.len());
+        for fold in results {
+            let validation = folds.fold(fold.fold).validation;
+            let values = self.evaluator(&validation)?.evaluate(&exprs);
+            parts.push(values.iter().map(|cycles| mean(cycles)).collect());
+        }
+        let over_all = |at: usize| mean(&parts.iter().map(|part| part[at]).collect::<Vec<_>>());
+        let order = |&a: &usize, &b: &usize| over_all(a).total_cmp(&over_all(b));
+        let best = (0..known.len()).rev().max_by(order).expect("there are known formulas");
+        let gain = |fold: usize| {
+            let others = (0..parts.len()).filter(|&part| part != fold || parts.len() == 1);
+            let gains = others.map(|part| parts[part][known.len() + fold] - parts[part][best]);
+            mean(&gains.collect::<Vec<_>>())
+        };
+        let Meaning { protection, basis, .. } = *self.meaning;
+        let known = Formula { protection, basis, ..known[best].clone() };
+        let (gain_on_tests, error) = self.on_tests(folds, results, &known)?;
+        Ok(Across { gains: (0..results.len()).map(gain).collect(), known, gain: gain_on_tests, error })
+    }
+
+    /// What the folds' formulas gain over a known one on their test parts, and the standard error of that.
+    fn on_tests(
+        &self,
+        folds: &Folds<'_>,
+        results: &[FoldResult],
+        known: &Formula,
+    ) -> Result<(f64, f64), LearnError> {
+        let mut tested = Vec::with_capacity(results.len());
+        for fold in results {
+            let part = folds.fold(fold.fold).test;
+            let trace = replay::run(&part, &self.options.rules, &mut FormulaPolicy::new(known))
+                .map_err(LearnError::Rules)?;
+            tested.push(self.tested(&known.name, false, trace));
+        }
+        let learned: Vec<&Tested> = results.iter().map(|fold| &fold.choices[fold.chosen].test).collect();
+        let fitness = &self.meaning.fitness;
+        let [learned, known] = [together(&learned), together(&tested.iter().collect::<Vec<_>>())];
+        let values = [&learned, &known].map(|trace| fitness.of_cycles(&trace.cycles));
+        let differences: Vec<f64> = values[0].iter().zip(&values[1]).map(|(a, b)| a - b).collect();
+        let over_cycles = SeriesMean::of(&by_cycle(&differences, results.len()));
+        let bootstrap = Bootstrap::new(&[&learned, &known], self.options.rules.seed);
+        let over_sites = fitness.single().and_then(|metric| bootstrap.difference(0, 1, metric));
+        let errors = [Some(over_cycles.error), over_sites.map(|sites| sites.error)];
+        let known_errors = errors.into_iter().flatten().filter(|error| error.is_finite());
+        Ok((over_cycles.mean, known_errors.reduce(f64::max).unwrap_or(f64::INFINITY)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn across(gains: &[f64], gain: f64, error: f64) -> Across {
+        let known = Formula::from_expression("t").unwrap();
+        Across { gains: gains.to_vec(), known, gain, error }
+    }
+
+    #[test]
+    fn the_first_of_the_best_is_taken_and_only_beyond_a_standard_error() {
+        assert_eq!(across(&[0.1, 0.3, -0.2, 0.3], 0.0, 0.0).best(), 1);
+        assert!(across(&[0.1], 0.02, 0.01).is_worth_it());
+        assert!(!across(&[0.1], 0.01, 0.01).is_worth_it() && !across(&[0.1], -0.5, 0.01).is_worth_it());
+        assert!(!across(&[0.1], 9.0, f64::INFINITY).is_worth_it(), "nothing is known of the error");
+    }
+}

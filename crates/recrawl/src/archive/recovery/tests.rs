@@ -1,0 +1,270 @@
+//! Archive and visit log over one disk whose power fails at every point: what the log names, the
+//! archive has.
+
+use super::*;
+use crate::archive::answer::holds;
+use crate::archive::{Archive, Compressor, Head, Record};
+use recrawl_repository::VisitLog;
+use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
+use recrawl_types::{
+    ArchivePosition, CanonicalUrl, Change, Content, Cycle, LogRecord, Outcome, UrlRules, Visit,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const CYCLE: Cycle = Cycle(1);
+/// Visits of the cycle.
+const VISITS: u64 = 12;
+/// Every so many visits both are synced.
+const SYNC_EVERY: u64 = 4;
+/// A file holds some three bodies.
+const LIMIT: u64 = 4_000;
+
+fn url(index: u64) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(&format!("http://a.example/{index}")).unwrap()
+}
+
+/// A body that does not pack, so that records span sectors.
+fn body(index: u64) -> Vec<u8> {
+    let mut state = index as u32 + 1;
+    let step = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..1_200).map(step).collect()
+}
+
+fn member(index: u64, at: u64) -> Vec<u8> {
+    let head = Head { url: &url(index).as_text(), at, peer: None, status: 200 };
+    let record = Record::Response { truncated: false, body: &body(index), before: None };
+    record.compress(&mut Compressor::new(), &head, std::iter::empty())
+}
+
+/// What the tables remember; they are durable by then.
+type Mark = Option<ArchiveMark>;
+
+fn stays(visit: &Visit, sound: ArchiveEnd) -> bool {
+    let position = visit.content.as_ref().and_then(|content| content.archive);
+    position.is_none_or(|position| sound.is_behind(position))
+}
+
+/// What a run of the cycle left for the check.
+#[derive(Default)]
+struct Run {
+    /// Visits that were synced.
+    synced: Vec<u64>,
+    cut: u64,
+}
+
+/// Runs the cycle, or goes on with it, as recorder and plan do; each run writes other bytes of the
+/// same pages.
+fn run(storage: &Arc<dyn Storage>, mark: &mut Mark, at: u64, run: &mut Run) -> io::Result<()> {
+    let recovery = recover(&**storage, *mark, || Ok(0))?;
+    let observe = |visit: &Visit| stays(visit, recovery.sound);
+    let (mut log, recovered) =
+        VisitLog::open_observed(&**storage, CYCLE, observe).map_err(io::Error::other)?;
+    run.cut += recovered.cut;
+    *mark = Some(ArchiveMark { end: recovery.end, is_open: true });
+    let mut archive = Archive::open(storage.clone(), LIMIT, recovery.end, recovery.is_new_file)?;
+    let mut unsynced = Vec::new();
+    for index in (0..VISITS).filter(|index| !recovered.done.contains(*index)) {
+        let position = archive.append(&member(index, at))?;
+        let content = Content { archive: Some(position), ..Content::default() };
+        let visit = Visit::new(url(index), Outcome::Fetched(Change::First));
+        let visit = Visit { index: Some(index), content: Some(content), ..visit };
+        log.append(&LogRecord::Visit(Box::new(visit)))?;
+        unsynced.push(index);
+        if index % SYNC_EVERY == SYNC_EVERY - 1 {
+            archive.sync()?;
+            log.sync()?;
+            run.synced.append(&mut unsynced);
+        }
+    }
+    archive.sync()?;
+    log.sync()?;
+    run.synced.append(&mut unsynced);
+    *mark = Some(ArchiveMark { end: archive.end(), is_open: false });
+    Ok(())
+}
+
+/// Where the log says that each page's body lies.
+fn positions(storage: &dyn Storage) -> BTreeMap<u64, ArchivePosition> {
+    let mut log = VisitLog::read(storage, CYCLE).unwrap();
+    let mut positions = BTreeMap::new();
+    while let Some(record) = log.next_record().unwrap() {
+        let LogRecord::Visit(visit) = record else { continue };
+        let position = visit.content.unwrap().archive.unwrap();
+        assert!(positions.insert(visit.index.unwrap(), position).is_none(), "a page is in the log twice");
+    }
+    positions
+}
+
+/// Goes on with what a cut has left, to the end: all synced visits are there, and each position
+/// leads to its page.
+fn check(left: MemoryStorage, mut mark: Mark, before: &Run, what: &str) -> u64 {
+    let copy = MemoryStorage::with_files(left.image());
+    let sound = recover(&copy, mark, || Ok(0)).unwrap().sound;
+    let (_, recovered) = VisitLog::open_observed(&copy, CYCLE, |visit| stays(visit, sound)).unwrap();
+    for index in &before.synced {
+        assert!(recovered.done.contains(*index), "{what}: visit {index} was synced and is lost");
+    }
+    let left: Arc<dyn Storage> = Arc::new(left);
+    let mut again = Run::default();
+    run(&left, &mut mark, 2_000, &mut again).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let positions = positions(&*left);
+    assert_eq!(positions.len() as u64, VISITS, "{what}");
+    for (index, position) in positions {
+        assert!(
+            holds(&*left, position, &url(index).as_text()),
+            "{what}: {position:?} is no record of page {index}"
+        );
+    }
+    again.cut
+}
+
+#[test]
+fn no_position_of_the_log_leads_elsewhere_after_a_power_cut_at_any_point() {
+    let (mut points, mut tried, mut cut, mut kept) = (0, 0, 0, 0);
+    // The first run, one that goes on in the file of an earlier one, and one after a crash.
+    for earlier in 0..3 {
+        let prepared = || {
+            let storage = Arc::new(FaultyStorage::new());
+            let shared: Arc<dyn Storage> = storage.clone();
+            let (mut mark, mut before) = (None, Run::default());
+            if earlier > 0 {
+                let mut archive = Archive::open(shared.clone(), LIMIT, ArchiveEnd::default(), true).unwrap();
+                archive.append(&member(99, 500)).unwrap();
+                archive.sync().unwrap();
+                mark = Some(ArchiveMark { end: archive.end(), is_open: earlier > 1 });
+            }
+            if earlier > 1 {
+                storage.set_fault(Fault::Stop(17));
+                run(&shared, &mut mark, 700, &mut before).unwrap_err();
+                let left = storage.after_power_cut(Survivors::All);
+                return (Arc::new(FaultyStorage::with_files(left.image())), mark, before);
+            }
+            (storage, mark, before)
+        };
+        for point in 1.. {
+            let (storage, mut mark, mut before) = prepared();
+            storage.set_fault(Fault::Stop(point));
+            if run(&(storage.clone() as Arc<dyn Storage>), &mut mark, 1_000, &mut before).is_ok() {
+                break;
+            }
+            points += 1;
+            kept += before.synced.len();
+            let chances = (0..8).map(|i| Survivors::Some(point * 1_031 + i));
+            for survivors in [Survivors::Synced, Survivors::All].into_iter().chain(chances) {
+                let what = format!("after {earlier} runs, cut at point {point}, {survivors:?}");
+                cut += u64::from(check(storage.after_power_cut(survivors), mark, &before, &what) > 0);
+                tried += 1;
+            }
+        }
+    }
+    println!(
+        "{points} points, {tried} power cuts, {cut} of them cut the log; {kept} visits were synced before"
+    );
+    assert!(tried > 900 && cut > 100 && kept > 100, "{tried} cuts, {cut} of the log, {kept} synced");
+}
+
+/// An error of the disk at any point ends the run, and the next goes on.
+#[test]
+fn an_error_at_any_point_leads_no_position_elsewhere() {
+    for point in 1.. {
+        let storage = Arc::new(FaultyStorage::new());
+        let (mut mark, mut before) = (None, Run::default());
+        storage.set_fault(Fault::Fail(point));
+        let done = run(&(storage.clone() as Arc<dyn Storage>), &mut mark, 1_000, &mut before);
+        storage.set_fault(Fault::None);
+        let points = storage.points();
+        for survivors in [Survivors::Synced, Survivors::All] {
+            let what = format!("error at point {point}, {survivors:?}");
+            check(storage.after_power_cut(survivors), mark, &before, &what);
+        }
+        if done.is_ok() {
+            assert!(point > 40 && points < point, "{point} points");
+            break;
+        }
+    }
+}
+
+fn archive_of(bodies: u64) -> (Arc<MemoryStorage>, Archive, Vec<ArchivePosition>) {
+    let storage = Arc::new(MemoryStorage::new());
+    let mut archive = Archive::open(storage.clone(), 1 << 20, ArchiveEnd::default(), true).unwrap();
+    let positions = (0..bodies).map(|index| archive.append(&member(index, 1)).unwrap()).collect();
+    (storage, archive, positions)
+}
+
+fn cut_to(storage: &MemoryStorage, name: &str, length: u64) {
+    storage.append(name).unwrap().truncate(length).unwrap();
+}
+
+/// The power failed after the end of a cycle: what the next one appended is gone, to the byte, and
+/// its log is there.
+#[test]
+fn a_file_that_ends_where_it_was_closed_is_gone_on_with_only_if_nothing_was_appended_since() {
+    let (storage, archive, _) = archive_of(2);
+    let closed = ArchiveMark { end: archive.end(), is_open: false };
+    let recovery = recover(&*storage, Some(closed), || Ok(0)).unwrap();
+    assert_eq!(recovery, Recovery { sound: closed.end, end: closed.end, is_new_file: false });
+    let mut archive = Archive::open(storage.clone(), 1 << 20, recovery.end, false).unwrap();
+    let lost = archive.append(&member(7, 1)).unwrap();
+    cut_to(&storage, "recrawl-000001.warc.gz", closed.end.length);
+    let open = ArchiveMark { is_open: true, ..closed };
+    let recovery = recover(&*storage, Some(open), || Ok(0)).unwrap();
+    assert!(recovery.is_new_file && !recovery.sound.is_behind(lost));
+    let mut archive = Archive::open(storage, 1 << 20, recovery.end, recovery.is_new_file).unwrap();
+    let other = archive.append(&member(8, 1)).unwrap();
+    assert_eq!((lost.file, other.file), (1, 2), "no other record may come to lie there");
+}
+
+#[test]
+fn a_torn_end_is_cut_off_and_what_stands_before_damage_is_left_alone() {
+    let (storage, archive, positions) = archive_of(4);
+    let open = |length| Some(ArchiveMark { end: ArchiveEnd { number: 1, length }, is_open: true });
+    let length = archive.end().length;
+    let image = storage.image();
+    cut_to(&storage, "recrawl-000001.warc.gz", length - 1);
+    let recovery = recover(&*storage, open(0), || Ok(0)).unwrap();
+    assert_eq!(recovery.sound, ArchiveEnd { number: 1, length: positions[3].offset });
+    assert_eq!(
+        storage.image()["recrawl-000001.warc.gz"].len() as u64,
+        positions[3].offset,
+        "the torn end is cut"
+    );
+
+    // In the midst of the file: the log may name nothing behind it, and no whole record is removed.
+    let mut damaged = image.clone();
+    damaged.get_mut("recrawl-000001.warc.gz").unwrap()[positions[1].offset as usize + 40] ^= 1;
+    let damaged = MemoryStorage::with_files(damaged);
+    let recovery = recover(&damaged, open(0), || Ok(0)).unwrap();
+    assert_eq!((recovery.sound.length, recovery.end.length), (positions[1].offset, length));
+    // What was committed before is not looked at.
+    let recovery = recover(&damaged, open(positions[2].offset), || Ok(0)).unwrap();
+    assert_eq!((recovery.sound.length, recovery.end.length), (length, length));
+    // Nobody remembers: nothing is cut.
+    let torn = MemoryStorage::with_files(image);
+    cut_to(&torn, "recrawl-000001.warc.gz", length - 1);
+    let recovery = recover(&torn, None, || Ok(0)).unwrap();
+    assert_eq!((recovery.sound.length, recovery.end.length), (positions[3].offset, length - 1));
+    assert_eq!(torn.image()["recrawl-000001.warc.gz"].len() as u64, length - 1);
+}
+
+#[test]
+fn numbers_of_files_that_were_taken_away_are_not_given_again() {
+    let (storage, archive, _) = archive_of(1);
+    let closed = Some(ArchiveMark { end: archive.end(), is_open: false });
+    storage.remove("recrawl-000001.warc.gz").unwrap();
+    let recovery = recover(&*storage, closed, || Ok(0)).unwrap();
+    let mut archive = Archive::open(storage, 1 << 20, recovery.end, recovery.is_new_file).unwrap();
+    assert_eq!(archive.append(&member(1, 1)).unwrap().file, 2);
+    // Nor where the tables went with them: pages' records name them.
+    let recovery = recover(&MemoryStorage::new(), None, || Ok(7)).unwrap();
+    assert_eq!((recovery.end.number, recovery.is_new_file), (7, true));
+    let older: ArchiveMark = serde_json::from_str(r#"{"number":3,"length":9}"#).unwrap();
+    assert_eq!(
+        older,
+        ArchiveMark { end: ArchiveEnd { number: 3, length: 9 }, is_open: false },
+        "as it was kept before"
+    );
+}

@@ -1,0 +1,128 @@
+//! Each byte of an archive matters: a flip is told, or a page's position leads nowhere.
+
+use super::*;
+use crate::archive::{Archive, ArchiveEnd, Compressor, Head, Record};
+use recrawl_repository::Repository;
+use recrawl_repository::storage::MemoryStorage;
+use recrawl_types::{ArchivePosition, Content, Cycle, History, UrlRules, Visited};
+use std::io::Read;
+use std::sync::Arc;
+
+const FILE: &str = "recrawl-000001.warc.gz";
+
+fn url(page: u32) -> CanonicalUrl {
+    UrlRules::keep_all().canonicalize(&format!("http://a.example/{page}")).unwrap()
+}
+
+/// An archive of some pages, and what is known of these.
+fn archived(pages: u32) -> (Arc<MemoryStorage>, Vec<ArchivePosition>) {
+    let storage = Arc::new(MemoryStorage::new());
+    let mut archive = Archive::open(storage.clone(), 1 << 20, ArchiveEnd::default(), true).unwrap();
+    let mut compressor = Compressor::new();
+    let mut positions = Vec::new();
+    for page in 0..pages {
+        let address = url(page).as_text();
+        let head = Head { url: &address, at: 1_700_000_000_000, peer: None, status: 200 };
+        let body = format!("<p>page {page}</p>").repeat(20);
+        let record = Record::Response { truncated: false, body: body.as_bytes(), before: None };
+        let headers = [("Content-Type", &b"text/html"[..])].into_iter();
+        positions.push(archive.append(&record.compress(&mut compressor, &head, headers)).unwrap());
+        let same = Record::Same { body: body.as_bytes() };
+        archive.append(&same.compress(&mut compressor, &head, std::iter::empty())).unwrap();
+    }
+    (storage, positions)
+}
+
+fn generation(positions: &[ArchivePosition]) -> Arc<Generation> {
+    let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap();
+    let empty = repository.current();
+    let mut writer = repository.begin(&empty).unwrap();
+    for (page, position) in (0..).zip(positions) {
+        let mut record = PageRecord::discovered(Cycle(1), 0);
+        let content = Content { archive: Some(*position), ..Content::default() };
+        record.visited = Some(Visited { history: History::first_fetch(Cycle(1)), content });
+        writer.push(url(page).key(), &record).unwrap();
+    }
+    repository.commit(writer, b"").unwrap();
+    repository.current()
+}
+
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut all).unwrap();
+    all
+}
+
+#[test]
+fn a_flipped_bit_in_any_byte_is_told() {
+    let (storage, positions) = archived(4);
+    let generation = generation(&positions);
+    let sound = verify(&*storage, &generation).unwrap();
+    assert_eq!((sound.records, &sound.damage[..], &sound.notes[..]), (9, &[][..], &[][..]));
+    let bytes = storage.image()[FILE].clone();
+    let (mut flips, mut untold) = (0, 0);
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << bit;
+            let storage = MemoryStorage::with_files([(FILE.into(), flipped)].into());
+            let found = verify(&storage, &generation).unwrap();
+            flips += 1;
+            if found.damage.is_empty() && found.notes.is_empty() {
+                untold += 1;
+                // A gzip member has some bits that mean nothing: how hard the compressor tried,
+                // whether it took the bytes for text, and what fills its last byte (RFC 1952
+                // §2.3.1, RFC 1951 §3.2.3).
+                assert_eq!(unpacked(&storage.image()[FILE]), unpacked(&bytes), "byte {at}, bit {bit}");
+            }
+        }
+    }
+    println!("{flips} flips, {untold} of them in bits that mean nothing");
+}
+
+#[test]
+fn damage_is_told_where_it_lies_and_what_is_behind_it_is_read() {
+    let (storage, positions) = archived(4);
+    let generation = generation(&positions);
+    let mut bytes = storage.image()[FILE].clone();
+    bytes[positions[1].offset as usize + 60] ^= 1;
+    let found =
+        verify(&MemoryStorage::with_files([(FILE.into(), bytes.clone())].into()), &generation).unwrap();
+    assert_eq!(found.records, 8, "{found:?}");
+    assert!(found.damage.iter().all(|d| d.offset == positions[1].offset), "{found:?}");
+    assert!(found.damage.iter().any(|d| d.what.contains("http://a.example/1")), "{found:?}");
+
+    // Torn at the end by a stop: no page leads there, unless one does.
+    let torn = &storage.image()[FILE][..storage.image()[FILE].len() - 3];
+    let torn = MemoryStorage::with_files([(FILE.into(), torn.to_vec())].into());
+    let found = verify(&torn, &generation).unwrap();
+    assert!(found.damage.is_empty() && found.notes.len() == 1, "{found:?}");
+    let short = &storage.image()[FILE][..positions[3].offset as usize + 3];
+    let short = MemoryStorage::with_files([(FILE.into(), short.to_vec())].into());
+    assert!(!verify(&short, &generation).unwrap().damage.is_empty());
+}
+
+#[test]
+fn a_position_that_leads_to_another_page_or_nowhere_is_told_and_taken_out_of_a_saved_record() {
+    let (storage, mut positions) = archived(4);
+    let beyond = ArchivePosition { file: 1, offset: 1 << 40 };
+    let gone = ArchivePosition { file: 9, offset: 0 };
+    positions[1] = positions[0];
+    positions[2] = ArchivePosition { offset: positions[2].offset + 1, ..positions[2] };
+    positions[3] = beyond;
+    positions.push(gone);
+    let found = verify(&*storage, &generation(&positions)).unwrap();
+    assert_eq!(found.damage.len(), 3, "a file that was removed is no damage: {found:?}");
+    for (page, damage) in (1..=3).zip(&found.damage) {
+        assert!(damage.what.contains(&url(page).as_text()[..]), "{damage}");
+    }
+    let bodies = Bodies::in_storage(&*storage).unwrap();
+    for (page, position) in (0..).zip(positions) {
+        let content = Content { archive: Some(position), ..Content::default() };
+        let visited = Visited { history: History::first_fetch(Cycle(1)), content };
+        let mut record = PageRecord { visited: Some(visited), ..PageRecord::default() };
+        let is_lost = forget_unreadable(&*storage, &bodies, &url(page), &mut record);
+        assert_eq!(is_lost, (1..=3).contains(&page), "{page}");
+        assert_eq!(record.visited.unwrap().content.archive.is_none(), is_lost);
+    }
+}

@@ -1,0 +1,208 @@
+//! Fetched pages that wait to be read, in an order that is fair by site.
+//!
+//! Start-time fair queueing (Goyal, Vin & Cheng 1996): each site has a virtual time, which grows by the work
+//! that its pages take, and the page whose site had the least is read next. So a site whose pages take a
+//! thousand times the work of others has one page read in a thousand, and costs the others no more than one
+//! site more would. A site that had nothing to read meanwhile is owed nothing: it begins at the present.
+//!
+//! Pages with an answer are bounded by their [`Hold`]: one for each connection of the fetcher.
+
+use recrawl_fetcher::{FetchResult, FetchedPage, Hold};
+use recrawl_types::Site;
+use std::collections::{BTreeMap, HashMap};
+use tokio::sync::mpsc::Receiver;
+
+/// Work that a page with an answer takes whatever its size, in the unit of what reading it tells.
+const PAGE_WORK: u64 = 1 << 14;
+/// Work of a page that nothing was asked for, or nothing came of.
+const NOTHING_WORK: u64 = 1 << 8;
+
+/// Sites whose virtual times are kept, before those that are past are forgotten.
+const MIN_SITES: usize = 1 << 12;
+
+/// The pages that wait, and what each site has had.
+pub struct Inbox {
+    pages: Receiver<FetchedPage>,
+    /// Pages that are taken out of the channel at a time, at most.
+    room: usize,
+    order: Order<FetchedPage>,
+}
+
+/// Work to charge a site with.
+pub struct Work {
+    site: Site,
+    work: u64,
+}
+
+impl Work {
+    /// What a page is believed to take, by the size of its body.
+    pub fn expected(page: &FetchedPage) -> Work {
+        let work = match &page.result {
+            FetchResult::Page(response) => PAGE_WORK + response.body.len() as u64,
+            FetchResult::NotModified(_) | FetchResult::Redirect { .. } => PAGE_WORK,
+            FetchResult::Nothing(_) => NOTHING_WORK,
+        };
+        Work { site: Site::of(&page.entry.url), work }
+    }
+
+    /// What the page took beyond that, if it did.
+    pub fn exceeded_by(self, took: u64) -> Option<Work> {
+        took.checked_sub(self.work).map(|work| Work { work, ..self })
+    }
+}
+
+impl Inbox {
+    /// Takes pages from this channel, so that at most `room` of them are here.
+    pub fn new(pages: Receiver<FetchedPage>, room: usize) -> Inbox {
+        Inbox { pages, room, order: Order::default() }
+    }
+
+    /// Moves up to `most` pages to `batch`, and waits for one if there is none; `batch` stays empty when no more
+    /// come. `more` is work that pages taken before turned out to take beyond what was expected.
+    pub fn take(&mut self, most: usize, batch: &mut Vec<FetchedPage>, more: &mut Vec<Work>) {
+        for work in more.drain(..) {
+            self.order.charge(work);
+        }
+        while self.order.len() < self.room
+            && let Ok(page) = self.pages.try_recv()
+        {
+            self.put(page);
+        }
+        if self.order.len() == 0
+            && let Some(page) = self.pages.blocking_recv()
+        {
+            self.put(page);
+        }
+        while batch.len() < most
+            && let Some(page) = self.order.take()
+        {
+            // Its turn has come: the host may be asked for its next page.
+            batch.push(FetchedPage { hold: Hold::default(), ..page });
+        }
+    }
+
+    fn put(&mut self, page: FetchedPage) {
+        self.order.put(Work::expected(&page), page);
+    }
+}
+
+/// Start-time fair queueing, for items of any kind.
+struct Order<T> {
+    /// By the virtual time at which they start, then as they came.
+    waiting: BTreeMap<(u64, u64), T>,
+    /// The virtual time at which each site's next item starts, where that is not the present.
+    next: HashMap<Site, u64>,
+    /// The start of the item that was taken last.
+    now: u64,
+    came: u64,
+    /// Sites beyond which those that are past are forgotten.
+    keeps: usize,
+}
+
+impl<T> Default for Order<T> {
+    fn default() -> Order<T> {
+        Order { waiting: BTreeMap::new(), next: HashMap::new(), now: 0, came: 0, keeps: MIN_SITES }
+    }
+}
+
+impl<T> Order<T> {
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn put(&mut self, work: Work, item: T) {
+        self.came += 1;
+        let start = self.charge(work);
+        self.waiting.insert((start, self.came), item);
+    }
+
+    /// Charges a site; gives the virtual time from which on it is.
+    fn charge(&mut self, Work { site, work }: Work) -> u64 {
+        if self.next.len() >= self.keeps {
+            self.next.retain(|_, next| *next > self.now);
+            self.keeps = MIN_SITES.max(2 * self.next.len());
+        }
+        let next = self.next.entry(site).or_insert(self.now);
+        let start = (*next).max(self.now);
+        *next = start.saturating_add(work);
+        start
+    }
+
+    fn take(&mut self) -> Option<T> {
+        let ((start, _), item) = self.waiting.pop_first()?;
+        self.now = start;
+        Some(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Work of a page of the site with this name.
+    fn of(site: &str, work: u64) -> Work {
+        Work { site: Site::of_host(site), work }
+    }
+
+    /// Lets each site have one page waiting at any time, and reads pages until so much work is done; gives the
+    /// work of each site. What a page takes is known only once it was read.
+    fn shares(sites: &[(&str, u64)], until: u64) -> Vec<u64> {
+        let mut order = Order::default();
+        let mut done = vec![0; sites.len()];
+        for (at, (site, _)) in sites.iter().enumerate() {
+            order.put(of(site, 1), at);
+        }
+        while done.iter().sum::<u64>() < until {
+            let at = order.take().unwrap();
+            let (site, work) = sites[at];
+            done[at] += work;
+            order.charge(of(site, work - 1));
+            order.put(of(site, 1), at);
+        }
+        done
+    }
+
+    #[test]
+    fn a_site_whose_pages_take_a_thousand_times_the_work_has_the_share_of_one_site() {
+        let honest = ["a.com", "b.com", "c.com", "d.com", "e.com", "f.com", "g.com"];
+        let mut sites = vec![("hostile.com", 1_000)];
+        sites.extend(honest.map(|site| (site, 1)));
+        let done = shares(&sites, 80_000);
+        // An eighth of the work each, within one page.
+        assert!(done.iter().all(|work| work.abs_diff(10_000) <= 1_000), "{done:?}");
+    }
+
+    #[test]
+    fn hosts_of_one_site_share_its_share() {
+        let sites = [("x.hostile.com", 50), ("y.hostile.com", 50), ("z.hostile.com", 50), ("a.org", 1)];
+        let done = shares(&sites, 10_000);
+        assert!(done[3].abs_diff(5_000) <= 100, "{done:?}");
+    }
+
+    #[test]
+    fn a_site_that_was_away_is_owed_nothing_and_pages_of_one_site_keep_their_order() {
+        let mut order = Order::default();
+        for page in 0..50 {
+            order.put(of("a.com", 10), page);
+        }
+        let first: Vec<i32> = std::iter::from_fn(|| order.take()).take(40).collect();
+        assert_eq!(first, (0..40).collect::<Vec<_>>());
+        for page in 100..110 {
+            order.put(of("b.com", 10), page);
+        }
+        let rest: Vec<i32> = std::iter::from_fn(|| order.take()).collect();
+        assert_eq!(rest[..6], [40, 100, 41, 101, 42, 102], "in turns, not ten of b.com first: {rest:?}");
+    }
+
+    #[test]
+    fn sites_that_are_past_are_forgotten() {
+        let mut order = Order::default();
+        for site in 0..20 * MIN_SITES {
+            order.put(of(&format!("s{site}.com"), 1), ());
+            order.put(of("busy.com", 1_000), ());
+            order.take();
+            order.take();
+        }
+        assert!(order.next.len() <= 2 * MIN_SITES, "{} sites", order.next.len());
+    }
+}

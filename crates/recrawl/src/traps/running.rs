@@ -1,0 +1,137 @@
+//! What the visits of a running cycle tell of patterns, before the merge counts them.
+
+use super::evidence::Rule;
+use super::{OriginTraps, Pattern};
+use recrawl_types::{CanonicalUrl, Cycle};
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+/// Patterns in memory over all origins while a cycle is fetched; some 15 MB. Beyond it, the half of the origins
+/// whose last first visit is longest ago is forgotten.
+const MAX_RUNNING: usize = 100_000;
+
+/// The evidence of the origins that were visited last. It depends on the order of the visits in the log and on
+/// nothing else, so that a cycle that is resumed reads the same out of its log.
+#[derive(Default)]
+pub struct Running {
+    /// By the key of an origin.
+    origins: HashMap<Box<[u8]>, Counted>,
+    /// Patterns of all of them.
+    patterns: usize,
+    /// First visits so far.
+    visits: u64,
+}
+
+struct Counted {
+    known: Arc<OriginTraps>,
+    /// The number of its last first visit.
+    last: u64,
+}
+
+impl Running {
+    /// What is known of an origin by now; none where this cycle has added nothing.
+    pub fn get(&self, origin_key: &[u8]) -> Option<&Arc<OriginTraps>> {
+        self.origins.get(origin_key).map(|counted| &counted.known)
+    }
+
+    /// Takes in a first visit and gives the patterns that it cut off. `load` says what was known of the origin
+    /// when the cycle began.
+    ///
+    /// # Errors
+    /// Those of `load`.
+    pub fn observe(
+        &mut self,
+        url: &CanonicalUrl,
+        simhash: u64,
+        cycle: Cycle,
+        rule: &Rule,
+        load: impl FnOnce() -> io::Result<OriginTraps>,
+    ) -> io::Result<Vec<Pattern>> {
+        let key = url.origin_key();
+        if !self.origins.contains_key(key) {
+            let known = load()?;
+            self.patterns += known.patterns();
+            self.origins.insert(key.into(), Counted { known: Arc::new(known), last: 0 });
+        }
+        let counted = self.origins.get_mut(key).expect("it was put there");
+        self.visits += 1;
+        counted.last = self.visits;
+        // Where the merge of an earlier run of this cycle came to its end, the visit is in the counts.
+        if counted.known.as_of >= cycle {
+            return Ok(Vec::new());
+        }
+        let before = counted.known.patterns();
+        let news = Arc::make_mut(&mut counted.known).observe_and_judge(url, simhash, cycle, rule);
+        self.patterns = self.patterns + counted.known.patterns() - before;
+        if self.patterns > MAX_RUNNING {
+            self.forget_half();
+        }
+        Ok(news)
+    }
+
+    /// The origins of which something is cut off.
+    pub fn cut(&self) -> impl Iterator<Item = (&[u8], &Arc<OriginTraps>)> {
+        let all = self.origins.iter().map(|(key, counted)| (&**key, &counted.known));
+        all.filter(|(_, known)| known.cut_patterns().next().is_some())
+    }
+
+    fn forget_half(&mut self) {
+        let mut order: Vec<u64> = self.origins.values().map(|counted| counted.last).collect();
+        let middle = order.len() / 2;
+        let oldest_kept = *order.select_nth_unstable(middle).1;
+        self.origins.retain(|_, counted| counted.last >= oldest_kept);
+        self.patterns = self.origins.values().map(|counted| counted.known.patterns()).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::UrlRules;
+
+    const RULE: Rule = Rule { min_pages: 20, near_duplicates: 0.95, max_distance: 3 };
+
+    fn visit(running: &mut Running, url: &str) -> Vec<Pattern> {
+        let url = UrlRules::default().canonicalize(url).unwrap();
+        running.observe(&url, 7, Cycle(3), &RULE, || Ok(OriginTraps::default())).unwrap()
+    }
+
+    #[test]
+    fn memory_is_bounded_and_who_was_visited_last_stays() {
+        let mut running = Running::default();
+        for host in 0..MAX_RUNNING {
+            visit(&mut running, &format!("http://h{host}.example/a/b"));
+            assert!(running.patterns <= MAX_RUNNING);
+        }
+        let origins = running.origins.len();
+        assert!((MAX_RUNNING / 8..=MAX_RUNNING / 2).contains(&origins), "{origins}");
+        let is_there = |host: usize| {
+            let url = UrlRules::default().canonicalize(&format!("http://h{host}.example/")).unwrap();
+            running.get(url.origin_key()).is_some()
+        };
+        assert!(is_there(MAX_RUNNING - 1) && !is_there(0));
+    }
+
+    #[test]
+    fn a_trap_is_told_at_the_visit_that_is_one_too_many() {
+        let mut running = Running::default();
+        let told: Vec<u32> = (1..=40)
+            .filter(|month| !visit(&mut running, &format!("http://a.example/cal/{month}")).is_empty())
+            .collect();
+        // The first page has nothing that it could be like: 19 of 20 are .95.
+        assert_eq!(told, [20]);
+        assert_eq!(running.cut().count(), 1);
+        visit(&mut running, "http://b.example/cal/1");
+        assert_eq!(running.cut().count(), 1);
+    }
+
+    #[test]
+    fn an_origin_that_cannot_be_read_is_told() {
+        let mut running = Running::default();
+        let url = UrlRules::default().canonicalize("http://a.example/").unwrap();
+        let load = || Err(io::Error::other("the disk"));
+        assert!(running.observe(&url, 7, Cycle(3), &RULE, load).is_err());
+        assert!(running.origins.is_empty());
+    }
+}

@@ -1,0 +1,207 @@
+//! Damaged tables: what is wrong with them, and what can still be read.
+//!
+//! sled mends what it takes for a torn end while it opens a folder, may give up with a word or two,
+//! and may panic. So the folder is only copied, the copy is opened, and each row is read and held
+//! against its checksum.
+
+use super::{
+    APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_host, take_lastmods, take_origin,
+};
+use crate::bytes::Malformed;
+use crate::error::Damage;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// What was found in the tables of a folder.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct TablesFound {
+    /// Rows that are sound.
+    pub rows: u64,
+    /// What is not. Rows behind a place that cannot be read are not counted: nobody knows how many
+    /// there are.
+    pub damage: Vec<Damage>,
+}
+
+/// Table, key and value.
+type Row<'r> = (&'r [u8], &'r [u8], &'r [u8]);
+
+impl SledTables {
+    /// Reads every row of the tables in `dir`, of which a copy is made in `scratch`, a folder that
+    /// is not there yet. None where another process has them.
+    ///
+    /// # Errors
+    /// When they cannot be copied. Damage is none.
+    pub fn verify(dir: &Path, scratch: &Path) -> io::Result<Option<TablesFound>> {
+        let read = read_copy(dir, scratch, &mut |_| Ok(()));
+        let cleared = if scratch.exists() { fs::remove_dir_all(scratch) } else { Ok(()) };
+        cleared.and(read)
+    }
+
+    /// Writes all sound rows of the tables in `dir` into new tables in `to`, by way of a copy in
+    /// `scratch`; the damaged ones are only read. None where another process has them.
+    ///
+    /// # Errors
+    /// When they cannot be copied or written. Damage is none.
+    pub fn salvage(dir: &Path, to: &Path, scratch: &Path) -> io::Result<Option<TablesFound>> {
+        let saved = SledTables::open(to)?;
+        let named = |e| super::failed(&saved.path, e);
+        let mut save = |(tree, key, value): Row<'_>| {
+            saved.database.open_tree(tree).and_then(|tree| tree.insert(key, value)).map(drop).map_err(named)
+        };
+        let read = read_copy(dir, scratch, &mut save);
+        let cleared = if scratch.exists() { fs::remove_dir_all(scratch) } else { Ok(()) };
+        saved.flush()?;
+        cleared.and(read)
+    }
+}
+
+fn read_copy(
+    dir: &Path,
+    scratch: &Path,
+    sound: &mut dyn FnMut(Row<'_>) -> io::Result<()>,
+) -> io::Result<Option<TablesFound>> {
+    let Some(_lock) = lock(dir)? else { return Ok(None) };
+    copy(dir, scratch)?;
+    let mut found = TablesFound::default();
+    let place = dir.display().to_string();
+    let mut damaged = |what: String| {
+        let damage = Damage { file: place.clone(), offset: 0, what };
+        if !found.damage.contains(&damage) {
+            found.damage.push(damage);
+        }
+    };
+    let config = sled::Config::new().path(scratch).cache_capacity(CACHE_BYTES).flush_every_ms(None);
+    let mut rows = 0;
+    // What sled says while it panics is told as damage.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let read = read_rows(|| config.open(), scratch, sound, &mut damaged, &mut rows);
+    std::panic::set_hook(hook);
+    read?;
+    found.rows = rows;
+    Ok(Some(found))
+}
+
+fn read_rows(
+    open: impl FnOnce() -> sled::Result<sled::Db>,
+    scratch: &Path,
+    sound: &mut dyn FnMut(Row<'_>) -> io::Result<()>,
+    damaged: &mut dyn FnMut(String),
+    rows: &mut u64,
+) -> io::Result<()> {
+    match quietly(open) {
+        Err(what) => damaged(format!("it cannot be opened: {what}")),
+        Ok(database) => {
+            for name in database.tree_names() {
+                let table = String::from_utf8_lossy(&name).into_owned();
+                let tree = match quietly(|| database.open_tree(&name)) {
+                    Ok(tree) => tree,
+                    Err(what) => {
+                        damaged(format!("the table {table} cannot be read: {what}"));
+                        continue;
+                    }
+                };
+                let mut iter = tree.iter();
+                loop {
+                    match quietly(|| iter.next().transpose()) {
+                        Ok(None) => break,
+                        Ok(Some((key, value))) => match check(&name, &key, &value) {
+                            Ok(()) => {
+                                *rows += 1;
+                                sound((&name, &key, &value))?;
+                            }
+                            Err(Malformed(what)) => {
+                                let key = String::from_utf8_lossy(&key).escape_default().to_string();
+                                damaged(format!("the row {key} of the table {table}: {what}"));
+                            }
+                        },
+                        Err(what) => {
+                            damaged(format!("the table {table} cannot be read to its end: {what}"));
+                            break;
+                        }
+                    }
+                }
+            }
+            let row = quietly(|| database.open_tree("settings")?.get(FLUSHES));
+            let flushes = row.ok().flatten().and_then(|row| durable::number_in(&row)).unwrap_or(0);
+            match durable::flushes(scratch) {
+                Ok(known) if known <= flushes => {}
+                Ok(_) => damaged(LOST.into()),
+                Err(_) => damaged("the number of its flushes is damaged".into()),
+            }
+            let _ = quietly(|| {
+                drop(database);
+                Ok(())
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Is the row one that was written?
+fn check(table: &[u8], key: &[u8], value: &[u8]) -> Result<(), Malformed> {
+    if key == APPLIED {
+        return if value.len() == 4 { Ok(()) } else { Err(Malformed("it is no number of a cycle")) };
+    }
+    // sled keeps what belongs to it in a tree of its own.
+    if table == b"__sled__default" {
+        return Ok(());
+    }
+    let value = opened(value)?;
+    match table {
+        b"hosts" => take_origin(key).and_then(|_| take_host(&value)).map(drop),
+        b"lastmods" => take_origin(key).and_then(|_| take_lastmods(&value)).map(drop),
+        b"traps" => take_origin(key).map(drop),
+        b"sites" | b"settings" => match std::str::from_utf8(key) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Malformed("its key is no text")),
+        },
+        _ => Err(Malformed("nothing is known of such a table")),
+    }
+}
+
+/// Runs what may fail with sled's own errors or panic on damaged bytes; gives what is wrong in
+/// words.
+pub(super) fn quietly<T>(run: impl FnOnce() -> sled::Result<T>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(done) => done.map_err(|e| words(&e)),
+        Err(_) => Err("its bytes are not what was written".into()),
+    }
+}
+
+/// sled tells the place of damage only if it knows one.
+pub(super) fn words(error: &sled::Error) -> String {
+    match error {
+        sled::Error::Corruption { .. } => "its bytes are not what was written".into(),
+        other => other.to_string(),
+    }
+}
+
+/// Keeps a process that would write away; none where one does.
+fn lock(dir: &Path) -> io::Result<Option<File>> {
+    let file = match File::open(dir.join("db")) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => File::open(dir)?,
+        file => file?,
+    };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(Some(file)),
+        Err(e) if e == rustix::io::Errno::WOULDBLOCK => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path: PathBuf = entry?.path();
+        let to = to.join(path.file_name().expect("an entry of a folder has a name"));
+        if path.is_dir() { copy(&path, &to)? } else { fs::copy(&path, &to).map(drop)? }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

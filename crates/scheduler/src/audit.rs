@@ -1,0 +1,182 @@
+//! Estimates from a sample whose pages were drawn with unequal probabilities.
+
+use serde::{Deserialize, Serialize};
+use std::ops::Add;
+
+/// Of the normal distribution: 95 % lie within this many standard deviations.
+const Z: f64 = 1.96;
+
+/// Pages of a sample, each weighed by 1/p, where p is the probability with which it was drawn. With `max_per_host` the
+/// pages of a large host have a lower p than others; a plain mean would count them too little.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Weighted {
+    /// Pages of the sample.
+    pub pages: u64,
+    /// Σ 1/p: an unbiased estimate of how many pages of the population they stand for (Horvitz & Thompson 1952).
+    pub weight: f64,
+    /// Σ 1/p².
+    pub squares: f64,
+}
+
+/// A share of a population, estimated from a sample, with its interval of 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// From 0 to 1.
+    pub share: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The size of the sample with equal probabilities that would tell as much.
+    pub effective: f64,
+}
+
+impl Weighted {
+    /// Pages that were all drawn with probability 1.
+    pub fn certain(pages: u64) -> Weighted {
+        Weighted { pages, weight: pages as f64, squares: pages as f64 }
+    }
+
+    /// Counts a page that was drawn with this probability, above 0.
+    pub fn count(&mut self, probability: f64) {
+        let weight = 1.0 / probability;
+        *self = *self + Weighted { pages: 1, weight, squares: weight * weight };
+    }
+}
+
+impl Add for Weighted {
+    type Output = Weighted;
+
+    fn add(self, other: Weighted) -> Weighted {
+        Weighted {
+            pages: self.pages + other.pages,
+            weight: self.weight + other.weight,
+            squares: self.squares + other.squares,
+        }
+    }
+}
+
+impl Estimate {
+    /// Estimates the share of pages like `part` in the population that `part` and `rest` were drawn from; none
+    /// without a sample. `population` is the number of its pages, where it is known.
+    ///
+    /// The share is the ratio of the weights (Hájek 1971). The effective size is the lower one of two: (Σw)²/Σw²
+    /// (Kish 1965), and p(1 − p)/v with v the linearised variance of the ratio (Särndal, Swensson & Wretman 1992,
+    /// section 5.7), which is lower where heavy pages differ more. Both are the number of pages where all weights
+    /// are equal. The interval is Wilson's (1927) with the effective size in place of n (Korn & Graubard 1998),
+    /// divided by 1 − n/N, since a census leaves nothing to chance.
+    pub fn of(part: Weighted, rest: Weighted, population: Option<u64>) -> Option<Estimate> {
+        let all = part + rest;
+        if all.pages == 0 {
+            return None;
+        }
+        let share = part.weight / all.weight;
+        let linearised = part.squares * (1.0 - share).powi(2) + rest.squares * share.powi(2);
+        let squared = all.weight * all.weight;
+        let by_residuals =
+            if linearised > 0.0 { share * (1.0 - share) * squared / linearised } else { f64::INFINITY };
+        let effective = by_residuals.min(squared / all.squares);
+        let sampled = population.map_or(0.0, |pages| (all.pages as f64 / pages as f64).min(1.0));
+        // Infinite for a census: the interval is the share then.
+        let n = effective / (1.0 - sampled);
+        let square = Z * Z / n;
+        let middle = (share + square / 2.0) / (1.0 + square);
+        let half = (Z * Z * share * (1.0 - share) / n + square * square / 4.0).sqrt() / (1.0 + square);
+        let (low, high) = ((middle - half).clamp(0.0, share), (middle + half).clamp(share, 1.0));
+        Some(Estimate { share, low, high, effective })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Listed, fetched, plan, request, unfetched};
+    use crate::{Gate, PlanRequest};
+    use recrawl_types::{Known, Share};
+
+    fn drawn(pages: u64, probability: f64) -> Weighted {
+        let mut weighted = Weighted::default();
+        (0..pages).for_each(|_| weighted.count(probability));
+        weighted
+    }
+
+    #[test]
+    fn equal_probabilities_give_the_plain_share_and_wilsons_interval() {
+        let found = Estimate::of(drawn(90, 0.25), drawn(10, 0.25), None).unwrap();
+        // The values of the formula, worked out apart.
+        let expected = Estimate { share: 0.9, low: 0.8256, high: 0.9448, effective: 100.0 };
+        for (value, expected) in [
+            (found.share, expected.share),
+            (found.low, expected.low),
+            (found.high, expected.high),
+            (found.effective, expected.effective),
+        ] {
+            assert!((value - expected).abs() < 1e-4, "{found:?}");
+        }
+        let all = Estimate::of(drawn(3, 0.1), Weighted::default(), None).unwrap();
+        assert!(all.share == 1.0 && all.high == 1.0 && all.low > 0.4 && all.low < 0.5, "{all:?}");
+        assert_eq!(Estimate::of(Weighted::default(), Weighted::default(), Some(7)), None);
+    }
+
+    #[test]
+    fn a_census_leaves_nothing_to_chance_and_a_large_part_less() {
+        let of = |population| Estimate::of(drawn(30, 0.5), drawn(10, 0.5), population).unwrap();
+        let (census, half, unknown) = (of(Some(40)), of(Some(80)), of(None));
+        assert_eq!([census.low, census.high], [0.75, 0.75]);
+        assert!(half.low > unknown.low && half.high < unknown.high && half.low < 0.75, "{half:?}");
+    }
+
+    /// Of a thousand pages half are stale: all but one of the large host's, of which four have a place, and none of
+    /// the others. Unweighted, the sample shows a fifth as stale.
+    #[test]
+    fn unequal_probabilities_are_weighed_and_cost_effective_size() {
+        let (stale, fresh) = (drawn(4, 0.008), drawn(16, 0.032));
+        let found = Estimate::of(stale, fresh, Some(1000)).unwrap();
+        assert!((found.share - 0.5).abs() < 1e-12, "{found:?}");
+        assert!(found.effective < 13.0 && found.low < 0.3 && found.high > 0.7, "{found:?}");
+    }
+
+    /// The recorded probability p is that of a two-phase draw: over the draws 1/p sums up to one for each page that
+    /// can be drawn, whatever warm-up, announced pages, discovery, ties and limits take of its host's places.
+    #[test]
+    fn over_a_hundred_thousand_draws_each_page_stands_for_itself() {
+        let mut pages = vec![fetched(3, 50); 12];
+        pages.extend([fetched(1, 50), fetched(1, 60), unfetched(0), unfetched(1)]);
+        pages.extend(vec![fetched(4, 60); 5]);
+        pages.extend([(Known { is_announced: true, ..fetched(3, 50).0 }, fetched(3, 50).1); 3]);
+        pages.extend([fetched(1, 50), fetched(1, 50), fetched(1, 50), fetched(3, 50)]);
+        // Of sixteen pages with two in their warm-up, of eight, and of four whose warm-up takes all places.
+        let hosts = [16, 8, 4];
+        let request = PlanRequest {
+            pages: 12,
+            audit_share: 0.5,
+            announced_share: 0.2,
+            discovery_share: 0.1,
+            max_per_host: Some(3),
+            ..request()
+        };
+        let hosts_with_places = 24;
+        let rounds = 100_000u64;
+        let mut sums = vec![(0.0, 0.0); pages.len()];
+        for seed in 0..rounds {
+            let request = PlanRequest { seed, ..request.clone() };
+            let made = plan(&request, &mut Listed(vec![1.0; pages.len()]), &pages, &hosts, 64).unwrap();
+            assert_eq!(made.counts.audit_eligible, 20);
+            for (ordinal, share) in made.chosen {
+                let Share::Audit(probability) = share else { continue };
+                let sum = &mut sums[ordinal as usize];
+                *sum = (sum.0 + 1.0 / probability, sum.1 + 1.0 / (probability * probability));
+            }
+        }
+        for (at, ((known, history), sum)) in pages.iter().zip(sums).enumerate() {
+            let gate = Gate::of(known, history.map(|h| h.visits), request.cycle, request.warmup);
+            if gate != Gate::Revisit || at >= hosts_with_places {
+                assert_eq!(sum, (0.0, 0.0), "page {at} is not of the population");
+                continue;
+            }
+            let mean = sum.0 / rounds as f64;
+            let error = ((sum.1 / rounds as f64 - mean * mean) / rounds as f64).sqrt();
+            assert!((mean - 1.0).abs() < 4.5 * error && error < 0.02, "page {at}: {mean} ± {error}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The order of a host's pages: each once, by share and rank, and nobody waits for ever.
+
+use super::*;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn due(share: Share, rank: u64, waiting: u32) -> Due {
+    Due { share, rank, waiting }
+}
+
+#[test]
+fn places_are_dealt_to_the_longest_wait_the_audit_and_the_best() {
+    let pages = [
+        due(Share::Score, 5, 9),
+        due(Share::Score, 1, 1),
+        due(Share::Audit(0.1), 4, 2),
+        due(Share::Audit(0.1), 3, 1),
+        due(Share::Discovery, 0, 1),
+        due(Share::Score, 2, 1),
+    ];
+    assert_eq!(turns(&pages), [0, 3, 1, 2, 4, 5]);
+    assert_eq!(turns(&[]), [] as [u32; 0]);
+}
+
+#[test]
+fn shares_are_mixed_in_proportion_to_their_pages() {
+    let score = (0..20).map(|rank| due(Share::Score, rank, 1));
+    let discovery = (0..5).map(|rank| due(Share::Discovery, 1000 + rank, 1));
+    let order = turns(&score.chain(discovery).collect::<Vec<_>>());
+    for (count, part) in (1..).zip(order.chunks(5)) {
+        let found = order[..count * 5].iter().filter(|page| **page >= 20).count();
+        assert_eq!(found, count, "{part:?}");
+    }
+    let ranks: Vec<u32> = order.into_iter().filter(|page| *page < 20).collect();
+    assert_eq!(ranks, (0..20).collect::<Vec<_>>(), "best first within a share");
+}
+
+fn shares() -> impl Strategy<Value = Share> {
+    prop_oneof![
+        5 => Just(Share::Score), 2 => Just(Share::Discovery), 1 => Just(Share::Warmup),
+        1 => Just(Share::Announced), 2 => Just(Share::Audit(0.1)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn each_page_comes_once_and_the_audit_early(pages in vec((shares(), 0u64..50, 0u32..9), 0..80)) {
+        let pages: Vec<Due> = pages.into_iter().map(|(s, r, w)| due(s, r, w)).collect();
+        let order = turns(&pages);
+        let mut each = order.clone();
+        each.sort_unstable();
+        prop_assert_eq!(each, (0..pages.len() as u32).collect::<Vec<_>>());
+        let is_audit = |page: &u32| matches!(pages[*page as usize].share, Share::Audit(_));
+        let audits = order.iter().filter(|page| is_audit(page)).count();
+        for count in 1..=order.len() {
+            let met = order[..count].iter().filter(|page| is_audit(page)).count();
+            prop_assert!(met >= (count / 2).min(audits), "{} of {} in {}", met, audits, count);
+        }
+    }
+
+    /// The bound of the module's comment, with everything drawn anew in every cycle but who waits.
+    #[test]
+    fn no_page_waits_longer_than_the_bound(
+        count in 1usize..40, room in 1usize..12, draws in vec((shares(), any::<u64>()), 2000),
+    ) {
+        let bound = count.div_ceil(room.div_ceil(4)) as u32;
+        let (mut last, mut draws) = (vec![0u32; count], draws.into_iter().cycle());
+        for cycle in 1..=3 * bound {
+            let pages: Vec<Due> =
+                last.iter().zip(&mut draws).map(|(last, (share, rank))| due(share, rank, cycle - last)).collect();
+            for page in turns(&pages).into_iter().take(room) {
+                last[page as usize] = cycle;
+            }
+            let longest = last.iter().map(|last| cycle - last).max().unwrap();
+            prop_assert!(longest < bound.max(1), "{} of {} cycles with room for {} of {}", longest, bound, room, count);
+        }
+    }
+}

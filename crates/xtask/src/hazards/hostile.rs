@@ -1,0 +1,128 @@
+//! The hostile web: 64 large hosts, one in three of them an enemy, and 64 hosts of one page beside them, crawled six cycles
+//! under a deadline; how much of each kind of host was covered, by the web's own log.
+//!
+//! The arithmetic, by which a crawler that is fair can cover everything: docs/mockweb.md, "The hostile web".
+
+mod account;
+mod kinds;
+
+use super::cycle;
+use super::forget;
+use crate::crawl::error::CrawlError;
+use crate::crawl::mockweb::{self, MockWeb};
+use crate::crawl::{sibling, write};
+use account::Account;
+use kinds::{CROWD, FIRST_SINGLE, Host, LARGE, SINGLE};
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::time::Duration;
+
+/// Cycles of the crawl.
+const CYCLES: u32 = 6;
+/// From this cycle on hosts have as much to do as a cycle can: what comes late in the crawl comes now.
+const BUSY: u32 = 3;
+/// The cycle in which the faults strike that pass.
+const PASSING: u32 = 4;
+/// The delay that hosts and addresses are promised, in milliseconds.
+const DELAY_MS: u64 = 60;
+/// Hosts that are open at a time: as many as there are large ones, so that a crawler that takes these first has no
+/// place left.
+const OPEN_HOSTS: u32 = LARGE;
+/// Of all pages that robots.txt allows, so many must be covered.
+const COVERAGE: f64 = 0.99;
+
+/// Crawls the hostile web, large hosts with so many pages each, and prints the account; was every demand met?
+pub fn run(data_dir: &Path, pages_per_host: u32) -> Result<bool, CrawlError> {
+    let port = mockweb::free_port()?;
+    let dir = data_dir.join(format!("hostile-{port}"));
+    let file = |name: &str| dir.join(name);
+    let (crawl, log, said) = (file("crawl"), file("log.jsonl"), file("recrawl.log"));
+    let (configuration, seeds) = (file("recrawl.toml"), file("seeds.txt"));
+    fs::create_dir_all(&dir).map_err(|e| CrawlError::file(&dir, e))?;
+    forget(&crawl, fs::remove_dir_all(&crawl))?;
+    for old in [&log, &said] {
+        forget(old, fs::remove_file(old))?;
+    }
+
+    let hosts = kinds::hosts();
+    let web = MockWeb::start(&sibling("recrawl-mockweb")?, &words(&hosts, pages_per_host), port, &log)?;
+    let deadline = deadline(pages_per_host);
+    write(&configuration, &settings(&hosts, deadline))?;
+    println!(
+        "{LARGE} hosts of {pages_per_host} pages and {SINGLE} of one, {CROWD} of these on one address, port {port}; \
+         deadline {} s, delay {DELAY_MS} ms",
+        deadline.as_secs_f64()
+    );
+    let mut account = Account::new(&hosts, &web.text("/truth?from=0&to=0")?)?;
+    println!("{}", account.header());
+    for turn in 1..=CYCLES {
+        web.set_clock(turn)?;
+        let entries =
+            hosts.iter().zip(&web.seeds).filter(|(host, _)| turn >= BUSY || host.number < FIRST_SINGLE);
+        let entries: Vec<String> = entries.flat_map(|(host, home)| host.entries(home)).collect();
+        write(&seeds, &entries.join("\n"))?;
+        web.set_faults(&kinds::rules(&hosts, turn == PASSING))?;
+        let cycle = cycle::run(&sibling("recrawl")?, &crawl, &configuration, &seeds, &said)?;
+        println!("{}", account.cycle(&log, &cycle)?);
+    }
+    let manners = web.get(&format!("/violations?delay_ms={DELAY_MS}"))?;
+    println!("\n{}", account.verdict(&manners, COVERAGE));
+    Ok(account.is_met(&manners, COVERAGE))
+}
+
+/// Half of a large host's pages take so long, one delay each.
+fn deadline(pages_per_host: u32) -> Duration {
+    Duration::from_millis(DELAY_MS * u64::from(pages_per_host) / 2)
+}
+
+/// The mock web's words.
+fn words(hosts: &[Host], pages_per_host: u32) -> Vec<String> {
+    let pages = LARGE * pages_per_host + SINGLE;
+    let words = format!(
+        "procedural --pages {pages} --hosts {} --single-page-hosts {SINGLE} --skew 0 --seed 7 --page-bytes 4000 \
+         --sitemaps --names mock.test --crowd {CROWD}",
+        hosts.len()
+    );
+    words.split(' ').map(str::to_owned).collect()
+}
+
+/// The crawler's configuration. Revisits take a quarter of the known pages, so that a page that was never fetched always has to
+/// be preferred or be given its part; the latency is this machine's own and slows nobody down.
+fn settings(hosts: &[Host], deadline: Duration) -> String {
+    let first = u32::from(mockweb::FIRST_HOST);
+    let address = |host: &Host| Ipv4Addr::from(first + host.number.min(LARGE + SINGLE - CROWD));
+    let names =
+        hosts.iter().map(|host| format!("\"h{}.mock.test\" = \"{}\"\n", host.number + 1, address(host)));
+    format!(
+        "# Written by `make hazards WEB=hostile`; a change here is lost.\n\
+         [cycle]\ndeadline = \"{} ms\"\npages = \"25%\"\nwarmup = 0\ndiscovery_min = 1000000\n\
+         [politeness]\ndelay_per_host = \"{DELAY_MS} ms\"\ndelay_per_ip = \"{DELAY_MS} ms\"\ndelay_per_latency = 0.0\n\
+         robots_cache = \"1 s\"\n\
+         [fetch]\nallow_addresses = [\"127.1.0.0/16\"]\ntimeout = \"3 s\"\nconnect_timeout = \"2 s\"\n\
+         open_hosts = {OPEN_HOSTS}\n\
+         [scope]\nhosts = [\"*\"]\n\
+         [storage]\narchive = false\n\
+         [dns.overrides]\n{}",
+        deadline.as_millis(),
+        names.collect::<String>()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_are_toml_and_name_every_host() {
+        let hosts = kinds::hosts();
+        let table: toml::Table = settings(&hosts, deadline(4_000)).parse().expect("TOML");
+        assert_eq!(table["cycle"]["deadline"].as_str(), Some("120000 ms"));
+        let names = table["dns"]["overrides"].as_table().expect("a table");
+        assert_eq!(names.len(), hosts.len());
+        assert_eq!(names["h1.mock.test"].as_str(), Some("127.1.0.1"));
+        // The crowd: the last hosts, behind the last address.
+        assert_eq!(names["h117.mock.test"], names["h128.mock.test"]);
+        assert_ne!(names["h116.mock.test"], names["h117.mock.test"]);
+    }
+}
