@@ -52,6 +52,8 @@ mod not_gone;
 mod outputs;
 /// What the web's owners see: robots.txt, delays, refused addresses.
 mod politeness;
+/// What a rule keeps out takes no place of a cycle, and comes back with the rule.
+mod refused;
 /// What operators do with a repository: look at it, copy it, save what damage has left.
 mod repository;
 mod serve;

@@ -543,6 +543,9 @@ impl Loop {
             let state = judge(answer, track.state.robots.as_ref(), &errand.validators, errand.hops == 0, now);
             debug!(%origin, status = ?answer.as_ref().map(|r| r.status), "robots.txt");
             let standing = Standing::says(&state.body, self.run.config.product_token());
+            if track.state.robots.as_ref().is_some_and(|before| before.body != state.body) {
+                track.state.rules_changed = now;
+            }
             track.state.robots = Some(state);
             track.store(&self.run)?;
             standing

@@ -192,6 +192,7 @@ impl Import {
             random_seed: 0,
             by_score: None,
             audit_eligible: None,
+            rules: 0,
         };
         let report = CycleReport {
             stopped_by: IMPORT.into(),

@@ -264,6 +264,7 @@ mod tests {
             random_seed: 0,
             by_score: None,
             audit_eligible: None,
+            rules: 0,
         };
         live.planned(&facts, 10, 1);
         live.recorded(&visit("http://a.test/2", Some(1), Outcome::Fetched(Change::Changed)));

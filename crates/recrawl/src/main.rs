@@ -41,6 +41,7 @@ mod priors;
 mod progress;
 mod ranks;
 mod reading;
+mod readmission;
 mod report;
 mod scope;
 mod secret;

@@ -13,6 +13,8 @@ const NAMED_LINES: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub struct OptOut {
     file: PathBuf,
+    /// Of the file's bytes.
+    digest: u64,
     exact: HashMap<String, u32>,
     with_subdomains: HashMap<String, u32>,
 }
@@ -37,6 +39,7 @@ impl OptOut {
             )));
         }
         let bytes = std::fs::read(file).map_err(|e| named(&e))?;
+        list.digest = xxhash_rust::xxh3::xxh3_64(&bytes);
         let mut bad = Vec::new();
         for (line, number) in bytes.split(|b| *b == b'\n').zip(1..) {
             if let Err(problem) = list.take(line, number) {
@@ -81,6 +84,11 @@ impl OptOut {
     /// Where it is said that this host's owner opted out, in words.
     pub fn because(&self, host: &str) -> Option<String> {
         self.line(host).map(|line| format!("its owner opted out ({}, line {line})", self.file.display()))
+    }
+
+    /// Differs when the file does.
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// The same list, read again.

@@ -15,13 +15,14 @@ use crate::inbox::{Inbox, Work};
 use crate::page::{PageReader, ReadPage};
 use crate::plan::Plan;
 use crate::progress::Progress;
+use crate::readmission::Refusals;
 use crate::site_noise::SiteNoise;
 use crate::space::Watch;
 use crate::traps::Traps;
 use crossbeam_channel::RecvTimeoutError;
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, LeftOut, Precedence, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
-use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share, Skip};
+use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -96,23 +97,17 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let left = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
     let left_for_held = crawl.settings.config.cycle.period.0.saturating_sub(ran);
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
-    let (cut_off, control) = (traps.clone(), crawl.control.clone());
+    let refusals = Refusals::of(crawl, traps.clone());
     let left_out =
         crawl.tables.setting(LEFT_OUT)?.map(|bytes| LeftOut::from_bytes(&bytes)).unwrap_or_default();
     let precedence = Precedence { seed: crawl.random_seed, left_out };
     let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
-        let scope = crawl.settings.scope.clone();
-        let opt_out = scope.opt_out().clone();
+        let opt_out = crawl.settings.scope.opt_out().clone();
         Job {
             cycle: facts.cycle,
             schedule: schedule.clone(),
             done: Arc::new(move |index| Done::contains(&done, index)),
-            refuses: Arc::new(move |entry: &ScheduleEntry| match () {
-                () if !scope.admits(&entry.url) => Some(Skip::OutOfScope),
-                () if control.blocks().cover(&entry.url).is_some() => Some(Skip::Blocked),
-                () if cut_off.refuse(entry) => Some(Skip::Trap),
-                () => None,
-            }),
+            refuses: Arc::new(move |entry: &ScheduleEntry| refusals.refuse(entry)),
             opted_out: Arc::new(move |host: &str| opt_out.line(host).is_some()),
             rules: Arc::new(crawl.settings.rules.clone()),
             out: fetched,

@@ -8,6 +8,7 @@ use crate::formula_file;
 use crate::lastmods::TrustedDates;
 use crate::live::Live;
 use crate::priors::SitePriors;
+use crate::readmission::{self, Refusals, Since};
 use crate::settings::Settings;
 use crate::traps::Traps;
 use recrawl_formula::Formula;
@@ -68,6 +69,9 @@ pub struct Facts {
     /// Pages that the audit sample was drawn from; none where it is not known.
     #[serde(default)]
     pub audit_eligible: Option<u64>,
+    /// Of the rules of the operator's that refuse pages: [`readmission::digest`].
+    #[serde(default)]
+    pub rules: u64,
 }
 
 /// Takes up the cycle's schedule where one was finished, else makes it. Seeds that are new enter the log
@@ -81,7 +85,7 @@ pub fn resume_or_make(
     generation: &Generation,
     cycle: Cycle,
     seeds: &[CanonicalUrl],
-    traps: &Traps,
+    traps: &Arc<Traps>,
 ) -> Result<Plan, Failure> {
     crawl.live.begin(cycle);
     let news = new_seeds(crawl, generation, seeds)?;
@@ -118,7 +122,7 @@ pub fn resume_or_make(
             )));
         }
         None => {
-            let facts = make(crawl, generation, cycle, &news)?;
+            let facts = make(crawl, generation, cycle, &news, traps, &mut log)?;
             let made = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
             (facts, made.ok_or_else(|| Failure::work("the schedule just written is not there"))?)
         }
@@ -149,6 +153,7 @@ fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, 
             random_seed: crawl.random_seed,
             by_score: None,
             audit_eligible: None,
+            rules: 0,
         }
     }))
 }
@@ -197,7 +202,15 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
     }
 }
 
-fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) -> Result<Facts, Failure> {
+fn make(
+    crawl: &Crawl,
+    generation: &Generation,
+    cycle: Cycle,
+    news: &[NewSeed],
+    traps: &Arc<Traps>,
+    log: &mut VisitLog,
+) -> Result<Facts, Failure> {
+    let rules = readmission::digest(crawl);
     let formula = formula_file::in_force(&crawl.settings)?;
     let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
     // New seeds come first: they take their part of k from all shares alike.
@@ -208,6 +221,15 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
         ..whole
     };
     let plan = choose(crawl, generation, request, &formula)?;
+    if plan.counts.refused > 0 {
+        let last: Option<Facts> = kept(&crawl.tables, FACTS)?;
+        let since = Since {
+            cycle,
+            planned: last.as_ref().map_or(0, |last| last.started),
+            rules_changed: last.is_some_and(|last| last.rules != rules),
+        };
+        readmission::readmit(crawl, generation, &since, Refusals::of(crawl, traps.clone()), log)?;
+    }
     let order = |pages: &[Ranked]| in_turn(pages, cycle);
     let mut writer = ScheduleWriter::in_order(&*crawl.storage, cycle, order).map_err(Failure::work)?;
     let bodies = Bodies::in_storage(&*crawl.warc)?;
@@ -223,6 +245,7 @@ fn make(crawl: &Crawl, generation: &Generation, cycle: Cycle, news: &[NewSeed]) 
         random_seed: crawl.random_seed,
         by_score: Some(plan.counts.score),
         audit_eligible: Some(plan.counts.audit_eligible),
+        rules,
     };
     keep(&crawl.tables, FACTS, &facts)?;
     crawl.tables.flush()?;

@@ -220,6 +220,13 @@ impl Scope {
         }
     }
 
+    /// Differs when the scope does.
+    pub fn digest(&self) -> u64 {
+        let lists = (&self.hosts, &self.refuse_hosts, &self.prefixes, &self.refuse_prefixes);
+        let rest = (&self.seed_sites, &self.taken_down, &self.filters, self.opt_out.digest());
+        xxhash_rust::xxh3::xxh3_64(format!("{lists:?}{rest:?}").as_bytes())
+    }
+
     /// Why the URL does not belong to the crawl, if it does not.
     pub fn refuse(&self, url: &CanonicalUrl) -> Option<Refusal> {
         self.refuse_place(url).or_else(|| self.filters.refuse(url).map(Refusal::Shape))

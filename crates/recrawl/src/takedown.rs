@@ -227,6 +227,7 @@ fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), F
         random_seed: 0,
         by_score: None,
         audit_eligible: None,
+        rules: 0,
     };
     let summary = *generation.summary();
     let merged = MergeReport {

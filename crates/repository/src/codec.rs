@@ -90,6 +90,7 @@ pub(crate) fn status(byte: u8) -> Result<Status, Malformed> {
     match byte {
         0 => Ok(Status::Live),
         1 => Ok(Status::Gone),
+        2 => Ok(Status::Refused),
         _ => Err(Malformed("a page's status is unknown")),
     }
 }
@@ -104,6 +105,8 @@ pub(crate) fn content_kind(byte: u8) -> Result<ContentKind, Malformed> {
     }
 }
 
+/// A status beside which there is room for those two flags.
+const IS_REFUSED: u8 = 8;
 /// Beside a page's status: a lastmod follows; it moved since the last visit.
 const HAS_LASTMOD: u8 = 2;
 const IS_ANNOUNCED: u8 = 4;
@@ -111,7 +114,8 @@ const IS_ANNOUNCED: u8 = 4;
 fn put_known(out: &mut Vec<u8>, known: &Known) {
     let has_lastmod = if known.lastmod > 0 { HAS_LASTMOD } else { 0 };
     let is_announced = if known.is_announced { IS_ANNOUNCED } else { 0 };
-    out.put_u8(known.status as u8 | has_lastmod | is_announced);
+    let status = if known.status == Status::Refused { IS_REFUSED } else { known.status as u8 };
+    out.put_u8(status | has_lastmod | is_announced);
     out.put_varint(known.depth.into());
     out.put_u8(known.hops);
     out.put_varint(known.in_links.into());
@@ -129,7 +133,10 @@ fn put_known(out: &mut Vec<u8>, known: &Known) {
 fn take_known(take: &mut Take<'_>) -> Result<Known, Malformed> {
     let flags = take.u8()?;
     Ok(Known {
-        status: status(flags & !(HAS_LASTMOD | IS_ANNOUNCED))?,
+        status: match flags & !(HAS_LASTMOD | IS_ANNOUNCED) {
+            IS_REFUSED => Status::Refused,
+            byte => status(byte)?,
+        },
         depth: take.narrow()?,
         hops: take.u8()?,
         in_links: take.narrow()?,

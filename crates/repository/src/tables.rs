@@ -371,6 +371,10 @@ pub fn put_host(state: &HostState) -> Vec<u8> {
         out.put_u8(TRUST);
         out.put_bytes(&put_trust(&state.trust));
     }
+    if state.rules_changed > 0 {
+        out.put_u8(RULES_CHANGED);
+        out.put_bytes(&state.rules_changed.to_le_bytes());
+    }
     out
 }
 
@@ -378,6 +382,8 @@ pub fn put_host(state: &HostState) -> Vec<u8> {
 const TRUST: u8 = 1;
 /// The requests of the last cycle.
 const PACE: u8 = 2;
+/// When robots.txt changed.
+const RULES_CHANGED: u8 = 3;
 
 fn put_pace(pace: &Pace) -> Vec<u8> {
     let mut out = Vec::new();
@@ -478,6 +484,10 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
         match (take.u8()?, take.bytes()?) {
             (TRUST, bytes) => state.trust = take_trust(bytes)?,
             (PACE, bytes) => state.pace = take_pace(bytes)?,
+            (RULES_CHANGED, bytes) => {
+                let bytes = bytes.try_into().map_err(|_| Malformed("a time that is none"))?;
+                state.rules_changed = u64::from_le_bytes(bytes);
+            }
             _ => return Err(Malformed("something unknown is kept of a host")),
         }
     }

@@ -42,7 +42,7 @@ fn cycle() -> impl Strategy<Value = Cycle> {
 }
 
 fn known() -> impl Strategy<Value = Known> {
-    let status = prop_oneof![Just(Status::Live), Just(Status::Gone)];
+    let status = prop_oneof![Just(Status::Live), Just(Status::Gone), Just(Status::Refused)];
     let numbers = any::<(u16, u8, u32, u8, u8, u32)>();
     let dated = (lastmod(), any::<bool>()).prop_map(|(at, moved)| (at, moved && at > 0));
     (status, numbers, [cycle(), cycle(), cycle()], dated).prop_map(|(status, n, cycles, dated)| {

@@ -7,6 +7,8 @@ use recrawl_types::{Cycle, Known, StateColumns, Status};
 pub enum Gate {
     /// Gone: never scheduled.
     Gone,
+    /// A rule keeps it out: not scheduled until the rule lets it in.
+    Refused,
     /// Its last attempts failed; it is left alone until the back-off is over.
     BackOff,
     /// Never fetched: it competes for the discovery share.
@@ -22,6 +24,7 @@ impl Gate {
     pub fn of(known: &Known, visits: Option<u32>, cycle: Cycle, warmup: u32) -> Gate {
         match visits {
             _ if known.status == Status::Gone => Gate::Gone,
+            _ if known.status == Status::Refused => Gate::Refused,
             _ if !known.is_due(cycle) => Gate::BackOff,
             None => Gate::Discovery,
             Some(n) if n < warmup => Gate::Warmup,
@@ -46,6 +49,7 @@ mod tests {
         let live = Known { last_attempt: Cycle(9), ..Known::default() };
         let failing = Known { failures: 2, ..live };
         let gone = Known { status: Status::Gone, ..failing };
+        let refused = Known { status: Status::Refused, ..live };
         for (known, visits, gate) in [
             (live, None, Gate::Discovery),
             (live, Some(0), Gate::Warmup),
@@ -55,6 +59,8 @@ mod tests {
             (failing, Some(0), Gate::BackOff),
             (failing, Some(9), Gate::BackOff),
             (gone, Some(9), Gate::Gone),
+            (refused, None, Gate::Refused),
+            (refused, Some(9), Gate::Refused),
         ] {
             assert_eq!(Gate::of(&known, visits, now, 2), gate, "{known:?} {visits:?}");
         }

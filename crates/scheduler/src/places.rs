@@ -59,7 +59,7 @@ impl HostPlacesCounter {
         let history = record.visited.as_ref().map(|visited| &visited.history);
         let gate = Gate::of(&record.known, history.map(|h| h.visits), request.cycle, request.warmup);
         let key = match gate {
-            Gate::Gone | Gate::BackOff => return None,
+            Gate::Gone | Gate::Refused | Gate::BackOff => return None,
             Gate::Discovery => discovery_key(&record.known),
             Gate::Warmup => warmup_key(history?.last.0),
             Gate::Revisit => score_key(score?),
@@ -100,7 +100,7 @@ impl HostPlacesCounter {
             let key = match gate {
                 Gate::Discovery => discovery_key(&columns.known[row]),
                 Gate::Warmup => warmup_key(columns.last[row]),
-                Gate::Revisit | Gate::Gone | Gate::BackOff => score_key(self.scores[row]),
+                Gate::Revisit | Gate::Gone | Gate::Refused | Gate::BackOff => score_key(self.scores[row]),
             };
             let candidate = self.ties.candidate(key, ordinal);
             self.before += u64::from(candidate < self.page);

@@ -21,6 +21,8 @@ pub struct Counts {
     pub pages: u64,
     /// Of these, gone.
     pub gone: u64,
+    /// Of these, refused by a rule.
+    pub refused: u64,
     /// Of these, left alone after failures.
     pub backing_off: u64,
     /// Of these, never fetched and due.

@@ -190,6 +190,7 @@ impl Keeper {
             self.counts.pages += 1;
             match Gate::of_row(block.columns, row, self.cycle, self.warmup) {
                 Gate::Gone => self.counts.gone += 1,
+                Gate::Refused => self.counts.refused += 1,
                 Gate::BackOff => self.counts.backing_off += 1,
                 Gate::Discovery => {
                     self.counts.discovery_due += 1;

@@ -55,7 +55,7 @@ pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<Page>> {
             Some((visits, last)) => fetched(visits, last),
             None => unfetched(0),
         };
-        let status = if status == 0 { Status::Gone } else { Status::Live };
+        let status = [Status::Gone, Status::Refused].get(usize::from(status)).copied().unwrap_or_default();
         let failures = failures.saturating_sub(9);
         let last_attempt = if failures > 0 { Cycle(NOW.0 - 2) } else { known.last_attempt };
         (Known { status, depth, hops, in_links, failures, last_attempt, is_announced, ..known }, history)
@@ -238,6 +238,7 @@ pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page
     let mut counts = Counts {
         pages: pages.len() as u64,
         gone: at(Gate::Gone).len() as u64,
+        refused: at(Gate::Refused).len() as u64,
         backing_off: at(Gate::BackOff).len() as u64,
         discovery_due: at(Gate::Discovery).len() as u64,
         warmup_due: at(Gate::Warmup).len() as u64,

@@ -58,6 +58,9 @@ pub struct HostState {
     pub requests: u64,
     /// Pages that robots.txt kept us from.
     pub robots_denied: u64,
+    /// When robots.txt was first found to say what it says, in milliseconds since 1970; 0 while it never said
+    /// anything else.
+    pub rules_changed: u64,
     /// When the answer to the last request ended, in milliseconds since 1970: for reports.
     pub last_request: u64,
     /// No request before then, in milliseconds since 1970: a Retry-After that is waited for. 0 for none.

@@ -36,12 +36,15 @@ pub enum Status {
     /// Confirmed gone ([`Known::not_found`] reached [`Known::GONE_AFTER`]). A tombstone: never scheduled,
     /// never removed, and live again as soon as a seed names it.
     Gone = 1,
+    /// A rule kept it out when its turn came: robots.txt, the scope, a block, an opt-out, a trap. Not scheduled
+    /// until the rule lets it in again, which a look at the rules finds out, and no visit.
+    Refused = 2,
 }
 
 /// State of every discovered URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Live or gone.
+    /// Live, gone or refused.
     pub status: Status,
     /// The fewest links from a seed to here; a seed has 0.
     pub depth: u16,
@@ -80,7 +83,7 @@ impl Known {
     /// The longest back-off, in cycles.
     pub const MAX_BACK_OFF: u32 = 32;
 
-    /// May this URL be scheduled in `cycle`? A gone page may not; one whose last f attempts failed
+    /// May this URL be scheduled in `cycle`? A gone or refused page may not; one whose last f attempts failed
     /// may again 2^(f−1) cycles after the last of them, at most [`Known::MAX_BACK_OFF`].
     pub fn is_due(&self, cycle: Cycle) -> bool {
         self.status == Status::Live && cycle.since(self.last_attempt) >= self.back_off()

@@ -21,7 +21,7 @@ pub(crate) fn apply_links(known: &mut Known, links: &Links, report: &mut MergeRe
     known.depth = known.depth.min(links.depth);
     known.hops = known.hops.min(links.hops);
     known.in_links = known.in_links.saturating_add(links.counted);
-    if links.seed && known.status == Status::Gone {
+    if links.seed && known.status != Status::Live {
         known.failures = 0;
         revive(known, report);
     }
@@ -71,11 +71,18 @@ pub(crate) fn apply_visit(
             fail(&mut record.known, cycle);
             Outcome::Failed(Failure::Protocol)
         }
-        (Outcome::Failed(_) | Outcome::RobotsDenied | Outcome::RobotsUnreachable(_), _)
-        | (Outcome::RefusedAddress, _)
-        // Skipped for what will be so next time too: it backs off, or it would hold its place for ever.
-        | (Outcome::Skipped(Skip::OutOfScope | Skip::CrawlDelay | Skip::OptedOut | Skip::Trap | Skip::Blocked), _) => {
+        (Outcome::Failed(_) | Outcome::RobotsUnreachable(_) | Outcome::RefusedAddress, _) => {
             fail(&mut record.known, cycle);
+            outcome
+        }
+        (Outcome::RobotsDenied, _)
+        | (
+            Outcome::Skipped(
+                Skip::OutOfScope | Skip::CrawlDelay | Skip::OptedOut | Skip::Trap | Skip::Blocked,
+            ),
+            _,
+        ) => {
+            refuse(&mut record.known, cycle);
             outcome
         }
     }
@@ -124,9 +131,22 @@ fn revive(known: &mut Known, report: &mut MergeReport) {
     known.not_found_at = 0;
 }
 
+/// Its server was asked, or would have been: no rule keeps the page out.
 fn fail(known: &mut Known, cycle: Cycle) {
     known.last_attempt = cycle;
     known.failures = known.failures.saturating_add(1);
+    if known.status == Status::Refused {
+        known.status = Status::Live;
+    }
+}
+
+/// It will be so next time too: the page is no candidate until the rule lets it in.
+fn refuse(known: &mut Known, cycle: Cycle) {
+    known.last_attempt = cycle;
+    known.failures = known.failures.saturating_add(1);
+    if known.status == Status::Live {
+        known.status = Status::Refused;
+    }
 }
 
 /// `at` is in milliseconds since 1970. A clock that went backwards counts as no time.

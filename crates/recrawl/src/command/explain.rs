@@ -279,6 +279,11 @@ impl Explanation {
         }
         match self.gate {
             Gate::Gone => "never: it is gone, confirmed three times; a seed that names it revives it".into(),
+            Gate::Refused => format!(
+                "no: a rule refused it in cycle {}; the cycle after the rule lets it in, or {} later, it competes again",
+                known.last_attempt,
+                crate::readmission::RECHECK_EVERY
+            ),
             Gate::BackOff => {
                 let due = known.last_attempt.0 + known.back_off();
                 format!("not before cycle {due}: its last {} attempts failed", known.failures)
@@ -340,6 +345,7 @@ impl Explanation {
     fn gate_name(&self) -> &'static str {
         match self.gate {
             Gate::Gone => "gone",
+            Gate::Refused => "refused",
             Gate::BackOff => "back_off",
             Gate::Discovery => "discovery",
             Gate::Warmup => "warmup",

@@ -44,6 +44,12 @@ impl Blocks {
         blocks
     }
 
+    /// Differs when the patterns do.
+    pub fn digest(&self) -> u64 {
+        let hosts: BTreeSet<&String> = self.hosts.iter().collect();
+        xxhash_rust::xxh3::xxh3_64(format!("{hosts:?}{:?}", self.prefixes).as_bytes())
+    }
+
     /// The pattern that covers this page, if one does.
     pub fn cover(&self, url: &CanonicalUrl) -> Option<String> {
         if !self.hosts.is_empty()

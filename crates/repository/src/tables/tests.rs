@@ -53,6 +53,7 @@ fn state() -> impl Strategy<Value = HostState> {
         hold_until: n.5,
         slow_down: n.6,
         latency: n.7,
+        rules_changed: n.3,
     })
 }
 

@@ -165,6 +165,9 @@ fn what_is_no_visit_counts_as_a_failed_attempt_and_nothing_else() {
         let mut expected = visited_page();
         expected.known.failures = 3;
         expected.known.last_attempt = NOW;
+        if outcome == Outcome::RobotsDenied {
+            expected.known.status = Status::Refused;
+        }
         assert_eq!(after(visited_page(), visit(outcome, None)).0, expected, "{outcome:?}");
     }
     let mut worn = visited_page();
@@ -187,11 +190,34 @@ fn a_skipped_page_stays_as_it_is() {
     for skip in [Skip::Deadline, Skip::HostBackOff, Skip::ByteBudget] {
         assert_eq!(after(visited_page(), visit(Outcome::Skipped(skip), None)).0, visited_page());
     }
-    // What will be skipped again next time backs off, or it would take up the budget for ever.
+    // What will be skipped again next time is no candidate any more, or it would take up the budget for ever.
     for skip in [Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut, Skip::Trap, Skip::Blocked] {
         let skipped = after(visited_page(), visit(Outcome::Skipped(skip), None)).0;
         assert_eq!(skipped, after(visited_page(), visit(Outcome::RobotsDenied, None)).0);
+        assert_eq!((skipped.known.status, skipped.known.failures), (Status::Refused, 3));
     }
+}
+
+#[test]
+fn a_refused_page_is_live_again_once_its_server_was_asked_or_a_seed_names_it() {
+    let refused = after(visited_page(), visit(Outcome::RobotsDenied, None)).0;
+    for outcome in
+        [Outcome::NotFound(404), Outcome::Failed(Failure::Timeout), Outcome::RobotsUnreachable(None)]
+    {
+        let asked = after(refused.clone(), visit(outcome, None)).0;
+        assert_eq!((asked.known.status, asked.known.failures), (Status::Live, 4), "{outcome:?}");
+    }
+    let visited = after(refused.clone(), visit(Outcome::NotModified, None)).0;
+    assert_eq!((visited.known.status, visited.known.failures), (Status::Live, 0));
+    let mut named = refused.known;
+    let links = Links { seen: 1, counted: 0, depth: 9, hops: 9, seed: true, lastmod: 0, since: NOW };
+    apply_links(&mut named, &links, &mut MergeReport::default());
+    assert_eq!((named.status, named.failures), (Status::Live, 0));
+    assert_eq!((named.depth, named.hops), (refused.known.depth, refused.known.hops));
+    let mut gone = refused;
+    gone.known.status = Status::Gone;
+    let gone = after(gone, visit(Outcome::RobotsDenied, None)).0;
+    assert_eq!(gone.known.status, Status::Gone, "a tombstone stays one");
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl Reference {
             merged.report.visited += u64::from(record.visited.is_some());
             let is_live = record.known.status == Status::Live;
             merged.report.never_tried += u64::from(is_live && record.known.last_attempt == Cycle(0));
-            merged.report.gone_total += u64::from(!is_live);
+            merged.report.gone_total += u64::from(record.known.status == Status::Gone);
         }
         merged
     }
@@ -151,7 +151,7 @@ impl Reference {
                 known.depth = known.depth.min(links.depth);
                 known.hops = known.hops.min(links.hops);
                 known.in_links += links.counted;
-                if links.seeded && known.status == Status::Gone {
+                if links.seeded && known.status != Status::Live {
                     forget_doubts(&mut record, report);
                 }
             }
@@ -244,6 +244,11 @@ fn enter(record: &mut PageRecord, visit: &Visit, cycle: Cycle, report: &mut Merg
     };
     if !is_visit {
         record.known.failures = record.known.failures.saturating_add(1);
+        // What is left of the skips is refused by a rule, as by robots.txt.
+        let is_refused = matches!(outcome, Outcome::RobotsDenied | Outcome::Skipped(_));
+        if record.known.status != Status::Gone {
+            record.known.status = if is_refused { Status::Refused } else { Status::Live };
+        }
         if let Outcome::NotFound(_) = outcome {
             confirm_absence(record, visit.at, cycle, report);
         }

@@ -103,6 +103,14 @@ impl Explanation {
                 format!("confirmed {} times, the last in cycle {}", known.not_found, known.not_found_cycle),
                 "a seed named it, or a redirect led to it",
             )),
+            Gate::Refused => Some(Obstacle::new(
+                "refused",
+                format!(
+                    "a rule refused it in cycle {}, and the rules have not been found changed since",
+                    known.last_attempt
+                ),
+                "a look at the rules found that they let it in, or somebody asked for it",
+            )),
             Gate::BackOff => {
                 let due = known.last_attempt.0 + known.back_off();
                 let evidence = format!(

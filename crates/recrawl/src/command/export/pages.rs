@@ -114,6 +114,7 @@ fn status(status: Status) -> &'static str {
     match status {
         Status::Live => "live",
         Status::Gone => "gone",
+        Status::Refused => "refused",
     }
 }
 

@@ -200,6 +200,7 @@ impl Crawl {
             cutoff: plan.cutoff,
             scheduled: plan.counts.chosen(),
             random_seed: self.world.seed,
+            rules: 0,
             by_score: Some(plan.counts.score),
             audit_eligible: Some(plan.counts.audit_eligible),
         };

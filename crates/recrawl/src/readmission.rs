@@ -1,0 +1,196 @@
+//! Pages that a rule keeps out, and how they come back.
+//!
+//! What robots.txt, the scope, an opt-out, a block or a trap refuses is marked so in its record, and is no candidate
+//! of a cycle: it takes none of its places. Instead the rules are looked at again when a cycle is planned, without a
+//! request: for all pages after the operator's rules changed, for those of an origin after its robots.txt did, and
+//! for those of each origin every [`RECHECK_EVERY`] cycles. A page that they let in is named to the merge as a seed
+//! is, and competes from the next cycle on.
+//!
+//! A robots.txt is fetched for a visit only. Where one that is out of date forbids all that is left of an origin,
+//! one page is let in every [`RECHECK_EVERY`] cycles, so that it is fetched again.
+
+use crate::control::Control;
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::scope::Scope;
+use crate::traps::Traps;
+use recrawl_fetcher::robots::Rules;
+use recrawl_repository::{Generation, OriginRun, VisitLog};
+use recrawl_types::host::RobotsBody;
+use recrawl_types::{
+    Cycle, HostState, HostTable, Link, LogRecord, Origin, ScheduleEntry, Share, Skip, Status,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Cycles after which the pages of an origin are looked at again, whatever changed.
+pub const RECHECK_EVERY: u32 = 32;
+/// Pages in a record of the log.
+const PAGES_A_RECORD: usize = 1000;
+
+/// Which pages may not be visited, for reasons of ours: what can be told without a request.
+pub struct Refusals {
+    scope: Scope,
+    control: Arc<Control>,
+    traps: Arc<Traps>,
+}
+
+impl Refusals {
+    /// As they hold in this cycle.
+    pub fn of(crawl: &Crawl, traps: Arc<Traps>) -> Refusals {
+        Refusals { scope: crawl.settings.scope.clone(), control: crawl.control.clone(), traps }
+    }
+
+    /// Why the page may not be visited, if it may not.
+    pub fn refuse(&self, entry: &ScheduleEntry) -> Option<Skip> {
+        match () {
+            () if !self.scope.admits(&entry.url) => Some(Skip::OutOfScope),
+            () if self.control.blocks().cover(&entry.url).is_some() => Some(Skip::Blocked),
+            () if self.traps.refuse(entry) => Some(Skip::Trap),
+            () => None,
+        }
+    }
+}
+
+/// Differs when what the operator refuses does.
+pub fn digest(crawl: &Crawl) -> u64 {
+    xxh3_64(format!("{} {}", crawl.settings.scope.digest(), crawl.control.blocks().digest()).as_bytes())
+}
+
+/// What has changed since the last plan.
+pub struct Since {
+    /// The cycle that is planned.
+    pub cycle: Cycle,
+    /// When the last one was, in milliseconds since 1970.
+    pub planned: u64,
+    /// Have the operator's rules changed?
+    pub rules_changed: bool,
+}
+
+/// Looks at refused pages again, and writes those that the rules let in to the log. Two passes: over the states, and
+/// over the refused pages whose turn it is.
+///
+/// # Errors
+/// When the generation or the tables cannot be read, or the log cannot be written.
+pub fn readmit(
+    crawl: &Crawl,
+    generation: &Generation,
+    since: &Since,
+    refusals: Refusals,
+    log: &mut VisitLog,
+) -> Result<(), Failure> {
+    let origins = generation.origins().map_err(Failure::work)?;
+    let mut hosts = Hosts { crawl, origins: &origins, since, last: None };
+    let mut admitted = Vec::new();
+    let mut total = 0;
+    let mut states = generation.states();
+    while let Some((first, columns)) = states.next_block().map_err(Failure::work)? {
+        crawl.live.moved();
+        let mut looked_at = Vec::new();
+        for (ordinal, known) in (first..).zip(&columns.known) {
+            if known.status == Status::Refused && hosts.of(ordinal)?.is_looked_at {
+                looked_at.push(ordinal);
+            }
+        }
+        let mut pages = generation.gather(looked_at.into_iter());
+        while let Some((ordinal, url, record)) = pages.next_page().map_err(Failure::work)? {
+            let entry = ScheduleEntry { url, share: Share::Score, record };
+            if refusals.refuse(&entry).is_some() || !hosts.of(ordinal)?.admits(&entry) {
+                continue;
+            }
+            let known = entry.record.known;
+            admitted.push(Link { hops: known.hops, ..Link::to(entry.url, known.depth) });
+            total += 1;
+            if admitted.len() == PAGES_A_RECORD {
+                let record = LogRecord::Seeds(std::mem::take(&mut admitted));
+                log.append(&record).map_err(Failure::work)?;
+            }
+        }
+    }
+    if !admitted.is_empty() {
+        log.append(&LogRecord::Seeds(admitted)).map_err(Failure::work)?;
+    }
+    if total > 0 {
+        tracing::info!(pages = total, "let in again: the rules that refused them do no longer");
+    }
+    Ok(())
+}
+
+/// The hosts of refused pages, one at a time, in the order of pages.
+struct Hosts<'c> {
+    crawl: &'c Crawl,
+    origins: &'c [OriginRun],
+    since: &'c Since,
+    last: Option<(usize, Host)>,
+}
+
+/// What is known of an origin with refused pages.
+struct Host {
+    is_looked_at: bool,
+    /// What its robots.txt says; none where it allows everything, or was never fetched.
+    rules: Option<Denied>,
+    max_crawl_delay: Duration,
+    /// May a page be let in so that robots.txt is fetched again?
+    may_probe: bool,
+}
+
+/// A robots.txt that does not allow everything.
+enum Denied {
+    All,
+    By(Rules),
+}
+
+impl Hosts<'_> {
+    fn of(&mut self, ordinal: u64) -> Result<&mut Host, Failure> {
+        let at = self.origins.partition_point(|origin| origin.first + origin.pages <= ordinal);
+        if self.last.as_ref().is_none_or(|(last, _)| *last != at) {
+            let run = self.origins.get(at);
+            let run = run.ok_or_else(|| {
+                Failure::work("a page belongs to no origin: run `recrawl repository verify`")
+            })?;
+            self.last = Some((at, self.read(run)?));
+        }
+        Ok(&mut self.last.as_mut().expect("read just before").1)
+    }
+
+    fn read(&self, run: &OriginRun) -> Result<Host, Failure> {
+        let home = run.home().map_err(Failure::work)?;
+        let state = self.crawl.tables.load(&Origin::of(&home))?.unwrap_or_default();
+        let turn = xxh3_64(&run.key).wrapping_add(u64::from(self.since.cycle.0));
+        let has_its_turn = turn.is_multiple_of(u64::from(RECHECK_EVERY));
+        let config = &self.crawl.settings.fetch;
+        Ok(Host {
+            is_looked_at: has_its_turn
+                || self.since.rules_changed
+                || state.rules_changed >= self.since.planned && state.rules_changed > 0,
+            may_probe: has_its_turn && is_out_of_date(&state, config.robots_cache, (self.crawl.clock)()),
+            rules: state.robots.and_then(|robots| match robots.body {
+                RobotsBody::AllowAll => None,
+                RobotsBody::DisallowAll(_) => Some(Denied::All),
+                RobotsBody::Rules(body) => Some(Denied::By(Rules::parse(&body, config.product_token()))),
+            }),
+            max_crawl_delay: config.max_crawl_delay,
+        })
+    }
+}
+
+fn is_out_of_date(state: &HostState, cache: Duration, now: u64) -> bool {
+    let until = |fetched: u64| fetched.saturating_add(cache.as_millis() as u64);
+    state.robots.as_ref().is_some_and(|robots| !(robots.fetched..until(robots.fetched)).contains(&now))
+}
+
+impl Host {
+    /// Does robots.txt let the page in, or is it let in to see what robots.txt says now?
+    fn admits(&mut self, entry: &ScheduleEntry) -> bool {
+        let is_allowed = match &self.rules {
+            None => true,
+            Some(Denied::All) => false,
+            Some(Denied::By(rules)) => {
+                rules.allows(entry.url.path_and_query())
+                    && rules.crawl_delay.is_none_or(|delay| delay <= self.max_crawl_delay)
+            }
+        };
+        is_allowed || std::mem::take(&mut self.may_probe)
+    }
+}

@@ -1,0 +1,150 @@
+//! Pages that a rule keeps out: what they cost a cycle, and how they come back.
+
+use crate::harness::{World, count, succeeds, web};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Pages of the site, and every how many of them robots.txt may forbid: 30 %.
+const PAGES: u32 = 300;
+const DENIED: u32 = 90;
+/// 1 % of them.
+const K: u64 = 3;
+
+/// A host of its own: 210 pages below /open/, 90 below /closed/, a robots.txt that the test decides.
+struct Site {
+    address: String,
+    robots: Arc<Mutex<&'static str>>,
+}
+
+impl Site {
+    fn start() -> Site {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("it is bound").to_string();
+        let robots = Arc::new(Mutex::new(""));
+        let rules = robots.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let rules = *rules.lock().expect("no panic under the lock");
+                // Whoever hangs up early wants no answer.
+                let _ = stream.and_then(|stream| answer(stream, rules));
+            }
+        });
+        Site { address, robots }
+    }
+
+    fn say(&self, rules: &'static str) {
+        *self.robots.lock().expect("no panic under the lock") = rules;
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+fn answer(mut stream: TcpStream, rules: &str) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    let first = lines.next().transpose()?.unwrap_or_default();
+    for line in lines {
+        if line?.is_empty() {
+            break;
+        }
+    }
+    let (kind, body) = match first.split(' ').nth(1) {
+        Some("/robots.txt") => ("text/plain", rules.to_owned()),
+        Some("/") => ("text/html", (0..PAGES).map(|n| format!("<a href={}>{n}</a> ", path(n))).collect()),
+        path => ("text/html", format!("<p>a page of its own: {path:?}")),
+    };
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn path(page: u32) -> String {
+    let folder = if page < DENIED { "closed" } else { "open" };
+    format!("/{folder}/{page}")
+}
+
+const ROBOTS: &str =
+    "[politeness]\nrobots_cache = \"1 ms\"\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"0 ms\"\n";
+
+fn settings(pages: &str, scope: &str) -> String {
+    format!("[cycle]\npages = \"{pages}\"\nwarmup = 1\n{ROBOTS}[scope]\n{scope}\n")
+}
+
+/// A crawl that has visited all pages.
+fn visited(site: &Site) -> World {
+    let world = World::new(web(1, 1), &settings("100%", ""));
+    world.seeds(&[site.url("/")]);
+    world.crawl(3);
+    assert!(world.pages().values().all(|page| count(page, "n") >= Some(0)), "all were visited");
+    world
+}
+
+fn sum(reports: &[Value], name: &str) -> u64 {
+    reports.iter().map(|report| count(report, name).expect("a count")).sum()
+}
+
+fn refused(world: &World) -> usize {
+    world.pages().values().filter(|page| page["status"] == "refused").count()
+}
+
+#[test]
+fn pages_that_robots_txt_denies_take_no_place_of_k_and_come_back_with_the_rules() {
+    let site = Site::start();
+    let world = visited(&site);
+    site.say("User-agent: *\nDisallow: /closed/\n");
+    assert_eq!(count(&world.crawl(1)[0], "robots_denied"), Some(DENIED.into()));
+    let before = world.pages();
+
+    world.configure(&settings("1%", ""));
+    let reports = world.crawl(34);
+    let (denied, fetched) = (sum(&reports, "robots_denied"), sum(&reports, "fetched"));
+    // Two: one page in 32 cycles is tried, so that an old robots.txt is fetched again.
+    assert!(denied <= 2, "{denied} of {} places went to refusals", 34 * K);
+    assert_eq!(fetched + denied, 34 * K, "and the others to pages");
+    assert_eq!(refused(&world), DENIED as usize);
+    let told = succeeds(world.run(&["explain", &site.url("/closed/1")]));
+    assert!(told.contains("no: robots.txt forbids it"), "{told}");
+    let after = world.pages();
+    assert_eq!(before.len(), after.len());
+    assert_eq!(before[&site.url("/closed/1")]["n"], after[&site.url("/closed/1")]["n"], "nothing is lost");
+
+    // The rules change. A cycle sees it, the next one lets the pages in, the one after that visits them.
+    site.say("User-agent: *\nDisallow: /other/\n");
+    world.crawl(2);
+    assert_eq!(refused(&world), 0);
+    world.configure(&settings("100%", ""));
+    let report = world.crawl(1).remove(0);
+    assert_eq!(
+        (count(&report, "fetched"), count(&report, "robots_denied")),
+        (Some(301), Some(0)),
+        "{report}"
+    );
+}
+
+#[test]
+fn pages_outside_of_the_scope_come_back_in_the_cycle_after_it_was_widened() {
+    let site = Site::start();
+    let world = visited(&site);
+    let narrow = format!("refuse_prefixes = [\"{}\"]", site.url("/closed/"));
+    world.configure(&settings("100%", &narrow));
+    world.crawl(1);
+    assert_eq!(refused(&world), DENIED as usize);
+    world.configure(&settings("1%", &narrow));
+    let reports = world.crawl(5);
+    assert_eq!((sum(&reports, "skipped"), sum(&reports, "fetched")), (0, 5 * K));
+
+    world.configure(&settings("1%", ""));
+    let told = succeeds(world.run(&["explain", &site.url("/closed/1")]));
+    assert!(told.contains("no: a rule refused it in cycle"), "{told}");
+    world.crawl(1);
+    assert_eq!(refused(&world), 0);
+    world.configure(&settings("100%", ""));
+    let report = world.crawl(1).remove(0);
+    assert_eq!((count(&report, "fetched"), count(&report, "skipped")), (Some(301), Some(0)), "{report}");
+}
