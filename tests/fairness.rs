@@ -1,12 +1,12 @@
 //! Fairness as site owners' pages meet it: a cycle that is cut short leaves nobody out for ever, and who is slow keeps
 //! nobody else waiting. What a budget cuts is cut at the same place on a busy machine, so most of it is cut by budgets.
 
-use crate::harness::{World, count, web};
+use crate::harness::{World, count};
 use recrawl_mockweb::procedural::ProceduralConfig;
-use recrawl_mockweb::{Config, Server, WebConfig};
+use recrawl_mockweb::{Config, Server, Validators, WebConfig};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Hosts of equal size.
+/// Hosts of equal size, whose pages cost their bytes at each visit.
 fn even_web(pages: u32, hosts: u32, domain: Option<&str>) -> Config {
     let web = ProceduralConfig {
         pages,
@@ -16,7 +16,8 @@ fn even_web(pages: u32, hosts: u32, domain: Option<&str>) -> Config {
         skew: 0.0,
         ..ProceduralConfig::default()
     };
-    Config { domain: domain.map(str::to_owned), ..Config::new(WebConfig::Procedural(web)) }
+    let web = Config::new(WebConfig::Procedural(web));
+    Config { domain: domain.map(str::to_owned), validators: Validators::None, ..web }
 }
 
 /// The addresses of all pages.

@@ -200,7 +200,7 @@ impl World {
 
 /// The program under test.
 pub fn program() -> Command {
-    let mut command = Command::new(std::env::var_os("RECRAWL_BIN").unwrap_or(env!("CARGO_BIN_EXE_recrawl").into()));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_recrawl"));
     command.env_remove("RECRAWL_LOG");
     command
 }

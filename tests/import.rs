@@ -115,7 +115,7 @@ fn nothing_is_imported_into_the_middle_of_a_cycle_or_beside_a_crawl() {
     let world = World::new(web(40, 2), "[politeness]\ndelay_per_host = \"50 ms\"");
     world.crawl(1);
     let mut child = world.spawn_crawl(3);
-    let schedule: PathBuf = world.data_dir.join("cycle-0000000002.hosts");
+    let schedule: PathBuf = world.data_dir.join("cycle-0000000002.queues");
     while !schedule.exists() && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }

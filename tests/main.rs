@@ -16,8 +16,6 @@ mod cli;
 mod consent;
 /// kill -9 at any moment, and a clean stop: nothing lost, nothing twice.
 mod crash;
-/// Nobody is left out for ever, and the slow keep nobody waiting.
-mod fairness;
 /// Whole crawls: discovery, warm-up, budget, counters against the mock web's own count.
 mod cycle;
 /// Histories of pages: made up, converted, shown.
@@ -34,6 +32,8 @@ mod durable;
 mod events;
 /// What stops a page, gate by gate.
 mod explain;
+/// Nobody is left out for ever, and the slow keep nobody waiting.
+mod fairness;
 /// What the Web does to crawlers: each hazard ends, is told right, and costs nobody else anything.
 mod hazards;
 /// Sitemaps and feeds: every format found, hostile ones survived, dates believed as far as they deserve.

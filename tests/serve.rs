@@ -76,8 +76,13 @@ fn seeds_in_any_order_of_domains_schemes_and_ports_are_crawled() {
     let world = world(10, 1, names);
     let daemon = Daemon::start(&world);
     // Nobody listens there: what matters is that they can be scheduled at all.
-    let seeds =
-        ["https://a.org:1/", "https://b.com:1/", "http://a.org:1/", "http://a.org:2/x", "http://c.net:1/"];
+    let seeds = [
+        "https://a.org:9001/",
+        "https://b.com:9001/",
+        "http://a.org:9001/",
+        "http://a.org:9002/x",
+        "http://c.net:9001/",
+    ];
     let seeds: Vec<String> = seeds.into_iter().map(str::to_owned).chain(world.server.seeds()).collect();
     assert_eq!(daemon.seed(&seeds), "next_cycle");
     daemon.until("committed", |s| s["generation"] == 1);

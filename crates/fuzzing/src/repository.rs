@@ -204,28 +204,45 @@ fn kept_visits(parts: &mut Parts<'_>, how: image::How) {
             Err(_) => break false,
         }
     };
-    assert_eq!(repository.verify().is_empty(), whole, "after {read} visits");
+    let damage = repository.verify();
+    assert_eq!(damage.is_empty(), whole, "after {read} visits: {damage:?}");
 }
 
-/// A schedule of one host: its key, the number of entries, and the frames that hold them.
+/// A schedule of one host, with the table of this program and with that of older ones: its key, the number of entries,
+/// the frames that hold them, and their order by URL.
 fn schedule(parts: &mut Parts<'_>, how: image::How) {
     let count = u64::from(parts.byte() % 70);
     let key = parts.part();
-    let mut payloads = Vec::new();
+    let mut frames = Vec::new();
     for _ in 0..count.div_ceil(32) {
-        payloads.push(parts.part());
+        frames.push(parts.part());
     }
+    let entry_frames = varint(frames.len() as u64);
+    let head = [vec![0], varint(key.len() as u64), key.to_vec(), varint(count), entry_frames].concat();
+    schedule_with("hosts", &head, &frames, how);
+    if frames.len() > 1 {
+        frames.push(parts.rest());
+    }
+    schedule_with("queues", &head, &frames, how);
+}
+
+/// The same with one of the tables, which begins with `head`.
+fn schedule_with(table: &str, head: &[u8], frames: &[&[u8]], how: image::How) {
     let mut image = Image::default();
-    let places = image.frames(&image::cycle("schedule"), 9, how, &payloads);
-    let mut table = [vec![0], varint(key.len() as u64), key.to_vec(), varint(count)].concat();
-    table.extend(varint(places.len() as u64));
-    places.iter().for_each(|(offset, length)| table.extend([varint(*offset), varint(*length)].concat()));
-    image.frames(&image::cycle("hosts"), 9, image::How::default(), &[&table]);
+    let places = image.frames(&image::cycle("schedule"), 9, how, frames);
+    let mut row = head.to_vec();
+    places.iter().for_each(|(offset, length)| row.extend([varint(*offset), varint(*length)].concat()));
+    image.frames(&image::cycle(table), 9, image::How::default(), &[&row]);
     let storage = MemoryStorage::with_files(image.files);
     let Ok(Some(file)) = ScheduleFile::open(&storage, CYCLE) else { return };
     let [host] = file.hosts() else { panic!("a table of one host has {}", file.hosts().len()) };
-    let Ok(entries) = file.read(host, host.start, count as usize) else { return };
-    assert!(entries.len() <= count as usize);
+    let Ok(entries) = file.read(host, host.start, host.count as usize) else { return };
+    assert!(entries.len() as u64 <= host.count);
+    for entry in &entries {
+        if let Ok(Some(found)) = file.find(&entry.url) {
+            assert_eq!(found.entry.url, entry.url);
+        }
+    }
     let in_order =
         entries.windows(2).all(|pair| pair[0].url < pair[1].url && pair[0].url.same_origin(&pair[1].url));
     if !in_order || entries.is_empty() {
@@ -245,7 +262,13 @@ fn schedule(parts: &mut Parts<'_>, how: image::How) {
 /// Any bytes as the files of a repository, checksums and all.
 fn any_file(parts: &mut Parts<'_>) {
     let mut image = Image::default();
-    let name = ["MANIFEST", "reports", "cycle-0000000001.visits", "cycle-0000000001.hosts"];
+    let name = [
+        "MANIFEST",
+        "reports",
+        "cycle-0000000001.visits",
+        "cycle-0000000001.hosts",
+        "cycle-0000000001.queues",
+    ];
     let name = name[usize::from(parts.byte()) % name.len()];
     image.manifest([0, 0, 0, 0]);
     image.files.insert(image::cycle("schedule"), parts.part().to_vec());

@@ -191,7 +191,7 @@ mod tests {
             order.put(of("b.com", 10), page);
         }
         let rest: Vec<i32> = std::iter::from_fn(|| order.take()).collect();
-        assert_eq!(rest[..6], [40, 100, 41, 101, 42, 102], "in turns, not ten of b.com first: {rest:?}");
+        assert_eq!(rest[..6], [100, 40, 101, 41, 102, 42], "in turns, not ten of b.com first: {rest:?}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ const MIDDLE: &str = "\",\"decisions\":";
 const END: &str = "}\n";
 /// Bytes of the file that are read at most: 10,000 blocks, as many paused hosts and 1,000 patterns
 /// take less.
-const MAX_BYTES: u64 = 64 << 20;
+const MAX_DECISIONS_BYTES: u64 = 64 << 20;
 
 /// The text that was written last; none where there is no file.
 ///
@@ -32,7 +32,7 @@ pub fn read(storage: &dyn Storage) -> Result<Option<String>, ReadError> {
         Err(e) if e.is_absent() => return Ok(None),
         other => other?,
     };
-    let mut bytes = vec![0; source.length().min(MAX_BYTES) as usize];
+    let mut bytes = vec![0; source.length().min(MAX_DECISIONS_BYTES) as usize];
     source.read_exact(&mut bytes, 0)?;
     match std::str::from_utf8(&bytes).ok().and_then(open) {
         Some(text) => Ok(Some(text.to_owned())),

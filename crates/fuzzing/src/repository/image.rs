@@ -1,6 +1,7 @@
 //! A repository's files put together from parts of an input: headers, lengths and checksums as docs/formats.md
 //! has them, contents as the input says.
 
+use recrawl_repository::decisions::{DECISIONS, NOTHING};
 use recrawl_types::Cycle;
 use std::collections::BTreeMap;
 
@@ -106,8 +107,10 @@ impl Image {
         self.files.get_mut(name).expect("a file that was made").extend_from_slice(bytes);
     }
 
-    /// The manifest with these numbers of pages, visited, gone and origins; no reports, and nothing untried or waiting.
+    /// The manifest with these numbers of pages, visited, gone and origins; no reports, nothing untried, waiting or
+    /// decided.
     pub fn manifest(&mut self, counts: [u64; 4]) {
+        self.files.insert(DECISIONS.to_owned(), NOTHING.as_bytes().to_vec());
         self.frames("reports", 8, How::default(), &[]);
         let reports = self.files["reports"].len() as u64;
         let numbers = counts.into_iter().chain([0, reports, 0, 0]);

@@ -18,7 +18,7 @@ fn places_are_dealt_to_the_longest_wait_the_audit_and_the_best() {
         due(Share::Discovery, 0, 1),
         due(Share::Score, 2, 1),
     ];
-    assert_eq!(turns(&pages), [0, 3, 1, 2, 4, 5]);
+    assert_eq!(turns(&pages), [0, 3, 1, 2, 5, 4]);
     assert_eq!(turns(&[]), [] as [u32; 0]);
 }
 
