@@ -130,8 +130,7 @@ fn pages(generation: &Generation) -> BTreeMap<String, (u32, u32, u64)> {
     let mut pages = BTreeMap::new();
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record().unwrap() {
-        let visited =
-            record.visited.map(|v| (v.history.visits as u32, v.history.changes as u32, v.content.payload));
+        let visited = record.visited.map(|v| (v.history.visits, v.history.changes, v.content.payload));
         pages.insert(CanonicalUrl::from_key(key).unwrap().to_string(), visited.unwrap_or_default());
     }
     pages
