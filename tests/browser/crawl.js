@@ -95,7 +95,8 @@ export async function world() {
 }
 
 async function mockWeb() {
-  // One host answers with errors, so that it is backed off. Not with 503, which would make it ever slower, and cycles long.
+  // One host fails often enough to be backed off; not with 503, which would slow it down, and cycles with it. Pages of
+  // another are missing now and then.
   const words = [
     "procedural",
     "--pages",
@@ -112,6 +113,8 @@ async function mockWeb() {
     "0.3",
     "--fault",
     "3/=status@0.6:500",
+    "--fault",
+    "5/=status@0.2:404",
     "--with-parent",
   ];
   const child = spawn(join(BUILT, "recrawl-mockweb"), words, { stdio: ["pipe", "pipe", "inherit"] });

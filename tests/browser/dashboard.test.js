@@ -190,7 +190,7 @@ describe("while a cycle is held", () => {
   it("Now shows what went wrong, by kind and one by one", async () => {
     const { page, done } = await view("#/now");
     const { kinds, last } = await crawl.get("/api/v1/errors");
-    assert.ok(kinds.length > 0 && last.length > 0, "a host fails, and robots.txt forbids some");
+    assert.ok(kinds.length > 0 && last.length > 0, "a host fails, and pages of another are missing");
     await retry(async () =>
       assert.deepEqual(
         await column(page, "Pages not got, by kind", 2),
@@ -281,7 +281,7 @@ describe("while a cycle is held", () => {
     await page.fill("#url", wanted);
     await page.keyboard.press("Enter");
     await retry(async () => assert.equal(await page.locator(".lead.url").textContent(), wanted));
-    await page.fill("#url", "http://127.1.0.1:1/nowhere");
+    await page.fill("#url", "http://127.1.0.1:9099/nowhere");
     await page.keyboard.press("Enter");
     await page.locator(".problem", { hasText: "Not found (404)" }).waitFor();
     await done();
