@@ -38,6 +38,11 @@ impl<K: Clone + Eq + Hash + Ord> Crowds<K> {
         if *open == 0 {
             self.open.remove(key);
         }
+        self.call(key)
+    }
+
+    /// The first of those set aside, if there is a place for it.
+    pub fn call(&mut self, key: &K) -> Option<Group> {
         if self.is_full(key) { None } else { self.take(key) }
     }
 

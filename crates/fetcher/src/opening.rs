@@ -41,8 +41,8 @@ pub struct Opening {
     begun: Vec<bool>,
     order: Vec<Group>,
     next: usize,
-    /// Groups that were set aside, and have a place now.
-    ready: VecDeque<Group>,
+    /// Groups that were set aside, and have a place now: at an address, or else of their site.
+    ready: VecDeque<(Group, Option<IpAddr>)>,
     pub sites: Crowds<Site>,
     pub addresses: Crowds<IpAddr>,
 }
@@ -99,26 +99,40 @@ impl Opening {
     /// address.
     pub fn next<'r>(&mut self, runs: &'r [HostRun]) -> Option<&'r CanonicalUrl> {
         loop {
-            let group = match self.ready.pop_front() {
-                Some(group) => group,
-                None => match self.order.get(self.next) {
-                    Some(&group) => {
-                        self.next += 1;
-                        let site = Site::of(&runs[self.groups[group as usize] as usize].first);
-                        if !self.begun[group as usize] && self.sites.is_full(&site) {
-                            self.sites.set_aside(site, group);
-                            continue;
-                        }
-                        group
+            let ready = self.ready.pop_front();
+            let (group, address) = match (ready, self.order.get(self.next)) {
+                (Some(ready), _) => ready,
+                (None, Some(&group)) => {
+                    self.next += 1;
+                    (group, None)
+                }
+                // Nobody else waits.
+                (None, None) => {
+                    let group = self.sites.take_any()?;
+                    if self.begun[group as usize] {
+                        continue;
                     }
-                    // Nobody else waits.
-                    None => self.sites.take_any()?,
-                },
+                    return Some(self.first(group, runs));
+                }
             };
+            let first = self.first(group, runs);
+            let site = Site::of(first);
+            if !self.begun[group as usize] && !self.sites.is_full(&site) {
+                return Some(first);
+            }
             if !self.begun[group as usize] {
-                return Some(&runs[self.groups[group as usize] as usize].first);
+                self.sites.set_aside(site, group);
+            }
+            // It leaves the place at its address to the next one there.
+            if let Some(address) = address {
+                self.ready.extend(self.addresses.call(&address).map(|group| (group, Some(address))));
             }
         }
+    }
+
+    /// The URL of a group's first page.
+    fn first<'r>(&self, group: Group, runs: &'r [HostRun]) -> &'r CanonicalUrl {
+        &runs[self.groups[group as usize] as usize].first
     }
 
     /// Takes the runs of the host with this key, if it has some that were not taken.
@@ -139,7 +153,8 @@ impl Opening {
     pub fn leave(&mut self, site: Option<&Site>, address: Option<IpAddr>) {
         let by_site = site.and_then(|site| self.sites.leave(site));
         let by_address = address.and_then(|address| self.addresses.leave(&address));
-        self.ready.extend(by_site.into_iter().chain(by_address));
+        self.ready.extend(by_site.map(|group| (group, None)));
+        self.ready.extend(by_address.map(|group| (group, address)));
     }
 
     /// All hosts of the schedule: the place in the list, whether it was opened, and its runs.
@@ -171,6 +186,8 @@ impl Opening {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
     use recrawl_types::UrlRules;
     use recrawl_types::schedule::{MemorySchedule, ScheduleSource};
     use recrawl_types::{PageRecord, ScheduleEntry, Share};
@@ -226,5 +243,63 @@ mod tests {
         // `test` is no public suffix: the site of a.one.test is one.test.
         let all = order(&schedule, &Precedence::default(), 1, 2);
         assert_eq!(all, ["a.one.test", "b.one.test", "two.test", "c.one.test"]);
+    }
+
+    /// Hosts of so many sites at so many addresses, and the order in which open ones end.
+    type Crowd = (Vec<(u8, u8)>, usize, usize, usize, Vec<usize>);
+
+    fn crowd() -> impl Strategy<Value = Crowd> {
+        let hosts = vec((0u8..4, 0u8..4), 1..40);
+        (hosts, 1usize..4, 1usize..4, 1usize..8, vec(any::<usize>(), 40..80))
+    }
+
+    proptest! {
+        /// Hosts are opened into slots as the frontier does it, and each is opened once. An address never has more than
+        /// its share of them, and a site only where nobody else could have the slot.
+        #[test]
+        fn sites_and_addresses_keep_to_their_share_of_slots((hosts, per_site, per_address, slots, ends) in crowd()) {
+            let name = |host: usize| format!("h{host:02}.s{}.test", hosts[host].0);
+            let pages: Vec<String> = (0..hosts.len()).map(name).collect();
+            let pages: Vec<(&str, usize)> = pages.iter().map(|name| (name.as_str(), 1)).collect();
+            let schedule = schedule(&pages);
+            let runs = schedule.hosts();
+            let mut opening = Opening::new(runs, &Precedence::default(), Cycle(1), per_site, per_address);
+            let (mut open, mut opened) = (Vec::<usize>::new(), vec![false; hosts.len()]);
+            let mut ends = ends.into_iter().cycle();
+            let address = |host: usize| IpAddr::from([9, 9, 9, hosts[host].1]);
+            loop {
+                let of_site = |open: &[usize], site: u8| open.iter().filter(|h| hosts[**h].0 == site).count();
+                let of_address = |open: &[usize], at: u8| open.iter().filter(|h| hosts[**h].1 == at).count();
+                while open.len() < slots && let Some(first) = opening.next(runs) {
+                    let host: usize = first.host()[1..3].parse().unwrap();
+                    let (site, at) = hosts[host];
+                    let (group, _) = opening.take(host_key(first), runs).expect("it was not taken");
+                    prop_assert!(!opened[host]);
+                    if of_site(&open, site) >= per_site {
+                        let could = |other: usize| {
+                            !opened[other] && of_site(&open, hosts[other].0) < per_site
+                                && of_address(&open, hosts[other].1) < per_address
+                        };
+                        prop_assert!(!(0..hosts.len()).any(could), "{} is one too many of its site", host);
+                    }
+                    opening.sites.enter(Site::of(first));
+                    if opening.addresses.is_full(&address(host)) {
+                        opening.set_aside(group, address(host));
+                        opening.leave(Some(&Site::of(first)), None);
+                        continue;
+                    }
+                    opening.addresses.enter(address(host));
+                    opened[host] = true;
+                    open.push(host);
+                    prop_assert!(of_address(&open, at) <= per_address);
+                }
+                if open.is_empty() {
+                    break;
+                }
+                let host = open.swap_remove(ends.next().unwrap() % open.len());
+                opening.leave(Some(&Site::of_host(&name(host))), Some(address(host)));
+            }
+            prop_assert!(opening.is_done() && opened.iter().all(|opened| *opened));
+        }
     }
 }
