@@ -148,3 +148,21 @@ fn pages_outside_of_the_scope_come_back_in_the_cycle_after_it_was_widened() {
     let report = world.crawl(1).remove(0);
     assert_eq!((count(&report, "fetched"), count(&report, "skipped")), (Some(301), Some(0)), "{report}");
 }
+
+#[test]
+fn pages_of_a_host_that_is_down_take_no_place_of_k() {
+    let settings = |share| format!("[cycle]\npages = \"{share}\"\nwarmup = 1\n");
+    let world = World::new(web(120, 2), &settings("100%"));
+    world.warm_up();
+    let k = (world.pages().len() / 10) as u64;
+    world.server.set_faults(vec!["1/=reset".parse().unwrap()]);
+    world.crawl(1);
+    world.configure(&settings("10%"));
+    let reports = world.crawl(10);
+    let (fetched, skipped) = (sum(&reports, "fetched"), sum(&reports, "skipped"));
+    println!("{fetched} of {} places went to pages that answer, {skipped} to a host that is down", 10 * k);
+    assert_eq!((fetched, skipped), (10 * k, 0));
+    let home = &world.server.seeds()[0];
+    let told = succeeds(world.run(&["explain", home]));
+    assert!(told.contains("its host is left alone"), "{told}");
+}

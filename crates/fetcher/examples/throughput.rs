@@ -82,6 +82,7 @@ async fn fetch(port: u16, pages: u32) -> Result<(), Box<dyn Error>> {
         spent: Default::default(),
         cycle: recrawl_types::Cycle(2),
         precedence: Default::default(),
+        unavailable: Default::default(),
         deadline: None,
         held_deadline: None,
         control: Arc::default(),

@@ -13,6 +13,7 @@ use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
 use crate::robots::standing::{Standing, judge};
 use crate::suspension::{BEAT, Suspension};
+use crate::unavailable::Unavailable;
 use crate::under_way;
 use crate::visit::{Ended, EndedKind, Visit, deliver};
 use recrawl_types::{
@@ -68,6 +69,8 @@ pub struct Job {
     pub spent: BTreeMap<Origin, u64>,
     /// Which hosts go first.
     pub precedence: Precedence,
+    /// What earlier runs found unavailable.
+    pub unavailable: Unavailable,
     /// From here on nothing new is asked; the rest is delivered as skipped.
     pub deadline: Option<Instant>,
     /// The same, once nothing is left but at hosts that are held.
@@ -94,6 +97,7 @@ pub struct Run {
     /// Did the process stand still?
     pub suspension: Suspension,
     budget: Mutex<Budget>,
+    unavailable: Mutex<Unavailable>,
     report: Mutex<FetchReport>,
     /// Entries that were taken out of their turn before they were read: one index a page that somebody asked for.
     taken: Mutex<HashSet<u64>>,
@@ -115,6 +119,10 @@ impl Run {
 
     pub fn report(&self) -> MutexGuard<'_, FetchReport> {
         unpoisoned(&self.report)
+    }
+
+    pub fn unavailable(&self) -> MutexGuard<'_, Unavailable> {
+        unpoisoned(&self.unavailable)
     }
 
     pub fn taken(&self) -> MutexGuard<'_, HashSet<u64>> {
@@ -162,6 +170,7 @@ impl Fetcher {
             suspension: Suspension::new((self.clock)()),
             cycle: job.cycle,
             budget: Mutex::new(Budget::new(&self.config, &job.spent, start)),
+            unavailable: Mutex::new(job.unavailable),
             report: Mutex::default(),
             taken: Mutex::default(),
         });
@@ -195,6 +204,7 @@ impl Fetcher {
         report.elapsed = start.elapsed();
         report.stopped_by = stopped_by;
         report.left_out = left_out;
+        report.unavailable = run.unavailable().clone();
         Ok(report)
     }
 }

@@ -34,6 +34,7 @@ pub mod report;
 pub mod robots;
 mod suspension;
 pub mod testing;
+pub mod unavailable;
 mod under_way;
 mod visit;
 

@@ -2,6 +2,7 @@
 
 use crate::left_out::LeftOut;
 use crate::outcome::FetchResult;
+use crate::unavailable::Unavailable;
 use recrawl_types::{Failure, Outcome, Skip};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -37,6 +38,9 @@ pub struct FetchReport {
     /// Hosts that had no turn: the next run begins with them.
     #[serde(skip)]
     pub left_out: LeftOut,
+    /// Origins that gave no page when they were last asked.
+    #[serde(skip)]
+    pub unavailable: Unavailable,
 }
 
 /// Why a run ended.

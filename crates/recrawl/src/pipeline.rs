@@ -20,6 +20,7 @@ use crate::site_noise::SiteNoise;
 use crate::space::Watch;
 use crate::traps::Traps;
 use crossbeam_channel::RecvTimeoutError;
+use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, LeftOut, Precedence, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share};
@@ -39,6 +40,8 @@ const BATCH: usize = 8;
 
 /// The name under which hosts are kept that had no turn.
 const LEFT_OUT: &str = "left_out";
+/// The name under which origins are kept that gave no page when they were last asked.
+const UNAVAILABLE: &str = "unavailable";
 
 /// How often a run that waits says that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
@@ -101,6 +104,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let left_out =
         crawl.tables.setting(LEFT_OUT)?.map(|bytes| LeftOut::from_bytes(&bytes)).unwrap_or_default();
     let precedence = Precedence { seed: crawl.random_seed, left_out };
+    let unavailable = unavailable(crawl)?;
     let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
         let opt_out = crawl.settings.scope.opt_out().clone();
         Job {
@@ -115,6 +119,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             followed: recovered.followed,
             spent: recovered.bytes,
             precedence,
+            unavailable,
             deadline: left.map(|left| now + left),
             held_deadline: Some(now + left_for_held),
             control: crawl.steering.clone(),
@@ -123,11 +128,21 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     crawl.steering.forget_asked();
     crawl.control.keep_answers();
     crawl.tables.set_setting(LEFT_OUT, &report.left_out.to_bytes())?;
+    crawl.tables.set_setting(UNAVAILABLE, &report.unavailable.to_bytes())?;
     let stopped_by = report.stopped_by;
     if stopped_by != StoppedBy::Stop {
         crawl.live.merging();
     }
     Ok(Fetched { stopped_by, archive: archive.as_ref().map(Archive::end) })
+}
+
+/// The origins that gave no page when they were last asked.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn unavailable(crawl: &Crawl) -> Result<Unavailable, Failure> {
+    let bytes = crawl.tables.setting(UNAVAILABLE)?;
+    Ok(bytes.map(|bytes| Unavailable::from_bytes(&bytes)).unwrap_or_default())
 }
 
 /// Starts workers and recorder, runs the fetcher, and waits for all of them.

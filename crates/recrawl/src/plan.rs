@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::formula_file;
 use crate::lastmods::TrustedDates;
 use crate::live::Live;
+use crate::pipeline::unavailable;
 use crate::priors::SitePriors;
 use crate::readmission::{self, Refusals, Since};
 use crate::settings::Settings;
@@ -16,9 +17,10 @@ use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::turns::{Due, turns};
-use recrawl_scheduler::{Chosen, PlanMemory, PlanRequest, Planner};
+use recrawl_scheduler::{Chosen, HostPages, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
-    CanonicalUrl, Cycle, Link, LogRecord, PageRecord, ScheduleEntry, ScheduleSource, Share, Status, Visit,
+    CanonicalUrl, Cycle, Link, LogRecord, Origin, PageRecord, ScheduleEntry, ScheduleSource, Share, Status,
+    Visit,
 };
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -268,7 +270,16 @@ fn choose(
     let priors = SitePriors::wanted_by(formula, generation, &origins, &passed)?;
     let mut policy = FormulaPolicy::new(formula);
     let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
-    let hosts = origins.iter().map(|origin| origin.pages);
+    let unavailable = unavailable(crawl)?;
+    let now = (crawl.clock)();
+    let hosts = origins.iter().map(|origin| {
+        let named = if unavailable.is_empty() { None } else { origin.home().ok() };
+        let at_most = named.and_then(|home| unavailable.at_most(&Origin::of(&home), now));
+        HostPages { pages: origin.pages, at_most }
+    });
+    // Without a limit hosts are not told apart; this one binds nobody else.
+    let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
+    let request = PlanRequest { max_per_host, ..request };
     let runs = SpillRuns::new(crawl.storage.clone(), request.cycle);
     let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
     let mut planner = Planner::new(request, &mut policy, hosts, memory).map_err(Failure::work)?;

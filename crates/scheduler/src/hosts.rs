@@ -14,6 +14,21 @@ use crate::runs::Runs;
 use crate::{PlanError, TieBreak};
 use std::io;
 
+/// The pages of a host, which are consecutive in the scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostPages {
+    /// How many.
+    pub pages: u64,
+    /// How many of them a cycle may choose, where that is fewer than `max_per_host` allows.
+    pub at_most: Option<u64>,
+}
+
+impl From<u64> for HostPages {
+    fn from(pages: u64) -> HostPages {
+        HostPages { pages, at_most: None }
+    }
+}
+
 /// Divides the scan into hosts.
 pub(crate) struct Hosts<H> {
     lengths: H,
@@ -23,6 +38,8 @@ pub(crate) struct Hosts<H> {
     /// Its first page, and how many of its pages are still to come.
     start: u64,
     left: u64,
+    /// Its limit.
+    at_most: u64,
     crowds: Vec<Crowd>,
 }
 
@@ -37,17 +54,20 @@ struct Crowd {
     drawn: u64,
 }
 
-impl<H: Iterator<Item = u64>> Hosts<H> {
+impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
     /// For hosts of these lengths; `pools` are those of one host.
     pub fn new(lengths: H, limit: u64, pools: Pools) -> Hosts<H> {
-        Hosts { lengths, limit, pools, start: 0, left: 0, crowds: Vec::new() }
+        Hosts { lengths, limit, pools, start: 0, left: 0, at_most: limit, crowds: Vec::new() }
     }
 
     /// How many of the next `rows` pages, the first of which is `ordinal`, are of one host.
     pub fn next_run(&mut self, ordinal: u64, rows: usize) -> Result<usize, PlanError> {
         while self.left == 0 {
             self.start = ordinal;
-            self.left = self.lengths.next().ok_or(PlanError::Hosts { pages: ordinal, more: false })?;
+            let next = self.lengths.next().ok_or(PlanError::Hosts { pages: ordinal, more: false })?;
+            let HostPages { pages, at_most } = next.into();
+            self.left = pages;
+            self.at_most = at_most.map_or(self.limit, |at_most| at_most.min(self.limit));
         }
         Ok(usize::try_from(self.left).unwrap_or(usize::MAX).min(rows))
     }
@@ -68,9 +88,9 @@ impl<H: Iterator<Item = u64>> Hosts<H> {
             return Ok(());
         }
         let own = &mut self.pools;
-        let mut slots = self.limit;
+        let mut slots = self.at_most;
         if let Some(warmup) = &mut own.warmup {
-            warmup.drain(self.limit, disk, |page, disk| {
+            warmup.drain(self.at_most, disk, |page, disk| {
                 slots -= 1;
                 choice.push(ties.ordinal(page), By::Warmup, page.key, disk)
             })?;
@@ -94,7 +114,7 @@ impl<H: Iterator<Item = u64>> Hosts<H> {
 
     /// The hosts whose places must be counted, after the last of `pages` pages.
     pub fn finish(mut self, pages: u64) -> Result<Crowds, PlanError> {
-        if self.left > 0 || self.lengths.any(|length| length > 0) {
+        if self.left > 0 || self.lengths.any(|host| host.into().pages > 0) {
             return Err(PlanError::Hosts { pages, more: true });
         }
         Ok(Crowds(self.crowds))

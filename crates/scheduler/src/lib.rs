@@ -37,6 +37,7 @@ pub use crate::audit::{Estimate, Weighted};
 pub use crate::candidate::{Candidate, TieBreak};
 pub use crate::chosen::{Chosen, ChosenPage};
 pub use crate::gate::Gate;
+pub use crate::hosts::HostPages;
 pub use crate::memory::PlanMemory;
 pub use crate::places::{HostPlaces, HostPlacesCounter};
 pub use crate::plan::{Counts, Plan};

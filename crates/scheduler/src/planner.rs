@@ -3,7 +3,7 @@
 use crate::best::Best;
 use crate::candidate::{Candidate, TieBreak, discovery_key, score_key, warmup_key};
 use crate::chosen::{By, Choice};
-use crate::hosts::{Crowds, Hosts};
+use crate::hosts::{Crowds, HostPages, Hosts};
 use crate::pools::{Limits, Pools};
 use crate::runs::Runs;
 use crate::shares::Rules;
@@ -66,16 +66,16 @@ struct Keeper {
     counts: Counts,
 }
 
-impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
-    /// Prepares the policy for the cycle. `host_lengths` says of how many consecutive pages each host
-    /// consists, in order; it is read only when `max_per_host` is set.
+impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
+    /// Prepares the policy for the cycle. `hosts` has the hosts in the order of the scan; it is read only when
+    /// `max_per_host` is set.
     ///
     /// # Errors
     /// Shares that cannot be.
     pub fn new(
         request: PlanRequest,
         policy: &'p mut dyn Policy,
-        host_lengths: H,
+        hosts: H,
         memory: PlanMemory,
     ) -> Result<Planner<'p, H>, PlanError> {
         request.check()?;
@@ -116,7 +116,7 @@ impl<'p, H: Iterator<Item = u64>> Planner<'p, H> {
             hosts: request
                 .max_per_host
                 .zip(of_host)
-                .map(|(limit, limits)| Hosts::new(host_lengths, limit, Pools::new(&limits, division))),
+                .map(|(limit, limits)| Hosts::new(hosts, limit, Pools::new(&limits, division))),
             scanned: 0,
             scores: Vec::new(),
             rules: Rules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },

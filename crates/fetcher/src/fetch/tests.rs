@@ -16,6 +16,7 @@ mod strain;
 mod validators;
 
 use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
+use crate::unavailable::Unavailable;
 use crate::{
     FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Precedence, Refuses,
     Request, Steering,
@@ -60,6 +61,7 @@ pub struct Setup {
     stop: CancellationToken,
     followed: Vec<CanonicalUrl>,
     precedence: Precedence,
+    unavailable: Unavailable,
     deadline: Option<Instant>,
     held_deadline: Option<Instant>,
     control: Arc<Steering>,
@@ -100,6 +102,7 @@ impl Setup {
             spent: BTreeMap::new(),
             cycle: Cycle(2),
             precedence: Precedence::default(),
+            unavailable: Unavailable::default(),
             deadline: None,
             held_deadline: None,
             control: Arc::default(),
@@ -128,6 +131,7 @@ impl Setup {
             spent: self.spent.clone(),
             cycle: self.cycle,
             precedence: self.precedence.clone(),
+            unavailable: self.unavailable.clone(),
             deadline: self.deadline,
             held_deadline: self.held_deadline,
             control: self.control.clone(),

@@ -32,6 +32,7 @@ use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::system_clock;
+use recrawl_fetcher::unavailable::fails;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter};
@@ -67,6 +68,8 @@ pub struct Explanation {
     cutoff: Option<f64>,
     robots: Robots,
     left_alone: Option<LeftAlone>,
+    /// Failures in a row of its host, where one page of it is tried in a cycle until it answers.
+    host_failures: Option<u32>,
     /// What its host may expect between an answer and the next request.
     delay: Option<Duration>,
     /// Are the host's validators believed? None where that cannot be looked up, or nothing is known.
@@ -209,6 +212,7 @@ impl Explanation {
         let left_alone = lookup::left_alone(settings, &tables, &url)?;
         let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
         let promise = state.as_ref().map(|state| Promise::of(state, &settings.fetch, system_clock()()));
+        let host_failures = state.as_ref().filter(|state| fails(state, &settings.fetch)).map(|s| s.failures);
         let trust = state.map(|state| state.trust);
         let lastmod = lookup::lastmod(settings, &tables, &url, &record)?;
         let held = lookup::held(decided, &url);
@@ -230,6 +234,7 @@ impl Explanation {
             cutoff,
             robots,
             left_alone,
+            host_failures,
             delay: promise.map(|promise| promise.delay),
             trust,
             in_scope,
@@ -270,6 +275,11 @@ impl Explanation {
         if let Some(left_alone) = self.left_alone {
             let until = left_alone.until().map(|at| format!(" before {}", timestamp(at)));
             return format!("not{}: its host is left alone, since {left_alone}", until.unwrap_or_default());
+        }
+        if let Some(failures) = self.host_failures {
+            return format!(
+                "only if it is the best page of its host: {failures} requests in a row failed there, so one page is tried in a cycle until it answers"
+            );
         }
         if let Some(places) = self.places.filter(HostPlaces::are_taken) {
             let HostPlaces { limit, before, .. } = places;

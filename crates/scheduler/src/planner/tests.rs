@@ -1,7 +1,8 @@
 use super::*;
 use crate::Ties;
 use crate::testing::{
-    Listed, Made, Page, Shelf, by_definition, fetched, pages, plan, plan_within, request, requests, unfetched,
+    Listed, Made, Page, Shelf, by_definition, columns, fetched, pages, plan, plan_within, request, requests,
+    unfetched,
 };
 use proptest::prelude::*;
 use recrawl_types::{Known, Share, Status};
@@ -175,6 +176,25 @@ fn a_host_gets_no_more_than_its_limit_and_its_best_first() {
     let plan = plan(&request, &mut Listed(scores.to_vec()), &pages, &[4, 0, 2, 5], 4).unwrap();
     assert_eq!(by_score(&plan), [0, 1, 4, 5]);
     assert_eq!(by_discovery(&plan), [9, 10]);
+}
+
+#[test]
+fn a_host_may_have_a_limit_of_its_own() {
+    // Three hosts of four pages: one in its warm-up, three that compete. All of the first, one of the second, none of the third.
+    let pages: Vec<Page> = (0..12).map(|page| fetched(if page % 4 == 0 { 1 } else { 3 }, 50)).collect();
+    let hosts = [None, Some(1), Some(0)].map(|at_most| HostPages { pages: 4, at_most });
+    let chosen_of = |max_per_host, audit_share| {
+        let request = PlanRequest { pages: 9, max_per_host: Some(max_per_host), audit_share, ..request() };
+        let mut policy = Listed((0..12).map(f64::from).collect());
+        let mut planner =
+            Planner::new(request, &mut policy, hosts.into_iter(), PlanMemory::unlimited()).unwrap();
+        planner.scan(&columns(&pages)).unwrap();
+        planner.finish().unwrap().chosen.map(|page| page.unwrap().ordinal).collect::<Vec<_>>()
+    };
+    // A limit that binds nobody else: the plan of a crawl without `max_per_host`.
+    assert_eq!(chosen_of(12, 0.0), [0, 1, 2, 3, 4]);
+    assert_eq!(chosen_of(2, 0.0), [0, 3, 4]);
+    assert_eq!(chosen_of(12, 1.0), [0, 1, 2, 3, 4], "the sample too");
 }
 
 #[test]

@@ -61,6 +61,7 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
         spent: Default::default(),
         cycle: Cycle(2),
         precedence: Default::default(),
+        unavailable: Unavailable::default(),
         deadline: None,
         held_deadline: None,
         control: Arc::default(),

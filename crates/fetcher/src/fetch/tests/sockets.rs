@@ -83,6 +83,7 @@ async fn a_run_over_real_sockets() {
         spent: Default::default(),
         cycle: Cycle(2),
         precedence: Default::default(),
+        unavailable: Unavailable::default(),
         deadline: None,
         held_deadline: None,
         control: Arc::default(),

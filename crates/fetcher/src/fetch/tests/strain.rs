@@ -123,6 +123,7 @@ async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
         spent: Default::default(),
         cycle: Cycle(2),
         precedence: Default::default(),
+        unavailable: Unavailable::default(),
         deadline: None,
         held_deadline: None,
         control: Arc::default(),

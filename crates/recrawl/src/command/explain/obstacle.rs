@@ -62,6 +62,11 @@ impl Explanation {
         }
         all.extend(self.robots());
         all.extend(self.left_alone.and_then(left_alone));
+        all.extend(self.host_failures.filter(|_| self.left_alone.is_none()).map(|failures| {
+            let evidence =
+                format!("{failures} requests in a row failed at its host: one page is tried in a cycle");
+            Obstacle::new("host_fails", evidence, "its host answered, or it were the best page of its host")
+        }));
         all.extend(self.host_places());
         all.extend(self.by_plan());
         all

@@ -1,0 +1,148 @@
+//! Origins that gave no page when they were last asked, for the next plan.
+//!
+//! Their pages stay due, and grow older: without this a large host that is down would take ever more places of each cycle,
+//! and be skipped in all of them.
+
+use crate::limits::{FetchConfig, MAX_HOST_BACK_OFF};
+use crate::robots::standing::asked_again;
+use recrawl_types::host::{RobotsBody, RobotsState};
+use recrawl_types::{HostState, Origin};
+use std::collections::BTreeMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes of an origin in [`Unavailable::to_bytes`].
+const ENTRY: usize = 17;
+
+/// The origins that a plan need not count on. 17 bytes each on disk; nothing where all of them answer.
+///
+/// An origin is remembered by a 64-bit hash. Should two have the same, one of them has fewer pages in a cycle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unavailable(BTreeMap<u64, Entry>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    /// In milliseconds since 1970.
+    left_alone_until: u64,
+    is_failing: bool,
+}
+
+impl Unavailable {
+    /// Does every origin answer?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many pages of the origin a cycle that begins now may choose: none while it is left alone, then one until it
+    /// answers again. None where it answers.
+    pub fn at_most(&self, origin: &Origin, now: u64) -> Option<u64> {
+        let entry = self.0.get(&hash(origin))?;
+        // A clock that was ahead must not keep an origin shut for longer than it could have asked for.
+        let is_left_alone = (now..=now.saturating_add(MAX_HOST_BACK_OFF.as_millis() as u64))
+            .contains(&entry.left_alone_until);
+        match (is_left_alone && entry.left_alone_until > now, entry.is_failing) {
+            (true, _) => Some(0),
+            (false, true) => Some(1),
+            (false, false) => None,
+        }
+    }
+
+    /// Notes what was learned of an origin.
+    pub fn note(&mut self, origin: &Origin, state: &HostState, config: &FetchConfig, now: u64) {
+        let left_alone_until = match &state.robots {
+            Some(robots) if is_unreachable(robots) => state.back_off_until.max(asked_again(robots, config)),
+            _ => state.back_off_until,
+        };
+        let entry = Entry { left_alone_until, is_failing: fails(state, config) };
+        if entry.is_failing || left_alone_until > now {
+            self.0.insert(hash(origin), entry);
+        } else if !self.0.is_empty() {
+            self.0.remove(&hash(origin));
+        }
+    }
+
+    /// For the disk.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let entry = |(hash, entry): (&u64, &Entry)| {
+            let mut bytes = [0; ENTRY];
+            bytes[..8].copy_from_slice(&hash.to_le_bytes());
+            bytes[8..16].copy_from_slice(&entry.left_alone_until.to_le_bytes());
+            bytes[16] = entry.is_failing.into();
+            bytes
+        };
+        self.0.iter().flat_map(entry).collect()
+    }
+
+    /// From the disk. Bytes that are no whole entry are passed over: it is noted again when the origin is next asked.
+    pub fn from_bytes(bytes: &[u8]) -> Unavailable {
+        let entry = |bytes: &[u8]| {
+            let (hash, rest) = bytes.split_first_chunk()?;
+            let (until, rest) = rest.split_first_chunk()?;
+            let left_alone_until = u64::from_le_bytes(*until);
+            Some((u64::from_le_bytes(*hash), Entry { left_alone_until, is_failing: rest == [1] }))
+        };
+        Unavailable(bytes.chunks_exact(ENTRY).filter_map(entry).collect())
+    }
+}
+
+/// Did an origin in this state fail so often that only one of its pages is tried in a cycle?
+pub fn fails(state: &HostState, config: &FetchConfig) -> bool {
+    state.failures >= config.host_failures || state.robots.as_ref().is_some_and(is_unreachable)
+}
+
+fn is_unreachable(robots: &RobotsState) -> bool {
+    matches!(robots.body, RobotsBody::DisallowAll(_))
+}
+
+fn hash(origin: &Origin) -> u64 {
+    xxh3_64(origin.to_string().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Failure, Scheme, Validators};
+
+    const NOW: u64 = 1_790_000_000_000;
+
+    fn origin(host: &str) -> Origin {
+        Origin { scheme: Scheme::Https, host: host.into(), port: 443 }
+    }
+
+    fn noted(state: &HostState) -> Unavailable {
+        let mut unavailable = Unavailable::default();
+        unavailable.note(&origin("a.test"), state, &FetchConfig::default(), NOW);
+        assert_eq!(Unavailable::from_bytes(&unavailable.to_bytes()), unavailable);
+        assert_eq!(unavailable.at_most(&origin("b.test"), NOW), None);
+        unavailable
+    }
+
+    #[test]
+    fn nothing_while_it_is_left_alone_then_one_page_until_it_answers() {
+        let failures = FetchConfig::default().host_failures;
+        let mut state = HostState { failures, back_off_until: NOW + 9, ..HostState::default() };
+        let mut failing = noted(&state);
+        let at_most = |noted: &Unavailable, now| noted.at_most(&origin("a.test"), now);
+        assert_eq!([NOW, NOW + 8, NOW + 9].map(|now| at_most(&failing, now)), [Some(0), Some(0), Some(1)]);
+        assert_eq!(at_most(&failing, 0), Some(1), "a clock that was ahead");
+        state.failures = 0;
+        failing.note(&origin("a.test"), &state, &FetchConfig::default(), NOW + 10);
+        assert!(failing.is_empty() && failing.to_bytes().is_empty());
+    }
+
+    #[test]
+    fn a_retry_after_is_kept_and_no_more() {
+        let noted = noted(&HostState { back_off_until: NOW + 9, ..HostState::default() });
+        let at = |now| noted.at_most(&origin("a.test"), now);
+        assert_eq!([at(NOW), at(NOW + 9)], [Some(0), None]);
+    }
+
+    #[test]
+    fn a_robots_txt_that_cannot_be_had_counts_as_failing() {
+        let body = RobotsBody::DisallowAll(Some(Failure::Dns));
+        let robots =
+            RobotsState { fetched: NOW, unreachable_since: None, body, validators: Validators::default() };
+        let noted = noted(&HostState { robots: Some(robots), ..HostState::default() });
+        let at = |now| noted.at_most(&origin("a.test"), now);
+        assert_eq!([at(NOW), at(NOW + 60_000)], [Some(0), Some(1)]);
+    }
+}
