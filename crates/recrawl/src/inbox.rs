@@ -5,17 +5,29 @@
 //! thousand times the work of others has one page read in a thousand, and costs the others no more than one
 //! site more would. A site that had nothing to read meanwhile is owed nothing: it begins at the present.
 //!
+//! Turns alone do not bound what a site takes of the processor where the others' pages come one by one: between two of
+//! them there is always time for one of its own, however long that takes. So after a page that took t, longer than
+//! [`COSTLY`], a site waits until [`PATIENCE`]·t are over, or no page of another site has come for t.
+//!
 //! Pages with an answer are bounded by their [`Hold`]: one for each connection of the fetcher.
 
 use recrawl_fetcher::{FetchResult, FetchedPage, Hold};
 use recrawl_types::Site;
 use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
+use tokio::time::timeout;
 
 /// Work that a page with an answer takes whatever its size, in the unit of what reading it tells.
 const PAGE_WORK: u64 = 1 << 14;
 /// Work of a page that nothing was asked for, or nothing came of.
 const NOTHING_WORK: u64 = 1 << 8;
+
+/// Time that reading a page takes from which on its site must wait: five times that of 2 MiB of common HTML.
+const COSTLY: Duration = Duration::from_millis(100);
+/// How many times as long a site waits as its page took, while pages of others come: it has a ninth of a processor.
+const PATIENCE: u32 = 8;
 
 /// Sites whose virtual times are kept, before those that are past are forgotten.
 const MIN_SITES: usize = 1 << 12;
@@ -25,13 +37,23 @@ pub struct Inbox {
     pages: Receiver<FetchedPage>,
     /// Pages that are taken out of the channel at a time, at most.
     room: usize,
+    runtime: Handle,
     order: Order<FetchedPage>,
+    debts: Debts,
 }
 
 /// Work to charge a site with.
 pub struct Work {
     site: Site,
     work: u64,
+}
+
+/// What reading a page took.
+pub struct Taken {
+    site: Site,
+    time: Duration,
+    /// Beyond what was expected.
+    more: Option<u64>,
 }
 
 impl Work {
@@ -45,44 +67,111 @@ impl Work {
         Work { site: Site::of(&page.entry.url), work }
     }
 
-    /// What the page took beyond that, if it did.
-    pub fn exceeded_by(self, took: u64) -> Option<Work> {
-        took.checked_sub(self.work).map(|work| Work { work, ..self })
+    /// What the page took indeed; none where nothing is to be charged.
+    pub fn took(self, work: u64, time: Duration) -> Option<Taken> {
+        let more = work.checked_sub(self.work);
+        (more.is_some() || time >= COSTLY).then_some(Taken { site: self.site, time, more })
     }
 }
 
 impl Inbox {
-    /// Takes pages from this channel, so that at most `room` of them are here.
-    pub fn new(pages: Receiver<FetchedPage>, room: usize) -> Inbox {
-        Inbox { pages, room, order: Order::default() }
+    /// Takes pages from this channel, so that at most `room` of them are here. `runtime` has the clock.
+    pub fn new(pages: Receiver<FetchedPage>, room: usize, runtime: Handle) -> Inbox {
+        Inbox { pages, room, runtime, order: Order::default(), debts: Debts::default() }
     }
 
     /// Moves up to `most` pages to `batch`, and waits for one if there is none; `batch` stays empty when no more
-    /// come. `more` is work that pages taken before turned out to take beyond what was expected.
-    pub fn take(&mut self, most: usize, batch: &mut Vec<FetchedPage>, more: &mut Vec<Work>) {
-        for work in more.drain(..) {
-            self.order.charge(work);
+    /// come. `taken` is what pages taken before turned out to take.
+    pub fn take(&mut self, most: usize, batch: &mut Vec<FetchedPage>, taken: &mut Vec<Taken>) {
+        for Taken { site, time, more } in taken.drain(..) {
+            if time >= COSTLY {
+                self.debts.owe(site.clone(), time, Instant::now());
+            }
+            if let Some(work) = more {
+                self.order.charge(Work { site, work });
+            }
         }
-        while self.order.len() < self.room
-            && let Ok(page) = self.pages.try_recv()
-        {
-            self.put(page);
-        }
-        if self.order.len() == 0
-            && let Some(page) = self.pages.blocking_recv()
-        {
-            self.put(page);
-        }
-        while batch.len() < most
-            && let Some(page) = self.order.take()
-        {
-            // Its turn has come: the host may be asked for its next page.
-            batch.push(FetchedPage { hold: Hold::default(), ..page });
+        loop {
+            while self.order.len() < self.room
+                && let Ok(page) = self.pages.try_recv()
+            {
+                self.put(page);
+            }
+            if self.order.len() == 0 {
+                match self.pages.blocking_recv() {
+                    Some(page) => self.put(page),
+                    None => return,
+                }
+                continue;
+            }
+            while batch.len() < most
+                && let Some(first) = self.order.first()
+                && self.debts.wait(&Site::of(&first.entry.url), Instant::now()).is_none()
+                && let Some(page) = self.order.take()
+            {
+                // Its turn has come: the host may be asked for its next page.
+                batch.push(FetchedPage { hold: Hold::default(), ..page });
+            }
+            let first = self.order.first().filter(|_| batch.is_empty());
+            let Some(wait) =
+                first.and_then(|first| self.debts.wait(&Site::of(&first.entry.url), Instant::now()))
+            else {
+                return;
+            };
+            match self.runtime.block_on(async { timeout(wait, self.pages.recv()).await }) {
+                Ok(Some(page)) => self.put(page),
+                // Nobody else comes: nobody is waited for.
+                Ok(None) => self.debts = Debts::default(),
+                Err(_) => {}
+            }
         }
     }
 
     fn put(&mut self, page: FetchedPage) {
+        if !matches!(page.result, FetchResult::Nothing(_)) {
+            self.debts.came(&Site::of(&page.entry.url), Instant::now());
+        }
         self.order.put(Work::expected(&page), page);
+    }
+}
+
+/// Sites whose pages took long, and when pages came: see the head of this file.
+#[derive(Default)]
+struct Debts {
+    /// How long the last page of a site took, and until when it waits for others.
+    owed: HashMap<Site, (Duration, Instant)>,
+    /// The site that the last page came from, and when; and when the last one came from another.
+    last: Option<(Site, Instant)>,
+    before: Option<Instant>,
+}
+
+impl Debts {
+    /// A page of the site took so long.
+    fn owe(&mut self, site: Site, took: Duration, now: Instant) {
+        self.owed.retain(|_, (_, until)| *until > now);
+        self.owed.insert(site, (took, now + took * PATIENCE));
+    }
+
+    /// A page of the site came.
+    fn came(&mut self, site: &Site, now: Instant) {
+        match &mut self.last {
+            Some((last, at)) if last == site => *at = now,
+            last => self.before = last.replace((site.clone(), now)).map(|(_, at)| at),
+        }
+    }
+
+    /// How much longer the site's next page waits, should no page of another site come; none where it does not.
+    fn wait(&self, site: &Site, now: Instant) -> Option<Duration> {
+        if self.owed.is_empty() {
+            return None;
+        }
+        let (took, until) = self.owed.get(site)?;
+        let other = match &self.last {
+            Some((last, at)) if last != site => Some(*at),
+            _ => self.before,
+        };
+        let until = other.map_or(now, |other| (other + *took).min(*until));
+        until.checked_duration_since(now).filter(|wait| !wait.is_zero())
     }
 }
 
@@ -126,6 +215,11 @@ impl<T> Order<T> {
         let start = (*next).max(self.now);
         *next = start.saturating_add(work);
         start
+    }
+
+    /// What is taken next.
+    fn first(&self) -> Option<&T> {
+        self.waiting.first_key_value().map(|(_, item)| item)
     }
 
     fn take(&mut self) -> Option<T> {
@@ -192,6 +286,27 @@ mod tests {
         }
         let rest: Vec<i32> = std::iter::from_fn(|| order.take()).collect();
         assert_eq!(rest[..6], [100, 40, 101, 41, 102, 42], "in turns, not ten of b.com first: {rest:?}");
+    }
+
+    #[test]
+    fn a_site_waits_for_others_as_long_as_they_come() {
+        let [a, b] = ["a.com", "b.com"].map(Site::of_host);
+        let (start, second) = (Instant::now(), Duration::from_secs(1));
+        let mut debts = Debts::default();
+        debts.came(&a, start);
+        debts.owe(a.clone(), second, start);
+        assert_eq!(debts.wait(&a, start), None, "there is nobody else");
+        debts.came(&b, start);
+        debts.came(&a, start + second / 2);
+        assert_eq!(debts.wait(&a, start + second / 2), Some(second / 2), "b came half a second ago");
+        assert_eq!(debts.wait(&a, start + second), None, "and has not come again");
+        for tenth in 0..=80 {
+            debts.came(&b, start + second / 10 * tenth);
+        }
+        assert_eq!(debts.wait(&a, start + second * 15 / 2), Some(second / 2), "eight times a second");
+        assert_eq!((debts.wait(&a, start + second * 8), debts.wait(&b, start)), (None, None));
+        debts.owe(b, second, start + second * 9);
+        assert_eq!(debts.owed.len(), 1, "what is over is forgotten");
     }
 
     #[test]

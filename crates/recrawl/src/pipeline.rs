@@ -157,7 +157,8 @@ fn join_stages(
     let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
     let room = crawl.settings.fetch.connections + QUEUE;
-    let pages = Arc::new(Mutex::new(Inbox::new(pages, room)));
+    let clock = crawl.shutdown.runtime().handle().clone();
+    let pages = Arc::new(Mutex::new(Inbox::new(pages, room, clock)));
     let span = tracing::Span::current();
     thread::scope(|scope| {
         let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
@@ -166,14 +167,15 @@ fn join_stages(
             let worker = move || {
                 let _span = span.entered();
                 let mut compressor = Compressor::new();
-                let (mut fetched, mut more) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+                let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
                 loop {
                     let inbox = pages.lock();
-                    inbox.expect("no panic under the lock").take(BATCH, &mut fetched, &mut more);
+                    inbox.expect("no panic under the lock").take(BATCH, &mut fetched, &mut taken);
                     let read_one = |page: FetchedPage| {
-                        let expected = Work::expected(&page);
+                        let (expected, start) = (Work::expected(&page), Instant::now());
                         let read = reader.read(page, &mut compressor);
-                        more.extend(read.as_ref().ok().and_then(|read| expected.exceeded_by(read.work)));
+                        let work = read.as_ref().map_or(0, |read| read.work);
+                        taken.extend(expected.took(work, start.elapsed()));
                         read
                     };
                     let batch: Batch = fetched.drain(..).map(read_one).collect();
