@@ -1,6 +1,6 @@
 #!/bin/bash
 # Looks for inputs that break a check of crates/fuzzing: fuzz.sh TARGET DURATION RUNS, each of which may be empty: all
-# targets, 60 seconds each, no bound on inputs. What is found lies in fuzz/artifacts; docs/fuzzing.md tells what to do
+# targets, 60 seconds each, no bound on inputs. What is found lies in fuzz/artifacts; docs/internals/fuzzing.md tells what to do
 # with it. New inputs that merely reach new code go to target/fuzz, not to the corpus.
 set -euo pipefail
 cd "$(dirname "$0")/.."

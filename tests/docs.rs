@@ -111,8 +111,9 @@ fn every_command_in_the_manual_exists() {
 
 /// The pages of the manual and the first page of all.
 fn pages() -> Vec<PathBuf> {
-    let folder = fs::read_dir(workspace_file("docs")).unwrap().map(|e| e.unwrap().path());
-    let mut pages: Vec<PathBuf> = folder.filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
+    let folders = ["docs", "docs/internals"].map(|folder| fs::read_dir(workspace_file(folder)).unwrap());
+    let files = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = files.filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
     pages.push(workspace_file("README.md"));
     pages.sort();
     pages

@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// A hazard, and how the visit of a page that it strikes must end (docs/outcomes.md). The names are those of
-/// docs/mockweb.md, which says what each of them does.
+/// docs/internals/mockweb.md, which says what each of them does.
 const HAZARDS: &[(&str, &str)] = &[
     // Redirects that go round, on and on, far away, or to what is no page.
     ("loop:1", "redirected"),

@@ -1,4 +1,4 @@
-//! The cost model of docs/verifier.md: bytes that each contender reads and writes for one check.
+//! The cost model of docs/internals/verifier.md: bytes that each contender reads and writes for one check.
 
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};

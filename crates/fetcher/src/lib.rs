@@ -9,7 +9,7 @@
 //! the program hands in. Clock and network are handed in too ([`Network`]), so whole crawls run in
 //! tests without a socket and with time standing still ([`testing`]).
 //!
-//! Rules and limits for users: docs/fetching.md, docs/limits.md.
+//! Rules and limits for users: docs/fetching.md, docs/internals/limits.md.
 
 mod access;
 mod addresses;

@@ -1,6 +1,6 @@
 //! The fetcher's configuration: a limit on everything that a server could make grow.
 //!
-//! Plain values with defaults; the program reads units and unknown keys. docs/limits.md has them
+//! Plain values with defaults; the program reads units and unknown keys. docs/internals/limits.md has them
 //! for users.
 
 use crate::access::HostAccess;

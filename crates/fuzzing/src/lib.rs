@@ -2,7 +2,7 @@
 //!
 //! For two callers. libFuzzer, through `fuzz/`, which is no part of the workspace since it needs a nightly
 //! compiler, looks for bytes that break an assertion; the plain tests of this crate replay what was found, and
-//! mutate it a little, on any compiler. docs/fuzzing.md tells how the one becomes the other.
+//! mutate it a little, on any compiler. docs/internals/fuzzing.md tells how the one becomes the other.
 //!
 //! A check knows its subject only from outside, by what its crate makes public. It never fails on bad input:
 //! refusing is right, and panicking, looping, growing without bound or contradicting itself is wrong.

@@ -1,7 +1,7 @@
 //! Recorded webs: reading, joining, holding and cutting them.
 //!
 //! A recording is a folder with `cycles.tsv`, `pages.tsv.gz` and, where contents are recorded,
-//! `content.jsonl.zst`; docs/mockweb.md describes the format. Several recordings are joined over the
+//! `content.jsonl.zst`; docs/internals/mockweb.md describes the format. Several recordings are joined over the
 //! dates they share.
 
 mod align;

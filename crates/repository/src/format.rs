@@ -1,5 +1,5 @@
 //! What all files share: names, the header, and frames (blocks with length, codec and checksum).
-//! Every byte is described in docs/formats.md.
+//! Every byte is described in docs/internals/formats.md.
 
 use crate::bytes::{Malformed, Put, Take};
 use recrawl_types::Cycle;

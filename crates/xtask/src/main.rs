@@ -24,7 +24,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Check the house rules of docs/style.md
+    /// Check the house rules of docs/internals/style.md
     Tidy {
         /// First correct what needs no judgement
         #[arg(long)]

@@ -1,4 +1,4 @@
-//! The house rules of docs/style.md as a test: `cargo xtask tidy`, and `cargo test` runs the same.
+//! The house rules of docs/internals/style.md as a test: `cargo xtask tidy`, and `cargo test` runs the same.
 //!
 //! The repository is read once into a [`Workspace`]; each rule is a function from that to complaints,
 //! in a file of its own beside one line in [`rule::RULES`]. A complaint names its place and its remedy.

@@ -4,7 +4,7 @@
 //! file and path so that ours, on the rewritten, does what the other does on the original. A
 //! disagreement is explained by the smallest set of quirks under which ours gives the other's verdict;
 //! and under all quirks of a parser at once, ours must give its verdict on every case, so that no quirk
-//! claims too much. docs/robots-disagreements.md tells the reasons, with their counts, which are
+//! claims too much. docs/internals/robots-disagreements.md tells the reasons, with their counts, which are
 //! compared here.
 
 mod quirks;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 const CORPUS: &str = include_str!("differential/corpus.jsonl");
-const EXPLAINED: &str = include_str!("../../../../docs/robots-disagreements.md");
+const EXPLAINED: &str = include_str!("../../../../docs/internals/robots-disagreements.md");
 
 /// One file, with what the others say of it.
 struct Case {
@@ -109,7 +109,7 @@ fn rfc_9309_section_2_2_every_disagreement_with_protego_and_robotstxt_is_explain
     assert!(verdicts > 7_000, "{verdicts}");
     let documented: BTreeMap<_, _> =
         documented().into_iter().filter(|((parser, _), _)| parser != "Crawl-delay").collect();
-    assert_eq!(counts, documented, "docs/robots-disagreements.md");
+    assert_eq!(counts, documented, "docs/internals/robots-disagreements.md");
 }
 
 #[test]
@@ -124,5 +124,5 @@ fn every_disagreement_with_protego_on_crawl_delay_is_explained() {
     }
     let documented: BTreeMap<_, _> =
         documented().into_iter().filter(|((parser, _), _)| parser == "Crawl-delay").collect();
-    assert_eq!(counts, documented, "docs/robots-disagreements.md");
+    assert_eq!(counts, documented, "docs/internals/robots-disagreements.md");
 }

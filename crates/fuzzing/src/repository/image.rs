@@ -1,4 +1,4 @@
-//! A repository's files put together from parts of an input: headers, lengths and checksums as docs/formats.md
+//! A repository's files put together from parts of an input: headers, lengths and checksums as docs/internals/formats.md
 //! has them, contents as the input says.
 
 use recrawl_repository::decisions::{DECISIONS, NOTHING};

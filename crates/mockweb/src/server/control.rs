@@ -151,7 +151,7 @@ fn route(
         }
         _ => Err(Refusal(
             StatusCode::NOT_FOUND,
-            format!("there is no {method} {path}; docs/mockweb.md lists what there is"),
+            format!("there is no {method} {path}; docs/internals/mockweb.md lists what there is"),
         )),
     }
 }

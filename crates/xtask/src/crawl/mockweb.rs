@@ -165,7 +165,7 @@ impl MockWeb {
         Ok(manners.violations(self.unvisited))
     }
 
-    /// The answer to any other question of docs/mockweb.md, as it comes.
+    /// The answer to any other question of docs/internals/mockweb.md, as it comes.
     pub fn text(&self, path: &str) -> Result<String, CrawlError> {
         http::get(self.control, path).map_err(|e| refused(path, &e))
     }

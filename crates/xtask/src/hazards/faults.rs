@@ -1,4 +1,4 @@
-//! Every kind of fault that the mock web knows (docs/mockweb.md), and where it strikes.
+//! Every kind of fault that the mock web knows (docs/internals/mockweb.md), and where it strikes.
 
 use crate::crawl::mockweb::FIRST_HOST;
 

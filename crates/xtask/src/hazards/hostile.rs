@@ -1,7 +1,7 @@
 //! The hostile web: 64 large hosts, one in three of them an enemy, and 64 hosts of one page beside them, crawled six cycles
 //! under a deadline; how much of each kind of host was covered, by the web's own log.
 //!
-//! The arithmetic, by which a crawler that is fair can cover everything: docs/mockweb.md, "The hostile web".
+//! The arithmetic, by which a crawler that is fair can cover everything: docs/internals/mockweb.md, "The hostile web".
 
 mod account;
 mod kinds;

@@ -1,4 +1,4 @@
-//! The manual is whole: docs/SUMMARY.md lists each page of docs/ once, and no link between pages leads nowhere.
+//! The manual is whole: docs/SUMMARY.md lists each page of docs/ and docs/internals/ once, and no link between pages leads nowhere.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::{File, Workspace};
@@ -39,7 +39,8 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
 /// The name of a page that belongs into the book.
 fn page_of_the_book(file: &File) -> Option<&str> {
     let name = file.path.strip_prefix("docs/")?;
-    (name.ends_with(".md") && !name.contains('/') && file.path != SUMMARY).then_some(name)
+    let is_listed = !name.strip_prefix("internals/").unwrap_or(name).contains('/');
+    (name.ends_with(".md") && is_listed && file.path != SUMMARY).then_some(name)
 }
 
 /// Targets of a page's links to other files, without what stands behind `#`; each with its line.
@@ -56,11 +57,12 @@ fn links(page: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn leads_somewhere(workspace: &Workspace, folder: &str, target: &str) -> bool {
-    let path = match target.strip_prefix("../") {
-        Some(rest) => rest.to_owned(),
-        None => format!("{folder}{target}"),
-    };
-    let inside = format!("{}/", path.trim_end_matches('/'));
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/').filter(|part| !part.is_empty()) {
+        if part == ".." { drop(parts.pop()) } else { parts.push(part) }
+    }
+    let path = parts.join("/");
+    let inside = format!("{path}/");
     workspace.text(&path).is_some() || workspace.files().any(|f| f.path.starts_with(&inside))
 }
 
@@ -72,19 +74,23 @@ mod tests {
     fn forgotten_and_doubled_pages_and_dead_links_are_found() {
         let found = check(&Workspace::of(&[
             ("README.md", "[map](docs/a.md#x) [none](docs/none.md) [web](https://example.com/) [here](#y)\n"),
-            (SUMMARY, "- [A](a.md)\n- [B](b.md)\n- [B again](b.md)\n"),
+            (SUMMARY, "- [A](a.md)\n- [B](b.md)\n- [B again](b.md)\n- [D](internals/d.md)\n"),
             (
                 "docs/a.md",
                 "```\n[not](a link.md)\n```\nsee [b](b.md) and [config](../config/x.toml) and [folder](../deploy)\n",
             ),
             ("docs/b.md", "b\n"),
             ("docs/c.md", "c\n"),
+            ("docs/internals/d.md", "[a](../a.md) [config](../../config/x.toml) [none](a.md)\n"),
             ("docs/bench/raw.md", "no page\n"),
             ("config/x.toml", ""),
             ("deploy/Dockerfile", ""),
         ]));
         let told: Vec<_> = found.iter().map(|c| (c.path.as_str(), c.line)).collect();
-        assert_eq!(told, [(SUMMARY, None), (SUMMARY, None), ("README.md", Some(1))]);
+        assert_eq!(
+            told,
+            [(SUMMARY, None), (SUMMARY, None), ("README.md", Some(1)), ("docs/internals/d.md", Some(1)),]
+        );
         assert!(found[0].text.contains("b.md") && found[1].text.contains("c.md"));
         assert!(found[2].text.contains("none.md"));
     }

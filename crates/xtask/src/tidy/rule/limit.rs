@@ -1,4 +1,4 @@
-//! docs/limits.md is complete and true: it has a row for every constant `MAX_…` and every limit among the
+//! docs/internals/limits.md is complete and true: it has a row for every constant `MAX_…` and every limit among the
 //! keys of config/recrawl.toml, with the value that stands there, and none besides.
 
 use crate::tidy::Complaint;
@@ -6,7 +6,7 @@ use crate::tidy::rust_text::{RustText, line_of, words};
 use crate::tidy::workspace::{File, Workspace};
 use std::collections::BTreeMap;
 
-const PAGE: &str = "docs/limits.md";
+const PAGE: &str = "docs/internals/limits.md";
 const CONFIG: &str = "config/recrawl.toml";
 const HERE: &str = "crates/xtask/src/tidy/rule/limit.rs";
 

@@ -1,4 +1,4 @@
-//! docs/manners.md is proof, not promise: every row of its tables names tests that exist, or says `not tested` and
+//! docs/internals/manners.md is proof, not promise: every row of its tables names tests that exist, or says `not tested` and
 //! why not.
 
 use crate::tidy::Complaint;
@@ -7,7 +7,7 @@ use crate::tidy::rust_text::RustText;
 use crate::tidy::workspace::{File, Workspace};
 use std::collections::BTreeSet;
 
-const PAGE: &str = "docs/manners.md";
+const PAGE: &str = "docs/internals/manners.md";
 const UNTESTED: &str = "not tested: ";
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
