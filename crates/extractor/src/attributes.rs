@@ -9,6 +9,7 @@
 //! alike, and the one with the most attributes stands for them: there are never more than the
 //! tokenizer has states inside a tag. The true reading is always among them.
 
+use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
@@ -100,16 +101,29 @@ impl Readings {
         }
     }
 
-    /// How many of these bytes change nothing: outside of tags those before a `<`, in a quoted value those
-    /// before its end too.
-    fn skips(&self, bytes: &[u8]) -> usize {
-        let end = match self.0[..] {
-            [] => b'<',
-            [Reading { state: State::DoubleQuoted, .. }] => b'"',
-            [Reading { state: State::SingleQuoted, .. }] => b'\'',
-            _ => return 0,
+    /// Reads ahead where it is plain what the bytes do: outside of tags up to a `<`, and in a single reading up to its
+    /// end, a `<`, or the attribute that is one too many. Gives how many bytes that are.
+    fn advance(&mut self, bytes: &[u8]) -> usize {
+        let next = |quote, bytes: &[u8]| memchr2(b'<', quote, bytes).unwrap_or(bytes.len());
+        let [reading] = &mut self.0[..] else {
+            return if self.0.is_empty() { memchr(b'<', bytes).unwrap_or(bytes.len()) } else { 0 };
         };
-        bytes.iter().position(|&byte| byte == b'<' || byte == end).unwrap_or(bytes.len())
+        let mut at = 0;
+        loop {
+            at += match reading.state {
+                State::DoubleQuoted => next(b'"', &bytes[at..]),
+                State::SingleQuoted => next(b'\'', &bytes[at..]),
+                _ => 0,
+            };
+            let Some(&byte) = bytes.get(at).filter(|byte| **byte != b'<') else { return at };
+            let Some((state, begins)) = reading.state.after(byte) else { return at };
+            if begins && reading.attributes.0 == MAX_ATTRIBUTES {
+                return at;
+            }
+            reading.state = state;
+            reading.attributes.0 += u16::from(begins);
+            at += 1;
+        }
     }
 }
 
@@ -121,7 +135,7 @@ pub(crate) fn bound(text: &str) -> Cow<'_, str> {
     let mut readings = Readings(Vec::new());
     let mut at = 0;
     loop {
-        at += readings.skips(&bytes[at..]);
+        at += readings.advance(&bytes[at..]);
         let Some(&byte) = bytes.get(at) else { break };
         if readings.are_over_limit(byte) {
             // An attribute begins here, so a character does.

@@ -59,7 +59,10 @@ fn links(page: &str) -> impl Iterator<Item = (usize, &str)> {
 fn leads_somewhere(workspace: &Workspace, folder: &str, target: &str) -> bool {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in target.split('/').filter(|part| !part.is_empty()) {
-        if part == ".." { drop(parts.pop()) } else { parts.push(part) }
+        match part {
+            ".." => parts.truncate(parts.len().saturating_sub(1)),
+            _ => parts.push(part),
+        }
     }
     let path = parts.join("/");
     let inside = format!("{path}/");
