@@ -7,13 +7,14 @@
 //!
 //! Turns alone do not bound what a site takes of the processor where the others' pages come one by one: between two of
 //! them there is always time for one of its own, however long that takes. So after a page that took t, longer than
-//! [`COSTLY`], a site waits until [`PATIENCE`]·t are over, or no page of another site has come for t.
+//! [`COSTLY`], all sites whose last page took so long wait until [`PATIENCE`]·t are over, or no page of another site has
+//! come for t.
 //!
 //! Pages with an answer are bounded by their [`Hold`]: one for each connection of the fetcher.
 
 use recrawl_fetcher::{FetchResult, FetchedPage, Hold};
 use recrawl_types::Site;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
@@ -26,7 +27,8 @@ const NOTHING_WORK: u64 = 1 << 8;
 
 /// Time that reading a page takes from which on its site must wait: five times that of 2 MiB of common HTML.
 const COSTLY: Duration = Duration::from_millis(100);
-/// How many times as long a site waits as its page took, while pages of others come: it has a ninth of a processor.
+/// How many times as long costly sites wait as a page took, while pages of others come: together they have a ninth of a
+/// processor.
 const PATIENCE: u32 = 8;
 
 /// Sites whose virtual times are kept, before those that are past are forgotten.
@@ -67,10 +69,9 @@ impl Work {
         Work { site: Site::of(&page.entry.url), work }
     }
 
-    /// What the page took indeed; none where nothing is to be charged.
-    pub fn took(self, work: u64, time: Duration) -> Option<Taken> {
-        let more = work.checked_sub(self.work);
-        (more.is_some() || time >= COSTLY).then_some(Taken { site: self.site, time, more })
+    /// What the page took indeed.
+    pub fn took(self, work: u64, time: Duration) -> Taken {
+        Taken { site: self.site, time, more: work.checked_sub(self.work) }
     }
 }
 
@@ -84,9 +85,7 @@ impl Inbox {
     /// come. `taken` is what pages taken before turned out to take.
     pub fn take(&mut self, most: usize, batch: &mut Vec<FetchedPage>, taken: &mut Vec<Taken>) {
         for Taken { site, time, more } in taken.drain(..) {
-            if time >= COSTLY {
-                self.debts.owe(site.clone(), time, Instant::now());
-            }
+            self.debts.took(site.clone(), time, Instant::now());
             if let Some(work) = more {
                 self.order.charge(Work { site, work });
             }
@@ -104,20 +103,15 @@ impl Inbox {
                 }
                 continue;
             }
-            while batch.len() < most
-                && let Some(first) = self.order.first()
-                && self.debts.wait(&Site::of(&first.entry.url), Instant::now()).is_none()
-                && let Some(page) = self.order.take()
-            {
+            while batch.len() < most && self.wait().is_none() {
+                let Some(page) = self.order.take() else { break };
+                if !self.debts.are_none() {
+                    self.debts.begin(&Site::of(&page.entry.url), Instant::now());
+                }
                 // Its turn has come: the host may be asked for its next page.
                 batch.push(FetchedPage { hold: Hold::default(), ..page });
             }
-            let first = self.order.first().filter(|_| batch.is_empty());
-            let Some(wait) =
-                first.and_then(|first| self.debts.wait(&Site::of(&first.entry.url), Instant::now()))
-            else {
-                return;
-            };
+            let Some(wait) = self.wait().filter(|_| batch.is_empty()) else { return };
             match self.runtime.block_on(async { timeout(wait, self.pages.recv()).await }) {
                 Ok(Some(page)) => self.put(page),
                 // Nobody else comes: nobody is waited for.
@@ -125,6 +119,12 @@ impl Inbox {
                 Err(_) => {}
             }
         }
+    }
+
+    /// How long the page that is next waits, if it does.
+    fn wait(&self) -> Option<Duration> {
+        let first = self.order.first().filter(|_| !self.debts.are_none())?;
+        self.debts.wait(&Site::of(&first.entry.url), Instant::now())
     }
 
     fn put(&mut self, page: FetchedPage) {
@@ -135,11 +135,15 @@ impl Inbox {
     }
 }
 
-/// Sites whose pages took long, and when pages came: see the head of this file.
+/// Sites whose pages are costly, and when pages came: see the head of this file.
 #[derive(Default)]
 struct Debts {
-    /// How long the last page of a site took, and until when it waits for others.
-    owed: HashMap<Site, (Duration, Instant)>,
+    /// The sites whose last page was costly.
+    costly: HashSet<Site>,
+    /// How long the last costly page took.
+    took: Duration,
+    /// Until when all of them wait for others.
+    until: Option<Instant>,
     /// The site that the last page came from, and when; and when the last one came from another.
     last: Option<(Site, Instant)>,
     before: Option<Instant>,
@@ -147,9 +151,23 @@ struct Debts {
 
 impl Debts {
     /// A page of the site took so long.
-    fn owe(&mut self, site: Site, took: Duration, now: Instant) {
-        self.owed.retain(|_, (_, until)| *until > now);
-        self.owed.insert(site, (took, now + took * PATIENCE));
+    fn took(&mut self, site: Site, took: Duration, now: Instant) {
+        if took < COSTLY {
+            self.costly.remove(&site);
+            return;
+        }
+        if self.costly.len() >= MIN_SITES {
+            self.costly.clear();
+        }
+        self.costly.insert(site);
+        (self.took, self.until) = (took, Some(now + took * PATIENCE));
+    }
+
+    /// A page of the site is about to be read: the next costly one waits for its end, and as long as it did.
+    fn begin(&mut self, site: &Site, now: Instant) {
+        if self.costly.contains(site) {
+            self.until = Some(now + self.took * (PATIENCE + 1));
+        }
     }
 
     /// A page of the site came.
@@ -160,17 +178,19 @@ impl Debts {
         }
     }
 
+    /// Are all sites alike?
+    fn are_none(&self) -> bool {
+        self.costly.is_empty()
+    }
+
     /// How much longer the site's next page waits, should no page of another site come; none where it does not.
     fn wait(&self, site: &Site, now: Instant) -> Option<Duration> {
-        if self.owed.is_empty() {
-            return None;
-        }
-        let (took, until) = self.owed.get(site)?;
+        let until = self.until.filter(|_| self.costly.contains(site))?;
         let other = match &self.last {
             Some((last, at)) if last != site => Some(*at),
             _ => self.before,
         };
-        let until = other.map_or(now, |other| (other + *took).min(*until));
+        let until = other.map_or(now, |other| (other + self.took).min(until));
         until.checked_duration_since(now).filter(|wait| !wait.is_zero())
     }
 }
@@ -289,12 +309,12 @@ mod tests {
     }
 
     #[test]
-    fn a_site_waits_for_others_as_long_as_they_come() {
-        let [a, b] = ["a.com", "b.com"].map(Site::of_host);
+    fn costly_sites_wait_for_others_as_long_as_they_come() {
+        let [a, b, c] = ["a.com", "b.com", "c.com"].map(Site::of_host);
         let (start, second) = (Instant::now(), Duration::from_secs(1));
         let mut debts = Debts::default();
         debts.came(&a, start);
-        debts.owe(a.clone(), second, start);
+        debts.took(a.clone(), second, start);
         assert_eq!(debts.wait(&a, start), None, "there is nobody else");
         debts.came(&b, start);
         debts.came(&a, start + second / 2);
@@ -303,10 +323,16 @@ mod tests {
         for tenth in 0..=80 {
             debts.came(&b, start + second / 10 * tenth);
         }
-        assert_eq!(debts.wait(&a, start + second * 15 / 2), Some(second / 2), "eight times a second");
-        assert_eq!((debts.wait(&a, start + second * 8), debts.wait(&b, start)), (None, None));
-        debts.owe(b, second, start + second * 9);
-        assert_eq!(debts.owed.len(), 1, "what is over is forgotten");
+        let late = start + second * 15 / 2;
+        assert_eq!(debts.wait(&a, late), Some(second / 2), "eight times a second");
+        assert_eq!((debts.wait(&a, start + second * 8), debts.wait(&b, late)), (None, None));
+        // Another costly site has no share of its own, and none begins while the other is read.
+        debts.took(c.clone(), second, start);
+        debts.begin(&a, late);
+        debts.came(&b, late);
+        assert_eq!([&a, &c].map(|site| debts.wait(site, late)), [Some(second); 2]);
+        debts.took(a.clone(), second / 100, late);
+        assert_eq!(debts.wait(&a, late), None, "a page of it was as others are");
     }
 
     #[test]

@@ -154,7 +154,8 @@ fn join_stages(
     pages: mpsc::Receiver<FetchedPage>,
     job: impl FnOnce(tokio::time::Instant) -> Job,
 ) -> Result<FetchReport, Failure> {
-    let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(1);
+    // Two at least: while one reads a costly page, the other reads those of other sites.
+    let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(2);
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
     let room = crawl.settings.fetch.connections + QUEUE;
     let clock = crawl.shutdown.runtime().handle().clone();
@@ -175,7 +176,7 @@ fn join_stages(
                         let (expected, start) = (Work::expected(&page), Instant::now());
                         let read = reader.read(page, &mut compressor);
                         let work = read.as_ref().map_or(0, |read| read.work);
-                        taken.extend(expected.took(work, start.elapsed()));
+                        taken.push(expected.took(work, start.elapsed()));
                         read
                     };
                     let batch: Batch = fetched.drain(..).map(read_one).collect();
