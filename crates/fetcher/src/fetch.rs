@@ -399,8 +399,8 @@ impl Loop {
                     return Ok(());
                 }
             }
-            EndedKind::Again(ask) => {
-                host.again(ended.track.expect("a request has a track"), ask);
+            EndedKind::Again { ask, was_closed_idle } => {
+                host.again(ended.track.expect("a request has a track"), ask, was_closed_idle);
             }
             EndedKind::Check(waiting) => {
                 let track = host.track(ended.track.expect("a request has a track"));

@@ -29,6 +29,8 @@ use track::Step;
 
 /// Origins of one host that stay in memory when they are idle: enough for http beside https.
 const IDLE_TRACKS: usize = 4;
+/// Kept connections that a server closed, from which on none is kept to it: each costs a delay.
+const CLOSES_IDLE: u32 = 2;
 /// How long a name without an address counts as one. Far less than the resolver remembers it, so that a
 /// request under this assumption reaches nobody.
 const NO_ADDRESS_TTL: Duration = Duration::from_secs(1);
@@ -85,6 +87,8 @@ pub struct Host {
     place: Place,
     /// Requests in a row that no server took, and that were made again.
     passed_over: usize,
+    /// Kept connections that the server had closed when they were used again.
+    closed_idle: u32,
     pub seat: Seat,
     /// The site at which it counts as open; none once it is held.
     pub site: Option<Site>,
@@ -126,6 +130,7 @@ impl Host {
             called: None,
             place: Place::Unknown,
             passed_over: 0,
+            closed_idle: 0,
             seat: Seat::Open,
             site: Some(site),
             crowd: None,
@@ -222,7 +227,8 @@ impl Host {
                         let track = &mut self.tracks[at];
                         let ask = Some((Some(track.id), track.ask(run)));
                         let is_begun = self.runs.is_empty() && self.folded.is_empty();
-                        let last = is_begun && self.tracks.iter().all(Track::is_exhausted);
+                        let last = self.closed_idle >= CLOSES_IDLE
+                            || is_begun && self.tracks.iter().all(Track::is_exhausted);
                         return Ok(Next::Visit { settled, ask, last });
                     }
                     (None, Turn::Unresolved) => {
@@ -288,8 +294,9 @@ impl Host {
     }
 
     /// A request that no server took, to be made again: after the delay, and at the address that the name has then.
-    pub fn again(&mut self, track: u32, ask: Ask) {
+    pub fn again(&mut self, track: u32, ask: Ask, was_closed_idle: bool) {
         self.passed_over += 1;
+        self.closed_idle += u32::from(was_closed_idle);
         self.place = Place::Unknown;
         self.track(track).again(ask);
     }

@@ -1,19 +1,19 @@
 //! Origins that gave no page when they were last asked, for the next plan.
 //!
 //! Their pages stay due, and grow older: without this a large host that is down would take ever more places of each cycle,
-//! and be skipped in all of them.
+//! and be skipped in all of them. One cycle that fails is no reason: the next one asks for as many pages as ever.
 
 use crate::limits::{FetchConfig, MAX_HOST_BACK_OFF};
 use crate::robots::standing::asked_again;
 use recrawl_types::host::{RobotsBody, RobotsState};
-use recrawl_types::{HostState, Origin};
+use recrawl_types::{Cycle, HostState, Origin};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of an origin in [`Unavailable::to_bytes`].
-const ENTRY: usize = 17;
+const ENTRY: usize = 24;
 
-/// The origins that a plan need not count on. 17 bytes each on disk; nothing where all of them answer.
+/// The origins that a plan need not count on. 24 bytes each on disk; nothing where all of them answer.
 ///
 /// An origin is remembered by a 64-bit hash. Should two have the same, one of them has fewer pages in a cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,9 @@ pub struct Unavailable(BTreeMap<u64, Entry>);
 struct Entry {
     /// In milliseconds since 1970.
     left_alone_until: u64,
-    is_failing: bool,
+    /// The first cycle in a row in which it failed, and the last one.
+    since: Cycle,
+    last: Cycle,
 }
 
 impl Unavailable {
@@ -32,29 +34,33 @@ impl Unavailable {
         self.0.is_empty()
     }
 
-    /// How many pages of the origin a cycle that begins now may choose: none while it is left alone, then one until it
-    /// answers again. None where it answers.
+    /// How many pages of the origin a cycle that begins now may choose: none while it is left alone; one after it failed
+    /// in two cycles, until it answers again. None where there is no such limit.
     pub fn at_most(&self, origin: &Origin, now: u64) -> Option<u64> {
         let entry = self.0.get(&hash(origin))?;
         // A clock that was ahead must not keep an origin shut for longer than it could have asked for.
         let is_left_alone = (now..=now.saturating_add(MAX_HOST_BACK_OFF.as_millis() as u64))
             .contains(&entry.left_alone_until);
-        match (is_left_alone && entry.left_alone_until > now, entry.is_failing) {
+        match (is_left_alone && entry.left_alone_until > now, entry.last > entry.since) {
             (true, _) => Some(0),
             (false, true) => Some(1),
             (false, false) => None,
         }
     }
 
-    /// Notes what was learned of an origin.
-    pub fn note(&mut self, origin: &Origin, state: &HostState, config: &FetchConfig, now: u64) {
+    /// Notes what was learned of an origin in this cycle.
+    pub fn note(&mut self, origin: &Origin, state: &HostState, config: &FetchConfig, cycle: Cycle, now: u64) {
         let left_alone_until = match &state.robots {
             Some(robots) if is_unreachable(robots) => state.back_off_until.max(asked_again(robots, config)),
             _ => state.back_off_until,
         };
-        let entry = Entry { left_alone_until, is_failing: fails(state, config) };
-        if entry.is_failing || left_alone_until > now {
-            self.0.insert(hash(origin), entry);
+        if fails(state, config) || left_alone_until > now {
+            let entry =
+                self.0.entry(hash(origin)).or_insert(Entry { left_alone_until, since: cycle, last: cycle });
+            entry.left_alone_until = left_alone_until;
+            if fails(state, config) {
+                entry.last = cycle;
+            }
         } else if !self.0.is_empty() {
             self.0.remove(&hash(origin));
         }
@@ -66,7 +72,8 @@ impl Unavailable {
             let mut bytes = [0; ENTRY];
             bytes[..8].copy_from_slice(&hash.to_le_bytes());
             bytes[8..16].copy_from_slice(&entry.left_alone_until.to_le_bytes());
-            bytes[16] = entry.is_failing.into();
+            bytes[16..20].copy_from_slice(&entry.since.0.to_le_bytes());
+            bytes[20..].copy_from_slice(&entry.last.0.to_le_bytes());
             bytes
         };
         self.0.iter().flat_map(entry).collect()
@@ -77,15 +84,18 @@ impl Unavailable {
         let entry = |bytes: &[u8]| {
             let (hash, rest) = bytes.split_first_chunk()?;
             let (until, rest) = rest.split_first_chunk()?;
+            let (since, rest) = rest.split_first_chunk()?;
+            let (last, _) = rest.split_first_chunk()?;
+            let [since, last] = [since, last].map(|bytes| Cycle(u32::from_le_bytes(*bytes)));
             let left_alone_until = u64::from_le_bytes(*until);
-            Some((u64::from_le_bytes(*hash), Entry { left_alone_until, is_failing: rest == [1] }))
+            Some((u64::from_le_bytes(*hash), Entry { left_alone_until, since, last }))
         };
         Unavailable(bytes.chunks_exact(ENTRY).filter_map(entry).collect())
     }
 }
 
-/// Did an origin in this state fail so often that only one of its pages is tried in a cycle?
-pub fn fails(state: &HostState, config: &FetchConfig) -> bool {
+/// Did an origin in this state fail until the rest of its pages was skipped?
+fn fails(state: &HostState, config: &FetchConfig) -> bool {
     state.failures >= config.host_failures || state.robots.as_ref().is_some_and(is_unreachable)
 }
 
@@ -108,11 +118,16 @@ mod tests {
         Origin { scheme: Scheme::Https, host: host.into(), port: 443 }
     }
 
+    fn note(unavailable: &mut Unavailable, state: &HostState, cycle: u32, now: u64) {
+        unavailable.note(&origin("a.test"), state, &FetchConfig::default(), Cycle(cycle), now);
+        assert_eq!(Unavailable::from_bytes(&unavailable.to_bytes()), *unavailable);
+        assert_eq!(unavailable.at_most(&origin("b.test"), now), None);
+    }
+
+    /// What is noted of a state in two cycles.
     fn noted(state: &HostState) -> Unavailable {
         let mut unavailable = Unavailable::default();
-        unavailable.note(&origin("a.test"), state, &FetchConfig::default(), NOW);
-        assert_eq!(Unavailable::from_bytes(&unavailable.to_bytes()), unavailable);
-        assert_eq!(unavailable.at_most(&origin("b.test"), NOW), None);
+        (3..5).for_each(|cycle| note(&mut unavailable, state, cycle, NOW));
         unavailable
     }
 
@@ -125,8 +140,17 @@ mod tests {
         assert_eq!([NOW, NOW + 8, NOW + 9].map(|now| at_most(&failing, now)), [Some(0), Some(0), Some(1)]);
         assert_eq!(at_most(&failing, 0), Some(1), "a clock that was ahead");
         state.failures = 0;
-        failing.note(&origin("a.test"), &state, &FetchConfig::default(), NOW + 10);
+        note(&mut failing, &state, 5, NOW + 10);
         assert!(failing.is_empty() && failing.to_bytes().is_empty());
+    }
+
+    #[test]
+    fn a_single_cycle_costs_no_place_of_the_next() {
+        let failures = FetchConfig::default().host_failures;
+        let state = HostState { failures, back_off_until: NOW + 9, ..HostState::default() };
+        let mut failing = Unavailable::default();
+        (0..3).for_each(|_| note(&mut failing, &state, 3, NOW));
+        assert_eq!([NOW, NOW + 9].map(|now| failing.at_most(&origin("a.test"), now)), [Some(0), None]);
     }
 
     #[test]

@@ -102,11 +102,22 @@ pub enum EndedKind {
     Address(Option<IpAddr>),
     /// There was no connection, and the name has another address, or the server did not take the request: to be
     /// asked again, there or on a fresh connection.
-    Again(Ask),
+    Again {
+        /// What for.
+        ask: Ask,
+        /// Had the server closed the kept connection?
+        was_closed_idle: bool,
+    },
     /// This machine had nothing left to ask with, for long.
     Exhausted,
     /// 304, and the page is one of those at which validators are put to the test: to be asked again without.
     Check(Waiting),
+}
+
+impl EndedKind {
+    fn again(ask: Ask, why: &NetworkError) -> EndedKind {
+        EndedKind::Again { ask, was_closed_idle: matches!(why, NetworkError::NotTaken) }
+    }
 }
 
 impl Visit {
@@ -141,8 +152,8 @@ impl Visit {
                 let answer = ask(&request, may, &run, &mut ended).await;
                 run.report().robots_requests += u64::from(ended.echo.is_some());
                 ended.kind = match answer {
-                    Err(NetworkError::Elsewhere | NetworkError::NotTaken) => {
-                        EndedKind::Again(Ask::Robots(errand))
+                    Err(error @ (NetworkError::Elsewhere | NetworkError::NotTaken)) => {
+                        EndedKind::again(Ask::Robots(errand), &error)
                     }
                     Err(NetworkError::Exhausted) => EndedKind::Exhausted,
                     answer => EndedKind::Robots { errand, answer },
@@ -226,8 +237,8 @@ async fn visit_page(
     let validators = if conditional { validators_to_send(&waiting.entry) } else { Validators::default() };
     let request = Request { url: waiting.entry.url.clone(), validators, max_body: run.config.max_body, last };
     let answer = ask(&request, may, run, ended).await;
-    if matches!(answer, Err(NetworkError::Elsewhere | NetworkError::NotTaken)) {
-        ended.kind = EndedKind::Again(Ask::Page(Box::new(waiting)));
+    if let Err(error @ (NetworkError::Elsewhere | NetworkError::NotTaken)) = &answer {
+        ended.kind = EndedKind::again(Ask::Page(Box::new(waiting)), error);
         return None;
     }
     if matches!(answer, Err(NetworkError::Exhausted)) {

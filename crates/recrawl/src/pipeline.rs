@@ -41,7 +41,7 @@ const BATCH: usize = 8;
 /// The name under which hosts are kept that had no turn.
 const LEFT_OUT: &str = "left_out";
 /// The name under which origins are kept that gave no page when they were last asked.
-const UNAVAILABLE: &str = "unavailable";
+pub const UNAVAILABLE: &str = "unavailable";
 
 /// How often a run that waits says that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);

@@ -106,7 +106,7 @@ impl Track {
     /// Stores what was learned.
     pub fn store(&self, run: &Run) -> Result<(), FetchError> {
         let error = |source| FetchError::Host { origin: self.origin.clone(), source };
-        run.unavailable().note(&self.origin, &self.state, &run.config, run.now());
+        run.unavailable().note(&self.origin, &self.state, &run.config, run.cycle, run.now());
         run.hosts.store(&self.origin, &self.state).map_err(error)
     }
 

@@ -34,6 +34,25 @@ async fn a_request_that_the_server_did_not_take_is_repeated_once_and_after_the_d
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_closes_what_is_kept_has_a_connection_for_each_request() {
+    let pages: Vec<String> = (0..6).map(|page| format!("http://a.test/{page}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    // A connection is kept, and found closed, unless it is the request's own or a fresh one.
+    let kept = std::sync::Mutex::new(false);
+    let setup = Setup::new(&pages, move |r| {
+        let mut kept = kept.lock().unwrap();
+        if std::mem::take(&mut *kept) {
+            return NetworkError::NotTaken.into();
+        }
+        *kept = !r.last;
+        friendly(r)
+    });
+    let brought = setup.run().await;
+    assert_eq!(brought.report.outcomes.page, 6);
+    assert_eq!(brought.report.repeated, 2, "two are closed, and then none is kept");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_this_machine_lacks_is_waited_for_and_held_against_nobody() {
     use NetworkError::Exhausted;
     let setup = Setup::new(&["http://a.test/1", "http://b.test/1"], at_first(&[Exhausted; 9]));
