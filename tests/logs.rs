@@ -54,7 +54,7 @@ fn all_that_was_said_is_out_at_the_end() {
     let ended = ends(&mut daemon.child);
     assert!(ended.success(), "{ended}");
     let begun = Instant::now();
-    let is_whole = || log.lock().unwrap().contains("stopping; the pages in flight are finished first");
+    let is_whole = || log.lock().unwrap().contains("stopping after the pages in flight");
     while !is_whole() {
         assert!(begun.elapsed() < PATIENCE, "{}", log.lock().unwrap());
         std::thread::sleep(Duration::from_millis(10));
