@@ -64,7 +64,7 @@ fn what_a_page_asks_for_is_recorded_obeyed_and_shown() {
     }
     assert_eq!(pages[&urls[8]]["unavailable_after"], 1_577_923_200);
     let explained = succeeds(world.run(&["explain", &urls[4]]));
-    assert!(explained.contains("asks for    noindex, nofollow"), "{explained}");
+    assert!(explained.contains("directives  noindex, nofollow"), "{explained}");
 
     // Not obeyed, they are recorded all the same.
     world.configure(&format!("{ALL}[consent]\nnoindex = false\nnoarchive = false\n"));
@@ -151,7 +151,7 @@ fn canonical_claims_are_recorded_taken_as_links_and_put_to_the_test() {
     world.crawl(1);
     assert_eq!(explain(&world, &urls[4])["canonical_standing"], "agrees");
     let explained = succeeds(world.run(&["explain", &urls[5]]));
-    assert!(explained.contains("canonical   several addresses"), "{explained}");
+    assert!(explained.contains("canonical   several conflicting URLs"), "{explained}");
     assert_eq!(count(&explain(&world, &urls[0]), "cycle"), Some(3), "a duplicate is a page like any other");
 }
 

@@ -462,7 +462,7 @@ describe("while a cycle is held", () => {
     const url = crawl.web.seeds[2];
     await page.goto(`${crawl.origin}/#/page?url=${encoded(url)}`);
     await page.getByRole("button", { name: "Block all that begins so", exact: true }).click();
-    await page.locator("main", { hasText: `${url} were unblocked` }).waitFor();
+    await page.locator("main", { hasText: `unblock ${url}` }).waitFor();
     await page.getByRole("button", { name: "Unblock it" }).click();
     await retry(async () => assert.deepEqual((await crawl.get("/api/v1/controls")).blocks, []));
     const before = (await crawl.get("/api/v1/controls")).recrawls_waiting;
