@@ -197,7 +197,7 @@ fn nothing_is_sent_to_a_host_whose_owner_opted_out() {
     assert_eq!(explained["stopped_by"][0]["gate"], "opted_out", "{explained}");
     assert!(explained["stopped_by"][0]["evidence"].as_str().unwrap().contains("line 2"), "{explained}");
     assert!(
-        explained["visited_next"].as_str().is_some_and(|v| v.starts_with("never: its owner opted out")),
+        explained["visited_next"].as_str().is_some_and(|v| v.starts_with("never: opted out")),
         "{explained}"
     );
     let told = succeeds(world.run(&["status", "--host", "127.1.0.3", "--json"]));

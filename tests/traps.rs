@@ -213,8 +213,8 @@ fn addresses_of_a_shape_that_is_refused_are_not_recorded_and_explained() {
     assert!(world.pages().keys().all(|url| url.matches('=').count() <= 2));
     let home = world.server.seeds().remove(0);
     for (path, rule) in [
-        ("deep/left/left/left/", "scope.max_repeats is 2, the address has 3"),
-        ("shop/list?a=1&b=2&c=3", "scope.max_parameters is 2, the address has 3"),
+        ("deep/left/left/left/", "scope.max_repeats is 2, the URL has 3"),
+        ("shop/list?a=1&b=2&c=3", "scope.max_parameters is 2, the URL has 3"),
     ] {
         let why = fails(world.run(&["explain", &format!("{home}{path}")]), 1);
         assert!(why.contains(rule), "{why}");

@@ -1,15 +1,17 @@
-//! Fetched pages that wait to be read, in an order that is fair by site.
+//! Queue of fetched pages that wait to be parsed, fair by site.
 //!
-//! Start-time fair queueing (Goyal, Vin & Cheng 1996): each site has a virtual time, which grows by the work
-//! that its pages take, and the page whose site had the least is read next. So a site whose pages take a
-//! thousand times the work of others has one page read in a thousand, and costs the others no more than one
-//! site more would. A site that had nothing to read meanwhile is owed nothing: it begins at the present.
+//! Start-time fair queueing (Goyal, Vin & Cheng 1996): each site has a virtual time, which grows
+//! with the work of its pages. The next page is one of the site with the least virtual time. So if
+//! a site's pages take a thousand times the work of others, one page in a thousand is its own, and
+//! it costs the others no more than any other site. An idle site earns no credit: it continues at
+//! the present virtual time.
 //!
-//! Turns alone do not bound what a site takes of the processor where the others' pages come one by one: between two of
-//! them there is always time for one of its own, however long that takes. So after a page that took t, longer than
-//! [`COSTLY`], a site waits until [`PATIENCE`]·t are over, or no page of another site has come for t.
+//! This order alone does not bound a site's share of the processor if the pages of other sites
+//! arrive one by one: between two of them there is always time for an expensive page, however long
+//! it takes. So after a page that took t, longer than [`COSTLY`], its site waits for
+//! [`PATIENCE`]·t, or until no page of another site has arrived for t.
 //!
-//! Pages with an answer are bounded by their [`Hold`]: one for each connection of the fetcher.
+//! Pages with a response are bounded by their [`Hold`]: one for each connection of the fetcher.
 
 use recrawl_fetcher::{FetchResult, FetchedPage, Hold};
 use recrawl_types::Site;
@@ -19,45 +21,45 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
-/// Work that a page with an answer takes whatever its size, in the unit of what reading it tells.
+/// Work of any page with a response, in the unit of [`crate::page::ReadPage::work`].
 const PAGE_WORK: u64 = 1 << 14;
-/// Work of a page that nothing was asked for, or nothing came of.
+/// Work of a page without request or response.
 const NOTHING_WORK: u64 = 1 << 8;
 
-/// Time that reading a page takes from which on its site must wait: five times that of 2 MiB of common HTML.
+/// Parse time from which on a site must wait: five times that of 2 MiB of common HTML.
 const COSTLY: Duration = Duration::from_millis(100);
-/// How many times as long a site waits as its page took, while pages of others come: it has a ninth of a processor.
+/// A site waits this many times as long as its page took while pages of others arrive, so it gets a
+/// ninth of a processor.
 const PATIENCE: u32 = 8;
 
-/// Sites whose virtual times are kept, before those that are past are forgotten.
+/// Number of sites whose virtual times are stored before past ones are dropped.
 const MIN_SITES: usize = 1 << 12;
 
-/// The pages that wait, and what each site has had.
+/// The waiting pages, and the work charged to each site.
 pub struct Inbox {
     pages: Receiver<FetchedPage>,
-    /// Pages that are taken out of the channel at a time, at most.
+    /// Maximum pages taken out of the channel at a time.
     room: usize,
     runtime: Handle,
     order: Order<FetchedPage>,
     debts: Debts,
 }
 
-/// Work to charge a site with.
 pub struct Work {
     site: Site,
     work: u64,
 }
 
-/// What reading a page took.
+/// The measured cost of parsing a page.
 pub struct Taken {
     site: Site,
     time: Duration,
-    /// Beyond what was expected.
+    /// Work beyond the expected.
     more: Option<u64>,
 }
 
 impl Work {
-    /// What a page is believed to take, by the size of its body.
+    /// The expected work of a page, by the size of its body.
     pub fn expected(page: &FetchedPage) -> Work {
         let work = match &page.result {
             FetchResult::Page(response) => PAGE_WORK + response.body.len() as u64,
@@ -67,7 +69,7 @@ impl Work {
         Work { site: Site::of(&page.entry.url), work }
     }
 
-    /// What the page took indeed; none where nothing is to be charged.
+    /// The measured cost; none if there is nothing to charge.
     pub fn took(self, work: u64, time: Duration) -> Option<Taken> {
         let more = work.checked_sub(self.work);
         (more.is_some() || time >= COSTLY).then_some(Taken { site: self.site, time, more })
@@ -75,13 +77,13 @@ impl Work {
 }
 
 impl Inbox {
-    /// Takes pages from this channel, so that at most `room` of them are here. `runtime` has the clock.
+    /// Takes pages from this channel, with at most `room` of them here. `runtime` has the clock.
     pub fn new(pages: Receiver<FetchedPage>, room: usize, runtime: Handle) -> Inbox {
         Inbox { pages, room, runtime, order: Order::default(), debts: Debts::default() }
     }
 
-    /// Moves up to `most` pages to `batch`, and waits for one if there is none; `batch` stays empty when no more
-    /// come. `taken` is what pages taken before turned out to take.
+    /// Moves up to `most` pages to `batch`, and waits for one if there is none. `batch` stays empty
+    /// at the end of the channel. `taken` has the measured costs of earlier pages.
     pub fn take(&mut self, most: usize, batch: &mut Vec<FetchedPage>, taken: &mut Vec<Taken>) {
         for Taken { site, time, more } in taken.drain(..) {
             if time >= COSTLY {
@@ -109,7 +111,7 @@ impl Inbox {
                 && self.debts.wait(&Site::of(&first.entry.url), Instant::now()).is_none()
                 && let Some(page) = self.order.take()
             {
-                // Its turn has come: the host may be asked for its next page.
+                // Release the hold: the host may be sent its next request.
                 batch.push(FetchedPage { hold: Hold::default(), ..page });
             }
             let first = self.order.first().filter(|_| batch.is_empty());
@@ -120,7 +122,7 @@ impl Inbox {
             };
             match self.runtime.block_on(async { timeout(wait, self.pages.recv()).await }) {
                 Ok(Some(page)) => self.put(page),
-                // Nobody else comes: nobody is waited for.
+                // No more pages will come, so no site has to wait.
                 Ok(None) => self.debts = Debts::default(),
                 Err(_) => {}
             }
@@ -135,24 +137,24 @@ impl Inbox {
     }
 }
 
-/// Sites whose pages took long, and when pages came: see the head of this file.
+/// Sites whose pages took long, and when pages arrived: see the module documentation.
 #[derive(Default)]
 struct Debts {
-    /// How long the last page of a site took, and until when it waits for others.
+    /// Duration of the site's last page, and until when the site waits.
     owed: HashMap<Site, (Duration, Instant)>,
-    /// The site that the last page came from, and when; and when the last one came from another.
+    /// Site and time of the last page.
     last: Option<(Site, Instant)>,
     before: Option<Instant>,
 }
 
 impl Debts {
-    /// A page of the site took so long.
+    /// A page of the site took this long.
     fn owe(&mut self, site: Site, took: Duration, now: Instant) {
         self.owed.retain(|_, (_, until)| *until > now);
         self.owed.insert(site, (took, now + took * PATIENCE));
     }
 
-    /// A page of the site came.
+    /// A page of the site arrived.
     fn came(&mut self, site: &Site, now: Instant) {
         match &mut self.last {
             Some((last, at)) if last == site => *at = now,
@@ -160,7 +162,8 @@ impl Debts {
         }
     }
 
-    /// How much longer the site's next page waits, should no page of another site come; none where it does not.
+    /// How much longer the site's next page waits if no page of another site arrives; none if it
+    /// does not wait.
     fn wait(&self, site: &Site, now: Instant) -> Option<Duration> {
         if self.owed.is_empty() {
             return None;
@@ -175,16 +178,16 @@ impl Debts {
     }
 }
 
-/// Start-time fair queueing, for items of any kind.
+/// Start-time fair queueing for items of any kind.
 struct Order<T> {
-    /// By the virtual time at which they start, then as they came.
+    /// By virtual start time, then by arrival.
     waiting: BTreeMap<(u64, u64), T>,
-    /// The virtual time at which each site's next item starts, where that is not the present.
+    /// Virtual time at which each site's next item starts, if later than the present.
     next: HashMap<Site, u64>,
-    /// The start of the item that was taken last.
+    /// Start of the last item taken.
     now: u64,
     came: u64,
-    /// Sites beyond which those that are past are forgotten.
+    /// Number of sites at which past ones are dropped.
     keeps: usize,
 }
 
@@ -205,7 +208,7 @@ impl<T> Order<T> {
         self.waiting.insert((start, self.came), item);
     }
 
-    /// Charges a site; gives the virtual time from which on it is.
+    /// Charges a site; returns the virtual start time.
     fn charge(&mut self, Work { site, work }: Work) -> u64 {
         if self.next.len() >= self.keeps {
             self.next.retain(|_, next| *next > self.now);
@@ -217,7 +220,7 @@ impl<T> Order<T> {
         start
     }
 
-    /// What is taken next.
+    /// The next item.
     fn first(&self) -> Option<&T> {
         self.waiting.first_key_value().map(|(_, item)| item)
     }

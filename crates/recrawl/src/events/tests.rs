@@ -164,7 +164,7 @@ fn what_is_no_file_of_this_crawls_events_is_left_alone() {
         fs::write(world.path(), text).unwrap();
         let error = world.follow(&repository).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");
-        assert!(error.to_string().contains("give another"), "{error}");
+        assert!(error.to_string().contains("choose another file"), "{error}");
         assert_eq!(fs::read_to_string(world.path()).unwrap(), text);
     }
 }
