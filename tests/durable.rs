@@ -156,7 +156,7 @@ fn what_was_decided_outlives_the_tables_and_its_file_cannot_be_done_without() {
             );
         }
         let verified = fails(world.run(&["repository", "verify"]), 1);
-        assert!(verified.contains("one place is damaged"), "{verified}");
+        assert!(verified.contains("1 damaged place"), "{verified}");
         assert!(world.status()["pages"].is_number(), "it can still be looked at");
     };
     fs::remove_file(&file).unwrap();
