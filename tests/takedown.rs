@@ -149,7 +149,7 @@ fn the_name_of_a_host_that_is_taken_down_is_left_only_where_it_is_said_to_be() {
         "{naming:?}"
     );
     let said = succeeds(world.run(&["takedown", "--host", &host, "--dry-run"]));
-    assert!(said.contains("robots.txt, delays and counts of 0") && said.contains("stays: copies"), "{said}");
+    assert!(said.contains("robots.txt, delays and counts of 0 hosts") && said.contains("kept: existing copies"), "{said}");
     world.is_sound();
     world.next_cycle();
 }
