@@ -101,11 +101,11 @@ fn whatever_is_missing_is_named() {
 
     let mut shelf = Shelf::new();
     shelf.page("one");
-    assert_eq!(shelf.none(), ("one_text".into(), "it was fetched once".into()));
+    assert_eq!(shelf.none(), ("one_text".into(), "fetched only once".into()));
     shelf.visited.history.visits = 3;
-    assert!(shelf.none().1.contains("never changed"));
+    assert!(shelf.none().1.contains("has not changed"));
     shelf.visited.history.changes = 1;
-    assert!(shelf.none().1.contains("is not known"));
+    assert!(shelf.none().1.contains("is unknown"));
 
     shelf.page("two");
     assert!(shelf.told()["parts"].is_array());
