@@ -156,8 +156,8 @@ pub struct CrawlArgs {
     /// Print one JSON object per cycle
     #[arg(long)]
     pub json: bool,
-    /// Append the outcome of each page to this file after each cycle, as JSON lines; `-` prints them
-    /// instead of the reports
+    /// Append the outcome of each page to this file after each cycle, as JSON lines; `-` prints
+    /// them instead of the reports
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
 }

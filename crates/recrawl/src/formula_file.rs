@@ -1,5 +1,5 @@
-//! Finds the formula in force: by name, file or expression, or as the `formula.toml` that
-//! `recrawl formula use` writes to the data directory. A running crawl reads that file between cycles.
+//! Finds the formula in force: by name, file or expression, or as the `formula.toml` that `recrawl
+//! formula use` writes to the data directory. A running crawl reads that file between cycles.
 
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -49,7 +49,8 @@ pub fn forget_in_data_dir(data_dir: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes `formula` to the data directory, atomically: a running crawl reads the old or the new one.
+/// Writes `formula` to the data directory, atomically: a running crawl reads the old or the new
+/// one.
 ///
 /// # Errors
 /// When the file cannot be written.

@@ -1,5 +1,5 @@
-//! Standard output that the program can abandon. A slow reader slows the crawl, but does not keep the
-//! program from stopping.
+//! Standard output that the program can abandon. A slow reader slows the crawl, but does not keep
+//! the program from stopping.
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -8,16 +8,16 @@ use rustix::io::Errno;
 use std::io::{self, Write};
 use tokio_util::sync::CancellationToken;
 
-/// Bytes per write: at least this many fit into a pipe that `poll` calls writable (`PIPE_BUF`), so a
-/// write never blocks.
+/// Bytes per write: at least this many fit into a pipe that `poll` calls writable (`PIPE_BUF`), so
+/// a write never blocks.
 const PIECE: usize = 4096;
 /// Interval of checks for a stop request.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// After a stop request: ticks without any progress until the output is abandoned.
 const PATIENCE: u32 = 10;
 
-/// Standard output without the standard library's buffer, whose flush at the end of the program would
-/// block.
+/// Standard output without the standard library's buffer, whose flush at the end of the program
+/// would block.
 pub struct Printed {
     stop: CancellationToken,
     gave_up: bool,
@@ -34,8 +34,8 @@ impl Printed {
         self.gave_up
     }
 
-    /// Prints a line. Succeeds also if the reader has closed the pipe (`recrawl … | head`), or if it no
-    /// longer reads after a stop request.
+    /// Prints a line. Succeeds also if the reader has closed the pipe (`recrawl … | head`), or if
+    /// it no longer reads after a stop request.
     ///
     /// # Errors
     /// When a write fails for another reason.

@@ -24,7 +24,8 @@ pub fn line(steps: Option<u64>, template: &str) -> ProgressBar {
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar for `pages` pages on `hosts` hosts; `done` pages were fetched by an earlier run of the cycle.
+    /// A bar for `pages` pages on `hosts` hosts; `done` pages were fetched by an earlier run of the
+    /// cycle.
     pub fn new(cycle: u32, pages: u64, hosts: usize, done: u64) -> Progress {
         let template = format!(
             "cycle {cycle}  {{bar:24}} {{human_pos}}/{{human_len}} pages, {hosts} hosts  {{per_sec}}  {{eta}} left"

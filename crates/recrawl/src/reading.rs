@@ -60,8 +60,8 @@ pub fn decisions(data_dir: &Path, tables: impl FnOnce() -> Tables) -> Result<Dec
 /// How long to wait for a reader (`recrawl status`, `recrawl explain`) that has the tables open.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Opens the tables of a data directory that this process has locked; `sync` makes them durable. Waits
-/// for other processes that have them open: these can only be readers.
+/// Opens the tables of a data directory that this process has locked; `sync` makes them durable.
+/// Waits for other processes that have them open: these can only be readers.
 ///
 /// # Errors
 /// When the tables cannot be opened, or a reader takes too long.

@@ -1,18 +1,18 @@
-//! Escapes text for a terminal. Robots.txt files, URLs and header fields come from servers: they must
-//! not control the terminal or imitate a line of recrawl's own output.
+//! Escapes text for a terminal. Robots.txt files, URLs and header fields come from servers: they
+//! must not control the terminal or imitate a line of recrawl's own output.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Is `c` never printed as it is? True of control characters and of those that change the direction of
-/// writing (UAX #9).
+/// Is `c` never printed as it is? True of control characters and of those that change the direction
+/// of writing (UAX #9).
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Escapes such characters in the way of JSON (`\u001b`), so that JSON stays JSON. Keeps line ends and
-/// tabs.
+/// Escapes such characters in the way of JSON (`\u001b`), so that JSON stays JSON. Keeps line ends
+/// and tabs.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }

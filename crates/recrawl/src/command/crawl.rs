@@ -84,8 +84,9 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     }
 }
 
-/// Waits until `cycle.period` after the start of the last cycle, so that the length of a cycle does not
-/// delay the next one; true if a signal came. If the clock is set back, waits one period at most.
+/// Waits until `cycle.period` after the start of the last cycle, so that the length of a cycle does
+/// not delay the next one; true if a signal came. If the clock is set back, waits one period at
+/// most.
 fn wait_for_next(crawl: &Crawl, report: &CycleReport) -> bool {
     let period = crawl.settings.config.cycle.period.0;
     let gone_by = Duration::from_millis((crawl.clock)().saturating_sub(report.started));

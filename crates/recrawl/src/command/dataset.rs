@@ -35,7 +35,8 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
 }
 
 fn read(path: &Path, format: Option<&str>, cycle: Option<Span>) -> Result<Dataset, Failure> {
-    // A cycle length with a fraction of a second is invalid: 0 makes the reader reject it with a reason.
+    // A cycle length with a fraction of a second is invalid: 0 makes the reader reject it with a
+    // reason.
     let seconds = |span: Span| if span.0.subsec_nanos() == 0 { span.0.as_secs() } else { 0 };
     Ok(Reading { format, cycle_seconds: cycle.map(seconds) }.open(path)?)
 }

@@ -1,4 +1,5 @@
-//! `recrawl explain`: the record of a URL, how its score is computed, and whether it is visited next.
+//! `recrawl explain`: the record of a URL, how its score is computed, and whether it is visited
+//! next.
 
 mod canonical;
 mod competition;
@@ -324,8 +325,9 @@ impl Explanation {
 
     /// Predicts whether the score suffices for the next cycle; none for a page without a score.
     ///
-    /// A rank within the score share suffices; one beyond all pages of a cycle does not. Between them
-    /// it depends on what other shares leave, for which the last cycle's cut-off is the estimate.
+    /// A rank within the score share suffices; one beyond all pages of a cycle does not. Between
+    /// them it depends on what other shares leave, for which the last cycle's cut-off is the
+    /// estimate.
     fn by_rank(&self) -> Option<Chance> {
         let (score, rank) = (self.score?, self.rank?);
         let would_have = self.cutoff.is_none_or(|cutoff| score >= cutoff);
@@ -339,7 +341,7 @@ impl Explanation {
     /// Rank and score, compared with the pages of a cycle.
     fn standing(&self) -> String {
         let (rank, score) = (self.rank.unwrap_or_default(), self.score.unwrap_or_default());
-        let cutoff = self.cutoff.map(|cutoff| format!("; lowest selected score in the last cycle: {cutoff:.4}"));
+        let cutoff = self.cutoff.map(|score| format!("; lowest selected score in the last cycle: {score:.4}"));
         format!(
             "rank {rank} with score {score:.4}; of {} pages per cycle, {} are selected by score, plus what \
              other shares leave{}",

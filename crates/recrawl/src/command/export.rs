@@ -1,4 +1,5 @@
-//! `recrawl export`: pages, visits, cycles and the WARC index as files. docs/outputs.md has the schemas.
+//! `recrawl export`: pages, visits, cycles and the WARC index as files. docs/outputs.md has the
+//! schemas.
 
 mod cdxj;
 mod cycles;
@@ -25,8 +26,8 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         Exported::Cycles if format(args)? == Format::Jsonl => cycles::export(&settings, &args.out),
         Exported::Cdxj if args.format.is_none() => cdxj::export(&settings, &args.out),
         Exported::Cycles | Exported::Cdxj => {
-            let text =
-                "CSV and Parquet are only for pages and visits; cycles are JSON lines, and cdxj takes no --format";
+            let text = "CSV and Parquet are only for pages and visits; cycles are JSON lines, and cdxj takes \
+                        no --format";
             Err(Failure::Usage(text.into()))
         }
     }

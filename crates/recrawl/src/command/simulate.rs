@@ -69,8 +69,8 @@ fn chosen_pages(data: Dataset, args: &SimulateArgs) -> Result<Dataset, Failure> 
     };
     if fixed.pages.is_empty() && !data.pages.is_empty() {
         let text = format!(
-            "{}: none of its {} pages is present in every cycle; use --set all, a later --first or an earlier \
-             --last",
+            "{}: none of its {} pages is present in every cycle; use --set all, a later --first or an \
+             earlier --last",
             args.data.display(),
             data.pages.len()
         );

@@ -54,7 +54,8 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
     let standing = Standing::of(settings);
     let warc = settings.data_dir.join(WARC);
-    let archive = cap::taken(&warc).map_err(|e| Failure::Work(format!("cannot read {}: {e}", warc.display())))?;
+    let archive = cap::taken(&warc)
+        .map_err(|e| Failure::Work(format!("cannot read {}: {e}", warc.display())))?;
     // A broken formula is only reported here; it keeps the next cycle from starting.
     let formula = formula_file::in_force(settings);
     if let Err(fault) = &formula {
@@ -124,7 +125,8 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why the tables cannot be opened; if a crawl has them, with `route` of its console, which can answer.
+/// Why the tables cannot be opened; if a crawl has them, with `route` of its console, which can
+/// answer.
 fn beside(why: String, route: &str) -> String {
     match why.starts_with("in use by") {
         true => format!(
@@ -162,7 +164,8 @@ fn origins_of(
     Ok(found)
 }
 
-/// The document of `recrawl status --host HOST --json`: an array of origins; none for an unknown host.
+/// The document of `recrawl status --host HOST --json`: an array of origins; none for an unknown
+/// host.
 ///
 /// # Errors
 /// When pages or tables cannot be read.

@@ -1,5 +1,5 @@
-//! Looks up a URL's host, scope and dates in the tables. A running crawl locks the tables; the answers
-//! that need them are then unknown.
+//! Looks up a URL's host, scope and dates in the tables. A running crawl locks the tables; the
+//! answers that need them are then unknown.
 
 use crate::command::{dates, traps};
 use crate::control::{Blocks, Mark};
@@ -33,8 +33,8 @@ pub fn unknown(
     tables: &Tables,
     url: &CanonicalUrl,
 ) -> Result<Failure, Failure> {
-    let refusal =
-        scope(settings, decided, tables, url)?.flatten().map(|refusal| format!("outside the crawl: {refusal}"));
+    let refusal = scope(settings, decided, tables, url)?.flatten();
+    let refusal = refusal.map(|refusal| format!("outside the crawl: {refusal}"));
     let trap = || Ok(trap(settings, tables, url)?.and_then(|trap| trap.refusal()));
     let why = refusal.map_or_else(trap, |refusal| Ok::<_, Failure>(Some(refusal)))?;
     let why = why.unwrap_or_else(|| "not a seed, and no visited page links to it".into());
@@ -51,8 +51,8 @@ pub fn trap(
     traps::Standing::of(&settings.traps, tables, url).map_err(Failure::from)
 }
 
-/// Why the page is outside the scope, if it is. The outer option is none if the seed sites cannot be
-/// read.
+/// Why the page is outside the scope, if it is. The outer option is none if the seed sites cannot
+/// be read.
 pub fn scope(
     settings: &mut Settings,
     decided: &Decisions,

@@ -167,7 +167,9 @@ fn scope(refusal: &Refusal) -> Obstacle {
         Refusal::Host => "add its host to scope.hosts, or add a seed on its site",
         Refusal::RefusedHost => "remove its host from scope.refuse_hosts",
         Refusal::OptedOut(_) => END_OPT_OUT,
-        Refusal::TakenDown(_) => "stop the crawl and end the takedown with `recrawl takedown --keep-crawling`",
+        Refusal::TakenDown(_) => {
+            "stop the crawl and end the takedown with `recrawl takedown --keep-crawling`"
+        }
         Refusal::Prefix => "add a prefix of it to scope.prefixes",
         Refusal::RefusedPrefix => "remove its prefix from scope.refuse_prefixes",
         Refusal::Shape(_) => "raise that limit",
@@ -175,7 +177,8 @@ fn scope(refusal: &Refusal) -> Obstacle {
     Obstacle::new("scope", refusal.to_string(), lifted)
 }
 
-/// The gate of a host that is skipped as a whole; rules of robots.txt for single pages are another gate.
+/// The gate of a host that is skipped as a whole; rules of robots.txt for single pages are another
+/// gate.
 fn left_alone(why: LeftAlone) -> Option<Obstacle> {
     let lifted = match why {
         LeftAlone::BackOff { until } => {

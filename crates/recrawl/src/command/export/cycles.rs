@@ -1,4 +1,5 @@
-//! `recrawl export cycles`: the reports of all committed cycles, as printed by `recrawl crawl --json`.
+//! `recrawl export cycles`: the reports of all committed cycles, as printed by `recrawl crawl
+//! --json`.
 
 use super::lines::Lines;
 use crate::failure::Failure;

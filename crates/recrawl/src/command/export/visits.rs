@@ -1,5 +1,5 @@
-//! `recrawl export visits`: the stored visits, for learning and back-tests. docs/outputs.md describes a
-//! row.
+//! `recrawl export visits`: the stored visits, for learning and back-tests. docs/outputs.md
+//! describes a row.
 
 use super::rows::{Cell, Column, Kind, Rows};
 use crate::cli::Format;

@@ -1,4 +1,5 @@
-//! The files of a learning run, in one folder: formula, report, curves, and a checkpoint until it ends.
+//! The files of a learning run, in one folder: formula, report, curves, and a checkpoint until it
+//! ends.
 
 use crate::failure::Failure;
 use recrawl_formula::Formula;

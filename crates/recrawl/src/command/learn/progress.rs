@@ -6,7 +6,8 @@ use indicatif::ProgressBar;
 use recrawl_learner::Observer;
 use std::time::Instant;
 
-/// A progress bar: fold, seed, generation, best fitness, mean size, evaluations per second, time left.
+/// A progress bar: fold, seed, generation, best fitness, mean size, evaluations per second, time
+/// left.
 pub struct Progress<'a> {
     shutdown: &'a Shutdown,
     bar: ProgressBar,

@@ -81,7 +81,8 @@ fn tables(folder: &Path, out: &Path) -> Result<TablesFound, Failure> {
     }
     let scratch = out.join("hosts.sled.damaged");
     let found = SledTables::salvage(&from, &out.join(TABLES), &scratch)?;
-    found.ok_or_else(|| Failure::Work(format!("{}: in use by a running crawl; stop it first", from.display())))
+    let in_use = || Failure::Work(format!("{}: in use by a running crawl; stop it first", from.display()));
+    found.ok_or_else(in_use)
 }
 
 /// Decisions of a crawl by an older version, which kept them in the tables.

@@ -5,7 +5,8 @@ use recrawl_simulation::metric::{CHANGE_RATE, FRESHNESS};
 use recrawl_simulation::plot::{Panel, Plot, smoothed};
 use recrawl_simulation::{Dataset, Metric, Rules, Trace};
 
-/// Curves are means over this many cycles (a week of daily cycles), because single cycles vary much.
+/// Curves are means over this many cycles (a week of daily cycles), because single cycles vary
+/// much.
 const SMOOTHED_OVER: usize = 7;
 
 pub fn svg(data: &Dataset, rules: &Rules, entries: &[Entry], traces: &[Trace]) -> String {

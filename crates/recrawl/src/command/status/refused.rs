@@ -79,8 +79,8 @@ impl Refusals {
     /// As printed lines.
     pub fn lines(&self) -> Vec<String> {
         let shown = self.by_rule.iter().take(RULES);
-        let mut lines: Vec<String> =
-            shown.map(|r| format!("{} known pages by {}, for example {}", r.pages, r.rule, r.example)).collect();
+        let line = |r: &Refused| format!("{} known pages by {}, for example {}", r.pages, r.rule, r.example);
+        let mut lines: Vec<String> = shown.map(line).collect();
         if self.by_rule.len() > RULES {
             lines.push(format!("… and by {} more rules", self.by_rule.len() - RULES));
         }
