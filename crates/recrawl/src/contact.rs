@@ -53,8 +53,8 @@ fn check(settings: &Settings, host: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "cannot crawl {host}: crawler.contact is not set. Set it, or --contact, to an e-mail address or URL at \
-         which site owners can reach you; only loopback addresses need none"
+        "cannot crawl {host}: crawler.contact is not set. Set it, or --contact, to an e-mail address or URL \
+         at which site owners can reach you; only loopback addresses need none"
     )))
 }
 

@@ -340,7 +340,8 @@ impl Control {
         wish.tries += 1;
         if !has_passing_reason || wish.tries >= MAX_TRIES {
             if has_passing_reason {
-                tracing::warn!(%url, "dropped a \"fetch now\" request: the page was skipped in {MAX_TRIES} cycles");
+                let why = format!("the page was skipped in {MAX_TRIES} cycles");
+                tracing::warn!(%url, "dropped a \"fetch now\" request: {why}");
             }
             state.asked.remove(&url);
             self.asked.store(state.asked.len(), Relaxed);
@@ -370,7 +371,8 @@ impl Control {
         drop(state);
         if let Err(error) = keep(&self.tables, ASKED, &asked) {
             // At worst a page is fetched once more.
-            tracing::warn!(%error, "cannot store answered \"fetch now\" requests; these pages may be fetched again");
+            let so = "these pages may be fetched again";
+            tracing::warn!(%error, "cannot store answered \"fetch now\" requests; {so}");
             self.state().answered += answered;
         }
     }

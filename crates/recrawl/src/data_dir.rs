@@ -34,7 +34,8 @@ pub fn check_ours(settings: &Settings) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "data directory {}: contains {} but no crawl; use an empty or new directory (--data-dir, storage.data_dir)",
+        "data directory {}: contains {} but no crawl; \
+         use an empty or new directory (--data-dir, storage.data_dir)",
         folder.display(),
         words::some_of(&foreign)
     )))

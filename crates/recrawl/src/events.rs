@@ -226,7 +226,11 @@ impl Events {
     ) -> Result<(), Failure> {
         let next = repository.kept().list()?.into_iter().find(|cycle| *cycle > from);
         let to = next.map_or(committed, |next| Cycle(next.0 - 1));
-        tracing::warn!(%from, %to, "no events for these cycles: their visits were already removed (storage.keep_visits)");
+        tracing::warn!(
+            %from,
+            %to,
+            "no events for these cycles: their visits were already removed (storage.keep_visits)"
+        );
         put(&mut self.sink, &Lost { lost_from: from, lost_to: to }).map_err(|e| self.sink.failed(&e))?;
         self.end_cycle(to, 0, tables)
     }

@@ -54,8 +54,8 @@ fn raise(
     if let Some(hard) = hard.filter(|hard| *hard < needed) {
         let serve = if console > 0 { format!(" + serve.connections {console}") } else { String::new() };
         return Err(format!(
-            "recrawl needs {needed} open files (fetch.connections {}{serve} + {OWN} internal), but the limit is {hard}; \
-             raise the hard limit (ulimit -Hn, LimitNOFILE= in systemd) or set fewer connections",
+            "recrawl needs {needed} open files (fetch.connections {}{serve} + {OWN} internal), but the limit is \
+             {hard}; raise the hard limit (ulimit -Hn, LimitNOFILE= in systemd) or set fewer connections",
             fetch.connections
         ));
     }

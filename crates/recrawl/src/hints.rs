@@ -78,7 +78,8 @@ impl HintRules<'_> {
         }
         let is_index = kind == HintsKind::Index;
         if is_index && page.hops >= self.config.max_nesting {
-            tracing::info!(%url, "ignored a sitemap index nested in {} others (hints.max_nesting)", page.hops);
+            let depth = page.hops;
+            tracing::info!(%url, "ignored a sitemap index nested in {depth} others (hints.max_nesting)");
             return Ok(Vec::new());
         }
         let depth = page.entry.record.known.depth.saturating_add(1);

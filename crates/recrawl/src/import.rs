@@ -92,7 +92,8 @@ impl Import {
         let cycle = repository.current().number().next();
         if ScheduleFile::open(&*storage, cycle).map_err(Failure::work)?.is_some() {
             let text = format!(
-                "data directory {}: cycle {cycle} is in progress; finish it with `recrawl crawl --cycles 1` first",
+                "data directory {}: cycle {cycle} is in progress; \
+                 finish it with `recrawl crawl --cycles 1` first",
                 folder.display()
             );
             return Err(Failure::Usage(text));

@@ -136,9 +136,9 @@ fn of(log: &Log, usual: &str) -> Result<EnvFilter, String> {
 }
 
 fn parse(text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::builder()
-        .parse(text)
-        .map_err(|e| format!("{text:?}: {e}; write a level such as info, or a filter such as recrawl_fetcher=debug"))
+    EnvFilter::builder().parse(text).map_err(|e| {
+        format!("{text:?}: {e}; write a level such as info, or a filter such as recrawl_fetcher=debug")
+    })
 }
 
 /// Prints a message regardless of the filter, such as why the program ends.

@@ -158,8 +158,9 @@ fn in_the_way(error: OpenError, meant: &Pattern, blocks_nothing: bool) -> Failur
             // A block covers subdomains anyway.
             let pattern = bare.strip_prefix("*.").unwrap_or(&bare);
             Failure::Work(format!(
-                "{error}, then run takedown again. To block the pages until then, use `PUT /api/v1/blocks/PATTERN` \
-                 in the console of `recrawl serve` (PATTERN is {pattern}, percent-encoded)"
+                "{error}, then run takedown again. To block the pages until then, use \
+                 `PUT /api/v1/blocks/PATTERN` in the console of `recrawl serve` \
+                 (PATTERN is {pattern}, percent-encoded)"
             ))
         }
         other => Failure::work(other),

@@ -176,8 +176,9 @@ impl fmt::Display for OpenError {
             ),
             OpenError::Undecided(Damage { file, what, .. }) => write!(
                 f,
-                "{file}: {what}; without this file of takedowns, blocks and pauses, such pages would be fetched \
-                 again. Restore it from a backup or a snapshot, or write {{}} into it to start without any"
+                "{file}: {what}; without this file of takedowns, blocks and pauses, such pages would be \
+                 fetched again. Restore it from a backup or a snapshot, or write {{}} into it to start \
+                 without any"
             ),
             OpenError::Read(e) => e.fmt(f),
             OpenError::Write(e) => e.fmt(f),

@@ -293,9 +293,9 @@ fn failed(path: &str, error: sled::Error) -> io::Error {
 /// An error that says what can be done, and what that costs.
 fn ruined(path: &str, what: &str) -> io::Error {
     let text = format!(
-        "{path}: damaged: {what}; move the folder away and restart with the seeds. Hosts and sites are then learned \
-         again; takedowns, blocks and pauses are stored elsewhere (`recrawl repository verify --salvage OUT` saves \
-         the readable rows)"
+        "{path}: damaged: {what}; move the folder away and restart with the seeds. Hosts and sites are then \
+         learned again; takedowns, blocks and pauses are stored elsewhere \
+         (`recrawl repository verify --salvage OUT` saves the readable rows)"
     );
     io::Error::new(io::ErrorKind::InvalidData, text)
 }

@@ -124,7 +124,8 @@ pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
         return put_in_force(desk, turn, formula, chosen);
     }
     // Back at the configured formula, the configuration decides again.
-    let detail = format!("{}: in force from cycle {} on (from the configuration)", formula.name, next_cycle(desk));
+    let from = next_cycle(desk);
+    let detail = format!("{}: in force from cycle {from} on (from the configuration)", formula.name);
     turn.leave_to(&settings).map_err(failed)?;
     desk.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
@@ -155,7 +156,8 @@ fn next_cycle(desk: &Desk) -> u64 {
 /// How a formula would rank pages differently from the one of the next cycle.
 pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     let other = parse(text)?;
-    let _scan = desk.scans.begin().ok_or_else(|| Refusal::Busy("too many scans are running; try again later".into()))?;
+    let too_many = || Refusal::Busy("too many scans are running; try again later".into());
+    let _scan = desk.scans.begin().ok_or_else(too_many)?;
     let (generation, settings, in_force) = (desk.generation(), desk.settings(), desk.formula());
     let request = plan::request(&settings, generation.number().next(), generation.pages(), desk.random_seed);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
@@ -176,8 +178,8 @@ pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     let show = |places: &[usize]| {
         let one = |at: &usize| -> Result<RankChange, Failure> {
             let mut page = generation.gather(std::iter::once(mine[*at].0));
-            let (_, url, _) =
-                page.next_page().map_err(Failure::work)?.ok_or_else(|| Failure::work("a page disappeared during the scan"))?;
+            let missing = || Failure::work("a page disappeared during the scan");
+            let (_, url, _) = page.next_page().map_err(Failure::work)?.ok_or_else(missing)?;
             let rank = |rank: u32| u64::from(rank) * step + 1;
             Ok(RankChange {
                 url: url.to_string(),

@@ -63,8 +63,8 @@ impl Caught {
                     // Keep the tokens if the file is just being replaced, or its disk is not
                     // mounted.
                     Err(error) => tracing::error!(
-                        "cannot read the tokens file, keeping the previous tokens (an empty file revokes all): \
-                         {error}"
+                        "cannot read the tokens file, keeping the previous tokens \
+                         (an empty file revokes all): {error}"
                     ),
                 }
                 told.store(true, Relaxed);

@@ -17,7 +17,8 @@ pub use glance::Hosts;
 
 /// Parses a host, as listed or by its name alone.
 pub fn named(text: &str) -> Result<NamedHost, Refusal> {
-    NamedHost::parse(text).map_err(|what| Refusal::invalid("host", what, "use a host as listed by /api/v1/hosts"))
+    NamedHost::parse(text)
+        .map_err(|what| Refusal::invalid("host", what, "use a host as listed by /api/v1/hosts"))
 }
 
 /// The state of a host's queue.

@@ -48,9 +48,9 @@ impl CrawlView for View {
         let desk = &self.0;
         let named = hosts::named(host)?;
         let found = host_document(&desk.settings(), &desk.tables, &desk.generation(), &named);
-        found
-            .map_err(failed)?
-            .ok_or_else(|| Refusal::NotFound(format!("{host}: unknown host; /api/v1/hosts lists the known ones")))
+        found.map_err(failed)?.ok_or_else(|| {
+            Refusal::NotFound(format!("{host}: unknown host; /api/v1/hosts lists the known ones"))
+        })
     }
 
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {

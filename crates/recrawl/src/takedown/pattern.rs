@@ -28,7 +28,9 @@ impl Pattern {
     /// That it is not a host, or matches every host.
     pub fn host(text: &str) -> Result<Pattern, String> {
         match HostPattern::parse(text)? {
-            HostPattern::Any => Err("\"*\" would remove everything; delete the data directory instead".into()),
+            HostPattern::Any => {
+                Err("\"*\" would remove everything; delete the data directory instead".into())
+            }
             host => Ok(Pattern::Host(host)),
         }
     }

@@ -241,7 +241,11 @@ impl Queue {
         let is_sending = state.is_sending;
         drop(state);
         if lost > 0 || is_sending {
-            tracing::warn!(lost, is_sending, "spans lost at shutdown: the collector did not accept them in time");
+            tracing::warn!(
+                lost,
+                is_sending,
+                "spans lost at shutdown: the collector did not accept them in time"
+            );
         }
     }
 }
