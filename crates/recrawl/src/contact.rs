@@ -102,7 +102,7 @@ mod tests {
             (NAMES, "http://out.test/", true),
             ("[crawler]\ncontact = \"  \"", "https://example.com/", true),
             ("[crawler]\ncontact = \"me@example.org\"", "https://example.com/", false),
-            // What the scope leaves out is not crawled.
+            // Pages out of scope are not crawled.
             ("[scope]\nhosts = [\"a.test\"]", "https://example.com/", false),
             ("[scope]\nhosts = [\"*\"]", "https://example.com/", true),
         ] {

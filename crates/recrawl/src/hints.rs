@@ -186,7 +186,7 @@ mod tests {
         Hints { kind, entries: entries.collect(), ..Hints::default() }
     }
 
-    /// What comes of it: address, redirects, date.
+    /// The links as URL, redirects and date.
     fn told(links: Vec<Link>) -> Vec<(String, u8, u32)> {
         assert!(links.iter().all(|l| !l.counted && l.depth <= 3), "no vote, and near");
         links.into_iter().map(|l| (l.url.as_text(), l.hops, l.lastmod)).collect()

@@ -241,8 +241,8 @@ mod tests {
         Work { site: Site::of_host(site), work }
     }
 
-    /// Lets each site have one page waiting at any time, and reads pages until so much work is done; gives the
-    /// work of each site. What a page takes is known only once it was read.
+    /// Keeps one page of each site waiting, and reads pages up to this much work; returns the work
+    /// of each site. The work of a page is known only once it was read.
     fn shares(sites: &[(&str, u64)], until: u64) -> Vec<u64> {
         let mut order = Order::default();
         let mut done = vec![0; sites.len()];

@@ -147,7 +147,7 @@ mod tests {
         let (repository, pages) = generation();
         let generation = repository.current();
         let priors = SitePriors::read(&generation, &generation.origins().unwrap(), &|_| {}).unwrap();
-        // The slow twin: all sites by name, every page looked at by itself.
+        // The slow reference: all sites by name, every page by itself.
         let mut shown = BTreeMap::<Site, Evidence>::new();
         for (url, record) in &pages {
             let history = record.visited.as_ref().map(|v| v.history);
@@ -181,7 +181,7 @@ mod tests {
         let (repository, _) = generation();
         let generation = repository.current();
         let formula = Formula::from_expression("t * (X + 0.1) / (n + 1)").unwrap();
-        // Origins of another generation would not do for a pass over this one.
+        // Origins of another generation do not fit a pass over this one.
         assert!(SitePriors::wanted_by(&formula, &generation, &[], &|_| {}).unwrap().is_none());
     }
 }

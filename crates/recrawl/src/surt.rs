@@ -217,7 +217,7 @@ fn escape(text: &[u8]) -> String {
 mod tests {
     use super::surt;
 
-    /// What the program `surt` 0.3.1 gives for the same addresses.
+    /// The results of the program `surt` 0.3.1 for the same URLs.
     #[test]
     fn keys_are_those_of_the_internet_archive() {
         for line in include_str!("surt/expected.tsv").lines() {

@@ -100,7 +100,7 @@ mod tests {
             (Condition::Conditional, &same, unchanged, false, Some(ValidatorSign::Confirmed)),
             (Condition::Conditional, &page, changed, false, Some(ValidatorSign::Shown)),
             (Condition::Conditional, &page, unchanged, true, Some(ValidatorSign::Vain)),
-            // Other bytes with the same text: validators are of bytes.
+            // Other bytes with the same text: validators depend on the bytes.
             (Condition::Conditional, &page, unchanged, false, None),
             (Condition::Checked, &page, changed, false, Some(ValidatorSign::Hidden)),
             (Condition::Checked, &page, unchanged, true, Some(ValidatorSign::Confirmed)),

@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn each_body_leads_to_the_one_before() {
         let folder = tempfile::tempdir().unwrap();
-        // A limit of one byte: each record in a file of its own.
+        // With a limit of one byte, each record gets a file of its own.
         let mut archive = crate::archive::tests::begun(folder.path(), 1);
         let first = archive.append(&response(b"one", None)).unwrap();
         let second = archive.append(&response(b"two\r\n\r\n", Some(first))).unwrap();

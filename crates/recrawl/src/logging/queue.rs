@@ -129,7 +129,7 @@ mod tests {
         format!("({lines} lost)\n")
     }
 
-    /// A writer that takes a piece only when it is let.
+    /// A writer that takes a piece only when allowed.
     struct Gate {
         let_in: Receiver<()>,
         seen: Sender<Vec<u8>>,
@@ -195,7 +195,7 @@ mod tests {
                     queue.write(&mut gate, &gap);
                 }
             });
-            // The writer holds the first line now, or will: what comes meanwhile waits, up to the limit.
+            // The writer holds the first line now, or soon: later lines wait, up to the limit.
             let line = [b"y".repeat(1023), b"\n".to_vec()].concat();
             for _ in 0..3 * MAX_WAITING / line.len() {
                 queue.put(&line);
@@ -206,13 +206,13 @@ mod tests {
                 let_in.send(()).unwrap();
             }
             assert!(queue.settle(Duration::from_secs(60)));
-            // Where the writer took all at once, its second turn is this one.
+            // If the writer took all at once, this is its second turn.
             queue.put(b"last\n");
             writer.join().unwrap();
         });
         let lines: Vec<Vec<u8>> = seen.try_iter().collect();
         assert_eq!(lines[0], b"first\n");
-        // In one gap, or in two where the writer began in the midst.
+        // In one gap, or in two if the writer started in between.
         let gaps = lines.iter().filter_map(|line| {
             let text = std::str::from_utf8(line).expect("UTF-8").strip_prefix('(')?;
             text.split(' ').next()?.parse::<u64>().ok()

@@ -93,7 +93,7 @@ mod tests {
         let set_back = NOON - 10 * 24 * 3_600_000;
         assert_eq!(rhythm.left(DAY, set_back, HOUR), HOUR * 23);
         assert_eq!(rhythm.left(DAY, set_back, DAY), Duration::ZERO);
-        // Also when it was set back while the program was not running.
+        // Also if it was set back while the program was not running.
         let rhythm = Rhythm::new(Some(NOON), set_back, Duration::ZERO);
         assert_eq!(rhythm.left(DAY, set_back, Duration::ZERO), DAY);
         assert_eq!(rhythm.left(DAY, set_back + 3_600_000, HOUR), HOUR * 23);

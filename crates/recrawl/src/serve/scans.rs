@@ -78,7 +78,7 @@ mod tests {
                 thread::sleep(Duration::from_millis(1));
             }
             assert!(scans.begin().is_none(), "too many wait");
-            // Each that gets its turn ends at once, and so do those after it.
+            // Each request ends its scan at once when it gets one.
             drop(first);
             assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
         });

@@ -119,7 +119,7 @@ mod tests {
         let told: Vec<u32> = (1..=40)
             .filter(|month| !visit(&mut running, &format!("http://a.example/cal/{month}")).is_empty())
             .collect();
-        // The first page has nothing that it could be like: 19 of 20 are .95.
+        // The first page has nothing to be similar to: 19 of 20 are .95.
         assert_eq!(told, [20]);
         assert_eq!(running.cut().count(), 1);
         visit(&mut running, "http://b.example/cal/1");

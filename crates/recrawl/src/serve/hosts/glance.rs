@@ -206,13 +206,14 @@ mod tests {
             };
             hosts.glance(Arc::new(vec![run(1)]), row).map(|glance| glance.took)
         };
-        // A walk of a second is worth nineteen more.
+        // A scan of one second serves the next nineteen.
         assert!(glance(1000).unwrap() >= Duration::from_secs(1));
         glance(0).unwrap();
         assert_eq!(walked.get(), 1);
     }
 
-    /// A walk that lasts until `others` were answered, or `patience` is over, and what these are given in the end.
+    /// A scan that lasts until `others` were answered, or `patience` is over, and their final
+    /// results.
     fn ask_during_a_walk(hosts: &Hosts, others: usize, patience: Duration) -> Vec<Result<usize, Refusal>> {
         let origins = Arc::new(vec![run(1)]);
         let ask = || hosts.glance(origins.clone(), |run| Ok(host(run))).map(|glance| glance.hosts.len());
