@@ -38,7 +38,7 @@ pub enum TieRule {
 }
 
 impl ReplayArgs {
-    /// The rules; what is not given is as in the papers.
+    /// The rules; options that are not given default to those of the papers.
     pub fn rules(&self) -> Rules {
         let ordinary = Rules::default();
         let budget = match (self.share, self.pages_per_cycle) {
