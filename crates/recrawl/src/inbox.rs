@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
-/// Work of any page with a response, in the unit of [`crate::page::ReadPage::work`].
+/// Base work of any page with a response, in the unit of [`crate::page::ReadPage::work`].
 const PAGE_WORK: u64 = 1 << 14;
 /// Work of a page without request or response.
 const NOTHING_WORK: u64 = 1 << 8;
@@ -142,7 +142,7 @@ impl Inbox {
 struct Debts {
     /// Duration of the site's last page, and until when the site waits.
     owed: HashMap<Site, (Duration, Instant)>,
-    /// Site and time of the last page.
+    /// Site and time of the last page, and the time of the last one before it of another site.
     last: Option<(Site, Instant)>,
     before: Option<Instant>,
 }
