@@ -141,7 +141,7 @@ fn what_cannot_be_sent_is_refused_before_anything_is_asked() {
         ("[[hosts]]\nhost = \"a.test\"\nheaders = { Host = \"geheim\" }", "Host"),
         ("[[hosts]]\nhost = \"a.test\"\nheaders = { Connection = \"geheim\" }", "Connection"),
         ("[[hosts]]\nhost = \"a.test\"\ncookies = { a = \"geheim;b\" }", "cookies"),
-        ("[[hosts]]\nhost = \"*.test\"\n", "no host"),
+        ("[[hosts]]\nhost = \"*.test\"\n", "not a host"),
         ("[[hosts]]\nhots = \"a.test\"\n", "did you mean `hosts.host`"),
         ("[proxy]\nurl = \"proxy:3128\"", "proxy.url"),
         ("[proxy]\nurl = \"http://me:geheim@proxy:3128\"", "proxy.url"),
@@ -193,7 +193,7 @@ fn every_request_goes_through_the_proxy_but_those_that_are_excepted() {
         world.seeds(&seeds);
         let output = world.crawl_command(2).output().unwrap();
         let warned = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(warned.contains("address guard cannot see") && !warned.contains("s3cret"), "{warned}");
+        assert!(warned.contains("address guard cannot check") && !warned.contains("s3cret"), "{warned}");
         let reports = crate::harness::json_lines(&succeeds(output));
         assert!(count(&reports[0], "fetched") >= Some(2), "{reports:?}");
         let asked = proxy.asked();

@@ -64,7 +64,7 @@ fn what_a_page_asks_for_is_recorded_obeyed_and_shown() {
     }
     assert_eq!(pages[&urls[8]]["unavailable_after"], 1_577_923_200);
     let explained = succeeds(world.run(&["explain", &urls[4]]));
-    assert!(explained.contains("asks for    noindex, nofollow"), "{explained}");
+    assert!(explained.contains("directives  noindex, nofollow"), "{explained}");
 
     // Not obeyed, they are recorded all the same.
     world.configure(&format!("{ALL}[consent]\nnoindex = false\nnoarchive = false\n"));
@@ -151,7 +151,7 @@ fn canonical_claims_are_recorded_taken_as_links_and_put_to_the_test() {
     world.crawl(1);
     assert_eq!(explain(&world, &urls[4])["canonical_standing"], "agrees");
     let explained = succeeds(world.run(&["explain", &urls[5]]));
-    assert!(explained.contains("canonical   several addresses"), "{explained}");
+    assert!(explained.contains("canonical   several conflicting URLs"), "{explained}");
     assert_eq!(count(&explain(&world, &urls[0]), "cycle"), Some(3), "a duplicate is a page like any other");
 }
 
@@ -197,7 +197,7 @@ fn nothing_is_sent_to_a_host_whose_owner_opted_out() {
     assert_eq!(explained["stopped_by"][0]["gate"], "opted_out", "{explained}");
     assert!(explained["stopped_by"][0]["evidence"].as_str().unwrap().contains("line 2"), "{explained}");
     assert!(
-        explained["visited_next"].as_str().is_some_and(|v| v.starts_with("never: its owner opted out")),
+        explained["visited_next"].as_str().is_some_and(|v| v.starts_with("never: opted out")),
         "{explained}"
     );
     let told = succeeds(world.run(&["status", "--host", "127.1.0.3", "--json"]));

@@ -219,7 +219,7 @@ fn a_second_signal_ends_it_at_once_and_loses_only_what_was_in_flight() {
     send("-INT");
     let mut said = BufReader::new(child.stderr.take().expect("it is piped")).lines();
     let notice = said.next().expect("it says that it heard").unwrap();
-    assert!(notice.contains("a second signal ends it"), "{notice}");
+    assert!(notice.contains("a second signal stops at once"), "{notice}");
     assert!(child.try_wait().unwrap().is_none(), "it waits for the page in flight");
     send("-TERM");
     assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -132,7 +132,7 @@ fn honest_dates_are_acted_upon_and_lies_are_found_out() {
             let announced = world.pages().into_iter().find(|(_, page)| page["announced"] == true);
             let (url, _) = announced.expect("more is announced than has room");
             let told = succeeds(world.run(&["explain", &url]));
-            assert!(told.contains("moved since the last visit; trust 0.9"), "{told}");
+            assert!(told.contains("newer than at the last visit; trust 0.9"), "{told}");
             assert!(told.contains("a trusted date says that it changed"), "{told}");
             assert!(lastmod(&world)["trust"].as_f64().unwrap() >= trust - 0.1, "and so they stay");
         } else {

@@ -43,7 +43,7 @@ fn a_host_that_answers_304_while_its_pages_change_is_found_out() {
     let found = host(&world);
     assert_eq!(found["validators"], "lying", "{found}");
     let text = succeeds(world.run(&["explain", &world.server.url(3)]));
-    assert!(text.contains("validators  not believed since cycle"), "{text}");
+    assert!(text.contains("validators  not trusted since cycle"), "{text}");
     // From now on every page is seen as it is.
     world.next_cycle();
     let held = world.server.held().pages;

@@ -54,7 +54,7 @@ fn a_learned_formula_is_written_with_its_report_and_can_be_used() {
 
     // The same seed, the same formula, on any number of threads; what was learned is not written over.
     let line = fails(learn(folder.path(), &SMALL).args(["--out", "mine.toml"]).output().unwrap(), 2);
-    assert!(line.contains("mine.toml is there"), "{line}");
+    assert!(line.contains("mine.toml exists"), "{line}");
     for threads in ["1", "3"] {
         let name = format!("again-{threads}.toml");
         let again =
@@ -93,7 +93,7 @@ fn a_preset_brings_its_protocol_and_the_choice_is_told() {
     };
     assert!(!told(&other), "the journal's logarithm knows probabilities");
     let text = succeeds(learn(folder.path(), &SMALL).args(["--out", "warned.toml"]).output().unwrap());
-    assert!(text.contains("\nwritten: the "), "{text}");
+    assert!(text.contains("\nwrote the "), "{text}");
     assert!(text.contains("\nwarning: preset recrawl: with protection `program`, log x is 0"), "{text}");
 }
 
@@ -117,7 +117,7 @@ fn a_stopped_learning_keeps_a_checkpoint_and_goes_on() {
         // It listens before it says that it begins.
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        while !line.contains("learning begins") {
+        while !line.contains("learning started") {
             line.clear();
             assert_ne!(errors.read_line(&mut line).unwrap(), 0, "it ended before it began");
         }
@@ -129,7 +129,7 @@ fn a_stopped_learning_keeps_a_checkpoint_and_goes_on() {
         before = generation();
     }
     let line = fails(learn(folder.path(), &endless).output().unwrap(), 2);
-    assert!(line.contains("long.checkpoint.json is there: --resume"), "{line}");
+    assert!(line.contains("long.checkpoint.json exists; pass --resume"), "{line}");
     let other = learn(folder.path(), &endless).args(["--resume", "--fitness", "age"]).output().unwrap();
     let line = fails(other, 2);
     assert!(line.contains("its fitness is change_rate, now it is age"), "{line}");
@@ -149,7 +149,7 @@ fn what_cannot_be_learned_says_why_and_writes_nothing() {
         (&["--start-from", "t * nad", "--terminals", "basic"], 2, "nad is not among the basic"),
         (&["--share", "0"], 2, "share of 0"),
         (&["--random-seeds", "1,1"], 2, "random seed 1 is there twice"),
-        (&["--out", "mine.json"], 2, "ends in .toml"),
+        (&["--out", "mine.json"], 2, "end in .toml"),
         (&["--resume"], 2, "nothing to resume"),
         (&["--warmup", "12"], 1, "leave none"),
         (&["--protocol", "journal", "--warmup", "3"], 1, "--protocol thesis"),

@@ -54,14 +54,14 @@ fn all_that_was_said_is_out_at_the_end() {
     let ended = ends(&mut daemon.child);
     assert!(ended.success(), "{ended}");
     let begun = Instant::now();
-    let is_whole = || log.lock().unwrap().contains("stopping; the pages in flight are finished first");
+    let is_whole = || log.lock().unwrap().contains("stopping after the pages in flight");
     while !is_whole() {
         assert!(begun.elapsed() < PATIENCE, "{}", log.lock().unwrap());
         std::thread::sleep(Duration::from_millis(10));
     }
     let log = log.lock().unwrap();
     let cycles = log.lines().filter(|line| line.contains("cycle committed")).count();
-    assert!(cycles >= 3 && !log.contains("are lost"), "{log}");
+    assert!(cycles >= 3 && !log.contains("dropped here"), "{log}");
 }
 
 #[test]
@@ -140,13 +140,13 @@ fn what_is_logged_is_read_anew_on_sighup_and_the_answer_names_it() {
     assert_eq!(said("visited"), 0);
     configure(&world, &format!("{QUICK}\n[log]\nfilter = \"warn,recrawl=debug\"\nformat = \"json\""));
     daemon.signal("-HUP");
-    daemon.until("told", |_| said("the configuration was read anew taken=\"log.filter\"") == 1);
+    daemon.until("told", |_| said("configuration reloaded taken=\"log.filter\"") == 1);
     daemon.until("told more", |_| said("visited") > 0);
-    assert_eq!(said("stay as they were: log.format"), 1);
+    assert_eq!(said("restart to apply changes of: log.format"), 1);
     // From less to more and back, it is told in either case.
     configure(&world, &format!("{QUICK}\n[log]\nfilter = \"error\""));
     daemon.signal("-HUP");
-    daemon.until("told", |_| said("the configuration was read anew taken=\"log.filter\"") == 2);
+    daemon.until("told", |_| said("configuration reloaded taken=\"log.filter\"") == 2);
     let cycles = said("cycle committed");
     let generation = daemon.status()["generation"].as_u64().unwrap();
     daemon.until("quiet cycles", |s| s["generation"].as_u64() > Some(generation + 2));
@@ -154,6 +154,6 @@ fn what_is_logged_is_read_anew_on_sighup_and_the_answer_names_it() {
     // One that is none changes nothing.
     configure(&world, &format!("{QUICK}\n[log]\nfilter = \"recrawl=loud\""));
     daemon.signal("-HUP");
-    daemon.until("told", |_| said("the configuration stays as it was") == 1 && said("log.filter: ") == 1);
+    daemon.until("told", |_| said("kept the previous configuration") == 1 && said("log.filter: ") == 1);
     daemon.stop();
 }

@@ -109,7 +109,7 @@ fn pages_that_robots_txt_denies_take_no_place_of_k_and_come_back_with_the_rules(
     assert_eq!(fetched + denied, 34 * K, "and the others to pages");
     assert_eq!(refused(&world), DENIED as usize);
     let told = succeeds(world.run(&["explain", &site.url("/closed/1")]));
-    assert!(told.contains("no: robots.txt forbids it"), "{told}");
+    assert!(told.contains("none: forbidden by robots.txt"), "{told}");
     let after = world.pages();
     assert_eq!(before.len(), after.len());
     assert_eq!(before[&site.url("/closed/1")]["n"], after[&site.url("/closed/1")]["n"], "nothing is lost");
@@ -141,7 +141,7 @@ fn pages_outside_of_the_scope_come_back_in_the_cycle_after_it_was_widened() {
 
     world.configure(&settings("1%", ""));
     let told = succeeds(world.run(&["explain", &site.url("/closed/1")]));
-    assert!(told.contains("no: a rule refused it in cycle"), "{told}");
+    assert!(told.contains("none: refused by a rule in cycle"), "{told}");
     world.crawl(1);
     assert_eq!(refused(&world), 0);
     world.configure(&settings("100%", ""));
@@ -164,5 +164,5 @@ fn pages_of_a_host_that_is_down_take_no_place_of_k() {
     assert_eq!((fetched, skipped), (10 * k, 0));
     let home = &world.server.seeds()[0];
     let told = succeeds(world.run(&["explain", home]));
-    assert!(told.contains("its host is left alone"), "{told}");
+    assert!(told.contains("the host is skipped: back-off"), "{told}");
 }

@@ -72,7 +72,7 @@ fn what_damage_leaves_is_saved_and_crawled_on() {
     let output = world.run(&words);
     let told = String::from_utf8(output.stdout.clone()).unwrap();
     let error = fails(output, 1);
-    assert!(error.contains("holds what could be read"), "{error}");
+    assert!(error.contains("damaged; saved to "), "{error}");
     assert!(told.contains(newest) && told.contains("lost          0 pages"), "{told}");
     assert_eq!(std::fs::read(&file).unwrap(), bytes, "the damaged one is only read");
 
@@ -120,7 +120,7 @@ fn stats_tell_where_the_bytes_are() {
     assert!(count(&stats["kept_visits"], "bytes") > Some(100));
     let text = succeeds(world.run(&["repository", "stats"]));
     assert!(
-        text.contains("links waiting") && text.contains("never tried") && text.contains("in use"),
+        text.contains("pending links") && text.contains("never tried") && text.contains("in use"),
         "{text}"
     );
 }

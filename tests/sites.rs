@@ -84,5 +84,5 @@ fn a_formula_that_does_not_read_them_is_explained_without() {
     let told = explained(&world, &url);
     assert!(told["site_rate"].is_null() && told["global_rate"].is_null(), "{told}");
     let shown = succeeds(world.run(&["explain", &url, "--formula", "site_rate * t"]));
-    assert!(shown.contains("taken for") && shown.contains("site_rate"), "{shown}");
+    assert!(shown.contains("prior       ") && shown.contains("site_rate"), "{shown}");
 }

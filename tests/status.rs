@@ -63,7 +63,7 @@ fn a_formula_that_cannot_be_read_keeps_nothing_else_from_being_told() {
     let warned = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(warned.contains("WARN") && warned.contains("formula.toml"), "{warned}");
     let text = succeeds(output);
-    assert!(text.contains("formula     cannot be read: ") && text.contains("largest hosts"), "{text}");
+    assert!(text.contains("formula     unreadable: ") && text.contains("largest hosts"), "{text}");
     let status = world.status();
     assert!(status["formula"].is_null() && count(&status, "pages") > Some(0), "{status}");
     assert!(status["formula_error"].as_str().unwrap().contains("formula.toml"), "{status}");

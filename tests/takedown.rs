@@ -95,7 +95,7 @@ fn a_host_that_is_taken_down_is_nowhere_and_is_asked_no_more() {
     (0..3).for_each(|_| drop(world.next_cycle()));
     assert_eq!(asked(), before, "nothing of it is asked for");
     let told = succeeds(world.run(&["explain", &beginning]));
-    assert!(told.contains("it was taken down (recrawl takedown, host "), "{told}");
+    assert!(told.contains("taken down (recrawl takedown, host "), "{told}");
     let again = takedown(&world, &["--host", &host]);
     assert_eq!(count(&again["removed"], "emptied"), Some(0));
 
@@ -149,7 +149,10 @@ fn the_name_of_a_host_that_is_taken_down_is_left_only_where_it_is_said_to_be() {
         "{naming:?}"
     );
     let said = succeeds(world.run(&["takedown", "--host", &host, "--dry-run"]));
-    assert!(said.contains("robots.txt, delays and counts of 0") && said.contains("stays: copies"), "{said}");
+    assert!(
+        said.contains("robots.txt, delays and counts of 0 hosts") && said.contains("kept: existing copies"),
+        "{said}"
+    );
     world.is_sound();
     world.next_cycle();
 }
@@ -184,7 +187,7 @@ fn a_prefix_is_taken_down_and_a_crawl_or_a_cycle_in_progress_is_in_the_way() {
     child.kill().unwrap();
     child.wait().unwrap();
     let line = fails(world.run(&["takedown", "--prefix", &url]), 1);
-    assert!(line.contains("in progress") && line.contains("they are asked for no more"), "{line}");
+    assert!(line.contains("in progress") && line.contains("they are already blocked"), "{line}");
     let asked = world.asked(&url);
     world.crawl(1);
     takedown(&world, &["--prefix", &url]);
@@ -215,10 +218,10 @@ fn the_console_lists_what_was_taken_down_and_ends_none_of_it() {
     for (pattern, down) in [(host.as_str(), host.as_str()), ("b.test", "https://b.test/private/")] {
         let (_, told) = daemon.ask("DELETE", &format!("/api/v1/blocks/{pattern}"), None);
         let detail = told["detail"].as_str().unwrap();
-        assert!(detail.contains(down) && detail.contains("still not asked for"), "{told}");
+        assert!(detail.contains(down) && detail.contains("stay taken down"), "{told}");
     }
     let (_, told) = daemon.ask("DELETE", "/api/v1/blocks/c.test", None);
-    assert!(told["detail"].as_str().unwrap().ends_with("is asked for again"), "{told}");
+    assert!(told["detail"].as_str().unwrap().ends_with("unblocked c.test and its subdomains"), "{told}");
     daemon.stop();
     assert_eq!(count(&world.status()["controls"], "taken_down"), Some(2));
 }

@@ -82,13 +82,13 @@ fn traps_are_cut_off_and_every_honest_page_is_fetched() {
     assert_eq!(why["stopped_by"][0]["gate"], "trap", "{why}");
     assert!(why["would_be_fetched_if"][0].as_str().unwrap().contains("traps.allow_hosts"), "{why}");
     let verdict = why["visited_next"].as_str().unwrap();
-    assert!(verdict.contains("a trap: /farm/* is cut off since cycle"), "{verdict}");
+    assert!(verdict.contains("trap pattern /farm/* is cut off since cycle"), "{verdict}");
     assert_eq!((&why["trap"]["pattern"], &why["trap"]["probe"]), (&"/farm/*".into(), &false.into()));
     let unknown: Vec<String> =
         (1..=3).map(|month| fails(world.run(&["explain", &format!("{home}cal/7777/{month}")]), 1)).collect();
-    assert!(unknown.iter().any(|why| why.contains("a trap: /cal/#/# is cut off")), "{unknown:?}");
+    assert!(unknown.iter().any(|why| why.contains("trap pattern /cal/#/# is cut off")), "{unknown:?}");
     let text = succeeds(world.run(&["explain", skipped.unwrap().0]));
-    assert!(text.contains("1 in 64 of its addresses is still visited"), "{text}");
+    assert!(text.contains("1 in 64 of its URLs is still visited"), "{text}");
 
     // Other runs of the program know it too.
     let before = asked_of_all(&world);
@@ -213,8 +213,8 @@ fn addresses_of_a_shape_that_is_refused_are_not_recorded_and_explained() {
     assert!(world.pages().keys().all(|url| url.matches('=').count() <= 2));
     let home = world.server.seeds().remove(0);
     for (path, rule) in [
-        ("deep/left/left/left/", "scope.max_repeats is 2, the address has 3"),
-        ("shop/list?a=1&b=2&c=3", "scope.max_parameters is 2, the address has 3"),
+        ("deep/left/left/left/", "scope.max_repeats is 2, the URL has 3"),
+        ("shop/list?a=1&b=2&c=3", "scope.max_parameters is 2, the URL has 3"),
     ] {
         let why = fails(world.run(&["explain", &format!("{home}{path}")]), 1);
         assert!(why.contains(rule), "{why}");

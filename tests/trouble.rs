@@ -244,7 +244,7 @@ fn a_full_disk_loses_nothing() {
         }
         stops += 1;
         let line = fails(output, 1);
-        assert!(line.contains("make room"), "{line}");
+        assert!(line.contains("free disk space"), "{line}");
         if world.data_dir.join("MANIFEST").exists() {
             world.is_sound();
         }
@@ -263,7 +263,7 @@ fn a_disk_that_is_about_to_be_full_stops_the_crawl_in_time() {
     let world = World::new(web(40, 2), "[storage]\nreserve = \"900000000 GiB\"");
     for _ in 0..2 {
         let line = fails(world.crawl_command(2).output().unwrap(), 1);
-        assert!(line.contains("storage.reserve") && line.contains("make room"), "{line}");
+        assert!(line.contains("storage.reserve") && line.contains("free disk space"), "{line}");
     }
     assert_eq!(world.server.log(0).unwrap(), [], "nothing was asked");
     world.configure("[storage]\nreserve = \"0 B\"");
@@ -288,7 +288,10 @@ fn a_disk_that_fills_while_pages_are_fetched_is_noticed_before_it_is_full() {
         }
         stops += 1;
         let line = fails(output, 1);
-        assert!(line.contains("are free") && line.contains("make room"), "noticed, not met: {line}");
+        assert!(
+            line.contains(" free, but storage.reserve is") && line.contains("free disk space"),
+            "noticed, not met: {line}"
+        );
         world.is_sound();
     }
     assert!(stops > 1, "it was noticed {stops} times");

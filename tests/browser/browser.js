@@ -1,4 +1,4 @@
-// Chromium, and a page of the dashboard that is watched for what must never happen.
+// Chromium, and a page of the dashboard with checks for errors and foreign requests.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
-// Root has no sandbox in a container, and the pages are our own.
+// Root has no sandbox in a container, and the test controls all pages.
 const WORDS = [
   "--headless",
   "--no-sandbox",
@@ -16,10 +16,10 @@ const WORDS = [
   "--no-first-run",
   "--disable-dev-shm-usage",
 ];
-/** A figure that is not there by then does not come, however busy the machine is. */
+/** Milliseconds to wait for a figure, even on a busy machine. */
 const PATIENCE = 60_000;
 
-/** The dashboard's files from a folder, with the headers of the program's, so that they can be changed without building it anew. */
+/** Serves the dashboard's files from this folder, with the program's headers, so that they can change without a build. */
 const DASHBOARD = process.env.RECRAWL_DASHBOARD;
 const TYPES = {
   html: "text/html; charset=utf-8",
@@ -42,7 +42,7 @@ async function fromFolder(route) {
   }
 }
 
-/** Starts it with a profile of its own, which is empty. */
+/** Starts Chromium with an empty profile. */
 export async function browser() {
   const profile = await mkdtemp(join(tmpdir(), "recrawl-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
@@ -62,11 +62,11 @@ export async function browser() {
   };
 }
 
-/** What the browser says of an answer with such a status. */
+/** The browser's message for a response with this status. */
 const REFUSED = (status) => new RegExp(`^Failed to load resource: the server responded with a status of ${status} \\(`);
 
-/** Opens a view, and keeps account of errors and of whom it asks. `expected` are errors that the test provokes: the status of
- *  an answer, which must come, or a pattern of what may. */
+/** Opens a view and records errors and requested origins. `expected` lists errors that the test provokes: a status, which
+*  must occur, or a pattern, which may occur. */
 export async function open(context, origin, hash, { width = 1280, height = 900, expected = [] } = {}) {
   const page = await context.newPage();
   await page.setViewportSize({ width, height });
@@ -84,8 +84,8 @@ export async function open(context, origin, hash, { width = 1280, height = 900, 
   await page.locator("#state:not(:text('connecting'))").waitFor();
   const done = async () => {
     assert.deepEqual(errors, [], "no error in the console");
-    assert.deepEqual([...awaited], [], "what was provoked came");
-    assert.deepEqual([...asked], [origin], "nobody else was asked");
+    assert.deepEqual([...awaited], [], "the provoked errors occurred");
+    assert.deepEqual([...asked], [origin], "no other origin was requested");
     assert.equal(await page.evaluate(() => window.hostile), undefined, "no text of the crawl was run");
     await page.close();
   };
@@ -95,15 +95,15 @@ export async function open(context, origin, hash, { width = 1280, height = 900, 
 /** The text of a figure. */
 export const figure = (page, key) => page.locator(`[data-figure="${key}"]`).first();
 
-/** Waits until a figure says so. */
+/** Waits until a figure has this text. */
 export async function says(page, key, text, patience) {
   await retry(async () => assert.equal((await figure(page, key).textContent())?.trim(), text, key), patience);
 }
 
-/** Waits for a cycle end with it, which takes seconds. */
+/** Milliseconds to wait for the end of a cycle. */
 export const CYCLES = 120_000;
 
-/** Tries until it holds. */
+/** Repeats a check until it passes. */
 export async function retry(check, patience = PATIENCE) {
   const begun = Date.now();
   for (;;) {
@@ -116,7 +116,7 @@ export async function retry(check, patience = PATIENCE) {
   }
 }
 
-/** Types the token where it is asked for. */
+/** Types the token into the token dialog. */
 export async function giveToken(page, token) {
   await page.locator("#token[open]").waitFor();
   await page.fill("#token-text", token);

@@ -1,4 +1,4 @@
-// A mock web, and a daemon that crawls it.
+// A mock web and a daemon that crawls it.
 
 import { spawn, execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -11,13 +11,13 @@ import { hostile } from "./hostile.js";
 
 const run = promisify(execFile);
 
-/** Where the programs were built. */
+/** Folder of the built programs. */
 const BUILT = process.env.RECRAWL_BUILT ?? fileURLToPath(new URL("../../target/debug", import.meta.url));
 export const TOKEN = "0123456789abcdef0123456789abcdef";
-/** Who waits for longer waits for what does not come. */
+/** Milliseconds to wait for a state of the crawl. */
 const PATIENCE = 120_000;
 
-/** A cycle chooses half of the pages by score, and has enough of each kind of visit. */
+/** With these settings a cycle selects half of its pages by score and has enough visits of each kind. */
 const SETTINGS = (folder, politeness, period) => `
 [cycle]
 period = "${period}"
@@ -43,7 +43,7 @@ requests = 1000
 tokens = "${join(folder, "tokens")}"
 `;
 
-/** Starts all of it; some cycles are behind it, and the next one is about to begin. */
+/** Starts everything: some cycles are done, and the next one is about to start. */
 export async function world() {
   const folder = await mkdtemp(join(tmpdir(), "recrawl-browser-"));
   const site = await hostile();
@@ -68,7 +68,7 @@ export async function world() {
     ]);
   }
   await web.advance();
-  // From here on a cycle takes a while, so that it can be looked at.
+  // From here on a cycle takes a while, so that tests can observe it.
   await writeFile(config, SETTINGS(folder, 'delay_per_host = "150 ms"', "1 s"));
   let daemon = await serve(config, folder);
   return {
@@ -76,11 +76,11 @@ export async function world() {
     web,
     site,
     origin: daemon.origin,
-    /** Another daemon, which knows nothing yet. */
+    /** Another daemon with an empty crawl. */
     newDaemon: () => serve(config, folder, "new"),
     stopDaemon: () => daemon.stop(),
     restartDaemon: async () => {
-      // At the same address, where the page looks for it.
+      // At the same address, because the page reconnects there.
       const text = await readFile(config, "utf8");
       await writeFile(config, text.replace("127.0.0.1:0", new URL(daemon.origin).host));
       daemon = await serve(config, folder);
@@ -95,8 +95,8 @@ export async function world() {
 }
 
 async function mockWeb() {
-  // One host fails often enough to be backed off; not with 503, which would slow it down, and cycles with it. Pages of
-  // another are missing now and then.
+  // One host fails often enough to be backed off (not with 503, which would slow down the host and the cycles).
+  // Pages of another host are missing now and then.
   const words = [
     "procedural",
     "--pages",
@@ -131,7 +131,7 @@ async function serve(config, folder, data = "data") {
     cwd: folder,
     stdio: ["ignore", "ignore", "pipe"],
   });
-  // Whoever ends the tests ends it too.
+  // The daemon ends with the tests.
   process.on("exit", () => child.kill("SIGKILL"));
   const said = [];
   const origin = await new Promise((resolve, reject) => {
@@ -154,11 +154,11 @@ async function serve(config, folder, data = "data") {
 function firstLine(stream) {
   return new Promise((resolve, reject) => {
     createInterface({ input: stream }).once("line", resolve);
-    stream.once("end", () => reject(new Error("it ended without a word")));
+    stream.once("end", () => reject(new Error("it ended without output")));
   });
 }
 
-/** The API, asked beside the browser. */
+/** A client of the API. */
 function client(origin) {
   const ask = async (method, path, body) => {
     const answer = await fetch(origin + path, {
@@ -180,14 +180,14 @@ function client(origin) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   };
-  /** In the middle of a cycle, and nothing moves. */
+  /** Pauses the crawl in the middle of a cycle and waits until no request is in flight. */
   const hold = async () => {
-    // Each of its figures has something to show by then.
+    // Each figure of the cycle has a value by then.
     const isSeen = ({ changed, fetched, scheduled, done, slowest }) =>
       changed > 0 && fetched > 10 && scheduled - done > 20 && slowest.length > 0;
     await until("fetching", ({ cycle }) => cycle?.stage === "fetching" && isSeen(cycle));
     await ask("PUT", "/api/v1/pause");
-    return until("held", ({ state, cycle }) => state === "paused" && cycle?.in_flight === 0);
+    return until("paused", ({ state, cycle }) => state === "paused" && cycle?.in_flight === 0);
   };
   return { get, put: (path, body) => ask("PUT", path, body), del: (path) => ask("DELETE", path), until, hold };
 }

@@ -1,4 +1,4 @@
-// The dashboard beside the API: every figure is the API's, every control acts, and nothing else happens.
+// The dashboard against the API: every figure equals the API's, every control works, and nothing else happens.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -7,10 +7,10 @@ import { CYCLES, browser, figure, giveToken, open, retry, says } from "./browser
 import { TOKEN, world } from "./crawl.js";
 import { MARKUP } from "./hostile.js";
 
-// As people read them; the dashboard's own way of writing is tested by itself below.
+// Formats of figures; a test below checks the dashboard's own formatting.
 const count = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
 const share = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)}\u00a0%`);
-/** What axe finds in a page. */
+/** The violations that axe finds in a page. */
 const violations = async (page) => {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
   const found = await page.evaluate(() => window.axe.run(document));
@@ -45,7 +45,7 @@ after(async () => {
   await crawl?.stop();
 });
 
-// Of a test that failed: a browser has six connections to one origin, and each page holds one.
+// Closes pages of failed tests: a browser has six connections to one origin, and each page holds one.
 afterEach(() =>
   Promise.all(
     context
@@ -59,7 +59,7 @@ const view = (hash, options) => open(context, crawl.origin, hash, options);
 const table = (page, caption) => page.locator(`table:has(caption:text-is("${caption}"))`);
 const column = (page, caption, at) => table(page, caption).locator(`tbody tr > :nth-child(${at})`).allTextContents();
 
-describe("while a cycle is held", () => {
+describe("while a cycle is paused", () => {
   let status;
   before(async () => {
     status = await crawl.hold();
@@ -114,7 +114,7 @@ describe("while a cycle is held", () => {
     await done();
   });
 
-  it("Now shows ChangeRate by cycle beside what was promised, as a picture and as a table", async () => {
+  it("Now shows observed and expected ChangeRate by cycle, as a chart and as a table", async () => {
     const { page, done } = await view("#/now");
     const reports = await crawl.get("/api/v1/cycles?last=60");
     const panel = page.locator(".panel", { has: page.getByRole("heading", { name: "ChangeRate" }) });
@@ -139,7 +139,7 @@ describe("while a cycle is held", () => {
     );
     const drawn = reports.filter((report) => report.change_rate !== null).length;
     assert.ok(drawn > 2);
-    assert.equal(await panel.locator(".picture circle.mark.main").count(), drawn, "one sign a cycle");
+    assert.equal(await panel.locator(".picture circle.mark.main").count(), drawn, "one mark per cycle");
     assert.equal(await panel.locator(".picture rect.mark.beside").count(), reports.filter((report) => report.promise).length);
     assert.deepEqual(
       await column(page, "Pages by cycle", 2),
@@ -157,25 +157,25 @@ describe("while a cycle is held", () => {
     assert.ok(changes.length > 0);
     await retry(async () =>
       assert.deepEqual(
-        await column(page, "Changes met by host", 1),
+        await column(page, "Changes by host", 1),
         changes.map(({ host }) => host),
       ),
     );
     assert.deepEqual(
-      await column(page, "Changes met by host", 2),
+      await column(page, "Changes by host", 2),
       changes.map(({ changed }) => count(changed)),
     );
     const { slowest } = (await crawl.get("/api/v1/status")).cycle;
     assert.ok(slowest.length > 0);
     await retry(async () =>
       assert.deepEqual(
-        await column(page, "Hosts with the longest way to go", 1),
+        await column(page, "Slowest hosts", 1),
         slowest.map(({ host }) => host),
       ),
     );
     await retry(async () =>
       assert.deepEqual(
-        await column(page, "Hosts with the longest way to go", 2),
+        await column(page, "Slowest hosts", 2),
         slowest.map(({ queue }) => count(queue)),
       ),
     );
@@ -193,19 +193,19 @@ describe("while a cycle is held", () => {
     assert.ok(kinds.length > 0 && last.length > 0, "a host fails, and pages of another are missing");
     await retry(async () =>
       assert.deepEqual(
-        await column(page, "Pages not got, by kind", 2),
+        await column(page, "Failures by kind", 2),
         kinds.map(({ pages }) => count(pages)),
       ),
     );
     assert.deepEqual(
-      await column(page, "The last pages that were not got", 1),
+      await column(page, "Recent failures", 1),
       last.map(({ url }) => url),
     );
     assert.deepEqual(
-      await column(page, "The last pages that were not got", 4),
+      await column(page, "Recent failures", 4),
       last.map(({ detail }) => detail),
     );
-    await table(page, "The last pages that were not got").getByRole("link").first().click();
+    await table(page, "Recent failures").getByRole("link").first().click();
     await retry(async () => assert.equal(await page.locator(".lead.url").textContent(), last[0].url));
     await done();
   });
@@ -227,7 +227,7 @@ describe("while a cycle is held", () => {
     assert.equal(
       await page.locator(".panel:has(h2:text-is('History')) svg[role=img] rect").count(),
       found.visits.length,
-      "one sign a visit",
+      "one mark per visit",
     );
     assert.deepEqual(
       await page.locator(".terms code").allTextContents(),
@@ -236,7 +236,7 @@ describe("while a cycle is held", () => {
     const said = await page.locator("main").textContent();
     for (const { evidence } of found.stopped_by) assert.ok(said.includes(evidence), evidence);
     for (const lifted of found.would_be_fetched_if) assert.ok(said.includes(lifted), lifted);
-    assert.ok(found.stopped_by.length > 0, "it is held at least by the pause");
+    assert.ok(found.stopped_by.length > 0, "at least the pause stops it");
     await done();
   });
 
@@ -257,7 +257,7 @@ describe("while a cycle is held", () => {
     assert.equal(none, "one_text");
     await page.goto(`${crawl.origin}/#/page?url=${encoded(still.url)}`);
     await says(page, "texts", `Nothing to compare: ${why}.`);
-    // What a site writes is text here too.
+    // Content of a site is shown as text here too.
     const site = await found(crawl.site.url);
     assert.ok(JSON.stringify(site.parts).includes("onerror"), JSON.stringify(site));
     await page.goto(`${crawl.origin}/#/page?url=${encoded(crawl.site.url)}`);
@@ -385,24 +385,24 @@ describe("while a cycle is held", () => {
 
   it("a wrong token is refused in the API's words, and another is asked for", async () => {
     const { page, done } = await view("#/control", { expected: [401] });
-    await page.getByRole("button", { name: "Resume the crawl" }).click();
+    await page.getByRole("button", { name: "Resume crawl" }).click();
     await giveToken(page, "two words");
     assert.match(await page.locator("#token-wrong").textContent(), /one word/);
     await giveToken(page, "x".repeat(32));
     await page.locator(".problem", { hasText: "Unauthorized (401)" }).waitFor();
-    assert.ok((await page.locator(".problem").textContent()).includes("nobody has this token"));
+    assert.ok((await page.locator(".problem").textContent()).includes("unknown token"));
     assert.equal((await crawl.get("/api/v1/status")).state, "paused", "nothing was changed");
-    await page.getByRole("button", { name: "Pause the crawl" }).click();
+    await page.getByRole("button", { name: "Pause crawl" }).click();
     await giveToken(page, TOKEN);
-    await page.locator(".accepted", { hasText: "So already" }).waitFor();
+    await page.locator(".accepted", { hasText: "No change" }).waitFor();
     assert.deepEqual(
       await page.evaluate(() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie]),
       ["{}", "{}", ""],
       "the token is kept nowhere",
     );
-    await page.getByRole("button", { name: "Resume the crawl" }).focus();
-    await page.getByRole("button", { name: "Forget the token" }).click();
-    await page.getByRole("button", { name: "Resume the crawl" }).click();
+    await page.getByRole("button", { name: "Resume crawl" }).focus();
+    await page.getByRole("button", { name: "Forget token" }).click();
+    await page.getByRole("button", { name: "Resume crawl" }).click();
     await page.locator("#token[open]").waitFor();
     await page.keyboard.press("Escape");
     assert.equal((await crawl.get("/api/v1/status")).state, "paused");
@@ -423,23 +423,23 @@ describe("while a cycle is held", () => {
     );
     await page.getByRole("button", { name: "Unblock blocked.example" }).click();
     await retry(async () => assert.deepEqual((await controls()).blocks, []));
-    await page.getByText("Nothing is blocked.").waitFor();
-    await page.getByText("Nothing was taken down.").waitFor();
+    await page.getByText("No blocks.").waitFor();
+    await page.getByText("No takedowns.").waitFor();
 
     await page.fill("#pause-host", host);
-    await page.getByRole("button", { name: "Pause the host" }).click();
+    await page.getByRole("button", { name: "Pause host" }).click();
     await page.getByRole("button", { name: `Resume ${host}` }).waitFor();
     assert.equal((await controls()).paused_hosts[0].what, host);
     await page.getByRole("button", { name: `Resume ${host}` }).click();
     await retry(async () => assert.deepEqual((await controls()).paused_hosts, []));
 
     await page.fill("#seeds", `${url}new-seed\n${url}another`);
-    await page.getByRole("button", { name: "Add seeds" }).click();
+    await page.getByRole("button", { name: "Add seed URLs" }).click();
     await says(page, "seeds_waiting", "2");
     assert.equal((await controls()).seeds_waiting, 2);
 
     await page.fill("#recrawl", url);
-    await page.getByRole("button", { name: "Fetch it" }).click();
+    await page.getByRole("button", { name: "Fetch now" }).click();
     await says(page, "recrawls_waiting", "1");
     assert.equal((await controls()).recrawls_waiting, 1);
     await page.fill("#recrawl", "no url");
@@ -461,12 +461,12 @@ describe("while a cycle is held", () => {
     await retry(async () => assert.deepEqual((await crawl.get("/api/v1/controls")).paused_hosts, []));
     const url = crawl.web.seeds[2];
     await page.goto(`${crawl.origin}/#/page?url=${encoded(url)}`);
-    await page.getByRole("button", { name: "Block all that begins so", exact: true }).click();
-    await page.locator("main", { hasText: `${url} were unblocked` }).waitFor();
-    await page.getByRole("button", { name: "Unblock it" }).click();
+    await page.getByRole("button", { name: "Block this prefix", exact: true }).click();
+    await page.locator("main", { hasText: `unblock ${url}` }).waitFor();
+    await page.getByRole("button", { name: "Unblock", exact: true }).click();
     await retry(async () => assert.deepEqual((await crawl.get("/api/v1/controls")).blocks, []));
     const before = (await crawl.get("/api/v1/controls")).recrawls_waiting;
-    await page.getByRole("button", { name: "Fetch it now" }).click();
+    await page.getByRole("button", { name: "Fetch now" }).click();
     await retry(async () => assert.equal((await crawl.get("/api/v1/controls")).recrawls_waiting, before + 1));
     await done();
   });
@@ -493,7 +493,7 @@ describe("while a cycle is held", () => {
     const { page, done } = await view("#/control", { expected: [401] });
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
-      await page.getByRole("button", { name: "Pause the crawl" }).click();
+      await page.getByRole("button", { name: "Pause crawl" }).click();
       await page.locator("#token[open]").waitFor();
       assert.deepEqual(await violations(page), []);
       await giveToken(page, "x".repeat(32));
@@ -541,14 +541,14 @@ describe("while a cycle is held", () => {
     await page.reload();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    assert.equal(await page.evaluate(() => document.activeElement.id), "main", "the first stop skips to the figures");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main", "the first stop skips to the content");
     await page.getByRole("link", { name: "Control" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Control" }).waitFor();
     assert.equal(
       await page.evaluate(() => document.activeElement.tagName),
       "H1",
-      "who reads by ear hears where they are",
+      "screen readers announce the view",
     );
     await done();
   });
@@ -572,13 +572,13 @@ describe("while the crawl runs", () => {
 
   it("a pause and its end are seen, and told to those who read by ear", async () => {
     const { page, done } = await view("#/control");
-    await page.getByRole("button", { name: "Pause the crawl" }).click();
+    await page.getByRole("button", { name: "Pause crawl" }).click();
     await giveToken(page, TOKEN);
     await says(page, "state", "paused");
     assert.equal((await crawl.get("/api/v1/status")).state, "paused");
     await retry(async () => assert.match(await page.locator("#news").textContent(), /paused/));
     assert.match(await figure(page, "paused").textContent(), /Paused by anna/);
-    await page.getByRole("button", { name: "Resume the crawl" }).click();
+    await page.getByRole("button", { name: "Resume crawl" }).click();
     await retry(async () => assert.notEqual(await figure(page, "state").textContent(), "paused"));
     assert.notEqual((await crawl.get("/api/v1/status")).state, "paused");
     await done();
@@ -591,7 +591,7 @@ describe("while the crawl runs", () => {
       "#candidate",
       `name = "of our own"\nexpression = "t + n"\ndescription = ${JSON.stringify(MARKUP)}\n`,
     );
-    await page.getByRole("button", { name: "Use from the next cycle on" }).click();
+    await page.getByRole("button", { name: "Use from next cycle" }).click();
     await giveToken(page, TOKEN);
     await page.locator(".accepted", { hasText: "From the next cycle on" }).waitFor();
     await retry(async () => assert.equal((await crawl.get("/api/v1/formulas")).in_force.name, "of our own"), CYCLES);
@@ -704,13 +704,13 @@ describe("while the crawl runs", () => {
     const daemon = await crawl.newDaemon();
     try {
       const { page, done } = await open(context, daemon.origin, "#/now");
-      await page.getByText("No cycle was run yet").waitFor();
-      await page.getByText("no cycle has drawn an audit sample yet").waitFor();
+      await page.getByText("No cycle yet").waitFor();
+      await page.getByText("no audit sample yet").waitFor();
       for (const [hash, text] of [
-        ["#/page", "No page is known yet."],
-        ["#/hosts", "No host is known yet."],
-        ["#/formula", "Nobody chose another formula yet."],
-        ["#/control", "Nothing is blocked."],
+        ["#/page", "No pages yet."],
+        ["#/hosts", "No hosts yet."],
+        ["#/formula", "No earlier formulas."],
+        ["#/control", "No blocks."],
       ]) {
         await page.goto(`${daemon.origin}/${hash}`);
         await page.getByText(text).waitFor();

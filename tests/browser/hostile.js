@@ -1,8 +1,8 @@
-// A site whose owner wants to run a script in the operator's browser.
+// A site that tries to run a script in the operator's browser.
 
 import http from "node:http";
 
-/** Runs if any of it is ever taken for HTML. */
+/** Runs if the dashboard ever parses it as HTML. */
 export const MARKUP = "<img src=x onerror=window.hostile=1>";
 const ETAG = `"${MARKUP}"`;
 

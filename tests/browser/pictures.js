@@ -1,5 +1,5 @@
-// Pictures of every view for docs/pictures, of a crawl of the mock web: `node pictures.js FOLDER`. With `all` behind it, each
-// view is drawn in more ways, and whole, for those who look for faults.
+// Takes pictures of every view for docs/pictures, from a crawl of the mock web: `node pictures.js FOLDER`. With `all` as
+// second argument it takes more variants in full height, to look for faults.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ try {
   };
   const seed = async (page) => {
     await page.fill("#seeds", `${crawl.web.seeds[0]}news`);
-    await page.getByRole("button", { name: "Add seeds" }).click();
+    await page.getByRole("button", { name: "Add seed URLs" }).click();
     await giveToken(page, TOKEN);
     await page.locator(".accepted").waitFor();
   };
@@ -59,7 +59,7 @@ try {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await act?.(page);
     await page.waitForTimeout(700);
-    // The beginning of a view says enough for a manual.
+    // The manual shows only the top of a view.
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     const clip = {
       x: 0,

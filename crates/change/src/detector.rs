@@ -81,7 +81,7 @@ pub struct UnknownDetector(pub String);
 impl fmt::Display for UnknownDetector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = ALL.iter().map(|d| d.name()).collect();
-        write!(f, "no change detector is called {:?}; there are {}", self.0, names.join(", "))
+        write!(f, "unknown change detector {:?}; choose one of {}", self.0, names.join(", "))
     }
 }
 

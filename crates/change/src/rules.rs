@@ -123,7 +123,9 @@ mod tests {
             ("simhash", 3, Features::Words)
         );
         assert_eq!(read(&serde_json::to_string(&rules).unwrap()), Ok(rules));
-        assert!(read(r#"{"detector":"md5"}"#).unwrap_err().contains("there are adaptive, digest, simhash"));
+        assert!(
+            read(r#"{"detector":"md5"}"#).unwrap_err().contains("choose one of adaptive, digest, simhash")
+        );
         assert!(read(r#"{"max_distnace":3}"#).unwrap_err().contains("max_distnace"));
     }
 }

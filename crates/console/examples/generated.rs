@@ -1,4 +1,4 @@
-//! Writes the files of the repository that are made from the console's code: `make generated`.
+//! Writes the files that are generated from the console's code (`make generated`).
 
 use std::fs;
 use std::path::Path;

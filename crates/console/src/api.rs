@@ -1,5 +1,5 @@
-//! The routes. Each handler carries its own description, from which `/openapi.json` is made; one that is not in
-//! [`routes()`] is neither served nor described.
+//! The routes. `/openapi.json` is generated from the description of each handler. A handler missing
+//! from [`routes()`] is neither served nor described.
 
 pub mod change;
 mod document;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Every route of the console.
+/// All routes of the console.
 fn routes() -> OpenApiRouter<Arc<Console>> {
     OpenApiRouter::new()
         .routes(routes!(health::health))
@@ -51,7 +51,7 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
         .routes(routes!(change::use_formula, change::roll_back))
 }
 
-/// All routes for `console`, with their guard.
+/// The router of `console`, with the guard.
 pub fn router(console: Arc<Console>) -> Router {
     let (router, described) = routes().split_for_parts();
     router
@@ -63,15 +63,15 @@ pub fn router(console: Arc<Console>) -> Router {
         .with_state(console)
 }
 
-/// The table of docs/console.md.
+/// The table of routes in docs/console.md.
 pub fn table() -> String {
     document::table(&routes().into_openapi())
 }
 
 async fn no_such_route() -> Problem {
-    Problem::new(Kind::NotFound, "there is no such route").todo("see /openapi.json")
+    Problem::new(Kind::NotFound, "unknown route").todo("see /openapi.json")
 }
 
 async fn no_such_method() -> Problem {
-    Problem::new(Kind::MethodNotAllowed, "this route has other methods")
+    Problem::new(Kind::MethodNotAllowed, "method not allowed for this route")
 }

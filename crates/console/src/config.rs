@@ -1,4 +1,4 @@
-//! What the console is told when it starts.
+//! Configuration of the console.
 
 use crate::token::Tokens;
 use crate::view::{Accepted, Change, Did, Refusal, Who};
@@ -10,36 +10,36 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Connections at a time, whatever is configured: each is an open file, of which a process has some thousands at most.
+/// Upper bound of [`ConsoleConfig::connections`]. Each connection is an open file.
 pub const MAX_CONNECTIONS: usize = 10_000;
 
-/// What the console is told when it starts; each field but the last is a key of the section `serve`.
+/// Configuration of the console. Each field except the last is a key of the section `serve`.
 #[derive(Clone)]
 pub struct ConsoleConfig {
-    /// Where to listen. Port 0 takes one that is free.
+    /// Address to listen on. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Names by which the console may be called besides addresses and `localhost`; without a port. Others are
-    /// refused, since a page from anywhere can have a name of its own that leads here (DNS rebinding).
+    /// Accepted host names besides addresses and `localhost`, without a port. Other names are rejected,
+    /// because a foreign page could resolve its own name to this address (DNS rebinding).
     pub names: Vec<String>,
-    /// Connections at a time; one more is told to come back.
+    /// Maximum concurrent connections. Further ones get 503.
     pub connections: usize,
-    /// Requests a second of one address, on average; as many may come at once.
+    /// Requests per second and address, on average; also the burst size.
     pub requests: u32,
-    /// After so long without a sign of life of the crawl `/health` says 503.
+    /// `/health` returns 503 after this long without progress of the crawl.
     pub stall: Duration,
-    /// Whose changes are taken; without any, nothing can be changed.
+    /// Tokens that authorize changes. Without tokens the console is read-only.
     pub tokens: Option<Tokens>,
-    /// Told of every change twice, one change at a time: that it will be tried ([`Outcome::Begun`]), without which it is
-    /// not tried, and what came of it, before the client is answered. A client that fails to prove who it is does not come
-    /// that far.
+    /// Writes the change log. Called twice per change, for one change at a time: before the attempt
+    /// ([`Outcome::Begun`]; if this fails, the change is not made), and with the result, before the client is
+    /// answered. Unauthorized requests are not passed to it.
     pub audit: Arc<Audit>,
 }
 
-/// What keeps the log of changes. An entry is durable once this returns.
+/// Appends to the change log. The entry is durable once this returns.
 pub type Audit = dyn Fn(&Entry) -> io::Result<()> + Send + Sync;
 
 impl ConsoleConfig {
-    /// What of it can never work: the key of the section `serve`, and what to write instead.
+    /// The first invalid value: its key in the section `serve`, and the remedy.
     pub fn wrong(&self) -> Option<(&'static str, String)> {
         let bad_name = |name: &&String| {
             let is_host = name.parse::<Authority>().is_ok_and(|authority| authority.host() == name.as_str());
@@ -48,58 +48,56 @@ impl ConsoleConfig {
         if let Some(name) = self.names.iter().find(bad_name) {
             return Some((
                 "names",
-                format!("`{name}` is no name: write it without scheme, port and last dot"),
+                format!("`{name}` is not a host name; omit scheme, port and trailing dot"),
             ));
         }
         if !(1..=MAX_CONNECTIONS).contains(&self.connections) {
             return Some(("connections", format!("write a number from 1 to {MAX_CONNECTIONS}")));
         }
         if self.requests == 0 {
-            return Some(("requests", "with none a second nobody is ever answered: write at least 1".into()));
+            return Some(("requests", "must be at least 1 per second".into()));
         }
         if self.stall.is_zero() {
-            return Some((
-                "stall",
-                "no crawl moves all the time: write a duration such as \"10 min\"".into(),
-            ));
+            return Some(("stall", "must not be 0; write a duration such as \"10 min\"".into()));
         }
         None
     }
 }
 
-/// A line of the log of changes.
+/// A line of the change log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// When, in milliseconds since 1970, by the crawl's clock.
+    /// Time in milliseconds since 1970, by the crawl's clock.
     pub at: u64,
-    /// Who, and from where.
+    /// Name and address of the operator.
     #[serde(flatten)]
     pub who: Who,
-    /// What.
+    /// The change.
     pub change: Change,
-    /// What came of it.
+    /// The result.
     pub result: Outcome,
-    /// The same in words.
+    /// The result in words.
     pub detail: String,
 }
 
-/// What came of a change.
+/// Result of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It will be tried. Where nothing follows, the process ended meanwhile: it may be in force or not.
+    /// About to be made. If no second line follows, the process ended in between: the change may or may not
+    /// be in force.
     Begun,
-    /// It is in force.
+    /// Applied.
     Done,
-    /// It was in force before.
+    /// No change needed.
     Already,
-    /// It will be in force from the next cycle on.
+    /// Applies from the next cycle on.
     NextCycle,
-    /// It was refused.
+    /// Rejected.
     Refused,
 }
 
-/// As JSON has it.
+/// Same words as in JSON.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -113,12 +111,12 @@ impl fmt::Display for Outcome {
 }
 
 impl Entry {
-    /// What `who` is about to try at `at`.
+    /// The line before an attempt of `who` at `at`.
     pub fn begun(at: u64, who: &Who, change: &Change) -> Entry {
         Entry { at, who: who.clone(), change: change.clone(), result: Outcome::Begun, detail: String::new() }
     }
 
-    /// What `who` tried at `at`, and what came of it.
+    /// The line with the result of an attempt.
     pub fn of(at: u64, who: &Who, change: &Change, result: &Result<Accepted, Refusal>) -> Entry {
         let (result, detail) = match result {
             Ok(accepted) => (accepted.did.into(), accepted.detail.clone()),

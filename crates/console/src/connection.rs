@@ -1,4 +1,4 @@
-//! Connections: how many at a time, how long for a header, how long for a client that does not read, and their end.
+//! Connections: their number, header and write timeouts, and shutdown.
 
 mod patience;
 #[cfg(test)]
@@ -21,28 +21,28 @@ use tokio::time;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// The whole header of a request must have come after so long; an idle connection is closed after the same time.
+/// Time limit for a request header, and for an idle connection.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// A client that reads nothing of its answer for so long is left.
+/// A connection is closed if its client reads nothing for this long.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes of a request's header.
+/// Maximum bytes of a request header.
 pub const MAX_HEADER_BYTES: usize = 32 << 10;
-/// Fields of a request's header.
+/// Maximum fields of a request header.
 pub const MAX_HEADERS: usize = 100;
-/// How long to wait after the system had no socket left for one more connection.
+/// Pause after a failed accept, for example when the process has no file descriptor left.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// The address that a request came from.
+/// The client address of a request.
 #[derive(Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
-/// What one connection too many is told: all that it would get is an answer that it is too many.
+/// The response to a connection above the limit.
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\n\
     Content-Type: application/problem+json\r\nContent-Length: 127\r\n\r\n\
     {\"type\":\"/problems/busy\",\"title\":\"Busy\",\"status\":503,\"detail\":\"too many connections; close some, or raise serve.connections\"}  ";
 
-/// Takes connections until `stop`, then waits for those under way, at most [`GRACE`]. `too_many` is told of each
-/// that is turned away.
+/// Accepts connections until `stop`, then waits at most [`GRACE`] for open ones. Calls `too_many` for each
+/// rejected connection.
 pub async fn accept(
     listener: TcpListener,
     router: Router,
@@ -57,7 +57,7 @@ pub async fn accept(
             taken = listener.accept() => match taken {
                 Ok(taken) => taken,
                 Err(e) => {
-                    tracing::warn!("console: no connection can be taken: {e}");
+                    tracing::warn!("console: cannot accept a connection: {e}");
                     time::sleep(BREATH).await;
                     continue;
                 }
@@ -76,13 +76,13 @@ pub async fn accept(
         });
     }
     drop(listener);
-    // Each connection ends by itself in time: this waits for nothing that could last.
+    // Every connection has a time limit, so this ends.
     seats.empty().await;
 }
 
-/// One connection, from its first request to its end.
+/// Serves one connection.
 async fn talk(stream: TcpStream, from: IpAddr, router: Router, stop: CancellationToken) {
-    // Answers are written whole; waiting for more to send would only delay them.
+    // Responses are written whole, so Nagle's algorithm would only delay them.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(from));
@@ -102,7 +102,7 @@ async fn talk(stream: TcpStream, from: IpAddr, router: Router, stop: Cancellatio
             connection.as_mut().graceful_shutdown();
             match time::timeout(GRACE, connection).await {
                 Ok(ended) => ended,
-                Err(_) => return tracing::debug!("console: {from} was cut off at the end"),
+                Err(_) => return tracing::debug!("console: closed the connection of {from} at shutdown"),
             }
         }
     };
@@ -111,9 +111,9 @@ async fn talk(stream: TcpStream, from: IpAddr, router: Router, stop: Cancellatio
     }
 }
 
-/// Tells a connection that it is one too many, without waiting for it to listen.
+/// Rejects a connection above the limit, without waiting for the client to read.
 fn turn_away(stream: TcpStream) {
-    // Whether it reads this is its own affair.
+    // Best effort: the client may not read this.
     if let Ok(mut stream) = stream.into_std() {
         let _ = stream.write(TOO_MANY);
         let _ = stream.shutdown(Shutdown::Write);

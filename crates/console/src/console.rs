@@ -1,4 +1,4 @@
-//! What all requests share: the view, who may change it, and how much may go on at a time.
+//! State shared by all requests: the view, the tokens, and limits on concurrent work.
 
 use crate::config::{Audit, ConsoleConfig, Entry};
 use crate::guard::rate::Rates;
@@ -15,15 +15,15 @@ use tokio::task;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Questions to the crawl that may read its disk at a time; more wait their turn.
+/// Maximum concurrent reads of the crawl that may touch its disk. Further ones wait.
 pub const MAX_QUESTIONS: usize = 8;
-/// Comparisons of formulas at a time; one more is told to come back, since each scores all pages.
+/// Maximum concurrent comparisons of formulas. Further ones get 503, because each scores all pages.
 pub const MAX_COMPARISONS: usize = 1;
 
-/// Changes that wait for their turn, the one that is tried included; they wait also when nobody waits for them.
+/// Maximum queued changes, including the running one. A change stays queued when its client disconnects.
 pub const MAX_CHANGES: usize = 100;
 
-/// What all requests share.
+/// State shared by all requests.
 pub struct Console {
     /// The crawl.
     pub view: Arc<dyn CrawlView>,
@@ -31,16 +31,16 @@ pub struct Console {
     pub names: Vec<String>,
     /// [`ConsoleConfig::stall`].
     pub stall: Duration,
-    /// What happens, for those who listen.
+    /// Publishes live events.
     pub news: News,
     /// Counts of requests.
     pub traffic: Traffic,
-    /// Cancelled at the end: streams of events break off.
+    /// Cancelled at shutdown; ends the event streams.
     pub stop: CancellationToken,
     audit: Arc<Audit>,
     tokens: RwLock<Option<Tokens>>,
     rates: Mutex<Rates>,
-    /// Of those who ask for life alone: what starts the process anew must not be kept out by who asks for more.
+    /// Separate rates for `/health` and `/ready`: other requests must not block a supervisor.
     probes: Mutex<Rates>,
     questions: Arc<Semaphore>,
     comparisons: Arc<Semaphore>,
@@ -49,7 +49,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// For `view`, as `config` has it, until `stop`.
+    /// The state for `view`, as configured, until `stop`.
     pub fn new(view: Arc<dyn CrawlView>, config: ConsoleConfig, stop: CancellationToken) -> Arc<Console> {
         Arc::new(Console {
             view,
@@ -69,45 +69,46 @@ impl Console {
         })
     }
 
-    /// Whose changes are taken from now on.
+    /// Replaces the tokens that authorize changes.
     pub fn set_tokens(&self, tokens: Option<Tokens>) {
         *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = tokens;
     }
 
-    /// Whose token this is.
+    /// The operator name of a token.
     ///
     /// # Errors
-    /// When nobody has one, or this is nobody's.
+    /// If no tokens are configured, or the token is missing or unknown.
     pub fn name_of(&self, token: Option<&[u8]>) -> Result<String, Problem> {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         let Some(tokens) = tokens.as_ref().filter(|tokens| !tokens.is_empty()) else {
-            let text = "this console only shows: no tokens are configured";
+            let text = "read-only console: no tokens are configured";
             return Err(Problem::new(Kind::ReadOnly, text)
-                .todo("name a file of lines `name token` by serve.tokens, and send SIGHUP"));
+                .todo("set serve.tokens to a file of lines `name token`, then send SIGHUP"));
         };
         let Some(token) = token else {
-            return Err(Problem::new(Kind::Unauthorized, "a change needs a token")
-                .todo("send `Authorization: Bearer TOKEN` with one from the file of serve.tokens"));
+            return Err(Problem::new(Kind::Unauthorized, "a change needs a token").todo(
+                "send `Authorization: Bearer TOKEN` with a token from the file named by serve.tokens",
+            ));
         };
         tokens.name_of(token).map(str::to_owned).ok_or_else(|| {
-            Problem::new(Kind::Unauthorized, "nobody has this token")
-                .todo("send one from the file of serve.tokens")
+            Problem::new(Kind::Unauthorized, "unknown token")
+                .todo("use a token from the file named by serve.tokens")
         })
     }
 
-    /// Counts a request of `from` for `path`.
+    /// Counts a request of `from` for `path` against its rate limit.
     ///
     /// # Errors
-    /// The whole seconds until one more is let through.
+    /// Whole seconds until the next request is admitted.
     pub fn admit(&self, from: IpAddr, path: &str) -> Result<(), u32> {
         let rates = if matches!(path, "/health" | "/ready") { &self.probes } else { &self.rates };
         rates.lock().unwrap_or_else(PoisonError::into_inner).admit(from, Instant::now())
     }
 
-    /// Asks the crawl something that may take a while, on a thread that may wait.
+    /// Runs a possibly slow read of the crawl on a blocking thread.
     ///
     /// # Errors
-    /// What the crawl refuses.
+    /// The error of the crawl.
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
         question: impl FnOnce(&dyn CrawlView) -> Result<T, Refusal> + Send + 'static,
@@ -116,27 +117,28 @@ impl Console {
         self.work(turn, move |console| question(&*console.view)).await
     }
 
-    /// As [`Console::ask`], for what takes seconds: only so many at a time.
+    /// As [`Console::ask`], for reads that take seconds: at most [`MAX_COMPARISONS`] at a time.
     ///
     /// # Errors
-    /// Also when there are as many already.
+    /// As [`Console::ask`], and if that many are running.
     pub async fn ask_much<T: Send + 'static>(
         self: &Arc<Self>,
         question: impl FnOnce(&dyn CrawlView) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
         let turn = self.comparisons.clone().try_acquire_owned();
-        let turn = turn.map_err(|_| Problem::busy("formulas are being compared already"))?;
+        let turn = turn.map_err(|_| Problem::busy("another comparison is running"))?;
         self.work(turn, move |console| question(&*console.view)).await
     }
 
-    /// Tries a change, and tells the log and those who listen what came of it. One change at a time, so that
-    /// their log has the order in which they came into force. It has its turn also when its client is gone by then.
+    /// Makes a change, logs it and publishes the result. Changes run one at a time, so that the log has
+    /// their order. A queued change runs even if its client disconnects.
     ///
     /// # Errors
-    /// What the crawl refuses; that [`MAX_CHANGES`] wait; that the log takes nothing.
+    /// The error of the crawl, [`MAX_CHANGES`] queued changes, or a change log that cannot be written.
     pub async fn change(self: &Arc<Self>, who: Who, change: Change) -> Result<Accepted, Problem> {
         let waiting = self.changes_waiting.clone().try_acquire_owned();
-        let waiting = waiting.map_err(|_| Problem::busy(format!("{MAX_CHANGES} changes wait already")))?;
+        let waiting =
+            waiting.map_err(|_| Problem::busy(format!("{MAX_CHANGES} changes are queued already")))?;
         let console = self.clone();
         let tried = task::spawn(async move {
             let _waiting = waiting;
@@ -146,31 +148,32 @@ impl Console {
         tried.await.unwrap_or_else(|_| Err(broke_off()))
     }
 
-    /// Changes that wait for their turn, or have it.
+    /// Queued and running changes.
     #[cfg(test)]
     pub fn changes_waiting(&self) -> usize {
         MAX_CHANGES - self.changes_waiting.available_permits()
     }
 
-    /// The log has a line before anything is changed, so that no change is without one, whenever the process ends.
+    /// Writes a log line before the change, so that no change lacks a line even if the process dies.
     fn try_now(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
         let now = || self.view.status().now;
         (self.audit)(&Entry::begun(now(), who, change)).map_err(|error| {
-            Refusal::Failed(format!("the log of changes takes nothing, so nothing was changed: {error}"))
+            Refusal::Failed(format!("cannot write the change log, so the change was not made: {error}"))
         })?;
         let result = self.view.change(change, who);
         let entry = Entry::of(now(), who, change, &result);
         let Who { name, from } = who;
         tracing::info!(name, %from, %change, result = %entry.result, "{}", entry.detail);
         if let Err(error) = (self.audit)(&entry) {
-            // That it was begun is logged.
-            tracing::error!(%error, ?entry, "what came of a change could not be logged");
+            // The line of its start is logged.
+            tracing::error!(%error, ?entry, "cannot log the result of a change");
         }
         self.news.change(&entry);
         result
     }
 
-    /// Works on a thread that may wait, and gives the turn back. What has begun is finished even when the client is gone.
+    /// Runs `work` on a blocking thread, then releases the permit. Started work is finished even if the
+    /// client disconnects.
     async fn work<T: Send + 'static>(
         self: &Arc<Self>,
         turn: OwnedSemaphorePermit,
@@ -190,10 +193,10 @@ impl Console {
 }
 
 fn broke_off() -> Problem {
-    Problem::new(Kind::Failed, "the question broke off; the log of the program says where")
+    Problem::new(Kind::Failed, "the request failed with an internal error; see the log")
 }
 
-/// Waits for a turn.
+/// Waits for a permit.
 async fn turn(turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
-    turns.clone().acquire_owned().await.map_err(|_| Problem::busy("the console ends"))
+    turns.clone().acquire_owned().await.map_err(|_| Problem::busy("the console is shutting down"))
 }

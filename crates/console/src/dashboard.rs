@@ -1,12 +1,12 @@
-//! The dashboard: its page and files, embedded in the program, so that it asks nobody else for anything.
+//! The dashboard. Its files are embedded in the program; it loads nothing from elsewhere.
 
 /// A file of the dashboard.
 pub struct Asset {
-    /// Its name under `/assets/`.
+    /// Name under `/assets/`.
     pub name: &'static str,
-    /// Its media type.
+    /// Media type.
     pub kind: &'static str,
-    /// What is in it.
+    /// Content.
     pub text: &'static str,
 }
 
@@ -26,7 +26,7 @@ macro_rules! asset {
     };
 }
 
-/// All other files, from `dashboard/`.
+/// All other files of `dashboard/`.
 pub const ASSETS: &[Asset] = &[
     asset!("action.js", SCRIPT),
     asset!("api.js", SCRIPT),
@@ -81,7 +81,7 @@ mod tests {
         }
     }
 
-    /// The content security policy would refuse some of it, in the browser; here it is said at once.
+    /// The content security policy blocks some of this in the browser; this test finds it earlier.
     #[test]
     fn no_text_becomes_markup_and_nobody_else_is_asked() {
         let forbidden = [
@@ -100,7 +100,7 @@ mod tests {
                 assert!(!asset.text.contains(word), "{} has {word}", asset.name);
             }
             let foreign = asset.text.split("://").count() - 1;
-            // The name of SVG, which nobody asks for, and examples in hints.
+            // The namespace of SVG, which is never fetched, and examples in hints.
             let named = ["http://www.w3.org/2000/svg", "https://example.com", "includes(\"://"]
                 .map(|text| asset.text.matches(text).count());
             assert_eq!(foreign, named.iter().sum::<usize>(), "{} has an address", asset.name);

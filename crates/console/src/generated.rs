@@ -1,5 +1,5 @@
-//! Files of the repository that are made from the code: the dashboard and alert rules of `deploy/`, the tables of
-//! docs/console.md. `make generated` writes them; a test says when they are stale.
+//! Files generated from the code: the dashboard and alert rules of `deploy/`, and the tables of
+//! docs/console.md. `make generated` writes them; a test fails if they are stale.
 
 use crate::metrics::{self, alert, grafana};
 use std::io;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 const PAGE: &str = "docs/console.md";
 
-/// The files as they should be, by their paths below the repository's `root`.
+/// Paths below `root` and contents of the generated files.
 ///
 /// # Errors
-/// When docs/console.md cannot be read, or has no place for its tables.
+/// If docs/console.md cannot be read or lacks the markers of a table.
 pub fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
     let page = std::fs::read_to_string(root.join(PAGE))?;
     let page = filled(&page, "routes", &crate::api::table())?;
@@ -22,12 +22,13 @@ pub fn files(root: &Path) -> io::Result<Vec<(&'static str, String)>> {
     ])
 }
 
-/// The page with `table` between the two comments of `name`.
+/// Replaces the table between the markers of `name`.
 fn filled(page: &str, name: &str, table: &str) -> io::Result<String> {
-    let (begin, end) = (format!("<!-- {name}, made from the code -->\n"), format!("<!-- end of {name} -->"));
+    let (begin, end) =
+        (format!("<!-- {name}, generated from the code -->\n"), format!("<!-- end of {name} -->"));
     let parts = page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
     let (before, after) = parts.ok_or_else(|| {
-        io::Error::other(format!("{PAGE} has no place for the {name}: add `{}` and `{end}`", begin.trim()))
+        io::Error::other(format!("{PAGE} has no markers for {name}; add `{}` and `{end}`", begin.trim()))
     })?;
     Ok(format!("{before}{begin}\n{table}\n{end}{after}"))
 }
@@ -41,16 +42,16 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for (path, text) in files(&root).unwrap() {
             let there = std::fs::read_to_string(root.join(path)).unwrap_or_default();
-            assert!(there == text, "{path} is stale: `make generated` writes it anew");
+            assert!(there == text, "{path} is stale: run `make generated`");
         }
     }
 
     #[test]
     fn a_table_takes_its_place_and_nothing_else() {
-        let page = "a\n<!-- x, made from the code -->\nold\n<!-- end of x -->\nb\n";
+        let page = "a\n<!-- x, generated from the code -->\nold\n<!-- end of x -->\nb\n";
         let new = filled(page, "x", "| t |\n").unwrap();
-        assert_eq!(new, "a\n<!-- x, made from the code -->\n\n| t |\n\n<!-- end of x -->\nb\n");
+        assert_eq!(new, "a\n<!-- x, generated from the code -->\n\n| t |\n\n<!-- end of x -->\nb\n");
         assert_eq!(filled(&new, "x", "| t |\n").unwrap(), new);
-        assert!(filled(page, "y", "").unwrap_err().to_string().contains("<!-- y, made"));
+        assert!(filled(page, "y", "").unwrap_err().to_string().contains("<!-- y, generated"));
     }
 }

@@ -1,8 +1,9 @@
-//! What every request passes before its route, and every answer after it.
+//! Checks before every route, and headers after it.
 //!
-//! In this order: `Host`, `Origin`, the limit of its address, the announced length of its body, and a time within which it
-//! must be answered. A browser that other pages use against the console has its address: what they ask for must not
-//! count as its own. Problems are written out here, and the headers that keep browsers from mischief are added.
+//! A request passes, in order: `Host`, `Origin`, the rate limit of its address, the `Content-Length`
+//! limit, and a response timeout. `Origin` comes before the rate limit: requests of a foreign page come from
+//! the address of the operator's browser and must not use up its rate. The guard also renders problems and
+//! adds security headers.
 
 pub mod header;
 pub mod origin;
@@ -20,12 +21,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time;
 
-/// Bytes of a body.
+/// Maximum bytes of a request body.
 pub const MAX_BODY: usize = 1 << 20;
-/// A request, its body included, is answered after so long or told to come back. Streams of events go on.
+/// Time limit for a response, including the time to read the body. Event streams may last longer.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The way of a request, and of its answer.
+/// Checks a request, runs its route and completes the response.
 pub async fn pass(State(console): State<Arc<Console>>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let mut answer = match check(&console, &request) {
@@ -33,7 +34,7 @@ pub async fn pass(State(console): State<Arc<Console>>, request: Request, next: N
         Ok(()) => match time::timeout(ANSWER_TIMEOUT, next.run(request)).await {
             Ok(answer) => answer,
             Err(_) => {
-                let text = format!("no answer after {} seconds", ANSWER_TIMEOUT.as_secs());
+                let text = format!("no response within {} seconds", ANSWER_TIMEOUT.as_secs());
                 Problem::busy(text).into_response()
             }
         },
@@ -52,15 +53,15 @@ pub async fn pass(State(console): State<Arc<Console>>, request: Request, next: N
 
 fn check(console: &Console, request: &Request) -> Result<(), Problem> {
     let from = request.extensions().get::<Peer>().map(|peer| peer.0);
-    // Only a connection makes requests, and it names its peer; a request without one has no right to anything.
-    let from: IpAddr = from.ok_or_else(|| Problem::new(Kind::Failed, "a request from nowhere"))?;
+    // Every connection sets its peer, so this fails only by a bug.
+    let from: IpAddr =
+        from.ok_or_else(|| Problem::new(Kind::Failed, "missing client address (internal error)"))?;
     let host = origin::host(request, &console.names)?;
     origin::same(request, host)?;
     console.admit(from, request.uri().path()).map_err(|seconds| {
-        Problem::new(Kind::RateLimit, "more requests a second than serve.requests admits")
-            .retry_after(seconds)
+        Problem::new(Kind::RateLimit, "more requests per second than serve.requests").retry_after(seconds)
     })?;
-    // A body that says how long it is need not be read to be refused.
+    // A body with a Content-Length is rejected without reading it.
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     match announced {
         Some(bytes) if bytes > MAX_BODY as u64 => Err(too_large()),
@@ -68,7 +69,8 @@ fn check(console: &Console, request: &Request) -> Result<(), Problem> {
     }
 }
 
-/// A body beyond [`MAX_BODY`].
+/// The problem for a body above [`MAX_BODY`].
 pub fn too_large() -> Problem {
-    Problem::new(Kind::TooLarge, format!("the body has more than {MAX_BODY} bytes")).todo("send it in parts")
+    Problem::new(Kind::TooLarge, format!("the body has more than {MAX_BODY} bytes"))
+        .todo("send several smaller requests")
 }

@@ -1,12 +1,12 @@
-//! The face of a running crawl: HTTP API, dashboard, metrics.
+//! The console of a running crawl: HTTP API, dashboard, metrics.
 //!
-//! Serves the people who run a crawl, and the programs that watch it. It looks at a crawl and steers it through one narrow
-//! seam, the trait [`CrawlView`], and must never know what is behind it: no disk, no fetching, no formulas, no
-//! repository; it imports none of the other crates. So a crawl that a test makes up is as good as a running one.
+//! The console serves operators and monitoring programs. It reads and controls the crawl only through
+//! the trait [`CrawlView`]. It knows nothing of disks, fetching, formulas or the repository, and imports
+//! no other crate. Therefore tests can serve a made-up crawl.
 //!
-//! A request passes, in this order: the limit of connections and the time for its header (`connection`), `Host`,
-//! `Origin` and the limit of its address (`guard`), then its route (`api`). Whatever is refused is refused as problem+json
-//! (`problem`).
+//! A request passes these checks in order: connection limit and header timeout (`connection`), `Host`,
+//! `Origin` and the rate limit of its address (`guard`), then its route (`api`). Every error is
+//! problem+json (`problem`).
 
 mod api;
 pub mod config;
@@ -32,7 +32,7 @@ pub use serve::{Running, ServeError, serve};
 pub use token::{TokenError, Tokens};
 pub use view::CrawlView;
 
-/// Bytes of a cursor. The longest that lists give out holds a URL.
+/// Maximum bytes of a cursor. The longest cursor of a list holds a URL.
 pub const MAX_CURSOR_BYTES: usize = 4096;
-/// Rows of one answer.
+/// Maximum rows of one response.
 pub const MAX_ROWS: usize = 1000;

@@ -1,5 +1,5 @@
-//! One registry of metrics, from which all else is made: the text for Prometheus, the table in docs/console.md, a Grafana
-//! dashboard and alert rules.
+//! The registry of metrics. The Prometheus text and the table in docs/console.md are generated from it, and
+//! the Grafana dashboard and the alert rules are tested against it.
 
 pub mod alert;
 pub mod grafana;
@@ -14,20 +14,20 @@ use registry::{METRICS, Metric, Read};
 use std::fmt::Write;
 use traffic::Traffic;
 
-/// What metrics are read from.
+/// Source of the metric values.
 pub struct Reading<'a> {
-    /// Where the crawl stands.
+    /// Status of the crawl.
     pub status: &'a Status,
-    /// The console's own counts.
+    /// Counters of the console.
     pub traffic: &'a Traffic,
-    /// Streams of events that are open.
+    /// Open event streams.
     pub streams: usize,
 }
 
-/// Of Prometheus' text format.
+/// Media type of the Prometheus text format.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// All metrics in Prometheus' text format. One without a value at this moment is left out.
+/// All metrics in the Prometheus text format. Metrics without a current value are omitted.
 pub fn text(reading: &Reading<'_>) -> String {
     let mut text = String::new();
     for metric in METRICS {
@@ -51,7 +51,7 @@ pub fn text(reading: &Reading<'_>) -> String {
     text
 }
 
-/// The table of docs/console.md.
+/// The table of metrics in docs/console.md.
 pub fn table() -> String {
     let mut table = String::from("| metric | kind | label | what |\n|---|---|---|---|\n");
     for metric in METRICS {

@@ -1,9 +1,9 @@
-//! What counts as one client, wherever something is limited for each.
+//! What counts as one client for limits.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The network that `from` stands for: an IPv4 address itself, also where it is written as IPv6 (`::ffff:192.0.2.1`),
-/// else the /64: a client with one IPv6 address usually has all 2^64 of its network.
+/// The client of an address: an IPv4 address itself, also in IPv6 notation (`::ffff:192.0.2.1`), or the
+/// /64 network of an IPv6 address. A client with one IPv6 address usually has its whole /64.
 pub fn of(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

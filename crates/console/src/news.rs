@@ -1,6 +1,6 @@
-//! What happens, for those who listen: figures each second while they change, cycles, and changes.
+//! Event hub: status every second while it changes, cycle reports, and changes.
 //!
-//! The crawl is asked once a second however many listen, and not at all when nobody does.
+//! The hub reads the status once a second for all clients, and never without clients.
 
 use crate::config::{Entry, Outcome};
 use crate::console::Console;
@@ -14,11 +14,11 @@ use std::time::Duration;
 use tokio::sync::broadcast;
 use tokio::time::{self, MissedTickBehavior};
 
-/// Streams of events at a time.
+/// Maximum concurrent event streams.
 pub const MAX_STREAMS: usize = 32;
-/// Events that a slow listener may be behind; then it misses some, never the newest.
+/// Maximum queued events of a slow client. Beyond that it loses the oldest.
 pub const MAX_BEHIND: usize = 64;
-/// How often the crawl is asked where it stands.
+/// Interval between two reads of the status.
 pub const BEAT: Duration = Duration::from_secs(1);
 
 /// One event.
@@ -36,44 +36,44 @@ impl Event {
         Event { name, data: data.into() }
     }
 
-    /// Where the crawl stands.
+    /// A `status` event.
     pub fn status(status: &Status) -> Event {
         Event::new("status", status)
     }
 }
 
-/// Those who listen.
+/// The event hub.
 pub struct News {
     sender: broadcast::Sender<Event>,
     seats: Seats,
 }
 
 impl News {
-    /// Nobody, yet.
+    /// A hub without clients.
     pub fn new() -> News {
         News { sender: broadcast::channel(MAX_BEHIND).0, seats: Seats::new(MAX_STREAMS) }
     }
 
-    /// One more listener, until its seat is dropped.
+    /// Adds a client until its seat is dropped.
     ///
     /// # Errors
-    /// When there are [`MAX_STREAMS`], or all that one address may have.
+    /// If [`MAX_STREAMS`] are in use, or the address has its share of them.
     pub fn listen(&self, from: IpAddr) -> Result<(broadcast::Receiver<Event>, Seat), Problem> {
         match self.seats.take(from) {
             Some(seat) => Ok((self.sender.subscribe(), seat)),
             None => {
-                let text = format!("{} of {MAX_STREAMS} streams of events are open already", self.streams());
-                Err(Problem::busy(text).retry_after(5).todo("close some, or ask /api/v1/status now and then"))
+                let text = format!("{} of {MAX_STREAMS} event streams are in use", self.streams());
+                Err(Problem::busy(text).retry_after(5).todo("close some, or poll /api/v1/status"))
             }
         }
     }
 
-    /// How many listen.
+    /// Number of clients.
     pub fn streams(&self) -> usize {
         self.seats.taken()
     }
 
-    /// Somebody tried a change.
+    /// Publishes an attempted change.
     pub fn change(&self, entry: &Entry) {
         let Entry { at, who, change, result, detail } = entry;
         let (kind, what) = (change.kind(), change.to_string());
@@ -84,12 +84,12 @@ impl News {
     }
 
     fn send(&self, event: Event) {
-        // An error means that nobody listens.
+        // An error means that there are no clients.
         let _ = self.sender.send(event);
     }
 }
 
-/// A change, for those who listen: nothing of the operator's address, and a line whatever its size.
+/// The event of a change: without the operator's address, and always one line.
 #[derive(Serialize)]
 struct Tried<'a> {
     at: u64,
@@ -100,14 +100,14 @@ struct Tried<'a> {
     detail: &'a str,
 }
 
-/// What those who listen were told last.
+/// What the hub last published.
 #[derive(Default)]
 struct Told {
     status: Option<Status>,
     cycle: Option<u64>,
 }
 
-/// Tells those who listen where the crawl stands, until the end.
+/// Publishes status and cycles until shutdown.
 pub async fn tell(console: Arc<Console>) {
     let mut beat = time::interval(BEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -123,7 +123,7 @@ pub async fn tell(console: Arc<Console>) {
         }
         let status = console.view.status();
         let committed = status.last.as_ref().map(|cycle| cycle.cycle);
-        // Who has just begun to listen asks for the cycles before.
+        // A new client requests earlier cycles itself.
         if told.status.is_some() {
             let new = committed.unwrap_or(0).saturating_sub(told.cycle.unwrap_or(0));
             report(&console, new.min(MAX_BEHIND as u64) as usize).await;
@@ -136,7 +136,7 @@ pub async fn tell(console: Arc<Console>) {
     }
 }
 
-/// Tells of the cycles that were just committed: the last `new`, the oldest first.
+/// Publishes the reports of the last `new` cycles, oldest first.
 async fn report(console: &Arc<Console>, new: usize) {
     if new == 0 {
         return;
@@ -145,11 +145,11 @@ async fn report(console: &Arc<Console>, new: usize) {
         Ok(reports) => {
             reports.iter().take(new).rev().for_each(|report| console.news.send(Event::new("cycle", report)));
         }
-        Err(problem) => tracing::warn!("console: reports of cycles: {problem:?}"),
+        Err(problem) => tracing::warn!("console: cannot read cycle reports: {problem:?}"),
     }
 }
 
-/// Is there more to tell than that time went by?
+/// Whether more than clocks and memory changed.
 fn differ(before: &Status, after: &Status) -> bool {
     let still = Status {
         now: before.now,

@@ -1,4 +1,4 @@
-//! Refusals as problem+json (RFC 9457): one list of kinds, each with its page at `/problems/{kind}`.
+//! Errors as problem+json (RFC 9457). Each kind has a page at `/problems/{kind}`.
 
 use crate::view::Refusal;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -10,13 +10,13 @@ use utoipa::ToSchema;
 /// Kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// 400: not understood at all.
+    /// 400: not valid HTTP or JSON.
     Malformed,
     /// 401.
     Unauthorized,
     /// 403: no tokens are configured.
     ReadOnly,
-    /// 403: a page of another origin asks for a change.
+    /// 403: cross-origin request.
     CrossSite,
     /// 404.
     NotFound,
@@ -26,9 +26,9 @@ pub enum Kind {
     TooLarge,
     /// 415.
     MediaType,
-    /// 421: called by a name that is not its own.
+    /// 421: unknown host name.
     UnknownHost,
-    /// 422: understood, and wrong.
+    /// 422: invalid parameter or field.
     Invalid,
     /// 429.
     RateLimit,
@@ -38,20 +38,20 @@ pub enum Kind {
     Busy,
 }
 
-/// What is said of a kind.
+/// Facts about a kind.
 pub struct Facts {
-    /// Its name: the last part of its type's URI.
+    /// Name: the last segment of the type URI.
     pub name: &'static str,
-    /// Its status.
+    /// HTTP status.
     pub status: u16,
-    /// Its title.
+    /// Title.
     pub title: &'static str,
-    /// What it means, and what to do.
+    /// Meaning and remedy.
     pub meaning: &'static str,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 13] = [
         Kind::Malformed,
         Kind::Unauthorized,
@@ -68,15 +68,15 @@ impl Kind {
         Kind::Busy,
     ];
 
-    /// What is said of it.
+    /// The facts about this kind.
     pub fn facts(self) -> Facts {
         let (name, status, title, meaning) = match self {
-            Kind::Malformed => ("malformed", 400, "Malformed", "The request is not HTTP or not JSON."),
+            Kind::Malformed => ("malformed", 400, "Malformed", "The request is not valid HTTP or JSON."),
             Kind::Unauthorized => (
                 "unauthorized",
                 401,
                 "Unauthorized",
-                "A change needs the bearer token of someone in serve.tokens.",
+                "A change needs a bearer token from the file named by serve.tokens.",
             ),
             Kind::ReadOnly => {
                 ("read-only", 403, "Read only", "No tokens are configured, so nothing can be changed.")
@@ -85,38 +85,35 @@ impl Kind {
                 "cross-site",
                 403,
                 "Cross-site",
-                "A page of another origin asked for this; its Origin is not our Host.",
+                "The request comes from a page of another origin. Open the URL directly.",
             ),
-            Kind::NotFound => ("not-found", 404, "Not found", "There is no such thing."),
-            Kind::MethodNotAllowed => (
-                "method-not-allowed",
-                405,
-                "Method not allowed",
-                "The header Allow names the methods there are.",
-            ),
-            Kind::TooLarge => ("too-large", 413, "Too large", "The body is longer than bodies may be."),
-            Kind::MediaType => ("media-type", 415, "Unsupported media type", "Bodies are application/json."),
+            Kind::NotFound => ("not-found", 404, "Not found", "The resource does not exist."),
+            Kind::MethodNotAllowed => {
+                ("method-not-allowed", 405, "Method not allowed", "The Allow header lists the methods.")
+            }
+            Kind::TooLarge => ("too-large", 413, "Too large", "The body is too long."),
+            Kind::MediaType => {
+                ("media-type", 415, "Unsupported media type", "The body must be application/json.")
+            }
             Kind::UnknownHost => (
                 "unknown-host",
                 421,
                 "Unknown host",
-                "The console is called by address, as localhost, or by a name of serve.names, and by no other.",
+                "The Host must be an address, localhost, or a name in serve.names.",
             ),
-            Kind::Invalid => {
-                ("invalid", 422, "Invalid", "A parameter or a field holds what makes no sense there.")
-            }
+            Kind::Invalid => ("invalid", 422, "Invalid", "A parameter or field has an invalid value."),
             Kind::RateLimit => {
-                ("rate-limit", 429, "Too many requests", "More requests a second than serve.requests admits.")
+                ("rate-limit", 429, "Too many requests", "More requests per second than serve.requests.")
             }
-            Kind::Failed => ("failed", 500, "Failed", "The crawl could not do its part; its log says more."),
-            Kind::Busy => ("busy", 503, "Busy", "Not now: ask again after Retry-After seconds."),
+            Kind::Failed => ("failed", 500, "Failed", "Internal error; see the log."),
+            Kind::Busy => ("busy", 503, "Busy", "Temporarily unavailable; retry after Retry-After seconds."),
         };
         Facts { name, status, title, meaning }
     }
 }
 
-/// Why a request is refused. The guard around all routes writes it out ([`Problem::render`]), since only that knows
-/// what was asked for.
+/// Why a request failed. The guard around all routes renders it ([`Problem::render`]), because only the guard
+/// knows the requested path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     kind: Kind,
@@ -126,64 +123,64 @@ pub struct Problem {
     retry_after: Option<u32>,
 }
 
-/// A problem as it is sent, by RFC 9457; `at` and `todo` are extensions.
+/// A problem as in RFC 9457. `at` and `todo` are extensions.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct Document {
-    /// `/problems/KIND`, which is a page of the console.
+    /// `/problems/KIND`, a page of the console.
     #[serde(rename = "type")]
     kind: String,
-    /// The kind in words.
+    /// Title of the kind.
     title: &'static str,
-    /// The status of the answer.
+    /// HTTP status.
     status: u16,
-    /// What is wrong, here.
+    /// What is wrong.
     detail: String,
-    /// The path that was asked for.
+    /// Requested path.
     instance: String,
-    /// The parameter, field or place in a text.
+    /// The parameter, the field or the position in a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
-    /// What to do about it.
+    /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     todo: Option<String>,
 }
 
 impl Problem {
-    /// Of a kind; `detail` says what is wrong here.
+    /// A problem of `kind`; `detail` says what is wrong.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Problem {
         Problem { kind, detail: detail.into(), place: None, todo: None, retry_after: None }
     }
 
-    /// Not now.
+    /// A temporary problem; the client may retry after a second.
     pub fn busy(detail: impl Into<String>) -> Problem {
         Problem::new(Kind::Busy, detail).retry_after(1)
     }
 
-    /// A parameter or field that makes no sense.
+    /// An invalid parameter or field.
     pub fn invalid(at: &str, what: impl Into<String>, todo: &str) -> Problem {
         Problem::new(Kind::Invalid, what).at(at).todo(todo)
     }
 
-    /// The place.
+    /// Sets the parameter, field or position.
     pub fn at(mut self, place: impl Into<String>) -> Problem {
         self.place = Some(place.into());
         self
     }
 
-    /// The remedy.
+    /// Sets what to do.
     pub fn todo(mut self, todo: impl Into<String>) -> Problem {
         self.todo = Some(todo.into());
         self
     }
 
-    /// When to ask again, in seconds.
+    /// Sets Retry-After.
     pub fn retry_after(mut self, seconds: u32) -> Problem {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// The answer to a request for `instance`.
+    /// The response to a request for `instance`.
     pub fn render(self, instance: &str) -> Response {
         let Facts { name, status, title, .. } = self.kind.facts();
         let document = Document {

@@ -1,7 +1,7 @@
-//! Limits on connections and on streams of events: a number in all, and fewer for one client.
+//! Client limit for connections and event streams: a total, and less than that for one client.
 //!
-//! One client that opens whatever it can must not keep `/health` from another: what starts the process anew would do so.
-//! A client is a [`network`].
+//! One client that opens many connections must not block `/health` for another; otherwise a supervisor
+//! would restart the process. A client is a [`network`].
 
 use crate::network;
 use std::collections::HashMap;
@@ -9,17 +9,17 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// One place in this many is kept from a client that has all others.
+/// One client gets at most all but 1/[`KEPT`] of the seats.
 const KEPT: usize = 4;
 
-/// The places.
+/// A limited number of seats.
 pub struct Seats {
     free: Arc<Semaphore>,
     taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
     all: usize,
 }
 
-/// A place, until this is dropped.
+/// A seat; dropping it frees the seat.
 pub struct Seat {
     from: IpAddr,
     taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
@@ -27,12 +27,12 @@ pub struct Seat {
 }
 
 impl Seats {
-    /// So many, all free.
+    /// `all` free seats.
     pub fn new(all: usize) -> Seats {
         Seats { free: Arc::new(Semaphore::new(all)), taken: Arc::default(), all }
     }
 
-    /// One for the client at `from`; none when all are taken, or all that one client may have.
+    /// A seat for the client at `from`; none if all are taken, or if the client has its maximum.
     pub fn take(&self, from: IpAddr) -> Option<Seat> {
         let from = network::of(from);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,15 +45,15 @@ impl Seats {
         Some(Seat { from, taken: self.taken.clone(), _permit: permit })
     }
 
-    /// How many are taken.
+    /// Number of taken seats.
     pub fn taken(&self) -> usize {
         self.all - self.free.available_permits()
     }
 
-    /// Waits until all are free.
+    /// Waits until all seats are free.
     pub async fn empty(&self) {
         let all = u32::try_from(self.all).unwrap_or(u32::MAX);
-        // The places are never closed, so that this ends when they are free and not before.
+        // The semaphore is never closed, so this ends only when all seats are free.
         let _all = self.free.acquire_many(all).await;
     }
 }

@@ -1,7 +1,7 @@
-//! Starting and ending: a socket, a thread with a runtime of its own, and a given time to end in.
+//! Start and shutdown: a socket, and a thread with its own runtime.
 //!
-//! The runtime is apart from the crawl's, so that a burst of requests takes no turn from fetching, and a crawl that
-//! computes does not keep `/health` waiting.
+//! The console does not share the crawl's runtime. A burst of requests does not slow down fetching, and a
+//! busy crawl does not delay `/health`.
 
 use crate::api;
 use crate::config::ConsoleConfig;
@@ -20,12 +20,12 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio_util::sync::CancellationToken;
 
-/// Threads that read requests and write answers; questions to the crawl run on others.
+/// Threads for requests and responses. Reads of the crawl run on blocking threads.
 const THREADS: usize = 2;
-/// After `stop`, requests under way have so long to end.
+/// Time for open requests to finish after `stop`.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// A console that runs.
+/// A running console.
 pub struct Running {
     address: SocketAddr,
     pub(crate) console: Arc<Console>,
@@ -33,29 +33,29 @@ pub struct Running {
 }
 
 impl Running {
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whose changes are taken from now on; none for nobody's.
+    /// Replaces the tokens that authorize changes; without tokens the console is read-only.
     pub fn set_tokens(&self, tokens: Option<Tokens>) {
         self.console.set_tokens(tokens);
     }
 
-    /// Waits until it has ended, at most some [`GRACE`] after it was told to stop.
+    /// Waits until the console has ended, about [`GRACE`] after `stop` at most.
     ///
     /// # Errors
-    /// When its thread broke off, which is a bug.
+    /// If the console thread panicked, which is a bug.
     pub fn join(self) -> Result<(), ServeError> {
         self.thread.join().map_err(|_| ServeError::BrokeOff)
     }
 }
 
-/// Serves what `view` shows, on a thread of its own, until `stop` is cancelled.
+/// Serves `view` on a new thread until `stop` is cancelled.
 ///
 /// # Errors
-/// When the configuration can never work, the address cannot be listened at, or the machine has no more threads.
+/// If the configuration is invalid, the address cannot be bound, or no thread can be started.
 pub fn serve(
     view: Arc<dyn CrawlView>,
     config: ConsoleConfig,
@@ -71,7 +71,7 @@ pub fn serve(
     let address = listener.local_addr().map_err(cannot)?;
     tracing::info!("the console is at http://{address}/");
     if !address.ip().is_loopback() {
-        tracing::warn!("whoever reaches {address} can look at the crawl; see docs/console.md");
+        tracing::warn!("everyone who can reach {address} can read the crawl's state; see docs/console.md");
     }
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
@@ -92,33 +92,33 @@ pub fn serve(
             let router = api::router(shared.clone());
             connection::accept(listener, router, connections, || shared.traffic.turned_away(), stop).await;
         });
-        // A question to the crawl that hangs must not keep the process from ending.
+        // A hanging read of the crawl must not block the shutdown.
         runtime.shutdown_background();
     };
     let thread = thread::Builder::new().name("console".into()).spawn(work).map_err(ServeError::Thread)?;
     Ok(Running { address, console, thread })
 }
 
-/// Why there is no console.
+/// Why the console failed.
 #[derive(Debug)]
 pub enum ServeError {
-    /// A value of the section `serve` can never work.
+    /// A value of the section `serve` is invalid.
     Config {
-        /// Its key.
+        /// Key.
         key: &'static str,
-        /// What to write instead.
+        /// What to do.
         todo: String,
     },
-    /// The address cannot be listened at.
+    /// The address cannot be bound.
     Listen {
-        /// The address.
+        /// Address.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The machine has no more threads.
+    /// No thread can be started.
     Thread(io::Error),
-    /// Its thread panicked.
+    /// The console thread panicked.
     BrokeOff,
 }
 
@@ -127,16 +127,13 @@ impl fmt::Display for ServeError {
         match self {
             ServeError::Config { key, todo } => write!(f, "serve.{key}: {todo}"),
             ServeError::Listen { address, source } => {
-                write!(
-                    f,
-                    "cannot listen at {address}: {source}; free the port, or choose another by serve.listen"
-                )
+                write!(f, "cannot listen on {address}: {source}; free the port or change serve.listen")
             }
             ServeError::Thread(e) => {
-                write!(f, "the console gets no thread: {e}; raise the limit of processes")
+                write!(f, "cannot start the console thread: {e}; raise the process limit")
             }
             ServeError::BrokeOff => {
-                f.write_str("the console broke off; please report the messages before this one")
+                f.write_str("the console thread panicked; please report the preceding messages")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Who may change something: names and bearer tokens, from a file that nobody else can read.
+//! Operator names and their bearer tokens, from a file that no other user can read.
 
 use std::error::Error;
 use std::fmt;
@@ -7,34 +7,34 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use subtle::{Choice, ConstantTimeEq};
 
-/// Characters of a token, at least: 32 of base 64 are 192 bits.
+/// Minimum characters of a token: 32 characters of base64 are 192 bits.
 pub const MIN_TOKEN_CHARACTERS: usize = 32;
-/// Bytes of a token.
+/// Maximum bytes of a token.
 pub const MAX_TOKEN_BYTES: usize = 512;
-/// Tokens of a file: each is compared with whatever a stranger sends.
+/// Maximum tokens of a file. Each request with a token is compared with all of them.
 pub const MAX_TOKENS: usize = 100;
-/// Bytes of a file of tokens.
+/// Maximum bytes of a token file.
 pub const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// Names and their tokens; of an empty file nobody's.
+/// Names and their tokens. An empty list authorizes nobody.
 #[derive(Clone)]
 pub struct Tokens(Vec<(String, String)>);
 
 impl Tokens {
-    /// Reads a file of lines `name token`; empty lines and those that begin with `#` are passed over. One with no other
-    /// lines takes the right from everybody.
+    /// Reads a file of lines `name token`. Empty lines and lines that start with `#` are ignored. A file
+    /// without other lines authorizes nobody.
     ///
     /// # Errors
-    /// When it cannot be read, others can read it, or a line is none; in words that hold no token.
+    /// If the file cannot be read, other users can access it, or a line is invalid. Errors contain no token.
     pub fn read(path: &Path) -> Result<Tokens, TokenError> {
         let error = |line, what: String, todo| TokenError { path: path.to_owned(), line, what, todo };
-        let unreadable = |e: io::Error| error(None, e.to_string(), "name a file that this user can read");
+        let unreadable = |e: io::Error| error(None, e.to_string(), "use a file that this user can read");
         let file = File::open(path).map_err(unreadable)?;
         if let Some(what) = readable_by_others(&file).map_err(unreadable)? {
             return Err(error(
                 None,
                 what,
-                "chmod 600 it, and change the tokens if someone may have read them",
+                "run chmod 600 on it; replace the tokens if someone may have read them",
             ));
         }
         let mut text = String::new();
@@ -46,7 +46,7 @@ impl Tokens {
         Tokens::parse(&text).map_err(|(line, what, todo)| error(line, what, todo))
     }
 
-    /// The text of such a file. An error has line, what is wrong, and what to do.
+    /// Parses the text of a token file. An error has the line, what is wrong, and what to do.
     fn parse(text: &str) -> Result<Tokens, (Option<usize>, String, &'static str)> {
         const SHAPE: &str = "write `name token`, such as `anna $(openssl rand -hex 32)`";
         let mut tokens: Vec<(String, String)> = Vec::new();
@@ -58,38 +58,38 @@ impl Tokens {
             let wrong = |what: String, todo| Err((Some(number), what, todo));
             let words: Vec<&str> = line.split_whitespace().collect();
             let &[name, token] = words.as_slice() else {
-                return wrong(format!("{} words instead of two", words.len()), SHAPE);
+                return wrong(format!("expected 2 words, found {}", words.len()), SHAPE);
             };
             if !token.bytes().all(|b| b.is_ascii_graphic()) || token.len() > MAX_TOKEN_BYTES {
-                return wrong(format!("a token is ASCII, of {MAX_TOKEN_BYTES} bytes at most"), SHAPE);
-            }
-            if token.len() < MIN_TOKEN_CHARACTERS {
-                let what = format!("the token has {} characters, too few to be hard to guess", token.len());
-                return wrong(what, "take one of 32 characters or more");
-            }
-            if tokens.iter().any(|(n, _)| n == name) {
                 return wrong(
-                    format!("a second token of {name}"),
-                    "a name has one; give the other another name",
+                    format!("a token must be printable ASCII of at most {MAX_TOKEN_BYTES} bytes"),
+                    SHAPE,
                 );
             }
+            if token.len() < MIN_TOKEN_CHARACTERS {
+                let what = format!("the token has only {} characters", token.len());
+                return wrong(what, "use at least 32 characters");
+            }
+            if tokens.iter().any(|(n, _)| n == name) {
+                return wrong(format!("second token for {name}"), "use a different name for each token");
+            }
             if tokens.iter().any(|(_, t)| t == token) {
-                return wrong("the token of another name too".into(), "each name needs a token of its own");
+                return wrong("duplicate token".into(), "use a different token for each name");
             }
             if tokens.len() == MAX_TOKENS {
-                return wrong(format!("more than {MAX_TOKENS} tokens"), "remove those that nobody uses");
+                return wrong(format!("more than {MAX_TOKENS} tokens"), "remove unused tokens");
             }
             tokens.push((name.to_owned(), token.to_owned()));
         }
         Ok(Tokens(tokens))
     }
 
-    /// Are they nobody's?
+    /// Whether there are no tokens.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whose token this is. Takes as long whichever it is, if any, and however much of one it is.
+    /// The name of a token, if it is known. The time taken reveals nothing about the tokens.
     pub fn name_of(&self, token: &[u8]) -> Option<&str> {
         let mut found = None;
         for (name, known) in &self.0 {
@@ -113,12 +113,13 @@ impl fmt::Debug for Tokens {
     }
 }
 
-/// What is wrong with who may read a file. The open file is asked, not its name, which may be another by now.
+/// A complaint if other users can access the file. It checks the open file, because the path may name
+/// another one by now.
 #[cfg(unix)]
 fn readable_by_others(file: &File) -> io::Result<Option<String>> {
     use std::os::unix::fs::PermissionsExt;
     let mode = file.metadata()?.permissions().mode() & 0o777;
-    Ok((mode & 0o077 != 0).then(|| format!("its mode {mode:o} lets others read or write it")))
+    Ok((mode & 0o077 != 0).then(|| format!("mode {mode:o}: other users can read or write it")))
 }
 
 #[cfg(not(unix))]
@@ -126,16 +127,16 @@ fn readable_by_others(_: &File) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// Why a file of tokens is none.
+/// Why a token file is invalid.
 #[derive(Debug)]
 pub struct TokenError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The line, counted from 1; none when the whole file is meant.
+    /// The line, counted from 1; none if the whole file is wrong.
     pub line: Option<usize>,
-    /// What is wrong; never a token.
+    /// What is wrong; never contains a token.
     pub what: String,
-    /// What to do about it.
+    /// What to do.
     pub todo: &'static str,
 }
 
@@ -173,9 +174,9 @@ mod tests {
     fn a_line_that_is_none_is_refused_without_being_shown() {
         let many: String = (0..=MAX_TOKENS).map(|i| format!("n{i} {A}{i}\n")).collect();
         for (text, line, why) in [
-            (&format!("anna\n{A}"), Some(1), "1 words"),
-            (&format!("anna {A}\n\nben {A}"), Some(3), "of another name"),
-            (&format!("anna {A}\nanna {B}"), Some(2), "second token of anna"),
+            (&format!("anna\n{A}"), Some(1), "found 1"),
+            (&format!("anna {A}\n\nben {A}"), Some(3), "duplicate token"),
+            (&format!("anna {A}\nanna {B}"), Some(2), "second token for anna"),
             (&format!("anna {}", &A[1..]), Some(1), "31 characters"),
             (&format!("anna {A}ü"), Some(1), "ASCII"),
             (&format!("anna {}", A.repeat(17)), Some(1), "512 bytes"),

@@ -1,8 +1,8 @@
-//! The seam: all that the console may know of a crawl, and the one way to change something.
+//! The interface between the console and a crawl.
 //!
-//! Times are milliseconds since 1970, by the crawl's clock, unless a name says otherwise. None of the
-//! methods is called on a thread that serves other requests but [`CrawlView::status`] and [`CrawlView::errors`],
-//! which must be cheap: the first is asked several times a second.
+//! Times are milliseconds since 1970 by the crawl's clock, unless a name says otherwise. The console
+//! calls [`CrawlView::status`] and [`CrawlView::errors`] on the threads that serve requests, the first
+//! several times a second. They must be cheap. All other methods run on blocking threads.
 
 mod ask;
 mod control;
@@ -22,75 +22,76 @@ pub use status::{
 
 use serde_json::Value;
 
-/// A running crawl, as it is looked at and steered.
+/// A running crawl, to monitor and control.
 pub trait CrawlView: Send + Sync {
-    /// Where the crawl stands at this moment. Cheap, and never waits for the disk.
+    /// Status of the crawl. Cheap, and never waits for the disk.
     fn status(&self) -> Status;
 
-    /// The reports of the last cycles, as `recrawl crawl --json` prints them, newest first; each with its `promise`, a
-    /// [`Promise`], where there was one.
+    /// The reports of the last cycles, newest first, as `recrawl crawl --json` prints them. A cycle with an
+    /// expected ChangeRate has a `promise`, a [`Promise`].
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If the reports cannot be read.
     fn cycles(&self, last: usize) -> Result<Vec<Value>, Refusal>;
 
-    /// The last pages that were not got, and how many of each kind. Cheap as the status is.
+    /// The last failed pages, and counts by outcome. As cheap as the status.
     fn errors(&self) -> Errors;
 
-    /// The hosts that the crawl knows.
+    /// The known hosts.
     ///
     /// # Errors
-    /// When the cursor is not one that a list gave out, or the table cannot be read.
+    /// If the cursor is unknown or the table cannot be read.
     fn hosts(&self, ask: &HostQuery) -> Result<HostList, Refusal>;
 
-    /// The document of `recrawl status --host HOST --json`: an object for each origin that is meant. A name as
-    /// [`HostRow::host`] has it means one.
+    /// The document of `recrawl status --host HOST --json`: one object per origin. A value of [`HostRow::host`]
+    /// names exactly one origin.
     ///
     /// # Errors
-    /// When this names no host, the crawl knows none of it, or the table cannot be read.
+    /// If the name is invalid, the host is unknown, or the table cannot be read.
     fn host(&self, host: &str) -> Result<Vec<Value>, Refusal>;
 
-    /// The pages whose URLs begin with a prefix, in the order of URLs.
+    /// The pages with a URL prefix, in URL order.
     ///
     /// # Errors
-    /// When the prefix or the cursor is none, or the pages cannot be read.
+    /// If the prefix or the cursor is invalid, or the pages cannot be read.
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal>;
 
-    /// The document of `recrawl explain URL --json`, with the visits that were kept and the difference of the
-    /// last two texts.
+    /// The document of `recrawl explain URL --json`, with stored visits and the difference of the last two
+    /// texts.
     ///
     /// # Errors
-    /// When this is no URL, no page is known by it, or it cannot be read.
+    /// If the URL is invalid, the page is unknown, or it cannot be read.
     fn page(&self, url: &str) -> Result<Value, Refusal>;
 
-    /// What operators decided, as far as it holds now.
+    /// Operator decisions in force.
     ///
     /// # Errors
-    /// When the table cannot be read.
+    /// If the table cannot be read.
     fn controls(&self) -> Result<Controls, Refusal>;
 
-    /// The formula in force, the next one, those before, and the built-in ones.
+    /// The formula in force, the next one, previous and built-in ones.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If they cannot be read.
     fn formulas(&self) -> Result<Formulas, Refusal>;
 
-    /// What a formula uses and costs, and what to beware of. Changes nothing.
+    /// Terminals, cost and warnings of a formula. Changes nothing.
     ///
     /// # Errors
-    /// [`Refusal::Invalid`] when the text is no formula.
+    /// [`Refusal::Invalid`] if the text is not a formula.
     fn check_formula(&self, text: &str) -> Result<FormulaCheck, Refusal>;
 
-    /// Where a formula would rank pages otherwise than the one in force. Changes nothing; may take seconds. Who asks is
-    /// told to come back after [`ANSWER_TIMEOUT`](crate::ANSWER_TIMEOUT), so that a large crawl had better compare a sample.
+    /// Ranking differences between a formula and the one in force. Changes nothing. May take seconds; the
+    /// client gets 503 after [`ANSWER_TIMEOUT`](crate::ANSWER_TIMEOUT), so a large crawl should compare a
+    /// sample.
     ///
     /// # Errors
-    /// As [`CrawlView::check_formula`], or when the pages cannot be read.
+    /// As [`CrawlView::check_formula`], or if the pages cannot be read.
     fn rank_changes(&self, text: &str) -> Result<RankChanges, Refusal>;
 
-    /// Every change, one way in. It is in force, durably, once this returns.
+    /// Makes a change. The change is durable once this returns.
     ///
     /// # Errors
-    /// When it makes no sense, would pass a limit, or cannot be kept.
+    /// If the change is invalid, exceeds a limit, or cannot be stored.
     fn change(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal>;
 }

@@ -32,7 +32,7 @@ pub fn dated_line(line: &str) -> Result<Option<DatedLine<'_>>, String> {
         "" | "-" => 0,
         text => date::seconds(text)
             .or_else(|| text.split_once(',').and_then(|(date, _)| date::seconds(unquoted(date.trim()))))
-            .ok_or_else(|| format!("{:?} is no date", text.chars().take(40).collect::<String>()))?,
+            .ok_or_else(|| format!("{:?} is not a date", text.chars().take(40).collect::<String>()))?,
     };
     Ok(Some(DatedLine { address, lastmod }))
 }
@@ -120,7 +120,7 @@ mod tests {
             "\"http://a.example/\",1e9",
             "http://a.example/,2999-01-01",
         ] {
-            assert!(dated_line(line).unwrap_err().contains("is no date"), "{line}");
+            assert!(dated_line(line).unwrap_err().contains("is not a date"), "{line}");
         }
     }
 }

@@ -54,7 +54,7 @@ impl Types {
         };
         let checked = types.into_iter().map(|text| match is_sound(text) {
             true => Ok(text.to_ascii_lowercase()),
-            false => Err(format!("{text:?} is no media type: write text/html or text/*")),
+            false => Err(format!("{text:?} is not a media type; write text/html or text/*")),
         });
         checked.collect::<Result<_, _>>().map(Types)
     }

@@ -1,5 +1,5 @@
-//! What a host may expect of us by its state: the delay, or that it is left alone, and why. For reports
-//! and for whoever asks about one page; a run decides by the same rules.
+//! The delay of a host, or why it is skipped, computed from its state. Used for reports and for
+//! single pages; a run applies the same rules.
 
 use crate::limits::FetchConfig;
 use crate::politeness::Strain;
@@ -9,56 +9,56 @@ use recrawl_types::{Failure, HostState};
 use std::fmt;
 use std::time::Duration;
 
-/// What one origin may expect.
+/// The delay and back-off of one origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promise {
-    /// Between an answer and the next request, at least.
+    /// Minimum time between a response and the next request.
     pub delay: Duration,
-    /// What made it longer than the configuration's, if anything.
+    /// Why the delay is longer than the configured one, if it is.
     pub because: Option<Because>,
-    /// Why no page is asked for now; none where nothing is against it.
+    /// Why no page is requested now; none if pages may be requested.
     pub left_alone: Option<LeftAlone>,
 }
 
-/// What makes a delay longer than `delay_per_host`.
+/// Why a delay is longer than `delay_per_host`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Because {
-    /// robots.txt's Crawl-delay.
+    /// Crawl-delay in robots.txt.
     CrawlDelay,
-    /// Answers take long.
+    /// Slow responses.
     Latency,
-    /// 429 or 503.
+    /// Responses 429 or 503.
     Overload,
 }
 
-/// Why a host is left alone. Times in milliseconds since 1970.
+/// Why a host is skipped. Times in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LeftAlone {
-    /// It failed again and again, or asked for it by Retry-After.
+    /// Back-off after repeated failures or a Retry-After.
     BackOff {
-        /// Until then.
+        /// End of the back-off.
         until: u64,
     },
-    /// Its robots.txt asks for a longer Crawl-delay than is kept.
+    /// Its Crawl-delay exceeds `politeness.max_crawl_delay`.
     CrawlDelay {
-        /// What it asks for.
+        /// The Crawl-delay.
         asked: Duration,
-        /// What would be kept.
+        /// The maximum.
         kept: Duration,
     },
-    /// Its robots.txt cannot be had (RFC 9309 §2.3.1.4).
+    /// Its robots.txt cannot be fetched (RFC 9309 §2.3.1.4).
     NoRobots {
-        /// Why not; none where an earlier version met it.
+        /// The failure; none if an earlier version recorded it.
         why: Option<Failure>,
-        /// Since when.
+        /// Time of the first failure.
         since: u64,
-        /// When it is asked for again.
+        /// Time of the next attempt.
         again: u64,
     },
 }
 
 impl Promise {
-    /// What a host in this state may expect at this time.
+    /// Computes delay and back-off from a host's state at the time `now`.
     pub fn of(state: &HostState, config: &FetchConfig, now: u64) -> Promise {
         let robots = state.robots.as_ref();
         let standing = robots.map(|r| Standing::says(&r.body, config.product_token()));
@@ -98,15 +98,15 @@ impl Promise {
 impl fmt::Display for Because {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Because::CrawlDelay => "its robots.txt asks for it",
-            Because::Latency => "its answers take long",
-            Because::Overload => "it answered 429 or 503",
+            Because::CrawlDelay => "Crawl-delay in robots.txt",
+            Because::Latency => "slow responses",
+            Because::Overload => "responses 429 or 503",
         })
     }
 }
 
 impl LeftAlone {
-    /// One word for machines.
+    /// The name in JSON.
     pub fn name(&self) -> &'static str {
         match self {
             LeftAlone::BackOff { .. } => "back_off",
@@ -115,7 +115,7 @@ impl LeftAlone {
         }
     }
 
-    /// When it ends, in milliseconds since 1970, as far as is known.
+    /// When it ends, in milliseconds since 1970; none if that is unknown.
     pub fn until(&self) -> Option<u64> {
         match self {
             LeftAlone::BackOff { until } => Some(*until),
@@ -128,17 +128,14 @@ impl LeftAlone {
 impl fmt::Display for LeftAlone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LeftAlone::BackOff { .. } => {
-                f.write_str("it failed again and again, or asked for it by Retry-After")
+            LeftAlone::BackOff { .. } => f.write_str("back-off after repeated failures or a Retry-After"),
+            LeftAlone::CrawlDelay { asked, kept } => {
+                write!(f, "Crawl-delay {asked:?} in robots.txt exceeds politeness.max_crawl_delay ({kept:?})")
             }
-            LeftAlone::CrawlDelay { asked, kept } => write!(
-                f,
-                "its robots.txt asks for a Crawl-delay of {asked:?}, more than politeness.max_crawl_delay ({kept:?})"
-            ),
             LeftAlone::NoRobots { why, .. } => {
-                f.write_str("its robots.txt could not be fetched")?;
+                f.write_str("robots.txt could not be fetched")?;
                 why.map_or(Ok(()), |why| write!(f, " ({why})"))?;
-                f.write_str(": all is forbidden (RFC 9309 section 2.3.1.4)")
+                f.write_str(": everything is forbidden (RFC 9309 section 2.3.1.4)")
             }
         }
     }

@@ -30,7 +30,7 @@ fn an_address_is_what_the_line_says(line: &str) {
             }
         }
         Ok(None) => {}
-        Err(what) => assert!(what.contains("is no date") && what.len() < 1000),
+        Err(what) => assert!(what.contains("is not a date") && what.len() < 1000),
     }
 }
 

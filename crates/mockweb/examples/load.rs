@@ -1,8 +1,7 @@
-//! How fast a mock web serves: asks for its pages over a few kept-alive connections and prints pages/s.
+//! Measures a mock web: requests its pages over a few persistent connections and prints pages/s.
 //!
-//! `cargo run --release --example load -- CONTROL_PORT SECONDS CONNECTIONS`, beside a running server. The
-//! client does as little as it can: it writes a request, reads until `Content-Length` is met, and looks at
-//! nothing.
+//! Run `cargo run --release --example load -- CONTROL_PORT SECONDS CONNECTIONS` next to a running server. The
+//! client does as little as possible: it sends a request and reads `Content-Length` bytes.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -39,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         workers.into_iter().map(|w| w.join().expect("no worker panics")).collect::<Result<Vec<_>, _>>()
     })?;
     let (pages, bytes) = totals.into_iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    println!("{} pages/s, {} bytes a page", pages / seconds, bytes / pages.max(1));
+    println!("{} pages/s, {} bytes per page", pages / seconds, bytes / pages.max(1));
     Ok(())
 }
 

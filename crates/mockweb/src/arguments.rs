@@ -1,4 +1,4 @@
-//! The words of the command line, and the configurations they mean.
+//! Command-line arguments and the configurations that they give.
 
 use clap::{Args, Parser, Subcommand};
 use recrawl_mockweb::fault::Rule;
@@ -7,7 +7,7 @@ use recrawl_mockweb::recording::{CutConfig, Source};
 use recrawl_mockweb::{Config, ExternalLinks, ProceduralConfig, ReplayConfig, Validators, WebConfig};
 use std::path::PathBuf;
 
-/// A web of our own on loopback, for trying a crawler.
+/// Test web server on loopback
 #[derive(Parser)]
 #[command(version, about, after_help = "Example: recrawl-mockweb procedural --pages 100000 --hosts 64")]
 pub struct Arguments {
@@ -15,58 +15,58 @@ pub struct Arguments {
     pub command: Command,
 }
 
-/// What to do.
+/// Command.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Serve a web made from a seed
+    /// Serve a web generated from a seed
     Procedural(ProceduralArguments),
-    /// Serve a recorded web; without PATH the one that comes with the program
+    /// Serve a recorded web (default: the bundled recording)
     Replay(ReplayArguments),
-    /// Cut a small recording out of large ones
+    /// Extract a small recording from large ones
     Cut(CutArguments),
 }
 
-/// How to serve.
+/// Options of the server.
 #[derive(Args)]
 pub struct ServingArguments {
-    /// Port of all hosts; 0 finds one that is free on every address
+    /// Port of all hosts; 0 finds a port that is free on every address
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Port of the control interface on 127.0.0.1; 0 finds a free one
+    /// Port of the control interface on 127.0.0.1; 0 finds a free port
     #[arg(long, default_value_t = 0)]
     control_port: u16,
-    /// Threads that serve
+    /// Server threads
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// Domain of the hosts' names: with mock.test they are h1.mock.test and so on
+    /// Domain of the host names: mock.test gives h1.mock.test, h2.mock.test and so on
     #[arg(long, value_name = "DOMAIN")]
     names: Option<String>,
-    /// Addresses to deal the hosts to, when not one each; needs --names
+    /// Number of addresses to share among hosts (default: one per host); needs --names
     #[arg(long)]
     addresses: Option<u32>,
-    /// Hosts, the last ones, that share the last address and have it for themselves; needs --names
+    /// Number of last hosts that share the last address, without other hosts on it; needs --names
     #[arg(long, default_value_t = 0)]
     crowd: u32,
-    /// The clock at the start
+    /// Cycle of the clock at the start
     #[arg(long, default_value_t = 0)]
     cycle: u32,
-    /// Share of hosts whose every response differs a little; without a value all
+    /// Share of hosts whose responses differ slightly each time; without a value: all hosts
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, num_args = 0..=1, default_missing_value = "1")]
     noise: f64,
-    /// How to speak of versions: none, strong, lying (304 even after a change), restless (never 304)
+    /// Validators to send: none, strong, lying (304 even after a change), restless (never 304)
     #[arg(long, default_value = "strong")]
     validators: Validators,
-    /// Compress with gzip when asked
+    /// Compress with gzip on request
     #[arg(long)]
     gzip: bool,
-    /// A fault, as [HOST]PREFIX=KIND[@SHARE][:VALUE]; may be given several times. With a share it spares
-    /// /robots.txt unless PREFIX is just that
+    /// Fault rule [HOST]PREFIX=KIND[@SHARE][:VALUE] (repeatable). A rule with a share spares /robots.txt unless
+    /// that is its PREFIX
     #[arg(long = "fault", value_name = "RULE")]
     faults: Vec<Rule>,
-    /// File for the access log; one that is there is continued, and what it tells is known again
+    /// File for the access log; an existing file is continued, and held versions and counts are restored from it
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Lines of the access log kept in memory where there is no file
+    /// Lines of the access log kept in memory without --log
     #[arg(long, default_value_t = 200_000)]
     max_log_lines: usize,
     /// Stop when standard input closes
@@ -95,41 +95,41 @@ impl ServingArguments {
     }
 }
 
-/// A web made from a seed.
+/// Options of a generated web.
 #[derive(Args)]
 pub struct ProceduralArguments {
-    /// Pages in all, the hosts' index pages not counted
+    /// Number of pages, without the index pages of hosts
     #[arg(long, default_value_t = 1_000)]
     pages: u32,
-    /// Hosts
+    /// Number of hosts
     #[arg(long, default_value_t = 16)]
     hosts: u32,
-    /// The seed of everything
+    /// Random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Size of a page in bytes, about
+    /// Approximate size of a page in bytes
     #[arg(long, default_value_t = 10_000)]
     page_bytes: u32,
-    /// Exponent of the power law of host sizes; 0 makes them equal
+    /// Exponent of the power law of host sizes; 0: equal sizes
     #[arg(long, default_value_t = 0.8)]
     skew: f64,
-    /// Hosts, the last ones, that have one page each
+    /// Number of last hosts that have one page each
     #[arg(long, default_value_t = 0)]
     single_page_hosts: u32,
-    /// How pages change, by weight
+    /// Weights of the change laws
     #[arg(long, value_name = "WEIGHTS", default_value = "static=45,poisson=35,periodic=8,bursty=12")]
     mix: Mix,
-    /// A Crawl-delay in every robots.txt, in seconds
+    /// Crawl-delay in every robots.txt, in seconds
     #[arg(long, value_name = "SECONDS")]
     crawl_delay: Option<u32>,
-    /// A sitemap on every host
+    /// Add a sitemap to every host
     #[arg(long)]
     sitemaps: bool,
-    /// Their formats, dealt to the hosts in turn: urlset, index, gzip, text, rss, atom, feed (named by the index
-    /// page alone), hidden (named by nothing)
+    /// Formats of the sitemaps, assigned to hosts in turn: urlset, index, gzip, text, rss, atom, feed (linked only
+    /// from the index page), hidden (linked from nowhere)
     #[arg(long, value_name = "FORMAT,…", value_delimiter = ',', requires = "sitemaps")]
     sitemap_formats: Vec<Format>,
-    /// What their dates say: true, today (always), never (the first day, always)
+    /// Dates in sitemaps: true, today (always the current cycle), never (always cycle 0)
     #[arg(long, value_name = "WHAT", default_value = "true")]
     lastmod: Lastmod,
     #[command(flatten)]
@@ -137,7 +137,7 @@ pub struct ProceduralArguments {
 }
 
 impl ProceduralArguments {
-    /// The configuration they mean.
+    /// The configuration.
     pub fn config(&self) -> Config {
         self.serving.config(WebConfig::Procedural(ProceduralConfig {
             pages: self.pages,
@@ -155,16 +155,16 @@ impl ProceduralArguments {
     }
 }
 
-/// A recorded web.
+/// Options of a recorded web.
 #[derive(Args)]
 pub struct ReplayArguments {
-    /// Folders with recordings; several are joined over the dates they share
+    /// Folders with recordings; several are joined over their common dates
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Hosts to deal the groups to
+    /// Number of hosts for the page groups
     #[arg(long, default_value_t = 16)]
     hosts: u32,
-    /// Show links that lead out of the recording; otherwise only their text is shown
+    /// Keep links that lead out of the recording; by default only their text is shown
     #[arg(long)]
     external_links: bool,
     #[command(flatten)]
@@ -172,7 +172,7 @@ pub struct ReplayArguments {
 }
 
 impl ReplayArguments {
-    /// The configuration they mean.
+    /// The configuration.
     pub fn config(&self) -> Config {
         let sources = if self.paths.is_empty() {
             vec![Source::Bundled]
@@ -184,28 +184,28 @@ impl ReplayArguments {
     }
 }
 
-/// A smaller recording.
+/// Options of `cut`.
 #[derive(Args)]
 pub struct CutArguments {
-    /// Folders with recordings; the same number of pages is taken from each
+    /// Folders with recordings; each gives the same number of pages
     #[arg(value_name = "IN", required = true)]
     paths: Vec<PathBuf>,
-    /// Pages to take in all
+    /// Total number of pages
     #[arg(long, default_value_t = 400)]
     pages: u32,
-    /// The seed of the choice
+    /// Random seed of the selection
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Take no page with a text longer than this, in bytes
+    /// Maximum text size of a page in bytes
     #[arg(long, default_value_t = 60_000)]
     max_text_bytes: usize,
-    /// Folder for the result
+    /// Output folder
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
 
 impl CutArguments {
-    /// The configuration they mean.
+    /// The configuration.
     pub fn config(&self) -> CutConfig {
         CutConfig {
             sources: self.paths.iter().cloned().map(Source::Folder).collect(),

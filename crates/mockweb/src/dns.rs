@@ -1,4 +1,4 @@
-//! A name server on loopback (RFC 1035, over UDP) whose answers may change from one question to the next.
+//! A name server on loopback (RFC 1035, over UDP) whose answers may change from query to query.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,11 +1,10 @@
-//! Faults on request: what goes wrong, below which path, on which host, how often.
+//! Fault rules: which fault, below which path, on which host, how often.
 //!
-//! A fault returns what shall happen as data ([`Action`]); the server does it. Each kind is one file in
-//! `fault/` and one line in [`KINDS`]. A rule is written
-//! `[HOST]PREFIX=KIND[@SHARE][:VALUE]`, for example `/news=status:503`, `3/=timeout` (host 3 only),
-//! `/a=reset@0.1` (one request in ten). A rule with a share strikes single answers of a web that is otherwise
-//! sound, so it spares robots.txt unless its prefix is just that: one bad answer there changes the rules of the
-//! whole host, and what the visitor then does is judged by rules that it was never told.
+//! A fault returns an [`Action`] as data, and the server performs it. Each kind is one file in `fault/`
+//! and one line in [`KINDS`]. A rule is `[HOST]PREFIX=KIND[@SHARE][:VALUE]`, for example
+//! `/news=status:503`, `3/=timeout` (host 3 only), `/a=reset@0.1` (one request in ten). A rule with a share
+//! spares robots.txt unless that is its prefix: one bad response there changes the rules of the whole host,
+//! and the client would be judged by rules that it never received.
 
 mod bomb;
 mod broken;
@@ -30,31 +29,31 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What the server shall do instead of answering well.
+/// What the server does instead of sending the correct response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Answer with this status and these fields, and a short text.
+    /// Send this status, these fields and a short text.
     Answer {
         /// The status code.
         status: u16,
         /// Fields to send with it.
         fields: Vec<(&'static str, String)>,
     },
-    /// Answer 200 with a page of the fault's own.
+    /// Send 200 with a page made by the fault.
     Page {
         /// Fields to send with it, its type among them.
         fields: Vec<(&'static str, String)>,
         /// The page.
         body: Vec<u8>,
     },
-    /// Give the right answer, unless the connection has been idle for so long: then it had been closed, and the request
-    /// was on its way. No server saw it, so nobody's manners are judged by it.
+    /// Send the correct response, unless the connection was idle for this long: then close it, as if it had
+    /// been closed before the request arrived. Such a request is not judged.
     CloseIdle(Duration),
-    /// Give the right answer, but with these fields in place of its own.
+    /// Send the correct response with these fields instead of its own.
     Relabel(Vec<(&'static str, String)>),
-    /// Send these bytes in place of an answer.
+    /// Send these bytes instead of a response.
     Raw(Raw),
-    /// Say nothing for this long, then close.
+    /// Send nothing for this long, then close.
     Silence(Duration),
     /// Reset the connection after this many bytes of the body; 0: before the head.
     Reset {
@@ -66,7 +65,7 @@ pub enum Action {
         /// Bytes of the body that are sent; `None` for half of it.
         after: Option<usize>,
     },
-    /// The right answer, in small pieces.
+    /// Send the correct response in small pieces.
     Trickle {
         /// Bytes of a piece.
         piece: usize,
@@ -97,7 +96,7 @@ pub struct Request<'a> {
     pub prefix: &'a str,
 }
 
-/// Every kind there is.
+/// All kinds.
 pub const KINDS: [Kind; 36] = [
     status::STATUS,
     status::BUSY,
@@ -137,16 +136,16 @@ pub const KINDS: [Kind; 36] = [
     wishes::WISHES,
 ];
 
-/// The path that a rule with a share has to name.
+/// The path that a rule with a share spares.
 const ROBOTS: &str = "/robots.txt";
 
-/// A rule: below which path which fault strikes.
+/// A fault rule.
 pub struct Rule {
     text: String,
     /// Counted from 0; `None` for every host.
     host: Option<u32>,
     prefix: String,
-    /// The share of requests that are struck, 0 to 1.
+    /// Share of affected requests, 0 to 1.
     share: f64,
     name: &'static str,
     fault: Fault,
@@ -158,11 +157,11 @@ impl Rule {
         self.name
     }
 
-    /// What happens to the request with this serial number; `None` when the rule leaves it alone.
+    /// The action for the request with this serial number; `None` if the rule does not apply.
     pub fn strike(&self, host: u32, target: &str, serial: u64) -> Option<Action> {
         let is_meant = self.host.is_none_or(|h| h == host) && target.starts_with(&self.prefix);
         let is_spared = self.share < 1.0 && target == ROBOTS && self.prefix != ROBOTS;
-        // By the rule too, so that one rule's share does not hide behind another's.
+        // The rule is hashed too, so that the shares of two rules are independent.
         if !is_meant || is_spared || unit(mix_text(serial, &self.text)) >= self.share {
             return None;
         }
@@ -193,13 +192,13 @@ impl FromStr for Rule {
 
     fn from_str(text: &str) -> Result<Rule, String> {
         let wrong = |why: &str| format!("fault {text:?}: {why}; write [HOST]PREFIX=KIND[@SHARE][:VALUE]");
-        let (place, what) = text.split_once('=').ok_or_else(|| wrong("there is no ="))?;
-        let slash = place.find('/').ok_or_else(|| wrong("the prefix does not start with /"))?;
+        let (place, what) = text.split_once('=').ok_or_else(|| wrong("missing ="))?;
+        let slash = place.find('/').ok_or_else(|| wrong("the prefix must start with /"))?;
         let host = match &place[..slash] {
             "" => None,
             number => match number.parse::<u32>() {
                 Ok(number) if number > 0 => Some(number - 1),
-                _ => return Err(wrong("the host is no number from 1 on")),
+                _ => return Err(wrong("the host must be a number from 1 on")),
             },
         };
         let (kind, value) = what.split_once(':').map_or((what, None), |(kind, value)| (kind, Some(value)));
@@ -207,11 +206,11 @@ impl FromStr for Rule {
             None => (kind, 1.0),
             Some((name, share)) => match share.parse::<f64>() {
                 Ok(share) if (0.0..=1.0).contains(&share) => (name, share),
-                _ => return Err(wrong("the share is no number from 0 to 1")),
+                _ => return Err(wrong("the share must be a number from 0 to 1")),
             },
         };
         let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
-            wrong(&format!("{name:?} is none of {}", KINDS.map(|kind| kind.name).join(", ")))
+            wrong(&format!("unknown kind {name:?}; use {}", KINDS.map(|kind| kind.name).join(", ")))
         })?;
         let fault = (kind.parse)(value).map_err(|why| wrong(&why))?;
         let prefix = place[slash..].to_string();
@@ -221,7 +220,7 @@ impl FromStr for Rule {
 
 /// Reads the value as a number, or takes the default when there is none.
 fn number<T: FromStr>(value: Option<&str>, default: T) -> Result<T, String> {
-    value.map_or(Ok(default), |text| text.parse().map_err(|_| format!("{text:?} is no such number")))
+    value.map_or(Ok(default), |text| text.parse().map_err(|_| format!("{text:?} is not a valid number")))
 }
 
 /// A page of HTML around these, for faults that are about something else.

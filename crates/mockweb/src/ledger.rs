@@ -1,4 +1,4 @@
-//! What the web knows of its visitors: who asked for what, who holds which version, who misbehaved.
+//! Accounts of the clients: requests, held versions and broken rules.
 
 mod holdings;
 mod log;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How often, and with what pause in between, to ask whether the accounts are settled.
+/// Attempts, and the pause between them, to wait until the accounts are settled.
 pub(crate) const PATIENCE: (u32, Duration) = (200, Duration::from_millis(1));
 
 /// The accounts of one server. Every part has a lock of its own, held for moments.
@@ -36,10 +36,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Ledger {
-    /// Empty accounts, or those that the log file of an earlier run tells of.
+    /// Empty accounts, or those restored from the log file of an earlier run.
     ///
     /// # Errors
-    /// [`LogError`] when the file cannot be read or tells of another web.
+    /// [`LogError`] if the file cannot be read or belongs to another web.
     pub fn open(
         web: &dyn Web,
         addresses: usize,
@@ -107,14 +107,14 @@ impl Ledger {
         }
     }
 
-    /// Enters a request that was lost on its way: nobody's manners are judged by it.
+    /// Enters a request that was lost on its way; it is not judged.
     pub(crate) fn lost(&self, access: Access) {
         lock(&self.log).push(access);
     }
 
-    /// Is every response that a client may already have read to its end entered? The server learns of the
-    /// end a moment after the client, so whoever asks for accounts waits for this, for [`PATIENCE`] at
-    /// most: a client that reads slowly must not hold them up.
+    /// Whether every response that a client may have read completely is entered. The server learns of the
+    /// end a moment after the client, so readers of accounts wait for this, at most for [`PATIENCE`]: a slow
+    /// client must not block them.
     pub(crate) fn is_settled(&self) -> bool {
         self.unsettled.load(Ordering::Acquire) == 0
     }
@@ -124,7 +124,7 @@ impl Ledger {
         lock(&self.log).lines(from)
     }
 
-    /// What each page is held at, by what was served of it.
+    /// The held version of each page, by what was served.
     pub fn held(&self, web: &dyn Web, cycle: u32) -> Held {
         lock(&self.holdings).held(web, cycle)
     }
@@ -134,7 +134,7 @@ impl Ledger {
         lock(&self.holdings).counts().collect()
     }
 
-    /// Who broke which rule.
+    /// Broken rules by host and address.
     pub fn violations(
         &self,
         delay: Duration,
@@ -144,7 +144,7 @@ impl Ledger {
         lock(&self.manners).violations(delay, names, addresses)
     }
 
-    /// Forgets the log, the counts and the manners; what is held stays.
+    /// Clears the log, the counts and the broken rules; held versions stay.
     ///
     /// # Errors
     /// [`LogError`] when the log file cannot be emptied.

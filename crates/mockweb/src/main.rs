@@ -1,4 +1,4 @@
-//! The program `recrawl-mockweb`: serves a web on loopback, or cuts a small recording out of large ones.
+//! The program `recrawl-mockweb`: serves a web on loopback, or extracts a small recording from large ones.
 
 mod arguments;
 
@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// 0: done. 1: it failed while working. Wrong words are 2, which clap sees to.
+/// Exit codes: 0 success, 1 failure, 2 wrong arguments (by clap).
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Cut(arguments) => cut(&arguments.config())
@@ -37,7 +37,7 @@ fn print_line(value: &impl serde::Serialize) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Serves until told to stop.
+/// Serves until it is stopped.
 fn serve(config: Config, with_parent: bool) -> Result<(), String> {
     let server = Server::start(config).map_err(|e| e.to_string())?;
     let info = server.info();
@@ -45,15 +45,15 @@ fn serve(config: Config, with_parent: bool) -> Result<(), String> {
     waiting.and_then(|runtime| runtime.block_on(stop_asked(with_parent, &info))).map_err(|e| e.to_string())
 }
 
-/// Says what is served, and waits for SIGTERM or SIGINT, or for the end of standard input when that stands for
-/// the parent.
+/// Prints what is served, then waits for SIGTERM or SIGINT, or with `with_parent` for the end of standard
+/// input.
 async fn stop_asked(with_parent: bool, info: &Info) -> std::io::Result<()> {
-    // Whoever has read the line may ask at once.
+    // A reader of the line may send requests at once.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     print_line(info)?;
     let (gone, parent) = tokio::sync::oneshot::channel();
-    // Without a parent to watch the channel stays open and silent.
+    // Without a parent to watch, the channel stays open and silent.
     let _kept = if with_parent {
         // A thread, not a task: the runtime would wait for a blocked read at its end.
         std::thread::spawn(move || {

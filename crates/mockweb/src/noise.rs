@@ -1,8 +1,7 @@
-//! Cosmetic noise: what differs in every response although the page has not changed.
+//! Cosmetic noise: parts of a page that differ in every response although the page has not changed.
 //!
-//! A clock, a visitor counter, an advertisement that rotates and a session token, all of it in the
-//! visible text or close to it. It depends on the serial number of the response and on nothing else, so
-//! that a run can be repeated; no real clock is read.
+//! Noise is a clock, a visitor counter, a rotating advertisement and a session token. It depends only on
+//! the serial number of the response, never on a real clock, so that runs are repeatable.
 
 use crate::seed::{Stream, mix, unit};
 

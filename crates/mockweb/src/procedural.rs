@@ -1,8 +1,8 @@
-//! A web made from a seed: sites, pages, links and texts are computed when they are asked for.
+//! A web generated from a seed: sites, pages, links and texts are computed on request.
 //!
-//! Nothing is kept per page. Host sizes follow a power law; on each host the pages form a tree below the
-//! index page, so that every page can be reached from it, and random links lie on top. What a page says
-//! is a function of (seed, page, version), and its version of (seed, page, cycle).
+//! No state is kept per page. Host sizes follow a power law. The pages of a host form a tree below its index
+//! page, so that every page is reachable, plus random links. The text of a page is a function of (seed,
+//! page, version), and its version is a function of (seed, page, cycle).
 
 mod evolve;
 mod layout;
@@ -99,14 +99,14 @@ pub enum ProceduralError {
 impl std::fmt::Display for ProceduralError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            ProceduralError::Pages(n) => write!(f, "{n} pages: ask for 1 to {MAX_PAGES}"),
+            ProceduralError::Pages(n) => write!(f, "{n} pages: use 1 to {MAX_PAGES}"),
             ProceduralError::Hosts { hosts, pages } => {
-                write!(f, "{hosts} hosts for {pages} pages: ask for at least 1 host and at most one a page")
+                write!(f, "{hosts} hosts for {pages} pages: use at least 1 host and at most one per page")
             }
             ProceduralError::SinglePageHosts { single, hosts } => {
-                write!(f, "{single} hosts of one page among {hosts}: leave one for the other pages")
+                write!(f, "{single} of {hosts} hosts with one page: leave a host for the other pages")
             }
-            ProceduralError::Skew(skew) => write!(f, "skew {skew}: ask for a number from 0 on"),
+            ProceduralError::Skew(skew) => write!(f, "skew {skew}: use a number from 0 on"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A proxy on loopback: HTTP in its two forms (absolute addresses, CONNECT) and SOCKS5, with its own idea of
-//! what names lead to. It remembers who asked it for what.
+//! A proxy on loopback: HTTP (absolute URLs and CONNECT) and SOCKS5, with its own table of names. It records
+//! every request.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

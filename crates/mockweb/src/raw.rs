@@ -1,4 +1,4 @@
-//! Bytes sent past the HTTP layer, for answers that no sound server gives.
+//! Raw bytes instead of an HTTP response, for faults.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Recorded webs: reading, joining, holding and cutting them.
+//! Recorded webs: read, join, store and cut them.
 //!
 //! A recording is a folder with `cycles.tsv`, `pages.tsv.gz` and, where contents are recorded,
 //! `content.jsonl.zst`; docs/internals/mockweb.md describes the format. Several recordings are joined over the
@@ -54,12 +54,12 @@ impl fmt::Display for RecordingError {
             RecordingError::Io { path, cause } => write!(f, "{}: {cause}", path.display()),
             RecordingError::Line { path, line, why } => write!(f, "{} line {line}: {why}", path.display()),
             RecordingError::NoSharedDate => {
-                f.write_str("the recordings share no date: use each of them alone")
+                f.write_str("the recordings have no common date; use them separately")
             }
             RecordingError::SamePath(path) => {
-                write!(f, "the recordings both have a page {path:?}: use each of them alone")
+                write!(f, "both recordings have a page {path:?}; use them separately")
             }
-            RecordingError::NoPage => f.write_str("there is no page in the recording"),
+            RecordingError::NoPage => f.write_str("the recording has no pages"),
         }
     }
 }

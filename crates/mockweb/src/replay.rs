@@ -1,8 +1,8 @@
-//! A recorded web shown again: at cycle c every page has the content it had at cycle c.
+//! Replays a recorded web: at cycle c every page has the content that it had at cycle c.
 //!
-//! Groups are dealt to hosts by hash, so that the pages of a section stay together. A page's address is
-//! its `path`, percent-encoded. Recorded links alone reach only a part of the pages, so each host has an
-//! index page with all that exist at the moment, and a sitemap.
+//! Page groups are assigned to hosts by hash, so that the pages of a section stay together. The URL path of
+//! a page is its `path`, percent-encoded. Recorded links reach only some of the pages, so each host has an
+//! index page with all current pages, and a sitemap.
 
 mod render;
 
@@ -14,14 +14,13 @@ use crate::web::{Address, Authorities, Web, neighbours, push_escaped, push_sitem
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-/// What becomes of links to pages that are not in the recording.
+/// How to show links to pages that are not in the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExternalLinks {
-    /// Their text is shown and their target only mentioned, so that no crawler of this web asks anything
-    /// of the world outside.
+    /// Show their text and mention their target, so that no crawler of this web sends requests to the outside.
     #[default]
     Drop,
-    /// They are shown as they were recorded.
+    /// Show them as recorded.
     Keep,
 }
 

@@ -1,8 +1,8 @@
-//! What a host forbids: the rules it publishes and the judgement of what was asked all the same.
+//! The robots.txt rules of a host, and the check of requests against them.
 //!
-//! The rules are prefixes, allowed or not, the longest one deciding and "allowed" winning a tie
-//! (RFC 9309 §2.2.2): a small part of the standard, kept small so that the judge is beyond doubt. The
-//! file around them shows a crawler more: a group for another robot, comments, and a blank rule.
+//! Rules are allowed or disallowed prefixes. The longest match decides, and "allowed" wins a tie (RFC 9309
+//! §2.2.2). This is a small part of the standard on purpose, so that the check is certainly correct. The
+//! file itself has more to parse: a group for another robot, comments, and a blank rule.
 
 /// The rules of one host.
 #[derive(Clone, Debug, Default)]

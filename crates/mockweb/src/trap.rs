@@ -1,4 +1,4 @@
-//! Listeners where nobody may come: they count who does.
+//! Listeners that nothing may connect to. They count connections.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,8 +1,8 @@
-//! Validators and what a conditional request gets for them (RFC 9110 §8.8, §13).
+//! Validators and conditional requests (RFC 9110 §8.8, §13).
 
 use std::time::SystemTime;
 
-/// How a web speaks of its versions.
+/// Validators of a web.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Validators {
     /// No `ETag`, no `Last-Modified`; a condition is never met.
@@ -34,7 +34,7 @@ impl std::str::FromStr for Validators {
         let found = Validators::NAMES.iter().find(|(name, _)| *name == text);
         found.map(|(_, validators)| *validators).ok_or_else(|| {
             let names = Validators::NAMES.map(|(name, _)| name).join(", ");
-            format!("{text:?} is none of {names}")
+            format!("unknown validators {text:?}; use {names}")
         })
     }
 }

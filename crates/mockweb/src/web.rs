@@ -1,7 +1,7 @@
-//! What a web is to the server: pages that can be found, named, dated and written at any cycle.
+//! The interface between a web and the server: finds, names, dates and renders pages at any cycle.
 //!
-//! Two webs exist, [`crate::procedural`] and [`crate::replay`]. Neither knows the clock, the sockets,
-//! the faults or who has fetched what; the same question always gets the same answer.
+//! There are two webs, [`crate::procedural`] and [`crate::replay`]. They have no state: they know neither the
+//! clock nor sockets, faults or requests.
 
 use crate::robots::Robots;
 use std::time::SystemTime;

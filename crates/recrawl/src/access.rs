@@ -1,4 +1,4 @@
-//! `[[hosts]]` and `[proxy]` checked: what is sent to single hosts, and what requests go through.
+//! Checks `[[hosts]]` and `[proxy]`: what is sent to single hosts, and the proxy of all requests.
 
 use crate::config::{HostTable, ProxyTable};
 use crate::scope::HostPattern;
@@ -6,10 +6,10 @@ use data_encoding::BASE64;
 use recrawl_fetcher::{HostAccess, Proxy};
 use recrawl_types::UrlRules;
 
-/// What is sent to each of these hosts.
+/// Credentials, headers and cookies of each configured host.
 ///
 /// # Errors
-/// Which host and key is wrong, and why; never a value.
+/// Names the host and the key, never a value.
 pub fn of_hosts(hosts: &[HostTable]) -> Result<Vec<HostAccess>, String> {
     hosts.iter().map(|host| of_host(host).map_err(|e| format!("[[hosts]] {:?}: {e}", host.host))).collect()
 }
@@ -21,7 +21,7 @@ fn of_host(table: &HostTable) -> Result<HostAccess, String> {
         (true, true) => {}
         (false, true) => {
             if table.user.is_empty() || table.user.contains(':') {
-                return Err("user: a name without a colon (RFC 7617 section 2)".into());
+                return Err("user: must be a name without a colon (RFC 7617 section 2)".into());
             }
             let password = table.password.referred().map_err(keyed("password"))?;
             let both = BASE64.encode(format!("{}:{password}", table.user).as_bytes());
@@ -31,7 +31,7 @@ fn of_host(table: &HostTable) -> Result<HostAccess, String> {
             let token = table.bearer.referred().map_err(keyed("bearer"))?;
             access.add("authorization", &format!("Bearer {token}"))?;
         }
-        (false, false) => return Err("give user and password, or bearer: one of them is sent".into()),
+        (false, false) => return Err("set either user and password or bearer, not both".into()),
     }
     for (name, value) in &table.headers {
         access.add(name, &value.value().map_err(keyed("headers"))?)?;
@@ -43,7 +43,7 @@ fn of_host(table: &HostTable) -> Result<HostAccess, String> {
             || name.contains(['=', ';', ',', ' '])
             || value.contains([';', ',', ' ', '"', '\\'])
         {
-            return Err(format!("cookies: {name:?} and its value cannot be sent (RFC 6265 section 4.1.1)"));
+            return Err(format!("cookies: invalid name or value for {name:?} (RFC 6265 section 4.1.1)"));
         }
         cookies.push(format!("{name}={value}"));
     }
@@ -53,9 +53,9 @@ fn of_host(table: &HostTable) -> Result<HostAccess, String> {
     Ok(access)
 }
 
-/// The host as it stands in canonical URLs, with its port where it is not that of HTTPS.
+/// The host as in canonical URLs, with its port unless that is the port of HTTPS.
 fn canonical(host: &str) -> Result<String, String> {
-    let wrong = || "it is no host: write example.com or example.com:8443".to_owned();
+    let wrong = || "not a host; write example.com or example.com:8443".to_owned();
     if host.is_empty() || host.contains(['/', '@', '?', '#', '*']) {
         return Err(wrong());
     }
@@ -63,10 +63,10 @@ fn canonical(host: &str) -> Result<String, String> {
     Ok(if url.port() == 443 { url.host().into() } else { format!("{}:{}", url.host(), url.port()) })
 }
 
-/// The proxy, if one is named.
+/// The configured proxy, if any.
 ///
 /// # Errors
-/// Which key is wrong, and why; never a value.
+/// Names the key, never a value.
 pub fn of_proxy(table: &ProxyTable) -> Result<Option<Proxy>, String> {
     if table.url.is_empty() {
         return Ok(None);
@@ -77,7 +77,7 @@ pub fn of_proxy(table: &ProxyTable) -> Result<Option<Proxy>, String> {
     };
     let credentials = password.as_deref().map(|password| (table.user.as_str(), password));
     let host = |text: &String| match HostPattern::parse(text).map_err(|e| format!("proxy.except: {e}"))? {
-        HostPattern::Any => Err("proxy.except: `*` is every host: leave proxy.url empty instead".into()),
+        HostPattern::Any => Err("proxy.except: `*` matches every host; leave proxy.url empty instead".into()),
         pattern => Ok(pattern.to_string()),
     };
     let except = table.except.iter().map(host).collect::<Result<Vec<_>, String>>()?;

@@ -1,16 +1,18 @@
-//! Page bodies on disk: WARC 1.1 files, one gzip member a record (ISO 28500:2017).
+//! Page bodies on disk: WARC 1.1 files, one gzip member per record (ISO 28500:2017).
 //!
-//! A fetched page is a `response` record; one whose body is, byte for byte, that of its last visit is a
-//! `revisit` record without body (profile `identical-payload-digest`), and a 304 one of profile
-//! `server-not-modified`. Since the fetcher hands over decoded bodies, the headers in a record are those of
-//! the body as it stands there: a `Content-Encoding` is kept as `X-Archive-Orig-Content-Encoding`.
+//! A fetched page becomes a `response` record. If its body equals that of the last visit byte for
+//! byte, it becomes a `revisit` record without body (profile `identical-payload-digest`), as does a
+//! 304 (profile `server-not-modified`). The fetcher hands over decoded bodies, so the headers in a
+//! record describe the decoded body. `Content-Encoding` is kept as
+//! `X-Archive-Orig-Content-Encoding`.
 //!
-//! A `response` names the record of the page's body before it, in a field of our own: [`BODY_BEFORE`]. So a page's record leads
-//! to its last body and that to those before, and nothing is looked up for it at a visit.
+//! A `response` names the record of the page's previous body in the field [`BODY_BEFORE`]. So a
+//! page's record leads to its last body, that one to the body before it, and a visit looks nothing
+//! up.
 //!
-//! Records are built and compressed where there is time ([`Record::compress`], in the page workers) and
-//! only appended in order ([`Archive`]). A position in a page's record is valid for good: no record is ever moved. Files go
-//! whole ([`cap`]), and a record that is taken down is overwritten where it lies ([`takedown`]).
+//! Page workers build and compress records ([`Record::compress`]); [`Archive`] only appends them in
+//! order. A position in a page's record stays valid: records never move. Old files are removed
+//! whole ([`cap`]), and a record that is taken down is overwritten in place ([`takedown`]).
 
 pub mod answer;
 pub mod cap;
@@ -32,7 +34,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a record is of.
+/// The kind of a WARC record, with its content.
 pub enum Record<'a> {
     /// A response with its body.
     Response {
@@ -40,38 +42,38 @@ pub enum Record<'a> {
         truncated: bool,
         /// Decoded body.
         body: &'a [u8],
-        /// Where the page's body before this one lies, where its record said so.
+        /// Position of the page's previous body, if its record named it.
         before: Option<ArchivePosition>,
     },
-    /// A response whose body the archive has already.
+    /// A response whose body is already archived.
     Same {
         /// Decoded body, for its digest.
         body: &'a [u8],
     },
-    /// The server said 304.
+    /// The server answered 304.
     NotModified,
 }
 
-/// The field that says where the page's body before this one lies: `recrawl-000001.warc.gz 1234`, file and byte. WARC 1.1
-/// leaves such fields to whoever writes (§4), and forbids its own `WARC-Refers-To` in a `response` (§5.11).
+/// Field with the position of the page's previous body, as file and byte: `recrawl-000001.warc.gz
+/// 1234`. WARC 1.1 permits extension fields (§4), and forbids `WARC-Refers-To` in a `response`
+/// (§5.11).
 pub const BODY_BEFORE: &str = "X-Recrawl-Body-Before";
 
 const REVISIT: &str = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/";
 
-/// The parts of a record that all kinds have.
+/// The parts common to all records.
 pub struct Head<'a> {
-    /// The page.
     pub url: &'a str,
-    /// When it was fetched, in milliseconds since 1970.
+    /// Time of the fetch, in milliseconds since 1970.
     pub at: u64,
-    /// The address that answered.
+    /// Address of the server.
     pub peer: Option<std::net::IpAddr>,
     /// HTTP status.
     pub status: u16,
 }
 
 impl Record<'_> {
-    /// The record as one gzip member, ready to be appended.
+    /// The record as one gzip member, ready to append.
     pub fn compress<'h>(
         &self,
         compressor: &mut Compressor,
@@ -115,7 +117,7 @@ impl Record<'_> {
     }
 }
 
-/// Status line and headers, without what no longer describes the body.
+/// Status line and headers, without those that no longer describe the body.
 fn http_head<'h>(
     status: u16,
     headers: impl Iterator<Item = (&'h str, &'h [u8])>,
@@ -137,17 +139,17 @@ fn http_head<'h>(
     text
 }
 
-/// Makes gzip members. Kept by each page worker, since a compressor's tables take longer to clear for the
-/// first time than a page takes to compress.
+/// Makes gzip members. Each page worker keeps one: clearing a new compressor's tables takes longer
+/// than compressing a page.
 pub struct Compressor(Compress);
 
 impl Compressor {
-    /// Level 1: a third of the time of the default level for a tenth more bytes.
+    /// Level 1 takes a third of the time of the default level for a tenth more bytes.
     pub fn new() -> Compressor {
         Compressor(Compress::new_gzip(Compression::new(1), 15))
     }
 
-    /// All parts as one member.
+    /// Compresses all parts into one member.
     fn member(&mut self, parts: &[&[u8]]) -> Vec<u8> {
         self.0.reset();
         let length: usize = parts.iter().map(|p| p.len()).sum();
@@ -159,7 +161,7 @@ impl Compressor {
         out
     }
 
-    /// Compresses until all of `part` is taken, or, to finish, until all is given out.
+    /// Compresses until all of `part` is consumed or, when finishing, until all output is written.
     fn feed(&mut self, part: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
         let start = self.0.total_in();
         loop {
@@ -179,7 +181,7 @@ impl Compressor {
     }
 }
 
-/// A name-based UUID (RFC 9562 §5.5) of URL and time: unique as the pair is, and the same at every replay.
+/// A name-based UUID (RFC 9562 §5.5) of URL and time, so a replay gives the same one.
 fn record_id(url: &str, at: u64) -> String {
     let digest = Sha1::new().chain_update(url).chain_update(at.to_le_bytes()).finalize();
     let mut hex = String::with_capacity(36);
@@ -197,7 +199,7 @@ fn record_id(url: &str, at: u64) -> String {
     format!("urn:uuid:{hex}")
 }
 
-/// A digest as WARC spells it: SHA-1 in base 32.
+/// A digest in WARC notation: SHA-1 in base 32.
 fn payload_digest(body: &[u8]) -> String {
     data_encoding::BASE32.encode(&Sha1::digest(body))
 }
@@ -213,7 +215,6 @@ pub fn number_in(name: &str) -> Option<u32> {
     (file_name(number) == name).then_some(number)
 }
 
-/// Where WARC file `number` is.
 pub fn file_path(folder: &Path, number: u32) -> PathBuf {
     folder.join(file_name(number))
 }
@@ -231,7 +232,7 @@ pub fn file_numbers(folder: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// The record with which a file begins.
+/// The first record of a file.
 fn warcinfo(name: &str, at: u64) -> Vec<u8> {
     let fields = concat!(
         "software: recrawl/",
@@ -256,7 +257,7 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 /// The numbers of all WARC files of a storage, in order.
 ///
 /// # Errors
-/// When it cannot be listed.
+/// When the storage cannot be listed.
 pub fn numbers(storage: &dyn Storage) -> io::Result<Vec<u32>> {
     let mut numbers: Vec<u32> = storage.list()?.iter().filter_map(|name| number_in(name)).collect();
     numbers.sort_unstable();

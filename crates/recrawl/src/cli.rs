@@ -1,4 +1,4 @@
-//! The words of the command line.
+//! Command-line arguments.
 
 mod learn;
 mod replay;
@@ -15,16 +15,18 @@ use std::path::PathBuf;
 /// An incremental web crawler that learns what to revisit.
 #[derive(Parser)]
 #[command(name = "recrawl", version, about, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done; 1 it failed while working; 2 the words or the configuration \
-                        are wrong, and nothing was touched; 130 a second signal ended it at once.\nLogs go to standard error; RECRAWL_LOG=debug \
-                        (or a tracing filter) says more, as does log.filter of the configuration.")]
+#[command(
+    after_help = "Exit codes: 0 success; 1 failure while working; 2 wrong arguments or configuration, \
+                        nothing was changed; 130 interrupted by a second signal.\nLogs go to standard error. \
+                        For more, set RECRAWL_LOG=debug (or a tracing filter), or log.filter in the \
+                        configuration."
+)]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The commands.
+/// Subcommands.
 #[derive(Subcommand)]
 pub enum Command {
     /// Crawl: plan, fetch, compare and commit, cycle after cycle
@@ -32,7 +34,7 @@ pub enum Command {
         after_help = "Example:\n  recrawl crawl --seed https://example.com/ --contact me@example.org --data-dir data/example --cycles 3"
     )]
     Crawl(CrawlArgs),
-    /// Crawl as a daemon: look at it and steer it over HTTP
+    /// Crawl as a daemon with an HTTP console
     #[command(after_help = "Example:\n  recrawl serve --config recrawl.toml --data-dir data/example")]
     Serve(ServeArgs),
     /// Show the repository, the last cycles and hosts, or one host
@@ -40,27 +42,27 @@ pub enum Command {
         after_help = "Example:\n  recrawl status --data-dir data/example\n  recrawl status --host example.com"
     )]
     Status(StatusArgs),
-    /// Show what is known of one URL and why it is, or is not, visited next
+    /// Show the record of a URL and why it is or is not visited next
     #[command(after_help = "Example:\n  recrawl explain https://example.com/ --data-dir data/example")]
     Explain(ExplainArgs),
-    /// List, show, check and choose score formulas
+    /// List, show, check and select score formulas
     #[command(subcommand, after_help = "Example:\n  recrawl formula check 't * (X + 0.1) / (n + 1)'")]
     Formula(FormulaCommand),
-    /// Read, convert and make up data sets of page changes
+    /// Describe, convert and generate data sets of page changes
     #[command(
         subcommand,
         after_help = "Example:\n  recrawl dataset info data/changes\n  \
                                         recrawl dataset generate data/brdc12 --preset brdc12"
     )]
     Dataset(DatasetCommand),
-    /// Look after the repository
+    /// Inspect, verify and copy the repository
     #[command(subcommand, after_help = "Example:\n  recrawl repository verify --data-dir data/example")]
     Repository(RepositoryCommand),
     /// Replay policies and formulas over a recorded history and compare them
     #[command(
-        after_help = "Policies: rand age nad sad aad gad cg (those of the papers); p_mm p_gamma p_site u_fresh u_fresh_site \
+        after_help = "Policies: rand age nad sad aad gad cg (from the papers); p_mm p_gamma p_site u_fresh u_fresh_site \
                       u_harm u_harm_site u_age u_age_site lambda_crawl binary_lambda_crawl binary_lambda_crawl_04 nutch \
-                      stormcrawler common_crawl thompson (their rivals); true_rate oracle (bounds).\n\nExamples:\n  \
+                      stormcrawler common_crawl thompson (competitors); true_rate oracle (bounds).\n\nExamples:\n  \
                       recrawl simulate --data data/pages\n  recrawl simulate --data data/pages --policy age --policy p_gamma \
                       --formula 't * (X + 0.1) / (n + 1)' --plot curves.svg"
     )]
@@ -68,22 +70,22 @@ pub enum Command {
     /// Learn a score formula from recorded page changes
     #[command(
         after_help = "Examples:\n  recrawl learn --data data/pages\n  recrawl learn --data data/pages --fitness freshness \
-                      --fold-by site --out fresh.toml\nCtrl-C keeps what was done; --resume goes on."
+                      --fold-by site --out fresh.toml\nCtrl-C saves the progress; --resume continues."
     )]
     Learn(LearnArgs),
-    /// Write what is known to files other programs read
+    /// Export pages, visits, cycle reports or the WARC index
     #[command(
         after_help = "Example:\n  recrawl export pages --out pages.parquet --data-dir data/example\n  recrawl export visits --out visits.jsonl --data-dir data/example\n  recrawl export cdxj --out data/example/warc/index.cdxj --data-dir data/example"
     )]
     Export(ExportArgs),
-    /// Make URLs known from elsewhere, with dates, as a commit of their own
+    /// Import URLs and their dates in a commit of their own
     #[command(
         subcommand,
         after_help = "Examples:\n  recrawl import list urls.tsv --data-dir data/example\n  \
                       recrawl import cdx example.cdx.gz --data-dir data/example"
     )]
     Import(ImportCommand),
-    /// Remove what is known of a host's or a prefix's pages, and ask for them no more
+    /// Remove the data of a host or URL prefix and stop fetching its pages
     #[command(
         after_help = "Examples:\n  recrawl takedown --host example.com --dry-run --data-dir data/example\n  \
                       recrawl takedown --prefix https://example.com/private/ --data-dir data/example"
@@ -92,24 +94,24 @@ pub enum Command {
     /// Check or show the configuration
     #[command(subcommand, after_help = "Example:\n  recrawl config check --config recrawl.toml")]
     Config(ConfigCommand),
-    /// Print what a shell needs to complete the words of this program
+    /// Print a shell completion script
     #[command(
         hide = true,
         after_help = "Example:\n  recrawl completions bash > ~/.local/share/bash-completion/completions/recrawl"
     )]
     Completions {
-        /// Which shell
+        /// Shell
         shell: clap_complete::Shell,
     },
-    /// Write the manual pages into a folder, one for each command
+    /// Write manual pages, one per command, into a folder
     #[command(hide = true, after_help = "Example:\n  recrawl man ~/.local/share/man/man1")]
     Man {
-        /// Where to; made if it is not there
+        /// Target folder; created if missing
         out: PathBuf,
     },
 }
 
-/// Which crawl: a configuration, a data directory, or both.
+/// Selects a crawl: a configuration, a data directory, or both.
 #[derive(Args, Clone, Default)]
 pub struct Where {
     /// Configuration file (TOML); config/recrawl.toml lists every key
@@ -121,10 +123,10 @@ pub struct Where {
 }
 
 impl Where {
-    /// The configuration that these words name, checked.
+    /// Loads and checks the configuration.
     ///
     /// # Errors
-    /// When it cannot be used.
+    /// When the configuration is invalid.
     pub fn settings(&self) -> Result<Settings, Failure> {
         Settings::load(self.config.as_deref(), self.data_dir.as_deref())
     }
@@ -133,32 +135,31 @@ impl Where {
 /// `recrawl crawl`
 #[derive(Args)]
 pub struct CrawlArgs {
-    /// Which crawl.
     #[command(flatten)]
     pub at: Where,
-    /// A URL to start from; may be given again
+    /// Seed URL (repeatable)
     #[arg(long = "seed", value_name = "URL")]
     pub seeds: Vec<String>,
-    /// A file of URLs to start from, one a line; `#` begins a comment
+    /// File of seed URLs, one per line; `#` starts a comment
     #[arg(long = "seeds", value_name = "FILE")]
     pub seed_file: Option<PathBuf>,
-    /// Run this many cycles and exit; without it, go on, one cycle each cycle.period
+    /// Run this many cycles and exit. Default: run one every cycle.period until stopped
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub cycles: Option<u32>,
-    /// What ranks the pages: a formula's name, its file, or an expression
+    /// Score formula: a name, a file or an expression
     #[arg(long, value_name = "NAME|EXPR")]
     pub formula: Option<String>,
-    /// Where the owners of what is crawled can reach you: an e-mail address or a page; overrides crawler.contact
+    /// Contact for site owners, an e-mail address or a URL; overrides crawler.contact
     #[arg(long, value_name = "ADDRESS")]
     pub contact: Option<String>,
-    /// Decides ties, the audit sample and jitter; the same seed repeats them
+    /// Random seed for ties, the audit sample and jitter
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub random_seed: u64,
-    /// One JSON object a line per cycle on standard output
+    /// Print one JSON object per cycle
     #[arg(long)]
     pub json: bool,
-    /// Append what came of each page to this file after each cycle, as JSON lines; `-` for standard output, in
-    /// place of the reports
+    /// Append the outcome of each page to this file after each cycle, as JSON lines; `-` prints
+    /// them instead of the reports
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
 }
@@ -166,10 +167,9 @@ pub struct CrawlArgs {
 /// `recrawl serve`
 #[derive(Args)]
 pub struct ServeArgs {
-    /// Which crawl.
     #[command(flatten)]
     pub at: Where,
-    /// Decides ties, the audit sample and jitter; the same seed repeats them
+    /// Random seed for ties, the audit sample and jitter
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub random_seed: u64,
 }
@@ -177,13 +177,12 @@ pub struct ServeArgs {
 /// `recrawl status`
 #[derive(Args)]
 pub struct StatusArgs {
-    /// Which crawl.
     #[command(flatten)]
     pub at: Where,
-    /// Only this host
+    /// Show only this host
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
-    /// One JSON document on standard output
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -191,15 +190,14 @@ pub struct StatusArgs {
 /// `recrawl explain`
 #[derive(Args)]
 pub struct ExplainArgs {
-    /// The page
+    /// URL of the page
     pub url: String,
-    /// Which crawl.
     #[command(flatten)]
     pub at: Where,
-    /// Explain by this formula in place of the configured one
+    /// Use this formula instead of the configured one
     #[arg(long, value_name = "NAME|EXPR")]
     pub formula: Option<String>,
-    /// One JSON document on standard output
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -207,33 +205,31 @@ pub struct ExplainArgs {
 /// `recrawl formula`
 #[derive(Subcommand)]
 pub enum FormulaCommand {
-    /// List the formulas at hand
+    /// List the available formulas
     List {
-        /// Which crawl.
         #[command(flatten)]
         at: Where,
-        /// One JSON document on standard output
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Show a formula file
     Show {
-        /// Its name, or an expression
+        /// Name or expression
         formula: String,
     },
-    /// Parse a formula and say what it costs and whether it can be trusted
+    /// Parse a formula; report its cost and warnings
     Check {
-        /// A name, a file, or an expression
+        /// Name, file or expression
         formula: String,
-        /// One JSON document on standard output
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Rank by this formula from the next cycle on
+    /// Use this formula from the next cycle on
     Use {
-        /// A name, a file, or an expression
+        /// Name, file or expression
         formula: String,
-        /// Which crawl.
         #[command(flatten)]
         at: Where,
     },
@@ -242,19 +238,19 @@ pub enum FormulaCommand {
 /// `recrawl dataset`
 #[derive(Subcommand)]
 pub enum DatasetCommand {
-    /// Show a data set in figures
+    /// Print statistics of a data set
     #[command(after_help = "Example:\n  recrawl dataset info data/changes\n  \
                             recrawl dataset info example.cdx.gz --cycle \"7 d\" --json")]
     Info {
-        /// Its file or folder
+        /// File or folder
         path: PathBuf,
-        /// Its format; without it, the one that is recognised
+        /// Format. Default: detected
         #[arg(long, value_name = "FORMAT")]
         format: Option<String>,
-        /// The length of a cycle, in archives' indexes: "1 d" when not said
+        /// Cycle length for archive indexes. Default: "1 d"
         #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
         cycle: Option<Span>,
-        /// One JSON document on standard output
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -264,47 +260,47 @@ pub enum DatasetCommand {
                             recrawl dataset convert example.cdx.gz data/example --cycle \"7 d\""
     )]
     Convert {
-        /// The data set: a file or folder
+        /// Input data set: a file or folder
         from: PathBuf,
-        /// Where to; nothing may be there
+        /// Target path; must not exist
         to: PathBuf,
-        /// The format to write
+        /// Output format
         #[arg(long, value_name = "FORMAT", default_value = "native")]
         format: String,
-        /// The format to read; without it, the one that is recognised
+        /// Input format. Default: detected
         #[arg(long, value_name = "FORMAT")]
         from_format: Option<String>,
-        /// The length of a cycle, in archives' indexes: "1 d" when not said
+        /// Cycle length for archive indexes. Default: "1 d"
         #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
         cycle: Option<Span>,
-        /// Which pages: all, or those that are there from the first cycle to the last
+        /// Pages to keep: all, or only those present in every cycle
         #[arg(long, value_enum, default_value = "all")]
         set: PageSet,
     },
-    /// Make up a data set, from a seed
+    /// Generate a data set from a random seed
     #[command(
         after_help = "Example:\n  recrawl dataset generate data/small --pages 5000 --cycles 60 --random-seed 7\n  \
                             recrawl dataset generate brdc12.txt --preset brdc12 --format gp4c"
     )]
     Generate {
-        /// Where to; nothing may be there
+        /// Target path; must not exist
         to: PathBuf,
-        /// What it is to be like: default or brdc12
+        /// Preset: default or brdc12
         #[arg(long, value_name = "NAME", default_value = "default")]
         preset: String,
-        /// Pages, in place of the preset's
+        /// Number of pages; overrides the preset
         #[arg(long, value_name = "N")]
         pages: Option<u32>,
-        /// Sites, in place of the preset's; without it, as many for the pages as the preset has
+        /// Number of sites; overrides the preset. Default: the preset's ratio of sites to pages
         #[arg(long, value_name = "N")]
         sites: Option<u32>,
-        /// Cycles after cycle 0, in place of the preset's
+        /// Number of cycles after cycle 0; overrides the preset
         #[arg(long, value_name = "N")]
         cycles: Option<u32>,
-        /// Decides all that is left to chance; the same seed gives the same data
+        /// Random seed; the same seed gives the same data
         #[arg(long, value_name = "N", default_value_t = 0)]
         random_seed: u64,
-        /// The format to write
+        /// Output format
         #[arg(long, value_name = "FORMAT", default_value = "native")]
         format: String,
     },
@@ -313,12 +309,11 @@ pub enum DatasetCommand {
 /// `recrawl repository`
 #[derive(Subcommand)]
 pub enum RepositoryCommand {
-    /// Pages, sites, hosts, blocks, and bytes by part
+    /// Print counts of pages, sites, hosts and blocks, and bytes per part
     Stats {
-        /// Which crawl.
         #[command(flatten)]
         at: Where,
-        /// One JSON document on standard output
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -326,25 +321,24 @@ pub enum RepositoryCommand {
     #[command(after_help = "Examples:\n  recrawl repository verify --data-dir data/example\n  \
                             recrawl repository verify --data-dir data/example --salvage data/saved")]
     Verify {
-        /// Also write what can still be read into this new data directory
+        /// Also save readable data to this new data directory
         #[arg(long, value_name = "OUT")]
         salvage: Option<PathBuf>,
-        /// Which crawl.
         #[command(flatten)]
         at: Where,
-        /// One JSON document on standard output
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Copy what is committed into a new data directory, also while the crawl runs
+    /// Copy the last committed generation to a new data directory; works while the crawl runs
     #[command(after_help = "Example:\n  recrawl repository snapshot data/backup --data-dir data/example")]
     Snapshot {
-        /// Where to; a new folder. On the same file system nothing but the reports is copied
+        /// Target folder; must be new. On the same file system, recrawl copies only the reports and
+        /// hard-links all other files
         out: PathBuf,
-        /// Which crawl.
         #[command(flatten)]
         at: Where,
-        /// One JSON document on standard output
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -353,42 +347,41 @@ pub enum RepositoryCommand {
 /// `recrawl simulate`
 #[derive(Args)]
 pub struct SimulateArgs {
-    /// The recorded history: a folder or a file
+    /// Recorded history: a folder or a file
     #[arg(long, value_name = "PATH")]
     pub data: PathBuf,
-    /// Its format; without it, recognised from what is there
+    /// Format. Default: detected
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// A known policy; may be given again. Without it, all of them and the bounds
+    /// Built-in policy (repeatable). Default: all policies and bounds
     #[arg(long = "policy", value_name = "NAME")]
     pub policies: Vec<String>,
-    /// A formula, by its name, as an expression or a TOML file; may be given again
+    /// Formula: name, expression or TOML file (repeatable)
     #[arg(long = "formula", value_name = "NAME|EXPR|FILE")]
     pub formulas: Vec<String>,
-    /// Budget, warm-up, ties.
     #[command(flatten)]
     pub replay: ReplayArgs,
-    /// What rates are estimated over, where no formula file says it
+    /// Basis of rate estimates, unless a formula file sets it
     #[arg(long, value_enum, default_value_t = Estimators::Visits)]
     pub estimators: Estimators,
-    /// Which pages: those that are there from the first cycle to the last, or all
+    /// Pages to use: those present in every cycle, or all
     #[arg(long, value_enum, default_value_t = PageSet::Fixed)]
     pub set: PageSet,
-    /// Visit at most this many pages of one site in a cycle
+    /// Maximum visits per site and cycle
     #[arg(long, value_name = "N")]
     pub per_site: Option<u64>,
-    /// Decides ties, random scores and the draws of sites; the same seed repeats them
+    /// Random seed for ties, random scores and site samples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub random_seed: u64,
-    /// Draw ChangeRate and freshness by cycle to this file
+    /// Write a plot (SVG) of ChangeRate and freshness per cycle
     #[arg(long, value_name = "OUT.svg")]
     pub plot: Option<PathBuf>,
-    /// One JSON document on standard output
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What rates are estimated over.
+/// Basis of rate estimates.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Estimators {
     /// The visits of a page
@@ -397,78 +390,77 @@ pub enum Estimators {
     Cycles,
 }
 
-/// Which pages take part.
+/// Pages to use.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PageSet {
-    /// Those that are there from the first cycle to the last
+    /// Pages present in every cycle
     Fixed,
-    /// All, each from its first cycle to its last
+    /// All pages, each from its first cycle to its last
     All,
 }
 
 /// `recrawl export`
 #[derive(Args)]
 pub struct ExportArgs {
-    /// What to write
+    /// Data to export
     #[arg(value_enum)]
     pub what: Exported,
-    /// Where to; `-` for standard output
+    /// Output file; `-` for standard output
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,
-    /// Which kind of file; without it, the ending of PATH says it: `.jsonl` (or none), `.csv` or `.parquet`
+    /// File format. Default: from the file extension: `.jsonl` (or none), `.csv`, `.parquet`
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Which crawl.
     #[command(flatten)]
     pub at: Where,
 }
 
-/// A kind of file.
+/// File format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// JSON, a row a line
+    /// JSON lines
     Jsonl,
-    /// Comma-separated values, under a line of names
+    /// CSV with a header line
     Csv,
     /// Apache Parquet
     Parquet,
 }
 
-/// What can be exported.
+/// Data that can be exported.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Exported {
     /// Every known URL with its record
     Pages,
-    /// The crawl's log: every visit of the cycles that storage.keep_visits keeps
+    /// Every visit of the last storage.keep_visits cycles
     Visits,
     /// The report of every cycle, as JSON lines
     Cycles,
-    /// The index of the WARC files, sorted
+    /// Sorted CDXJ index of the WARC files
     Cdxj,
 }
 
 /// `recrawl import`
 #[derive(Subcommand)]
 pub enum ImportCommand {
-    /// A list: a URL a line and, behind a tab or a comma, when it was changed, if that is known
+    /// A list: one URL per line, optionally followed by a tab or comma and the date of its last
+    /// change
     List(ImportArgs),
-    /// The index of a web archive, CDX or CDXJ: pages whose last capture shows them, with the date of the first capture
-    /// that shows the same
+    /// A web archive index (CDX or CDXJ): pages whose last capture succeeded, dated by the first
+    /// capture with the same content
     Cdx(ImportArgs),
 }
 
-/// What is imported.
+/// Arguments of `recrawl import`.
 #[derive(Args)]
 pub struct ImportArgs {
-    /// The file, in gzip or not; `-` for standard input
+    /// Input file, plain or gzip; `-` for standard input
     pub file: PathBuf,
-    /// Leave out lines that cannot be used; without it, one of them is enough to import nothing
+    /// Skip bad lines. Default: one bad line aborts the import
     #[arg(long)]
     pub skip_bad: bool,
-    /// Which crawl.
     #[command(flatten)]
     pub at: Where,
-    /// One JSON document on standard output
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -476,22 +468,21 @@ pub struct ImportArgs {
 /// `recrawl takedown`
 #[derive(Args)]
 pub struct TakedownArgs {
-    /// A host, or `*.example.com` for it and all below it
+    /// Host, or `*.example.com` for a domain and all its subdomains
     #[arg(long, value_name = "HOST", conflicts_with = "prefix")]
     pub host: Option<String>,
-    /// A URL with which the addresses begin
+    /// URL prefix
     #[arg(long, value_name = "URL")]
     pub prefix: Option<String>,
     /// Only count what would be removed
     #[arg(long)]
     pub dry_run: bool,
-    /// Block nothing: the pages stay in the crawl, and are seen for the first time again
+    /// Remove the data but keep crawling the pages, as if newly discovered
     #[arg(long)]
     pub keep_crawling: bool,
-    /// Which crawl.
     #[command(flatten)]
     pub at: Where,
-    /// One JSON document on standard output
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -499,18 +490,18 @@ pub struct TakedownArgs {
 /// `recrawl config`
 #[derive(Subcommand)]
 pub enum ConfigCommand {
-    /// Say whether a configuration can be used
+    /// Check a configuration file
     Check {
-        /// The file; without it, the built-in defaults
+        /// Configuration file. Default: built-in defaults
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
-    /// Print the configuration in force, defaults filled in
+    /// Print the effective configuration with all defaults
     Show {
-        /// The file; without it, the built-in defaults
+        /// Configuration file. Default: built-in defaults
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
-        /// One JSON document on standard output
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },

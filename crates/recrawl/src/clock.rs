@@ -1,21 +1,19 @@
-//! The machine's clock, and times as text (RFC 3339) that no clock can make fail.
+//! The system clock, and times as text (RFC 3339); formatting never fails.
 
 use crate::failure::Failure;
 use std::time::{Duration, SystemTime};
 
-/// The last second of the year 9999, in milliseconds since 1970: what comes later has no text.
+/// The last second of the year 9999, in milliseconds since 1970; later times have no RFC 3339 text.
 const LAST_SECOND: u64 = 253_402_300_799_000;
 
 /// Refuses a clock that was never set.
 ///
 /// # Errors
-/// [`Failure::Work`] when it is before 1970: certificates could not be verified, nor times be kept.
+/// [`Failure::Work`] if it is before 1970: certificates could not be verified, nor times stored.
 pub fn check(now: SystemTime) -> Result<(), Failure> {
     match now.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(_) => Ok(()),
-        Err(_) => {
-            Err(Failure::Work("the clock of this machine is before 1970: set it, then start again".into()))
-        }
+        Err(_) => Err(Failure::Work("the system clock is before 1970; set it and restart".into())),
     }
 }
 
@@ -25,8 +23,8 @@ pub fn timestamp(at: u64) -> String {
         .to_string()
 }
 
-/// A time of the clock as `2026-01-31T12:00:00.123456Z`; one before 1970, to which a clock may be set back while
-/// the program runs, as the beginning of 1970.
+/// A time as `2026-01-31T12:00:00.123456Z`; a time before 1970, to which a running clock may be set
+/// back, as the beginning of 1970.
 pub fn precise(at: SystemTime) -> String {
     let since =
         at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().min(Duration::from_millis(LAST_SECOND));

@@ -1,4 +1,4 @@
-//! The commands: one file each.
+//! The commands, one file each.
 
 mod completions;
 mod config;
@@ -27,9 +27,9 @@ use std::io::{self, Write};
 /// Runs a command.
 ///
 /// # Errors
-/// What the user has to know, in one line.
+/// A message for the user, on one line.
 pub fn run(command: Command) -> Result<(), Failure> {
-    // What crawls logs as its configuration says, and so begins with reading it.
+    // A crawl starts its log later, when its configuration is read.
     if !matches!(command, Command::Crawl(_) | Command::Serve(_)) {
         logging::start(&Log::default(), "warn")?;
     }
@@ -52,19 +52,20 @@ pub fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Prints to standard output, [for a terminal](terminal). A reader that went away (`recrawl … | head`) is no failure.
+/// Prints to standard output, [escaped for a terminal](terminal). Succeeds also if the reader has
+/// closed the pipe (`recrawl … | head`).
 ///
 /// # Errors
-/// When standard output takes no more for another reason.
+/// When the write fails for another reason.
 fn print(text: impl AsRef<str>) -> Result<(), Failure> {
     match writeln!(io::stdout(), "{}", terminal::lines(text.as_ref())) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(e) => Err(Failure::Work(format!("standard output: {e}"))),
+        Err(e) => Err(Failure::Work(format!("cannot write to standard output: {e}"))),
         Ok(()) => Ok(()),
     }
 }
 
-/// One JSON document.
+/// Prints a JSON document.
 ///
 /// # Errors
 /// As [`print()`].

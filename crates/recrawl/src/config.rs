@@ -1,7 +1,7 @@
-//! The configuration as typed: TOML, one table a stage, every key optional, unknown keys refused.
+//! The configuration as typed: TOML, one table per stage, all keys optional, unknown keys refused.
 //!
-//! This is the first of two steps. Here values are only read, with their units; what they mean
-//! together, and whether they can be used, is decided once in [`crate::settings`].
+//! This is the first of two steps. It only parses values with their units; [`crate::settings`]
+//! checks them together.
 
 use crate::secret::Secret;
 use crate::units::{Amount, Share, Size, Span};
@@ -26,47 +26,46 @@ macro_rules! table {
 }
 
 table! {
-    /// The whole file. The keys are explained in config/recrawl.toml.
+    /// The whole file. config/recrawl.toml explains the keys.
     Config {
-        /// Who we are.
+        /// User agent and contact.
         crawler: Crawler = Crawler::default(),
         /// The cycle and its budget.
         cycle: CycleConfig = CycleConfig::default(),
-        /// What we promise to hosts.
+        /// Request rates per host and address.
         politeness: Politeness = Politeness::default(),
-        /// Fetching and its limits.
         fetch: Fetch = Fetch::default(),
-        /// What fetching may cost.
+        /// Byte limits.
         budget: Budget = Budget::default(),
-        /// What requests go through.
+        /// The HTTP proxy.
         proxy: ProxyTable = ProxyTable::default(),
-        /// What is sent to single hosts besides.
+        /// Credentials, headers and cookies for single hosts.
         hosts: Vec<HostTable> = Vec::new(),
-        /// Names.
+        /// Name resolution.
         dns: Dns = Dns::default(),
-        /// What makes two addresses one page.
+        /// URL normalization.
         urls: Urls = Urls::default(),
-        /// What belongs to the crawl.
+        /// Hosts and URLs that belong to the crawl.
         scope: Scope = Scope::default(),
-        /// Addresses without end.
+        /// Crawler traps.
         traps: Traps = Traps::default(),
         /// Sitemaps and feeds.
         hints: Hints = Hints::default(),
-        /// What of a page's wishes is obeyed.
+        /// Page directives that are obeyed.
         consent: Consent = Consent::default(),
-        /// Extraction and its limits.
+        /// Extraction of text and links.
         extract: Extract = Extract::default(),
-        /// What counts as a change.
+        /// Change detection.
         change: ChangeRules = ChangeRules::default(),
-        /// How pages are ranked.
+        /// Ranking of pages.
         schedule: Schedule = Schedule::default(),
-        /// Where things are kept.
+        /// Data directory and archive.
         storage: Storage = Storage::default(),
-        /// How the crawl is looked at and steered while it runs.
+        /// The HTTP console.
         serve: Serve = Serve::default(),
-        /// The file of events.
+        /// Rotation of the events file.
         events: Events = Events::default(),
-        /// What is told of the work.
+        /// Logs and traces.
         log: Log = Log::default(),
     }
 }
@@ -74,9 +73,9 @@ table! {
 table! {
     /// `[crawler]`
     Crawler {
-        /// Product token and version; what robots.txt groups are matched with.
+        /// Product token and version; the token selects the group of robots.txt.
         user_agent: String = concat!("recrawl/", env!("CARGO_PKG_VERSION")).into(),
-        /// Where a site's owner can reach the operator.
+        /// E-mail address or URL at which site owners reach the operator.
         contact: String = String::new(),
     }
 }
@@ -86,21 +85,21 @@ table! {
     CycleConfig {
         /// From the start of one cycle to the start of the next.
         period: Span = Span::millis(24 * 3_600_000),
-        /// No request is started later than this after the cycle's start.
+        /// No request starts later than this after the start of the cycle.
         deadline: Option<Span> = None,
-        /// k, the budget.
+        /// The budget k.
         pages: Amount = Amount::Share(0.05),
-        /// k is at least this.
+        /// Lower limit of k.
         pages_min: u64 = 100,
-        /// Visits after the first that are due whatever the score.
+        /// Visits after the first that are due regardless of the score.
         warmup: u32 = 2,
-        /// Part of k for URLs never fetched.
+        /// Share of k for URLs never fetched.
         discovery_share: Share = Share(0.2),
-        /// So many never-fetched URLs are visited even where that exceeds k.
+        /// Never-fetched URLs that are visited even if they exceed k.
         discovery_min: u64 = 0,
-        /// Part of k for pages that a trusted date announces as changed.
+        /// Share of k for pages whose trusted date announces a change.
         announced_share: Share = Share(0.1),
-        /// Part of k for the uniform sample.
+        /// Share of k for the uniform audit sample.
         audit_share: Share = Share(0.01),
     }
 }
@@ -108,27 +107,27 @@ table! {
 table! {
     /// `[politeness]`
     Politeness {
-        /// Between two requests to one host.
+        /// Minimum delay between two requests to one host.
         delay_per_host: Span = Span::millis(1000),
-        /// Between two requests to one address, over all hosts there.
+        /// Minimum delay between two requests to one IP address, over all its hosts.
         delay_per_ip: Span = Span::millis(250),
-        /// A host's delay is at least so many times what its answers take.
+        /// A host's delay is at least this many times its response time.
         delay_per_latency: f64 = 2.0,
-        /// The longest delay that latency, 429 and 503 make.
+        /// Maximum of the adaptive delay, which latency, 429 and 503 raise.
         max_adaptive_delay: Span = Span::millis(30_000),
-        /// Requests under way to one host at a time.
+        /// Maximum requests in flight per host.
         connections_per_host: u32 = 1,
-        /// A longer Crawl-delay than this leaves the host alone.
+        /// A host with a longer Crawl-delay is skipped.
         max_crawl_delay: Span = Span::millis(30_000),
-        /// A Retry-After up to this is waited for within the cycle.
+        /// Longest Retry-After that is waited for within the cycle.
         max_retry_after: Span = Span::millis(60_000),
-        /// robots.txt is fetched again after this long.
+        /// Time after which robots.txt is fetched again.
         robots_cache: Span = Span::millis(24 * 3_600_000),
-        /// Failures in a row after which a host is left alone for the rest of the cycle.
+        /// Consecutive failures after which a host is backed off for the rest of the cycle.
         host_failures: u32 = 5,
-        /// Open hosts of one site, as long as hosts of other sites wait; 0 for any.
+        /// Maximum open hosts per site while hosts of other sites wait; 0 for no limit.
         hosts_per_site: u32 = 64,
-        /// Open hosts at one address; 0 for any.
+        /// Maximum open hosts per IP address; 0 for no limit.
         hosts_per_address: u32 = 16,
     }
 }
@@ -136,21 +135,21 @@ table! {
 table! {
     /// `[fetch]`
     Fetch {
-        /// Requests under way at a time, over all hosts.
+        /// Maximum requests in flight, over all hosts.
         connections: u32 = 256,
-        /// Hosts whose pages and robots rules are in memory at a time.
+        /// Maximum hosts whose pages and robots rules are in memory.
         open_hosts: u32 = 512,
-        /// For a whole response.
+        /// Timeout of a whole response.
         timeout: Span = Span::millis(30_000),
-        /// For the connection alone.
+        /// Timeout of connecting.
         connect_timeout: Span = Span::millis(10_000),
-        /// Bytes of a body that are kept, after decompression.
+        /// Maximum bytes of a body that are kept, after decompression.
         max_body: Size = Size(2 << 20),
-        /// Redirects in a row that are followed.
+        /// Maximum redirects in a row.
         max_redirects: u8 = 5,
-        /// The share of 304s that are checked by asking again without validators.
+        /// Share of 304 responses that are verified by a request without validators.
         validator_checks: Share = Share(0.05),
-        /// Files in PEM with authorities that are trusted besides those of the system.
+        /// PEM files of certificate authorities that are trusted besides those of the system.
         extra_ca: Vec<PathBuf> = Vec::new(),
         /// CIDR blocks exempt from the refusal of private and loopback addresses.
         allow_addresses: Vec<String> = Vec::new(),
@@ -160,11 +159,11 @@ table! {
 table! {
     /// `[budget]`
     Budget {
-        /// Bytes a second over the network, over all hosts; 0 for any.
+        /// Maximum bytes per second, over all hosts; 0 for no limit.
         bytes_per_second: Size = Size(0),
-        /// Bytes that a host may cost in a cycle; 0 for any.
+        /// Maximum bytes per host and cycle; 0 for no limit.
         bytes_per_host: Size = Size(0),
-        /// Bytes that a cycle may cost; 0 for any.
+        /// Maximum bytes per cycle; 0 for no limit.
         bytes_per_cycle: Size = Size(0),
     }
 }
@@ -172,13 +171,13 @@ table! {
 table! {
     /// `[proxy]`
     ProxyTable {
-        /// Where it is; empty for none.
+        /// URL of the proxy; empty for none.
         url: String = String::new(),
-        /// Who we are there; empty for nobody.
+        /// User name at the proxy; empty for none.
         user: String = String::new(),
-        /// And how we show it.
+        /// Password at the proxy.
         password: Secret = Secret::default(),
-        /// Hosts that are asked without it.
+        /// Hosts that are contacted without the proxy.
         except: Vec<String> = Vec::new(),
     }
 }
@@ -186,9 +185,9 @@ table! {
 table! {
     /// `[[hosts]]`
     HostTable {
-        /// Its name or address, with the port where it is not the scheme's own.
+        /// Name or address, with the port unless it is the default of the scheme.
         host: String = String::new(),
-        /// Are these things sent over plain HTTP too?
+        /// Are credentials, headers and cookies sent over plain HTTP too?
         over_http: bool = false,
         /// For Basic authentication.
         user: String = String::new(),
@@ -196,9 +195,7 @@ table! {
         password: Secret = Secret::default(),
         /// For Bearer authentication.
         bearer: Secret = Secret::default(),
-        /// Header fields.
         headers: BTreeMap<String, Secret> = BTreeMap::new(),
-        /// Cookies.
         cookies: BTreeMap<String, Secret> = BTreeMap::new(),
     }
 }
@@ -206,15 +203,15 @@ table! {
 table! {
     /// `[dns]`
     Dns {
-        /// Name → address, asked before any resolver.
+        /// Name → address, used before any resolver.
         overrides: BTreeMap<String, IpAddr> = BTreeMap::new(),
-        /// Name servers, with their ports; empty for those of the system.
+        /// Name servers with ports; empty for those of the system.
         servers: Vec<SocketAddr> = Vec::new(),
-        /// Addresses are kept at least so long.
+        /// Minimum time that addresses are cached.
         min_ttl: Span = Span::millis(60_000),
-        /// And at most so long.
+        /// Maximum time that addresses are cached.
         max_ttl: Span = Span::millis(24 * 3_600_000),
-        /// That there are none, at most so long.
+        /// Maximum time that the absence of addresses is cached.
         max_negative_ttl: Span = Span::millis(300_000),
     }
 }
@@ -222,7 +219,7 @@ table! {
 table! {
     /// `[urls]`
     Urls {
-        /// Query and path parameters that name no page.
+        /// Query and path parameters that are removed from URLs.
         drop_parameters: Vec<String> = recrawl_types::UrlRules::default().drop_parameters,
     }
 }
@@ -230,27 +227,28 @@ table! {
 table! {
     /// `[scope]`
     Scope {
-        /// Hosts that belong; empty for the sites of the seeds, `*` for all, `*.example.com` with subdomains.
+        /// Hosts in scope; empty for the sites of the seeds, `*` for all, `*.example.com` with
+        /// subdomains.
         hosts: Vec<String> = Vec::new(),
-        /// Hosts that do not, in the same spellings.
+        /// Hosts out of scope, in the same notation.
         refuse_hosts: Vec<String> = Vec::new(),
-        /// URL prefixes that belong; empty for all.
+        /// URL prefixes in scope; empty for all.
         prefixes: Vec<String> = Vec::new(),
-        /// URL prefixes that do not.
+        /// URL prefixes out of scope.
         refuse_prefixes: Vec<String> = Vec::new(),
-        /// A file of hosts whose owners opted out; empty for none.
+        /// File of hosts that opted out; empty for none.
         opt_out: PathBuf = PathBuf::new(),
-        /// Links from a seed.
+        /// Maximum links from a seed.
         max_depth: u16 = 50,
-        /// Known URLs of one host.
+        /// Maximum known URLs per host.
         max_pages_per_host: u64 = 1_000_000,
-        /// The length of an address.
+        /// Maximum length of a URL.
         max_url_bytes: u32 = 2000,
-        /// Segments of a path.
+        /// Maximum segments of a path.
         max_segments: u32 = 30,
-        /// How often a path may have the same segment.
+        /// Maximum occurrences of the same segment in a path.
         max_repeats: u32 = 4,
-        /// Parameters of a query.
+        /// Maximum parameters of a query.
         max_parameters: u32 = 16,
     }
 }
@@ -258,15 +256,15 @@ table! {
 table! {
     /// `[traps]`
     Traps {
-        /// Are patterns cut off?
+        /// Are trap patterns cut off?
         enabled: bool = true,
-        /// First visits that a verdict needs.
+        /// First visits needed for a verdict.
         min_pages: u32 = 100,
         /// The share of near-duplicates among them that makes a trap.
         near_duplicates: Share = Share(0.95),
-        /// Bits in which the SimHashes of near-duplicates differ at most.
+        /// Maximum bits in which the SimHashes of near-duplicates differ.
         max_distance: u8 = 3,
-        /// Hosts of which nothing is cut off.
+        /// Hosts on which no pattern is cut off.
         allow_hosts: Vec<String> = Vec::new(),
     }
 }
@@ -274,19 +272,19 @@ table! {
 table! {
     /// `[hints]`
     Hints {
-        /// Are sitemaps visited that robots.txt names?
+        /// Are the sitemaps visited that robots.txt names?
         sitemaps: bool = true,
-        /// Is /sitemap.xml tried where it names none?
+        /// Is /sitemap.xml tried if robots.txt names no sitemap?
         guess: bool = false,
-        /// Are feeds visited that pages name as theirs?
+        /// Are the feeds visited that pages link to?
         feeds: bool = true,
-        /// Entries taken from one sitemap or feed.
+        /// Maximum entries taken from one sitemap or feed.
         max_entries: u32 = 50_000,
-        /// Bytes that are unpacked of one in gzip.
+        /// Maximum unpacked bytes of one sitemap or feed in gzip.
         max_unpacked: Size = Size(50 << 20),
-        /// Indexes of sitemaps that lead from one to the next.
+        /// Maximum nesting of sitemap indexes.
         max_nesting: u8 = 3,
-        /// From this trust on a host's dates are acted upon.
+        /// Minimum trust at which a host's dates are used.
         min_trust: Share = Share(0.5),
     }
 }
@@ -294,15 +292,15 @@ table! {
 table! {
     /// `[consent]`
     Consent {
-        /// A page's `nofollow`: none of its links is taken.
+        /// Obey a page's `nofollow`: follow none of its links.
         nofollow: bool = true,
-        /// A link's `nofollow`, `ugc` or `sponsored`: it is not taken.
+        /// Obey a link's `nofollow`, `ugc` or `sponsored`: do not follow it.
         link_nofollow: bool = true,
-        /// A page's `noindex`, or `unavailable_after` once that is past: its body is not archived.
+        /// Obey a page's `noindex`, or its `unavailable_after` once past: do not archive the body.
         noindex: bool = true,
-        /// A page's `noarchive`: its body is not archived.
+        /// Obey a page's `noarchive`: do not archive the body.
         noarchive: bool = true,
-        /// A page's canonical address is taken as a link.
+        /// Follow a page's canonical URL like a link.
         canonical: bool = true,
     }
 }
@@ -310,11 +308,11 @@ table! {
 table! {
     /// `[extract]`
     Extract {
-        /// Media types that are read.
+        /// Media types that are parsed.
         types: Vec<String> = ["text/html", "application/xhtml+xml", "text/*"].map(String::from).into(),
-        /// Distinct links taken from one page.
+        /// Maximum distinct links taken from one page.
         max_links: u32 = 10_000,
-        /// Bytes of visible text compared.
+        /// Maximum bytes of visible text that are compared.
         max_text: Size = Size(1 << 20),
     }
 }
@@ -322,11 +320,11 @@ table! {
 table! {
     /// `[schedule]`
     Schedule {
-        /// A formula's name, its file, or an expression.
+        /// Name, file or expression of a formula.
         formula: String = String::from("default"),
-        /// Pages of one host in a cycle; 0 for no cap.
+        /// Maximum pages per host and cycle; 0 for no limit.
         max_per_host: u64 = 0,
-        /// `hash` or `index`: who wins among equal scores.
+        /// `hash` or `index`: how ties between equal scores are broken.
         ties: String = String::from("hash"),
     }
 }
@@ -334,27 +332,29 @@ table! {
 table! {
     /// `[storage]`
     Storage {
-        /// Where the repository is.
+        /// Folder of the repository.
         data_dir: PathBuf = PathBuf::from("data"),
-        /// Are page bodies kept, as WARC files?
+        /// Are page bodies archived, as WARC files?
         archive: bool = true,
-        /// A WARC file is closed at this size.
+        /// Size at which a WARC file is closed.
         archive_file: Size = Size(1 << 30),
-        /// All WARC files together: beyond this the oldest are removed between cycles; 0 for no cap.
+        /// Maximum size of all WARC files, beyond which the oldest are removed between cycles; 0
+        /// for no limit.
         archive_max: Size = Size(0),
-        /// How long what was fetched may be lost by a power cut.
+        /// Interval of syncs: a power cut loses at most the work of this long.
         sync_every: Span = Span::millis(5_000),
-        /// The visits of so many cycles are kept; 0 for none.
+        /// Number of cycles whose visits are kept; 0 for none.
         keep_visits: u32 = 100,
-        /// The crawl stops when fewer bytes than these are free on the data directory's disk; 0: it never looks.
+        /// Minimum free bytes on the disk of the data directory, below which the crawl stops; 0 for
+        /// no check.
         reserve: Size = Size(1 << 30),
-        /// Memory of the plan of a cycle before it spills to disk.
+        /// Memory for the plan of a cycle before it spills to disk.
         plan_memory: Size = Size(128 << 20),
-        /// Memory of the batch before it spills to disk.
+        /// Memory for the batch before it spills to disk.
         batch_memory: Size = Size(64 << 20),
-        /// A link to a block of pages that nothing else touches waits at most so many cycles; 0: none waits.
+        /// Maximum cycles that a link waits if nothing else touches its block of pages; 0 for none.
         link_wait: u32 = 3,
-        /// So many URLs linked to in one block wait no longer.
+        /// URLs linked to in one block at which they no longer wait.
         link_batch: usize = 32,
     }
 }
@@ -362,19 +362,19 @@ table! {
 table! {
     /// `[serve]`
     Serve {
-        /// Where the console listens.
+        /// Address at which the console listens.
         listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8420)),
-        /// A file of lines `name token`; empty: nothing can be changed.
+        /// File of lines `name token`; if empty, nothing can be changed.
         tokens: PathBuf = PathBuf::new(),
-        /// Names by which the console may be called besides addresses and localhost.
+        /// Names accepted in the Host header besides addresses and localhost.
         names: Vec<String> = Vec::new(),
-        /// Requests a second of one address.
+        /// Maximum requests per second of one address.
         requests: u32 = 50,
-        /// Connections at a time.
+        /// Maximum simultaneous connections.
         connections: u32 = 256,
-        /// After so long without a sign of life of the crawl it counts as stalled.
+        /// Time without progress after which the crawl counts as stalled.
         stall: Span = Span::millis(600_000),
-        /// The file of events; `-` prints them, empty: there is none.
+        /// Events file; `-` for standard output, empty for none.
         events: PathBuf = PathBuf::new(),
     }
 }
@@ -382,9 +382,9 @@ table! {
 table! {
     /// `[events]`
     Events {
-        /// The file is put aside once it has so many bytes; 0: never.
+        /// Size at which the file is rotated; 0 for never.
         max_bytes: Size = Size(1 << 30),
-        /// So many that were put aside are kept.
+        /// Number of rotated files that are kept.
         keep: u32 = 9,
     }
 }
@@ -392,16 +392,16 @@ table! {
 table! {
     /// `[log]`
     Log {
-        /// How lines are written.
+        /// Format of log lines.
         format: LogFormat = LogFormat::Human,
-        /// What is logged; empty for what is usual.
+        /// Log filter; empty for the default.
         filter: String = String::new(),
-        /// A collector of traces; empty for none.
+        /// URL of a trace collector; empty for none.
         otlp: String = String::new(),
     }
 }
 
-/// How lines of the log are written.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
@@ -411,20 +411,19 @@ pub enum LogFormat {
     Json,
 }
 
-/// Why a configuration cannot be used. Nothing was touched.
+/// Why a configuration cannot be used. Nothing was changed.
 #[derive(Debug)]
 pub enum ConfigError {
-    /// The file could not be read.
+    /// The file cannot be read.
     Read(PathBuf, std::io::Error),
-    /// It is no TOML, or a value is of the wrong kind.
+    /// Invalid TOML, or a value of the wrong type.
     Parse(PathBuf, String),
-    /// A key that does not exist.
+    /// Unknown key.
     UnknownKey {
-        /// The file.
         file: PathBuf,
         /// The key with its table.
         key: String,
-        /// The key that is spelled most like it.
+        /// The most similar key.
         nearest: Option<String>,
     },
 }
@@ -432,13 +431,13 @@ pub enum ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConfigError::Read(file, why) => write!(f, "configuration {}: {why}", file.display()),
+            ConfigError::Read(file, why) => write!(f, "cannot read configuration {}: {why}", file.display()),
             ConfigError::Parse(file, why) => write!(f, "configuration {}: {why}", file.display()),
             ConfigError::UnknownKey { file, key, nearest } => {
-                write!(f, "configuration {}: there is no key `{key}`", file.display())?;
+                write!(f, "configuration {}: unknown key `{key}`", file.display())?;
                 match nearest {
                     Some(near) => write!(f, "; did you mean `{near}`?"),
-                    None => write!(f, "; config/recrawl.toml lists them all"),
+                    None => write!(f, "; config/recrawl.toml lists all keys"),
                 }
             }
         }
@@ -451,13 +450,13 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`ConfigError`], naming the file, the line and, for an unknown key, the nearest one.
+    /// [`ConfigError`], naming the file, the line and, for an unknown key, the most similar one.
     pub fn read(file: &Path) -> Result<Config, ConfigError> {
         let text = std::fs::read_to_string(file).map_err(|e| ConfigError::Read(file.into(), e))?;
         Config::parse(&text, file)
     }
 
-    /// Parses a text; `file` is only for messages.
+    /// Parses a text; `file` is for messages.
     ///
     /// # Errors
     /// As [`Config::read`].
@@ -469,7 +468,7 @@ impl Config {
     }
 }
 
-/// "line 3: message" in place of the parser's drawing over several lines.
+/// "line 3: message" instead of the parser's multi-line drawing.
 fn on_one_line(error: &toml::de::Error, text: &str) -> String {
     let message = error.message().replace('\n', "; ");
     match error.span() {
@@ -478,7 +477,7 @@ fn on_one_line(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
-/// Every key must exist; the list of keys is the default configuration itself.
+/// Checks that every key exists, by the keys of the default configuration.
 fn check_keys(table: &toml::Table, file: &Path) -> Result<(), ConfigError> {
     let known = all_keys();
     for (name, value) in table {

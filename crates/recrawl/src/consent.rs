@@ -1,5 +1,4 @@
-//! What is done about what a page asks for: the directives that the configuration says to obey.
-//! docs/consent.md has the table.
+//! Applies the page directives that the configuration obeys. docs/consent.md has the table.
 
 use crate::config;
 use recrawl_extractor::{Fields, FoundLink};
@@ -7,7 +6,7 @@ use recrawl_fetcher::Response;
 use recrawl_types::{Canonical, CanonicalUrl, Consent, Site};
 use std::borrow::Cow;
 
-/// What the header of an answer says of its body.
+/// The headers of a response that describe its body.
 pub fn fields(response: &Response) -> Fields<'_> {
     let all = |name: &str| -> Vec<Cow<'_, str>> {
         response.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect()
@@ -35,7 +34,7 @@ impl config::Consent {
         !(self.nofollow && consent.nofollow)
     }
 
-    /// Of the links of a page that may be followed, those that may be too; and its canonical address.
+    /// The links of a page that may be followed, and its canonical URL.
     pub fn links(&self, found: Vec<FoundLink>, consent: &Consent) -> Vec<CanonicalUrl> {
         let canonical = consent.canonical.other().filter(|_| self.canonical).cloned();
         let follows = |nofollow: bool| !(self.link_nofollow && nofollow);
@@ -48,7 +47,7 @@ impl config::Consent {
     }
 }
 
-/// A claim in one word, for reports: of a page of another site nobody knows whether it agrees.
+/// A canonical claim in one word, for reports. Whether a page of another site agrees is unknown.
 pub fn claim(canonical: &Canonical, page: &CanonicalUrl) -> Option<&'static str> {
     match canonical {
         Canonical::Unclaimed => None,

@@ -1,7 +1,7 @@
-//! Nobody is asked by a stranger: outside the loopback a crawl needs `crawler.contact`.
+//! Crawling beyond loopback requires `crawler.contact`.
 //!
-//! This says so before anything is touched, for hosts that are known by then. What is met later, by links,
-//! redirects or names, is refused where the connection is made, by the fetcher's address guard.
+//! This module checks the hosts known at the start, before anything is changed. Hosts found later,
+//! by links, redirects or names, are refused by the fetcher's address guard when it connects.
 
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -10,23 +10,23 @@ use recrawl_repository::{Generation, OriginRun};
 use recrawl_types::CanonicalUrl;
 use recrawl_types::host::is_within;
 
-/// Checks that these pages may be asked for.
+/// Checks that these pages may be fetched.
 ///
 /// # Errors
-/// [`Failure::Usage`], naming the first that may not.
+/// [`Failure::Usage`], naming the first host that may not.
 pub fn check_pages(settings: &Settings, pages: &[CanonicalUrl]) -> Result<(), Failure> {
-    // Where the configuration names no hosts, the seeds' own belong.
+    // If the configuration names no hosts, those of the seeds are in scope.
     let has_hosts = !settings.config.scope.hosts.is_empty();
     let belong = pages.iter().filter(|url| !has_hosts || settings.scope.admits(url));
     belong.map(|url| url.host()).try_for_each(|host| check(settings, &host))
 }
 
-/// Checks that the hosts of a repository that are in the scope may be asked. Where some of them are on the loopback, the
-/// crawl is of a web of our own, and what one of its pages linked to must not end it: those hosts are refused one by
-/// one by the address guard.
+/// Checks that the in-scope hosts of a repository may be fetched. If some of them are loopback
+/// hosts, it is a crawl of a local web, which a link to the outside must not end: then the address
+/// guard refuses outside hosts one by one.
 ///
 /// # Errors
-/// As [`check_pages`], where no host may be asked.
+/// As [`check_pages`], if no host may be fetched.
 pub fn check_known(settings: &Settings, generation: &Generation) -> Result<(), Failure> {
     if settings.fetch.contact.is_some() {
         return Ok(());
@@ -53,12 +53,12 @@ fn check(settings: &Settings, host: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "crawler.contact is not set: before {host} is crawled, say in [crawler] contact, or by --contact, where its \
-         owner can reach you (an e-mail address or a page); only loopback addresses are crawled without one"
+        "cannot crawl {host}: crawler.contact is not set. Set it, or --contact, to an e-mail address or URL \
+         at which site owners can reach you; only loopback addresses need none"
     )))
 }
 
-/// Does the host lead to this machine, by its address, by `dns.overrides`, or by its name (RFC 6761 §6.3)?
+/// Is the host on this machine: by its address, by `dns.overrides`, or by its name (RFC 6761 §6.3)?
 fn is_loopback(settings: &Settings, host: &str) -> bool {
     let overrides = &settings.fetch.dns_overrides;
     let named = overrides.iter().find(|(name, _)| name.trim_end_matches('.').eq_ignore_ascii_case(host));
@@ -102,7 +102,7 @@ mod tests {
             (NAMES, "http://out.test/", true),
             ("[crawler]\ncontact = \"  \"", "https://example.com/", true),
             ("[crawler]\ncontact = \"me@example.org\"", "https://example.com/", false),
-            // What the scope leaves out is not crawled.
+            // Pages out of scope are not crawled.
             ("[scope]\nhosts = [\"a.test\"]", "https://example.com/", false),
             ("[scope]\nhosts = [\"*\"]", "https://example.com/", true),
         ] {

@@ -1,10 +1,11 @@
-//! What operators decide while a crawl runs: pauses, blocks, seeds that wait, pages asked for, formulas chosen.
+//! Decisions of operators while a crawl runs: pauses, blocks, seeds, page requests, formulas.
 //!
-//! It is kept before it is in force, so that a restart forgets nothing, and each part has a limit: pauses and blocks in a file of their
-//! own ([`Decisions`]), the rest in the tables. What of it concerns a running cycle is handed to the fetcher, or asked for each page.
+//! A decision is stored before it takes effect, so that a restart forgets nothing. Each kind has a
+//! limit. Pauses and blocks are in a file of their own ([`Decisions`]), the rest is in the tables.
+//! Decisions that concern a running cycle are passed to the fetcher or checked for each page.
 //!
-//! Changes take turns and wait for the disk. Whoever only looks does not: it is in memory, under a lock that is never held
-//! while something is written.
+//! Changes take turns and wait for the disk. Readers do not: the state is in memory, under a lock
+//! that is never held while something is written.
 
 mod blocks;
 mod decided;
@@ -27,62 +28,65 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
-/// Patterns that are blocked at most.
+/// Maximum number of blocked patterns.
 pub const MAX_BLOCKS: usize = 10_000;
-/// Seeds that wait at most.
+/// Maximum number of queued seeds.
 pub const MAX_WAITING_SEEDS: usize = 100_000;
-/// Bytes of the URLs of seeds that wait, and of pages asked for, at most: each are written as a whole at each change.
+/// Maximum bytes of the URLs of queued seeds, and of requested pages: each set is rewritten at
+/// every change.
 pub const MAX_WAITING_BYTES: usize = 16 << 20;
-/// Cycles that skip a page asked for, for reasons that pass, before it is no longer asked for.
+/// Cycles that may skip a requested page for a temporary reason before the request is dropped.
 pub const MAX_TRIES: u32 = 7;
-/// Formulas in the history.
+/// Maximum number of formulas in the history.
 pub const MAX_CHOSEN: usize = 100;
-/// Pages asked for that are looked at before that is kept; a crash in between has them looked at again.
+/// Number of answered page requests between two writes; a crash in between fetches these pages
+/// again.
 const ANSWERS_A_WRITE: usize = 100;
 
-/// Names of settings kept in the tables.
+/// Names of settings in the tables.
 const SEEDS: &str = "control_seeds";
 const ASKED: &str = "control_asked";
 const CHOSEN: &str = "control_formulas";
 
-/// What operators decided, as it holds now.
+/// The current decisions.
 pub struct Control {
-    /// Has the file of decisions.
+    /// Holds the file of decisions.
     storage: Arc<dyn Storage>,
     tables: Arc<SledTables>,
     steering: Arc<Steering>,
-    /// Held by whoever writes to file or tables, so that what was written last is what holds.
+    /// Locked while the file or the tables are written, so that the last write wins.
     turn: Mutex<()>,
     state: Mutex<State>,
-    /// Asked for each page, so without a look at the rest.
+    /// Checked for each page, so separate from the rest.
     blocks: RwLock<Arc<Blocks>>,
-    /// How many pages are asked for: nearly always none, and then no visit is compared with them.
+    /// Number of requested pages; if 0, visits are not compared with them.
     asked: AtomicUsize,
 }
 
-/// What is large is shared with whoever changes it, and replaced.
+/// Large parts are shared with callers that change them, and replaced as a whole.
 struct State {
     decided: Arc<Decisions>,
     seeds: Arc<Seeds>,
     asked: Asked,
     chosen: Arc<Chosens>,
-    /// Pages looked at since that was kept.
+    /// Requests answered since the last write.
     answered: usize,
 }
 
-/// What came of a decision.
+/// Outcome of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It is in force.
+    /// The decision is in force.
     Done,
-    /// It was before.
+    /// It was already in force.
     Already,
-    /// There is no room for it.
+    /// The limit is reached.
     Full,
 }
 
 impl Control {
-    /// Takes up what is kept in the tables, and puts it in force with what is decided. Changes of that are written to `storage`.
+    /// Loads what is stored in the tables, and puts it into force together with `decided`. Changes
+    /// of the latter are written to `storage`.
     ///
     /// # Errors
     /// When the tables cannot be read, or hold something else.
@@ -129,12 +133,12 @@ impl Control {
         self.tables.flush().map_err(Failure::from)
     }
 
-    /// Pauses, blocks and what was taken down.
+    /// Pauses, blocks and takedowns.
     pub fn decided(&self) -> Arc<Decisions> {
         self.state().decided.clone()
     }
 
-    /// Changes pauses and blocks, and puts in force what was changed once it is kept.
+    /// Changes pauses and blocks, and puts the change into force once it is stored.
     fn decide(
         &self,
         change: impl FnOnce(&mut Decisions) -> Effect,
@@ -151,15 +155,15 @@ impl Control {
         Ok(effect)
     }
 
-    /// Who paused the whole crawl, if it is paused.
+    /// Who paused the whole crawl, and when, if it is paused.
     pub fn paused(&self) -> Option<Mark> {
         self.decided().paused.clone()
     }
 
-    /// Pauses all, or ends the pause (`mark` none).
+    /// Pauses the whole crawl, or resumes it (`mark` none).
     ///
     /// # Errors
-    /// When it cannot be kept; then nothing has changed.
+    /// When the change cannot be stored; then nothing has changed.
     pub fn pause(&self, mark: Option<Mark>) -> Result<Effect, Failure> {
         let pause = |next: &mut Decisions| {
             if next.paused.is_some() == mark.is_some() {
@@ -171,7 +175,7 @@ impl Control {
         self.decide(pause, |next| self.steering.hold(next.paused.is_some()))
     }
 
-    /// Pauses a host, by its canonical name, or ends its pause.
+    /// Pauses a host, by its canonical name, or resumes it.
     ///
     /// # Errors
     /// As [`Control::pause`].
@@ -184,7 +188,7 @@ impl Control {
         )
     }
 
-    /// Blocks a pattern as [`Blocks::pattern`] gives it, or ends that.
+    /// Blocks a pattern as given by [`Blocks::pattern`], or unblocks it.
     ///
     /// # Errors
     /// As [`Control::pause`].
@@ -198,7 +202,7 @@ impl Control {
         )
     }
 
-    /// The blocks that hold.
+    /// The blocks in force.
     pub fn blocks(&self) -> Arc<Blocks> {
         self.blocks.read().expect("no panic under the lock").clone()
     }
@@ -210,14 +214,14 @@ impl Control {
         [list(&decided.paused_hosts), list(&decided.blocks)]
     }
 
-    /// How many of each there are: paused hosts, blocks, seeds that wait, pages asked for.
+    /// The number of paused hosts, blocks, queued seeds and requested pages.
     pub fn counts(&self) -> [u64; 4] {
         let state = self.state();
         let State { decided, seeds, asked, .. } = &*state;
         [decided.paused_hosts.len(), decided.blocks.len(), seeds.len(), asked.len()].map(|count| count as u64)
     }
 
-    /// Adds seeds for the next cycle; how many were not among those that wait, or none where there is no room for all.
+    /// Queues seeds for the next cycle. Returns how many are new, or none if the limit is reached.
     ///
     /// # Errors
     /// As [`Control::pause`].
@@ -237,12 +241,12 @@ impl Control {
         Ok(Some(added))
     }
 
-    /// Does any seed wait?
+    /// Is any seed queued?
     pub fn has_seeds(&self) -> bool {
         !self.state().seeds.is_empty()
     }
 
-    /// The seeds that wait, in the order of URLs, which is not the order of their texts.
+    /// The queued seeds in URL order, which is not the order of their texts.
     pub fn seeds(&self) -> Vec<CanonicalUrl> {
         let texts = self.state().seeds.clone();
         let mut seeds: Vec<CanonicalUrl> = texts.iter().filter_map(|url| parse(url)).collect();
@@ -251,7 +255,7 @@ impl Control {
         seeds
     }
 
-    /// These seeds are in a generation.
+    /// Removes seeds that are now in a generation.
     ///
     /// # Errors
     /// As [`Control::pause`].
@@ -267,8 +271,8 @@ impl Control {
         Ok(())
     }
 
-    /// Removes the pages that are meant from the seeds that wait and from the pages that are asked for, in the tables of a crawl that does
-    /// not run; or only counts them.
+    /// Removes the matching pages from the queued seeds and page requests in the tables of a
+    /// stopped crawl, or only counts them.
     ///
     /// # Errors
     /// When the tables cannot be read or written.
@@ -291,7 +295,7 @@ impl Control {
         Ok(removed as u64)
     }
 
-    /// Asks for a page.
+    /// Requests a page.
     ///
     /// # Errors
     /// As [`Control::pause`].
@@ -307,21 +311,21 @@ impl Control {
         }
         next.insert(url.clone(), wish.clone());
         self.write(ASKED, &next)?;
-        // One by one: others were answered meanwhile.
+        // Insert it alone: other requests were answered meanwhile.
         let mut state = self.state();
         state.asked.insert(url, wish);
         self.asked.store(state.asked.len(), Relaxed);
         Ok(Effect::Done)
     }
 
-    /// The pages that are asked for.
+    /// The requested pages.
     pub fn asked(&self) -> Vec<CanonicalUrl> {
         self.state().asked.keys().filter_map(|url| parse(url)).collect()
     }
 
-    /// A visit was recorded: if somebody asked for its page, that is answered. Where there was no time for it, it is
-    /// asked for again in the next cycle; and so it is in [`MAX_TRIES`] cycles in all where something else was in the way
-    /// that passes.
+    /// Called for each recorded visit: answers a request for its page. A page that missed the
+    /// deadline is requested again in the next cycle. A page that was skipped for another temporary
+    /// reason is requested in at most [`MAX_TRIES`] cycles.
     pub fn recorded(&self, visit: &Visit) {
         if self.asked.load(Relaxed) == 0 || visit.outcome == Outcome::Skipped(Skip::Deadline) {
             return;
@@ -336,7 +340,8 @@ impl Control {
         wish.tries += 1;
         if !has_passing_reason || wish.tries >= MAX_TRIES {
             if has_passing_reason {
-                tracing::warn!(%url, "asked for and skipped in {MAX_TRIES} cycles: it is no longer asked for");
+                let why = format!("the page was skipped in {MAX_TRIES} cycles");
+                tracing::warn!(%url, "dropped a \"fetch now\" request: {why}");
             }
             state.asked.remove(&url);
             self.asked.store(state.asked.len(), Relaxed);
@@ -344,13 +349,14 @@ impl Control {
         state.answered += 1;
         let is_much = state.answered >= ANSWERS_A_WRITE;
         drop(state);
-        // Not while somebody changes something, who may wait for the disk: there are more visits to come.
+        // Skip this while somebody changes something and may wait for the disk: more visits will
+        // come.
         if is_much && let Ok(turn) = self.turn.try_lock() {
             self.keep_answers_in(turn);
         }
     }
 
-    /// Keeps which pages asked for were looked at.
+    /// Stores which requests were answered.
     pub fn keep_answers(&self) {
         self.keep_answers_in(self.turn());
     }
@@ -364,18 +370,19 @@ impl Control {
         state.answered = 0;
         drop(state);
         if let Err(error) = keep(&self.tables, ASKED, &asked) {
-            // The worst is that a page is looked at once more.
-            tracing::warn!(%error, "pages that were asked for and looked at may be looked at again");
+            // At worst a page is fetched once more.
+            let so = "these pages may be fetched again";
+            tracing::warn!(%error, "cannot store answered \"fetch now\" requests; {so}");
             self.state().answered += answered;
         }
     }
 
-    /// The formulas that were chosen, newest last. The first is the one that was in force before.
+    /// The chosen formulas, newest last. The first is the one in force before any choice.
     pub fn chosen(&self) -> Vec<Chosen> {
         self.state().chosen.to_vec()
     }
 
-    /// Keeps another history of formulas; of a longer one than [`MAX_CHOSEN`] the newest.
+    /// Replaces the history of formulas by the newest [`MAX_CHOSEN`] of these.
     ///
     /// # Errors
     /// As [`Control::pause`].
@@ -393,7 +400,7 @@ fn bytes<'u>(urls: impl IntoIterator<Item = &'u String>) -> usize {
     urls.into_iter().map(String::len).sum()
 }
 
-/// What is kept is canonical already.
+/// Stored URLs are canonical already.
 fn parse(url: &str) -> Option<CanonicalUrl> {
     recrawl_types::UrlRules::keep_all().canonicalize(url).ok()
 }

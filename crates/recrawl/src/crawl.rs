@@ -1,4 +1,4 @@
-//! A crawl opened: everything that outlives a cycle.
+//! An open crawl: everything that outlives a cycle.
 
 use crate::archive::{self, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
 use crate::contact;
@@ -27,56 +27,52 @@ pub const TABLES: &str = "hosts.sled";
 /// The folder of the page bodies, in the data directory.
 pub const WARC: &str = "warc";
 
-/// Names of settings kept in the tables.
+/// Names of settings in the tables.
 const SEED_SITES: &str = "seed_sites";
 const PINNED: &str = "pinned";
 const ARCHIVE_END: &str = "archive_end";
 
-/// Sites that seeds may bring into the scope by themselves; a crawl of more names its hosts, or all (`*`).
+/// Maximum number of sites that seeds may bring into the scope; a larger crawl sets `scope.hosts`.
 pub const MAX_SEED_SITES: usize = 100_000;
 
-/// Where a crawl keeps what outlives it.
+/// The storage of a crawl.
 pub struct Disk {
     /// The files of the data directory.
     pub files: Arc<dyn Storage>,
     /// The files of the archive.
     pub warc: Arc<dyn Storage>,
-    /// What makes the tables durable.
+    /// Makes the tables durable.
     pub sync: SyncFolder,
 }
 
-/// An open crawl. No other process has it.
+/// An open crawl. It holds the lock of its data directory.
 pub struct Crawl {
     /// The configuration; its scope admits the sites of the seeds.
     pub settings: Settings,
-    /// The data directory's files.
     pub storage: Arc<dyn Storage>,
-    /// The files of the archive.
     pub warc: Arc<dyn Storage>,
-    /// Generations.
+    /// The generations.
     pub repository: Repository,
-    /// Room on the disk.
+    /// Free space on the disk.
     pub space: Space,
-    /// Hosts, sites, settings.
+    /// Hosts, sites and settings.
     pub tables: Arc<SledTables>,
-    /// The fetcher.
     pub fetcher: Fetcher,
-    /// What operators decided.
+    /// Decisions of operators.
     pub control: Arc<Control>,
-    /// How a running cycle is told.
+    /// Passes decisions to a running cycle.
     pub steering: Arc<Steering>,
     /// Figures of the running cycle.
     pub live: Arc<Live>,
-    /// Signals.
+    /// Stops the crawl on a signal.
     pub shutdown: Shutdown,
-    /// The time of day.
     pub clock: WallClock,
-    /// What decides ties and samples.
+    /// Random seed for ties and samples.
     pub random_seed: u64,
 }
 
-/// Decisions that belong to a repository for life: other ones would give pages other names, or make
-/// what is remembered of their contents meaningless.
+/// Settings that are fixed for the life of a repository: other values would give pages other names,
+/// or make the stored fingerprints useless.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Pinned {
     rules: UrlRules,
@@ -84,12 +80,13 @@ struct Pinned {
 }
 
 impl Crawl {
-    /// Opens the crawl in the data directory of `settings`, or begins one there.
+    /// Opens the crawl in the data directory of `settings`, or creates one there.
     ///
     /// # Errors
-    /// [`Failure::Usage`] when the configuration is not the one that the repository was begun with, or names no
-    /// contact where one is needed, or the directory holds no crawl but something else;
-    /// [`Failure::Work`] when the directory is in use, of another version, damaged, or cannot be written to.
+    /// [`Failure::Usage`] when the configuration differs from the one of the repository, or names
+    /// no contact where one is needed, or the directory holds something else than a crawl;
+    /// [`Failure::Work`] when the directory is in use, of another version, damaged, or cannot be
+    /// written to.
     pub fn open(settings: Settings, seeds: &[CanonicalUrl], random_seed: u64) -> Result<Crawl, Failure> {
         contact::check_pages(&settings, seeds)?;
         data_dir::check_ours(&settings)?;
@@ -101,7 +98,7 @@ impl Crawl {
         Crawl::over(disk, live, settings, seeds, random_seed)
     }
 
-    /// The same over this disk and with these figures.
+    /// Opens it on this disk, with these figures.
     pub(crate) fn over(
         Disk { files, warc, sync }: Disk,
         live: Arc<Live>,
@@ -125,16 +122,15 @@ impl Crawl {
         contact::check_known(&settings, &repository.current())?;
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
         if let Some(proxy) = &settings.fetch.proxy {
-            let what = "the address guard cannot see what this proxy connects to: it must itself refuse what is private";
+            let what = "the address guard cannot check the connections of this proxy; \
+                        configure the proxy to refuse private addresses";
             tracing::warn!(%proxy, "{what}");
         }
         let clock = recrawl_fetcher::system_clock();
         let hosts: Arc<dyn HostTable> = tables.clone();
         let fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, clock.clone());
-        let shutdown = Shutdown::new(
-            "stopping; the pages in flight are finished first (a second signal ends it at once)",
-        )
-        .map_err(Failure::work)?;
+        let shutdown = Shutdown::new("stopping after the pages in flight (a second signal stops at once)")
+            .map_err(Failure::work)?;
         let steering = Arc::new(Steering::default());
         let control = Arc::new(Control::open(decided, storage.clone(), tables.clone(), steering.clone())?);
         Ok(Crawl {
@@ -154,7 +150,7 @@ impl Crawl {
         })
     }
 
-    /// Lets the sites of seeds into the scope, where the configuration names no hosts.
+    /// Admits the sites of seeds to the scope, unless the configuration names hosts.
     ///
     /// # Errors
     /// When they are too many, or the tables cannot be read or written.
@@ -165,7 +161,8 @@ impl Crawl {
         Ok(())
     }
 
-    /// Finds the end of the archive, after whatever has stopped it. Before the log is opened, which may name bodies behind it.
+    /// Finds the end of the archive after any kind of stop. Must run before the log is opened,
+    /// which may name bodies behind that end.
     ///
     /// # Errors
     /// When a file or the tables cannot be read or written.
@@ -184,7 +181,7 @@ impl Crawl {
         Ok(archive::recover(&*self.warc, mark, named)?)
     }
 
-    /// Opens the archive where it ends; none where no bodies are kept.
+    /// Opens the archive at its end; none if bodies are not archived.
     ///
     /// # Errors
     /// When a file or the tables cannot be written.
@@ -193,15 +190,16 @@ impl Crawl {
         if !storage.archive {
             return Ok(None);
         }
-        // Before anything is appended: only what was closed may be gone on with.
+        // Mark it open before anything is appended: only a closed archive may be continued.
         keep(&self.tables, ARCHIVE_END, &ArchiveMark { end: recovery.end, is_open: true })?;
         self.tables.flush()?;
         let limit = storage.archive_file.0;
         Ok(Some(Archive::open(self.warc.clone(), limit, recovery.end, recovery.is_new_file)?))
     }
 
-    /// Removes the oldest WARC files beyond `storage.archive_max`: between two cycles, so that nothing points to a
-    /// file that is not there but what was committed. What cannot be removed now is removed after the next cycle.
+    /// Removes the oldest WARC files beyond `storage.archive_max`. This happens between two cycles,
+    /// so that only committed records point to a removed file. A file that cannot be removed is
+    /// tried again after the next cycle.
     pub fn cap_archive(&self) {
         let max = self.settings.config.storage.archive_max.0;
         if max == 0 {
@@ -210,13 +208,13 @@ impl Crawl {
         match cap::keep_within(&*self.warc, max) {
             Ok(removed) if removed.files == 0 => {}
             Ok(cap::Files { files, bytes }) => {
-                tracing::info!(files, bytes, "the oldest WARC files are removed");
+                tracing::info!(files, bytes, "removed the oldest WARC files (storage.archive_max)");
             }
-            Err(error) => tracing::warn!("WARC files beyond storage.archive_max are left: {error}"),
+            Err(error) => tracing::warn!("cannot remove WARC files beyond storage.archive_max: {error}"),
         }
     }
 
-    /// Remembers where the archive was closed, durably. Archive and log are durable by then.
+    /// Stores durably where the archive was closed. Archive and log are durable by then.
     ///
     /// # Errors
     /// When the tables cannot be written.
@@ -228,16 +226,16 @@ impl Crawl {
     }
 }
 
-/// A setting of the tables; none where it was never kept.
+/// A setting of the tables; none if it was never stored.
 ///
 /// # Errors
-/// When it cannot be read, or is not what was kept.
+/// When it cannot be read or parsed.
 pub fn kept<T: DeserializeOwned>(tables: &SledTables, name: &str) -> Result<Option<T>, Failure> {
     let bytes = tables.setting(name)?;
     bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(Failure::work)
 }
 
-/// Keeps a setting in the tables.
+/// Stores a setting in the tables.
 ///
 /// # Errors
 /// When they cannot be written.
@@ -246,10 +244,11 @@ pub fn keep(tables: &SledTables, name: &str, value: &impl Serialize) -> Result<(
 }
 
 fn in_folder(folder: &Path, error: std::io::Error) -> Failure {
-    Failure::Work(format!("data directory {}: {error}", folder.display()))
+    Failure::Work(format!("cannot open data directory {}: {error}", folder.display()))
 }
 
-/// Pins the decisions on the first opening and holds the configuration to them on every later one.
+/// Pins the settings at the first opening, and checks the configuration against them at every later
+/// one.
 pub fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
     let pinned = Pinned { rules: settings.rules.clone(), features: settings.change.features };
     let Some(before) = kept::<Pinned>(tables, PINNED)? else {
@@ -261,17 +260,17 @@ pub fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Fail
         () => return Ok(()),
     };
     Err(Failure::Usage(format!(
-        "{key} is not what {} was begun with: put it back, or choose another data directory",
+        "{key} differs from the value that {} was created with; restore it, or use another data directory",
         settings.data_dir.display()
     )))
 }
 
-/// The sites of all seeds that this repository was ever given.
+/// The sites of all seeds ever given to this repository.
 pub fn seed_sites(tables: &SledTables, seeds: &[CanonicalUrl]) -> Result<BTreeSet<String>, Failure> {
     add_seed_sites(tables, seeds.iter().map(|url| Site::of(url).to_string()))
 }
 
-/// The same, and these from now on.
+/// The same, after adding these sites.
 pub fn add_seed_sites(
     tables: &SledTables,
     news: impl IntoIterator<Item = String>,
@@ -280,9 +279,7 @@ pub fn add_seed_sites(
     let before = sites.len();
     sites.extend(news);
     if sites.len() > MAX_SEED_SITES {
-        let text = format!(
-            "seeds of more than {MAX_SEED_SITES} sites: say in scope.hosts what belongs to the crawl"
-        );
+        let text = format!("seeds on more than {MAX_SEED_SITES} sites; set scope.hosts instead");
         return Err(Failure::Usage(text));
     }
     if sites.len() > before {

@@ -1,4 +1,4 @@
-//! The crawl cycle: generation g goes in, generation g+1 comes out.
+//! The crawl cycle: turns generation g into generation g+1.
 //!
 //! ```text
 //! generation g ──scan──▶ scheduler: score, top k ──schedule──▶ fetcher ──page──▶ change ──visit──────┐
@@ -6,7 +6,7 @@
 //!      └── commit (one rename) ◀── generation g+1 + report ◀── verifier: sorted merge, records updated ┘
 //! ```
 //!
-//! Whatever stops a cycle, the next run of it goes on with the same schedule and the same log.
+//! An interrupted cycle resumes with the same schedule and the same log.
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
@@ -23,21 +23,21 @@ use recrawl_types::CanonicalUrl;
 use recrawl_verifier::MergeRules;
 use std::sync::Arc;
 
-/// More threads than these would wait for the one that merges.
+/// Maximum merge threads; more would wait for the one that merges.
 const MERGE_THREADS: usize = 4;
 
 /// How a turn of the cycle ended.
 pub enum Turn {
     /// Generation g+1 is durable.
     Committed(Box<CycleReport>),
-    /// A signal came; the cycle waits to be resumed.
+    /// A signal came; the cycle can be resumed.
     Interrupted,
 }
 
-/// One turn of the cycle.
+/// Runs one cycle.
 ///
 /// # Errors
-/// When a stage cannot go on. Nothing is lost: the cycle resumes where its log ends.
+/// When a stage cannot continue. Nothing is lost: the cycle resumes where its log ends.
 pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> {
     let generation = crawl.repository.current();
     let cycle = generation.number().next();

@@ -1,4 +1,4 @@
-//! What is looked up in the tables once in a cycle, and then remembered: of sites, of origins.
+//! Values of sites and origins that are read from the tables once per cycle and then cached.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -6,11 +6,11 @@ use std::hash::Hash;
 use std::io;
 use std::sync::Mutex;
 
-/// Entries held in memory; beyond this the cache starts afresh.
+/// Maximum entries in memory; beyond this the cache is cleared.
 const CACHED_ENTRIES: usize = 10_000;
 
-/// Values by key. The tables change only between cycles, so that a cycle judges all of its pages by one
-/// rule, whatever their order.
+/// Values by key. The tables change only between cycles, so all pages of a cycle are judged by the
+/// same values, in any order.
 pub struct CycleCache<K: ToOwned + ?Sized, V>(Mutex<HashMap<K::Owned, V>>);
 
 impl<K: ToOwned + ?Sized, V> Default for CycleCache<K, V> {
@@ -24,10 +24,10 @@ where
     K: Hash + Eq + ToOwned + ?Sized,
     K::Owned: Borrow<K> + Hash + Eq,
 {
-    /// What is remembered of `key`, or else what `load` says.
+    /// The cached value of `key`, or else the result of `load`.
     ///
     /// # Errors
-    /// Those of `load`; nothing is remembered then.
+    /// Those of `load`; then nothing is cached.
     pub fn get_or_load(&self, key: &K, load: impl FnOnce() -> io::Result<V>) -> io::Result<V> {
         let mut cache = self.0.lock().expect("no panic under the lock");
         if let Some(value) = cache.get(key) {

@@ -1,8 +1,9 @@
-//! Whose a directory is in which a crawl would begin: what is somebody else's is not taken for a data directory.
+//! Refuses a data directory that belongs to something else.
 //!
-//! A crawl that was begun has a manifest, or tables, and is left to those who open it. Before that, there may be what a
-//! file system, a shell or an operator puts there: hidden entries, `lost+found`, empty files, files that the configuration
-//! or the command line names, and what commands of ours leave before a first crawl. All else is a sign of a wrong path.
+//! A crawl has a manifest or tables; opening it checks the rest. A directory without a crawl may
+//! contain what a file system, a shell or an operator puts there: hidden entries, `lost+found`,
+//! empty files, files named in the configuration or on the command line, and files that other
+//! recrawl commands create before the first crawl. Anything else suggests a wrong path.
 
 use crate::crawl::{TABLES, WARC};
 use crate::failure::Failure;
@@ -13,40 +14,42 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// One of these is a crawl that was begun.
+/// If one of these exists, the directory holds a crawl.
 const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
-/// What may be there before: the lock, what the first opening writes before the manifest, what an archive was restored to.
+/// Names that may exist before: the lock, files written before the manifest, a restored archive.
 const OURS: [&str; 5] = ["LOCK", "reports", WARC, "formula.toml", "lost+found"];
-/// Beginnings of names of ours: a cycle's files, what the repository says more of than we could, the log of changes.
+/// Prefixes of names that may exist before: files of cycles, about which the repository reports
+/// more, and the log of changes.
 const OURS_BEGIN: [&str; 5] = ["MANIFEST.", "generation-", "cycle-", "visits-", "control.jsonl"];
 
-/// Refuses a directory that holds no crawl and something of somebody else.
+/// Refuses a directory that holds foreign files and no crawl.
 ///
 /// # Errors
-/// [`Failure::Usage`], which names what is in it; [`Failure::Work`] when it cannot be read.
+/// [`Failure::Usage`], naming the files; [`Failure::Work`] when the directory cannot be read.
 pub fn check_ours(settings: &Settings) -> Result<(), Failure> {
     let folder = &settings.data_dir;
     let foreign = foreign(folder, &settings.files)
-        .map_err(|e| Failure::Work(format!("data directory {}: {e}", folder.display())))?;
+        .map_err(|e| Failure::Work(format!("cannot read data directory {}: {e}", folder.display())))?;
     if foreign.is_empty() {
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "data directory {}: is not empty, and holds no crawl but {}; name an empty directory or a new one (--data-dir, storage.data_dir)",
+        "data directory {}: contains {} but no crawl; \
+         use an empty or new directory (--data-dir, storage.data_dir)",
         folder.display(),
         words::some_of(&foreign)
     )))
 }
 
-/// Was a crawl begun there?
+/// Does the folder hold a crawl?
 pub fn is_begun(folder: &Path) -> bool {
     BEGUN.iter().any(|name| folder.join(name).exists())
 }
 
-/// Names in a directory without a crawl that are somebody else's, in order.
+/// Foreign names in a directory without a crawl, in order.
 fn foreign(folder: &Path, named: &[PathBuf]) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
-        // What cannot be a directory is told by whoever makes it one.
+        // Creating the directory later reports why it cannot be one.
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
         entries => entries?,
     };
@@ -71,12 +74,13 @@ fn is_ours(name: &str) -> bool {
     name.starts_with('.') || OURS.contains(&name) || OURS_BEGIN.iter().any(|begin| name.starts_with(begin))
 }
 
-/// As a shell makes one that is to take what we print.
+/// A shell creates such a file when it redirects output.
 fn is_empty_file(entry: &DirEntry) -> bool {
     entry.metadata().is_ok_and(|data| data.is_file() && data.len() == 0)
 }
 
-/// One that takes what we print, and may hold the words of an earlier start.
+/// Does the entry receive standard output or standard error? It may hold output of an earlier
+/// start.
 fn is_output(entry: &DirEntry) -> bool {
     let place = |data: fs::Metadata| (data.dev(), data.ino());
     let outputs = ["/dev/stdout", "/dev/stderr"].map(|path| fs::metadata(path).ok().map(place));

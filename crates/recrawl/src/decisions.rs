@@ -1,8 +1,8 @@
-//! What operators decided and a crawl must never forget: pauses, blocks, and what was taken down.
+//! Decisions of operators that must never be lost: pauses, blocks and takedowns.
 //!
-//! It is kept in a file of its own ([`recrawl_repository::decisions`]), since the tables may be
-//! lost and learned anew. Up to format version 4 it stood in the tables: there it is taken from
-//! once.
+//! They are stored in a file of their own ([`recrawl_repository::decisions`]), since the tables may
+//! be lost and learned anew. Up to format version 4 they were stored in the tables, from where they
+//! are taken over once.
 
 use crate::crawl::kept;
 use crate::failure::Failure;
@@ -15,48 +15,50 @@ use std::collections::BTreeMap;
 /// Who decided something, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// A name.
     pub who: String,
     /// In milliseconds since 1970.
     pub at: u64,
 }
 
-/// Decisions by what they are about.
+/// Decisions by host or pattern.
 pub type Marks = BTreeMap<String, Mark>;
 
-/// Names of the settings in which the tables had them.
+/// Names of the settings that held them in the tables.
 const CONTROL: &str = "control";
 const TAKEN_DOWN: &str = "taken_down";
 
-/// All of it. Every field has a default, so that an older file is read; a field that is not known
-/// is refused.
+/// All decisions. Every field has a default, so that an older file can be read; unknown fields are
+/// refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Decisions {
-    /// The whole crawl is paused.
+    /// Set if the whole crawl is paused.
     pub paused: Option<Mark>,
     /// Paused hosts, by canonical name.
     pub paused_hosts: Marks,
     /// Blocked patterns.
     pub blocks: Marks,
-    /// Patterns that were taken down.
+    /// Patterns of takedowns.
     pub taken_down: Vec<Pattern>,
 }
 
 impl Decisions {
-    /// What is kept in these files; none where an older program kept it in the tables.
+    /// Reads the decisions from these files; none if an older version stored them in the tables.
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged.
     pub fn read(storage: &dyn Storage) -> Result<Option<Decisions>, Failure> {
         let Some(text) = decisions::read(storage).map_err(Failure::work)? else { return Ok(None) };
-        let wrong = |e| Failure::Work(format!("{}: {e}", storage.locate(decisions::DECISIONS)));
+        let wrong = |e| {
+            let file = storage.locate(decisions::DECISIONS);
+            Failure::Work(format!("{file} is damaged: {e}; restore it from a backup or a snapshot"))
+        };
         serde_json::from_str(&text).map(Some).map_err(wrong)
     }
 
-    /// What is kept for a crawl whose lock is ours. What an older program kept in the tables is
-    /// taken over into the file; it stays in the tables until a commit keeps that program out
-    /// (`is_committed`).
+    /// Reads the decisions of a crawl whose lock this process holds. Decisions that an older
+    /// version stored in the tables are copied into the file. They stay in the tables until a
+    /// commit (`is_committed`) makes the older version refuse the repository.
     ///
     /// # Errors
     /// When file or tables cannot be read or written.
@@ -77,7 +79,7 @@ impl Decisions {
         Ok(older)
     }
 
-    /// What an older program kept in the tables.
+    /// The decisions that an older version stored in the tables.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -86,7 +88,7 @@ impl Decisions {
         Ok(Decisions { taken_down: kept(tables, TAKEN_DOWN)?.unwrap_or_default(), ..decided })
     }
 
-    /// Removes from the tables what an older program kept there.
+    /// Removes from the tables the decisions that an older version stored there.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -98,10 +100,10 @@ impl Decisions {
         if is_changed { tables.flush().map_err(Failure::from) } else { Ok(()) }
     }
 
-    /// Keeps it, durably, before it is in force.
+    /// Writes the file durably; call this before a decision takes effect.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When the file cannot be written.
     pub fn write(&self, storage: &dyn Storage) -> Result<(), Failure> {
         decisions::write(storage, &self.to_json()).map_err(Failure::work)
     }

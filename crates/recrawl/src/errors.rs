@@ -1,43 +1,42 @@
-//! Pages that were not got: the last of them, and how many of each kind in a cycle.
+//! Pages that could not be fetched: the last ones, and their number by outcome in a cycle.
 
 use recrawl_types::{CanonicalUrl, Outcome, Visit};
 use std::collections::VecDeque;
 
-/// Pages that are remembered; of older ones the kept visits tell.
+/// Number of pages that are remembered; the stored visits have the older ones.
 pub const MAX_ERRORS: usize = 50;
 
-/// What went wrong lately.
+/// Recent errors.
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
-    /// Of the running cycle, or the last: no more kinds than HTTP has statuses, and a dozen.
+    /// Of the running or last cycle. There are about as many kinds as HTTP statuses.
     kinds: Vec<(Outcome, u64)>,
     /// Newest last.
     last: VecDeque<Missed>,
 }
 
-/// A page that was not got.
+/// A page that could not be fetched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Missed {
-    /// When, in milliseconds since 1970.
+    /// Time of the visit, in milliseconds since 1970.
     pub at: u64,
-    /// Which.
     pub url: CanonicalUrl,
-    /// How it ended.
     pub outcome: Outcome,
 }
 
 impl Errors {
-    /// A cycle begins: what is counted, is counted of it alone.
+    /// Clears the counts at the start of a cycle.
     pub fn begin(&mut self) {
         self.kinds.clear();
     }
 
-    /// A visit was recorded; most are none of ours.
+    /// Counts a recorded visit, if it is an error.
     pub fn note(&mut self, visit: &Visit) {
         let outcome = visit.outcome;
         match outcome {
             Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => return,
-            // At a deadline thousands come at once, and nothing is wrong with any of them.
+            // A deadline skips thousands of pages at once, without anything wrong with them: count,
+            // do not list.
             Outcome::Skipped(_) => {}
             Outcome::NotFound(_)
             | Outcome::Failed(_)
@@ -56,7 +55,7 @@ impl Errors {
         }
     }
 
-    /// Each kind with its pages, the most frequent first.
+    /// Each outcome with its number of pages, the most frequent first.
     pub fn kinds(&self) -> Vec<(Outcome, u64)> {
         let mut kinds = self.kinds.clone();
         kinds.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));

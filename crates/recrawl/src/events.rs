@@ -1,10 +1,11 @@
-//! The stream of events: after each commit a line for each page that was to be visited, and what came of it.
+//! The stream of events: after each commit, one line per page that was to be visited, with its
+//! outcome.
 //!
-//! A stream is derived from the kept visits of committed cycles, so it says what the pages' records were told,
-//! and a cycle is in it whole or not at all: each ends with a line that says so. A file is taken up behind the last
-//! such line, and what stands behind that is cut off, so no stop, kill or power cut loses or doubles an event. What
-//! is printed cannot be cut off: a cycle in whose middle the program was stopped is printed once more, whole.
-//! docs/outputs.md describes the lines.
+//! The stream is derived from the stored visits of committed cycles. A cycle is in it completely or
+//! not at all: each ends with a line that says so. A file is continued after the last such line,
+//! and anything after that line is cut off. So no stop, kill or power cut loses or doubles an
+//! event. Printed lines cannot be cut off: if the program stops in the middle of a cycle, the next
+//! start prints that whole cycle again. docs/outputs.md describes the lines.
 
 mod file;
 
@@ -21,10 +22,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
-/// The setting that says up to which cycle events were printed.
+/// Setting that stores up to which cycle events were printed.
 const PRINTED: &str = "events_printed";
 
-/// What came of a page.
+/// The outcome of a page.
 #[derive(Serialize)]
 struct Event {
     cycle: Cycle,
@@ -41,24 +42,24 @@ struct Event {
     confirmed: Option<u8>,
 }
 
-/// The line behind a cycle's events, and the first of a file.
+/// The line after a cycle's events, and the first line of a file.
 #[derive(Serialize, Deserialize)]
 struct End {
     end_of_cycle: Cycle,
     events: u64,
 }
 
-/// In place of cycles whose visits are no longer kept.
+/// A line that replaces cycles whose visits are no longer stored.
 #[derive(Serialize)]
 struct Lost {
     lost_from: Cycle,
     lost_to: Cycle,
 }
 
-/// A stream that follows a crawl.
+/// A stream of events that follows a crawl.
 pub struct Events {
     sink: Sink,
-    /// All cycles up to this one are in it.
+    /// The last cycle in the stream.
     up_to: Cycle,
 }
 
@@ -68,15 +69,15 @@ enum Sink {
 }
 
 impl Events {
-    /// Takes up the file where it ends, or begins it with the next commit; `-` prints. Cycles that were committed since
-    /// it ended are added.
+    /// Continues the file at its end, or starts it with the next commit; `-` prints. Cycles
+    /// committed since the file ended are added.
     ///
     /// # Errors
-    /// [`Failure::Usage`] when no visits are kept, or the file is none of this crawl's events; [`Failure::Work`]
-    /// when it cannot be read or written.
+    /// [`Failure::Usage`] when no visits are stored, or the file does not hold this crawl's events;
+    /// [`Failure::Work`] when it cannot be read or written.
     pub fn open(at: &Path, crawl: &Crawl) -> Result<Events, Failure> {
         if crawl.settings.config.storage.keep_visits == 0 {
-            let text = "events are made from the kept visits: set storage.keep_visits above 0";
+            let text = "events need stored visits; set storage.keep_visits above 0";
             return Err(Failure::Usage(text.into()));
         }
         let mut events = match at == Path::new("-") {
@@ -87,7 +88,7 @@ impl Events {
         Ok(events)
     }
 
-    /// Printed, from where the last run that printed ended.
+    /// Prints events, from where the last printing run ended.
     fn printed(stop: &CancellationToken, from: &Repository, tables: &SledTables) -> Result<Events, Failure> {
         let sink = Sink::Printed(Printed::new(stop.clone()));
         match kept(tables, PRINTED)? {
@@ -96,7 +97,8 @@ impl Events {
         }
     }
 
-    /// In a file; `before` is what the one had that was here when it was opened last.
+    /// Writes to a file. `before` is the last cycle in the file that was here when it was last
+    /// opened.
     fn at(
         at: &Path,
         before: Option<Cycle>,
@@ -118,30 +120,31 @@ impl Events {
         let (up_to, committed) = (self.up_to, from.current().number());
         if up_to > committed {
             let text = format!(
-                "{at}: its events end with cycle {up_to}, and this crawl with cycle {committed}: give another file"
+                "{at}: ends with cycle {up_to}, but the crawl is at cycle {committed}; choose another file"
             );
             return Err(Failure::Usage(text));
         }
         Ok(self)
     }
 
-    /// With its first line.
+    /// Writes the first line.
     fn begun(mut self, tables: &SledTables) -> Result<Events, Failure> {
         self.end_cycle(self.up_to, 0, tables)?;
         Ok(self)
     }
 
-    /// Adds the cycles that were committed since. A reader of standard output that stands still is waited for, until
-    /// the program is to end: the next start prints that cycle once more.
+    /// Adds the cycles committed since. Waits for a slow reader of standard output until the
+    /// program stops; then the next start prints that cycle again.
     ///
     /// # Errors
-    /// When their visits cannot be read, or the disk takes no more. Nothing is lost: the next time it goes on here.
+    /// When the visits cannot be read, or the events not be written. Nothing is lost: the next call
+    /// continues here.
     pub fn follow(&mut self, crawl: &Crawl) -> Result<(), Failure> {
         let added = self.add(&crawl.settings.config.events, &crawl.repository, &crawl.tables);
         match &self.sink {
             Sink::Printed(printed) if printed.gave_up() => {
                 tracing::info!(
-                    "nobody reads the events on standard output: the next start prints this cycle again"
+                    "nothing reads the events on standard output; the next start prints this cycle again"
                 );
                 Ok(())
             }
@@ -149,10 +152,10 @@ impl Events {
         }
     }
 
-    /// Opens the file again, which somebody may have put aside.
+    /// Opens the file again, after another program may have rotated it.
     ///
     /// # Errors
-    /// When it cannot be opened, or is another's; then events go where they went.
+    /// When it cannot be opened, or holds something else; then events go to the old file.
     pub fn reopen(&mut self, crawl: &Crawl) -> Result<(), Failure> {
         if let Sink::File(file) = &self.sink {
             *self = Events::at(file.path(), Some(self.up_to), &crawl.repository, &crawl.tables)?;
@@ -160,7 +163,7 @@ impl Events {
         Ok(())
     }
 
-    /// Do they take standard output?
+    /// Are events written to standard output?
     pub fn are_printed(&self) -> bool {
         matches!(self.sink, Sink::Printed(_))
     }
@@ -191,7 +194,7 @@ impl Events {
                         lines.flush().map_err(NotPut::Line)
                     };
                     let all = put_all();
-                    // What is left in the buffer of a write that failed must not be written after all.
+                    // Discard the buffer of a failed write.
                     drop(lines.into_parts());
                     all.map_err(|e| e.of(&self.sink))?;
                     self.end_cycle(cycle, written, tables)?;
@@ -203,7 +206,7 @@ impl Events {
         Ok(())
     }
 
-    /// Puts a full file aside.
+    /// Rotates a full file.
     fn rotate(&mut self, rotation: &config::Events) -> Result<(), Failure> {
         let Sink::File(file) = &mut self.sink else { return Ok(()) };
         if file.is_full(rotation) {
@@ -213,7 +216,7 @@ impl Events {
         Ok(())
     }
 
-    /// Says which cycles from this one on are no longer kept.
+    /// Writes a line for the cycles from this one on whose visits are no longer stored.
     fn skip_lost(
         &mut self,
         from: Cycle,
@@ -223,12 +226,16 @@ impl Events {
     ) -> Result<(), Failure> {
         let next = repository.kept().list()?.into_iter().find(|cycle| *cycle > from);
         let to = next.map_or(committed, |next| Cycle(next.0 - 1));
-        tracing::warn!(%from, %to, "the visits of these cycles are no longer kept: they have no events");
+        tracing::warn!(
+            %from,
+            %to,
+            "no events for these cycles: their visits were already removed (storage.keep_visits)"
+        );
         put(&mut self.sink, &Lost { lost_from: from, lost_to: to }).map_err(|e| self.sink.failed(&e))?;
         self.end_cycle(to, 0, tables)
     }
 
-    /// Makes a cycle's lines count.
+    /// Writes the line that makes a cycle's events valid.
     fn end_cycle(&mut self, cycle: Cycle, events: u64, tables: &SledTables) -> Result<(), Failure> {
         let end = End { end_of_cycle: cycle, events };
         let ended = match &mut self.sink {
@@ -245,7 +252,7 @@ impl Events {
     }
 }
 
-/// Why a cycle's events were not put.
+/// Why a cycle's events could not be written.
 enum NotPut {
     Visits(Failure),
     Line(io::Error),
@@ -295,7 +302,7 @@ impl Event {
 impl Sink {
     fn failed(&self, error: &io::Error) -> Failure {
         match self {
-            Sink::Printed(_) => Failure::Work(format!("events: standard output: {error}")),
+            Sink::Printed(_) => Failure::Work(format!("cannot write events to standard output: {error}")),
             Sink::File(file) => file::failed(file.path(), error),
         }
     }
@@ -314,7 +321,7 @@ impl Write for Sink {
     }
 }
 
-/// Writes a line in one piece.
+/// Writes a line at once.
 fn put(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(line)?;
     bytes.push(b'\n');

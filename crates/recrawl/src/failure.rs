@@ -1,13 +1,13 @@
-//! Why a command ends without having done its work: one line, and an exit code.
+//! The error of a command: one line and an exit code.
 
 use std::fmt;
 
-/// The end of a command that could not do its work.
+/// Why a command could not do its work.
 #[derive(Debug)]
 pub enum Failure {
-    /// The words or the configuration are wrong; nothing was touched. Exit code 2.
+    /// Wrong arguments or configuration; nothing was changed. Exit code 2.
     Usage(String),
-    /// It failed while working: what, where, what to do. Exit code 1.
+    /// Failure while working: what, where, what to do. Exit code 1.
     Work(String),
 }
 
@@ -18,17 +18,17 @@ impl From<recrawl_repository::ReadError> for Failure {
 }
 
 impl Failure {
-    /// A failure while working on something with a name.
+    /// A failure while working.
     pub fn work(what: impl fmt::Display) -> Failure {
         Failure::Work(what.to_string())
     }
 
-    /// Wrong words.
+    /// A failure of the arguments or the configuration.
     pub fn usage(what: impl fmt::Display) -> Failure {
         Failure::Usage(what.to_string())
     }
 
-    /// 1 or 2.
+    /// The exit code, 1 or 2.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Work(_) => 1,
@@ -40,7 +40,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Failure::Usage(text) | Failure::Work(text)) = self;
-        // One line, whatever a cause had to say.
+        // Always a single line, whatever the cause.
         f.write_str(&text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; "))
     }
 }
@@ -76,11 +76,11 @@ impl From<recrawl_simulation::DatasetError> for Failure {
     }
 }
 
-/// What to do about a disk; the repository's own errors say it themselves.
+/// What to do about a disk error; the repository's own errors include it.
 fn advice(kind: std::io::ErrorKind) -> &'static str {
     match kind {
-        std::io::ErrorKind::StorageFull => "; make room and start again, nothing is lost",
-        std::io::ErrorKind::ReadOnlyFilesystem => "; mount the disk for writing and start again",
+        std::io::ErrorKind::StorageFull => "; free disk space and restart, nothing is lost",
+        std::io::ErrorKind::ReadOnlyFilesystem => "; mount the disk read-write and restart",
         _ => "",
     }
 }

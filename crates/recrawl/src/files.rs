@@ -1,19 +1,19 @@
-//! The limit of open files, checked before anything is touched: a crawl that meets it halfway cannot ask its hosts
-//! anything, nor open the files that a commit needs.
+//! Checks the limit of open files before anything is changed: a crawl that reached it later could
+//! neither connect to hosts nor open the files of a commit.
 
 use crate::failure::Failure;
 use crate::settings::Settings;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that are open besides connections: the repository's, the tables', archive and logs.
+/// Files open besides connections: repository, tables, archive and logs.
 const OWN: u64 = 256;
 
-/// Makes sure that all connections can be open at a time, those of the fetcher and as many as `console` of the
-/// console: raises the soft limit as far as the system allows. Where idle connections of `fetch.open_hosts` do
-/// not fit besides, fewer hosts are open.
+/// Ensures that all connections can be open at a time, those of the fetcher and `console` of the
+/// console, by raising the soft limit. If the idle connections of `fetch.open_hosts` do not fit
+/// too, fewer hosts are open.
 ///
 /// # Errors
-/// [`Failure::Usage`] when the hard limit is below what the configuration asks for.
+/// [`Failure::Usage`] when the hard limit is lower than the configuration needs.
 pub fn make_room(settings: &mut Settings, console: u32) -> Result<(), Failure> {
     let limit = getrlimit(Resource::Nofile);
     let raised = raise(settings, console, limit.current, limit.maximum).map_err(Failure::Usage)?;
@@ -21,7 +21,7 @@ pub fn make_room(settings: &mut Settings, console: u32) -> Result<(), Failure> {
     if fitting < settings.fetch.open_hosts {
         tracing::warn!(
             fetch.open_hosts = fitting,
-            "fewer hosts are open at a time than configured, since the limit of open files is low: raise it (ulimit -Hn)"
+            "reduced fetch.open_hosts: the limit of open files is too low; raise it (ulimit -Hn)"
         );
         settings.fetch.open_hosts = fitting;
     }
@@ -30,10 +30,11 @@ pub fn make_room(settings: &mut Settings, console: u32) -> Result<(), Failure> {
     };
     let limit = Rlimit { current: raised, maximum: limit.maximum };
     setrlimit(Resource::Nofile, limit)
-        .map_err(|e| Failure::Work(format!("the limit of open files cannot be raised: {e}")))
+        .map_err(|e| Failure::Work(format!("cannot raise the limit of open files: {e}")))
 }
 
-/// Hosts that may be open at a time, of those configured: each may keep connections for its next requests.
+/// How many of the configured hosts may be open at a time; each may keep idle connections for its
+/// next requests.
 fn fitting_hosts(settings: &Settings, console: u32, hard: Option<u64>) -> usize {
     let others = u64::from(settings.config.fetch.connections) + u64::from(console) + OWN;
     let idle = u64::from(settings.config.politeness.connections_per_host.max(1));
@@ -41,7 +42,7 @@ fn fitting_hosts(settings: &Settings, console: u32, hard: Option<u64>) -> usize 
     settings.fetch.open_hosts.min(usize::try_from(fitting.max(1)).unwrap_or(usize::MAX))
 }
 
-/// The soft limit to be set, if another is.
+/// The new soft limit, if it must change.
 fn raise(
     settings: &Settings,
     console: u32,
@@ -53,8 +54,8 @@ fn raise(
     if let Some(hard) = hard.filter(|hard| *hard < needed) {
         let serve = if console > 0 { format!(" + serve.connections {console}") } else { String::new() };
         return Err(format!(
-            "recrawl needs {needed} open files (fetch.connections {}{serve} + {OWN} of its own), but the system allows \
-             {hard}: raise the hard limit (ulimit -Hn, LimitNOFILE= of systemd), or set fewer connections",
+            "recrawl needs {needed} open files (fetch.connections {}{serve} + {OWN} internal), but the limit is \
+             {hard}; raise the hard limit (ulimit -Hn, LimitNOFILE= in systemd) or set fewer connections",
             fetch.connections
         ));
     }

@@ -1,13 +1,12 @@
-//! Filters by an address's shape: what no honest page is called, whatever host it is on.
+//! Refuses URLs by their shape: limits that no useful URL exceeds, on any host.
 //!
-//! They need no evidence and judge an address by itself. What they let through and is a trap all the same is
-//! found by its pages: `traps`.
+//! They need no evidence and judge a URL by itself. Traps that pass them are detected by their
+//! pages: see `traps`.
 
 use crate::config;
 use recrawl_types::CanonicalUrl;
 use std::fmt;
 
-/// The limits, as configured in `[scope]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
     max_url_bytes: u32,
@@ -16,7 +15,7 @@ pub struct Filters {
     max_parameters: u32,
 }
 
-/// Which limit an address passes, and by how much.
+/// The limit that a URL exceeds, and by how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuch {
     key: &'static str,
@@ -27,7 +26,7 @@ pub struct TooMuch {
 impl fmt::Display for TooMuch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TooMuch { key, limit, found } = self;
-        write!(f, "scope.{key} is {limit}, the address has {found}")
+        write!(f, "scope.{key} is {limit}, the URL has {found}")
     }
 }
 
@@ -42,12 +41,12 @@ impl Filters {
         }
     }
 
-    /// The first limit that the address passes, if it passes one.
+    /// The first limit that the URL exceeds, if any.
     pub fn refuse(&self, url: &CanonicalUrl) -> Option<TooMuch> {
         let judge =
             |key, limit: u32, found: usize| (found > limit as usize).then_some(TooMuch { key, limit, found });
         let (path, query) = url.path_and_query().split_once('?').unwrap_or((url.path_and_query(), ""));
-        // The spelling is shorter than key and longest head together: few addresses have to be written out.
+        // The text is shorter than key and longest head together, so few URLs have to be formatted.
         let is_near = url.key().len() + HEAD_BYTES > self.max_url_bytes as usize;
         let bytes = || if is_near { url.as_text().len() } else { 0 };
         judge("max_url_bytes", self.max_url_bytes, bytes())
@@ -57,15 +56,15 @@ impl Filters {
     }
 }
 
-/// `https://` and a port, which the key holds more briefly.
+/// Bytes of `https://` and a port, which the key stores in fewer.
 const HEAD_BYTES: usize = 16;
 
 fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 
-/// How often the path has the segment that it has most often. Numbers of one and two digits, which honest paths
-/// repeat (`/tiles/7/7/7`, `/2024/01/01`), are not counted.
+/// Occurrences of the most frequent segment of the path. Numbers of one and two digits are not
+/// counted, since useful paths repeat them (`/tiles/7/7/7`, `/2024/01/01`).
 fn repeats(path: &str, limit: u32) -> usize {
     let counted = segments(path).filter(|s| s.len() > 2 || s.bytes().any(|b| !b.is_ascii_digit()));
     if counted.clone().count() <= limit as usize {
@@ -103,7 +102,7 @@ mod tests {
         ] {
             assert_eq!(refusal(|s| edit(s, found), url), None, "{key}");
             let why = refusal(|s| edit(s, found - 1), url).expect(key);
-            assert_eq!(why, format!("scope.{key} is {}, the address has {found}", found - 1));
+            assert_eq!(why, format!("scope.{key} is {}, the URL has {found}", found - 1));
         }
     }
 

@@ -1,5 +1,5 @@
-//! The formula in force: by name, by file, or written out; and the one that `formula use` left in the
-//! data directory, which a running crawl takes up at the next cycle boundary.
+//! Finds the formula in force: by name, file or expression, or as the `formula.toml` that `recrawl
+//! formula use` writes to the data directory. A running crawl reads that file between cycles.
 
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -8,10 +8,10 @@ use recrawl_formula::builtin;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// A formula by name, by file (`*.toml`), or written out.
+/// Finds a formula by name or file (`*.toml`), or parses an expression.
 ///
 /// # Errors
-/// In words: no such file, what is wrong in it, or where the expression stops making sense.
+/// A message: no such file, what is wrong in it, or the column of the syntax error.
 pub fn find(text: &str) -> Result<Formula, String> {
     if text.ends_with(".toml") {
         return Formula::load(Path::new(text)).map_err(|e| e.to_string());
@@ -23,11 +23,11 @@ fn path(data_dir: &Path) -> PathBuf {
     data_dir.join("formula.toml")
 }
 
-/// The formula in force: the one given on the command line, the data directory's own, or the configured
-/// one.
+/// The formula in force: the one from the command line, else that of the data directory, else the
+/// configured one.
 ///
 /// # Errors
-/// When the data directory's own is there and holds no formula.
+/// When the data directory has a formula file that is not valid.
 pub fn in_force(settings: &Settings) -> Result<Formula, Failure> {
     let path = path(&settings.data_dir);
     if settings.formula_is_given || !path.exists() {
@@ -36,23 +36,24 @@ pub fn in_force(settings: &Settings) -> Result<Formula, Failure> {
     Formula::load(&path).map_err(Failure::work)
 }
 
-/// Leaves the data directory without a formula of its own: the configured one holds again, and changes with it.
+/// Removes the data directory's formula, so that the configured one is in force again.
 ///
 /// # Errors
 /// When the file cannot be removed.
 pub fn forget_in_data_dir(data_dir: &Path) -> Result<(), Failure> {
     match std::fs::remove_file(path(data_dir)) {
         Err(e) if e.kind() != ErrorKind::NotFound => {
-            Err(Failure::Work(format!("{}: {e}", path(data_dir).display())))
+            Err(Failure::Work(format!("cannot remove {}: {e}", path(data_dir).display())))
         }
         _ => Ok(()),
     }
 }
 
-/// Makes `formula` the data directory's own; a running crawl reads the old one or the new one.
+/// Writes `formula` to the data directory, atomically: a running crawl reads the old or the new
+/// one.
 ///
 /// # Errors
-/// When the folder takes no file.
+/// When the file cannot be written.
 pub fn keep_in_data_dir(data_dir: &Path, formula: &Formula) -> Result<(), Failure> {
     formula.save(&path(data_dir)).map_err(Failure::work)
 }

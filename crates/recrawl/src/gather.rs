@@ -1,4 +1,5 @@
-//! From the cycle's log to the verifier's batch, the report's counts and the lesson about noise.
+//! Turns the cycle's log into the verifier's batch, the report's counts and the updates of noise
+//! and trust.
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
@@ -10,22 +11,22 @@ use recrawl_repository::VisitLog;
 use recrawl_types::{Cycle, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
 
-/// All that a cycle's log says.
+/// The content of a cycle's log.
 pub struct Gathered {
     /// Visits and links, sorted.
     pub batch: SortedBatch,
     /// Counts for the report.
     pub tally: Tally,
-    /// What was learned of sites.
+    /// Noise of sites.
     pub noise: NoiseLesson,
-    /// What was learned of hosts' validators.
+    /// Trust in hosts' validators.
     pub trust: TrustLesson,
 }
 
 /// Reads the log once, from front to back, in bounded memory.
 ///
 /// # Errors
-/// When the log cannot be read or the batch cannot spill.
+/// When the log cannot be read, or the batch cannot spill.
 #[tracing::instrument(level = "error", name = "gather", skip_all)]
 pub fn read_log(crawl: &Crawl, cycle: Cycle, traps: &Traps) -> Result<Gathered, Failure> {
     let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };

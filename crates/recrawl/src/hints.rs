@@ -1,7 +1,7 @@
 //! Sitemaps and feeds: where they are looked for, and which of their entries become links.
 //!
-//! They are pages like any other: known URLs that are scheduled, visited and compared. Here is only what sets
-//! them apart. docs/discovery.md says it for users.
+//! They are pages like any other: known URLs that are scheduled, visited and compared. This module
+//! holds what differs. docs/discovery.md describes it for users.
 
 use crate::config;
 use crate::scope::Scope;
@@ -13,38 +13,39 @@ use recrawl_types::{CanonicalUrl, HostTable, Link, Origin, Site, UrlRules};
 use std::collections::HashMap;
 use std::io;
 
-/// Where sitemaps are guessed, if at all.
+/// Path that is tried if robots.txt names no sitemap.
 const GUESS: &str = "/sitemap.xml";
-/// Other sites in one sitemap whose robots.txt is looked up; entries of further ones are not taken.
+/// Maximum hosts in one sitemap whose robots.txt is looked up; entries of further hosts are
+/// skipped.
 const MAX_FOREIGN: usize = 1_000;
-/// A date so much later than now, in seconds, is none: beyond all time zones.
+/// Seconds that a date may be ahead of now, which covers all time zones; later dates are ignored.
 const MAX_AHEAD: u64 = 86_400;
 
-/// What decides about sitemaps, feeds and their entries.
+/// The rules for sitemaps, feeds and their entries.
 pub struct HintRules<'c> {
     pub config: &'c config::Hints,
     pub scope: &'c Scope,
-    /// What makes two addresses one page.
+    /// URL normalization.
     pub canonical: &'c UrlRules,
-    /// Where the robots.txt of other hosts are.
+    /// The table with the robots.txt of other hosts.
     pub hosts: &'c dyn HostTable,
-    /// The name that robots.txt knows us by.
+    /// Our name in robots.txt.
     pub product_token: &'c str,
 }
 
-/// How an entry stands to the sitemap that lists it.
+/// The relation of an entry to the sitemap or feed that lists it.
 #[derive(Clone, Copy, PartialEq)]
 enum Standing {
-    /// Of the same host, or of one whose robots.txt names the sitemap: its date counts too.
+    /// On the same host, or on one whose robots.txt names the sitemap: its date counts.
     Own,
-    /// Of the same site, or of a feed: a link like any.
+    /// On the same site, or in a feed: a plain link.
     Link,
-    /// Whoever lists it does not speak for it.
+    /// On a host for which the sitemap may not speak.
     Foreign,
 }
 
 impl HintRules<'_> {
-    /// Links to the sitemaps that robots.txt names, told with this page; or to where one may be.
+    /// Links to the sitemaps named in the robots.txt fetched with this page, or to the guessed one.
     pub fn named(&self, page: &FetchedPage) -> Vec<Link> {
         let Some(named) = page.sitemaps.as_ref().filter(|_| self.config.sitemaps) else { return Vec::new() };
         let guess = || page.entry.url.at_origin(GUESS);
@@ -61,7 +62,7 @@ impl HintRules<'_> {
         feeds.map(|url| Link::to(url, depth)).collect()
     }
 
-    /// Links to what a sitemap or feed lists.
+    /// Links to the entries of a sitemap or feed.
     ///
     /// # Errors
     /// When the table of hosts cannot be read.
@@ -69,15 +70,16 @@ impl HintRules<'_> {
         let url = &page.entry.url;
         let Hints { kind, mut entries, refused, over_limit, mut damage, work: _ } = hints;
         if matches!(&page.result, FetchResult::Page(response) if response.truncated) && damage.is_none() {
-            damage = Some("it is larger than fetch.max_body".into());
+            damage = Some("larger than fetch.max_body".into());
             if kind == HintsKind::Text {
-                // The cut may go through the last address, and half of one is another's.
+                // The last URL may be truncated, and then names another page.
                 entries.pop();
             }
         }
         let is_index = kind == HintsKind::Index;
         if is_index && page.hops >= self.config.max_nesting {
-            tracing::info!(%url, "an index below {} others is not followed", page.hops);
+            let depth = page.hops;
+            tracing::info!(%url, "ignored a sitemap index nested in {depth} others (hints.max_nesting)");
             return Ok(Vec::new());
         }
         let depth = page.entry.record.known.depth.saturating_add(1);
@@ -99,10 +101,10 @@ impl HintRules<'_> {
             links.push(Link { hops, lastmod, ..Link::to(entry.url, depth) });
         }
         if let Some(damage) = damage {
-            tracing::info!(%url, entries = links.len(), "a sitemap or feed is damaged: {damage}");
+            tracing::info!(%url, entries = links.len(), "damaged sitemap or feed: {damage}");
         }
         if refused > 0 || over_limit > 0 || foreign > 0 {
-            tracing::info!(%url, refused, over_limit, foreign, "entries of a sitemap or feed are left out");
+            tracing::info!(%url, refused, over_limit, foreign, "skipped entries of a sitemap or feed");
         }
         Ok(links)
     }
@@ -134,7 +136,8 @@ impl HintRules<'_> {
         })
     }
 
-    /// Does robots.txt of this origin name the sitemap? As far as it was fetched before this cycle's pages.
+    /// Does the robots.txt of this origin name the sitemap? Uses the robots.txt fetched before this
+    /// cycle's pages.
     fn robots_names(&self, origin: &Origin, sitemap: &CanonicalUrl) -> io::Result<bool> {
         let state = self.hosts.load(origin)?;
         let Some(RobotsBody::Rules(body)) = state.and_then(|s| s.robots).map(|r| r.body) else {
@@ -183,7 +186,7 @@ mod tests {
         Hints { kind, entries: entries.collect(), ..Hints::default() }
     }
 
-    /// What comes of it: address, redirects, date.
+    /// The links as URL, redirects and date.
     fn told(links: Vec<Link>) -> Vec<(String, u8, u32)> {
         assert!(links.iter().all(|l| !l.counted && l.depth <= 3), "no vote, and near");
         links.into_iter().map(|l| (l.url.as_text(), l.hops, l.lastmod)).collect()

@@ -1,7 +1,7 @@
-//! URLs made known from elsewhere: they enter as seeds do, with a date of modification where there is one, in a
-//! commit of their own. So an import is there whole or not at all, and a crawl starts from what others knew.
+//! Imports URLs as seeds, with their modification dates if known, in a commit of their own. So an
+//! import is stored completely or not at all, and a crawl starts from the knowledge of others.
 //!
-//! The commit is that of a cycle in which nothing was visited. Memory is bounded as in any cycle: the batch spills.
+//! It commits like a cycle without visits. Memory is bounded as in any cycle: the batch spills.
 
 pub mod lines;
 
@@ -22,12 +22,12 @@ use recrawl_verifier::{Batch, BatchLimits, MergeRules};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// URLs put into the batch at a time.
+/// URLs added to the batch at a time.
 const URLS_A_RECORD: usize = 1000;
-/// Dates may be so far ahead of our clock, in seconds; one further ahead is no date.
+/// Seconds that a date may be ahead of our clock; later dates are ignored.
 const MAX_AHEAD: u64 = 24 * 3600;
 
-/// An import under way. Nothing counts before [`Import::commit`].
+/// A running import. Nothing is stored before [`Import::commit`].
 pub struct Import {
     settings: Settings,
     repository: Repository,
@@ -35,54 +35,54 @@ pub struct Import {
     batch: Batch,
     space: Space,
     held: Vec<Link>,
-    /// Of the addresses taken.
+    /// Bytes of the accepted URLs.
     bytes: u64,
-    /// Where no host is configured, the sites of what is imported belong to the crawl from now on.
+    /// If no hosts are configured, the sites of imported URLs join the scope.
     sites: BTreeSet<String>,
     started: u64,
-    /// What was offered.
     pub counts: Counts,
 }
 
-/// What is wrong with an address, if something is.
+/// What is wrong with a URL, if anything.
 pub type Offered = Result<(), String>;
 
-/// What came of the URLs that were offered.
+/// Counts of the offered URLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// Taken, those that come twice each time.
+    /// Accepted, duplicates included.
     pub taken: u64,
     /// Of these, with a date.
     pub dated: u64,
-    /// Dates left out, since they are in the future.
+    /// Dates ignored, since they are in the future.
     pub ahead: u64,
-    /// Left out, since they do not belong to the crawl.
+    /// Skipped, since they are out of scope.
     pub out_of_scope: u64,
 }
 
-/// Why the crawl cannot be had; beside a daemon, what can be done at once.
+/// Why the crawl cannot be opened; if a daemon has it, with an alternative.
 fn in_the_way(error: OpenError) -> Failure {
     match error {
         OpenError::InUse(_) => Failure::Work(format!(
-            "{error}; or give single URLs to the console of `recrawl serve` as seeds: `POST /api/v1/seeds`"
+            "{error}; or add single URLs as seeds in the console of `recrawl serve` (`POST /api/v1/seeds`)"
         )),
         other => Failure::work(other),
     }
 }
 
 impl Import {
-    /// Opens the crawl, or begins one. `now` in milliseconds since 1970.
+    /// Opens or creates the crawl. `now` in milliseconds since 1970.
     ///
     /// # Errors
-    /// [`Failure::Usage`] when the configuration is not the one that the crawl was begun with, a cycle is
-    /// in progress, or the directory holds no crawl but something else; [`Failure::Work`] when the data directory is in use, or cannot be read.
+    /// [`Failure::Usage`] when the configuration differs from the one of the crawl, a cycle is in
+    /// progress, or the directory holds something else than a crawl; [`Failure::Work`] when the
+    /// data directory is in use, or cannot be read.
     pub fn open(mut settings: Settings, now: u64) -> Result<Import, Failure> {
         data_dir::check_ours(&settings)?;
         let folder = settings.data_dir.clone();
-        let storage: Arc<dyn Storage> = Arc::new(
-            FileStorage::create(&folder)
-                .map_err(|e| Failure::Work(format!("data directory {}: {e}", folder.display())))?,
-        );
+        let storage: Arc<dyn Storage> =
+            Arc::new(FileStorage::create(&folder).map_err(|e| {
+                Failure::Work(format!("cannot open data directory {}: {e}", folder.display()))
+            })?);
         let repository = Repository::open(storage.clone()).map_err(in_the_way)?;
         let repository = repository.keeping_visits(settings.config.storage.keep_visits);
         let tables = reading::own_tables(&folder, recrawl_repository::sync_files())?;
@@ -92,13 +92,14 @@ impl Import {
         let cycle = repository.current().number().next();
         if ScheduleFile::open(&*storage, cycle).map_err(Failure::work)?.is_some() {
             let text = format!(
-                "data directory {}: cycle {cycle} is in progress; let `recrawl crawl --cycles 1` finish it first",
+                "data directory {}: cycle {cycle} is in progress; \
+                 finish it with `recrawl crawl --cycles 1` first",
                 folder.display()
             );
             return Err(Failure::Usage(text));
         }
         let limits = BatchLimits { memory_bytes: settings.config.storage.batch_memory.0 as usize };
-        // With those that belong to the crawl already: too many are told before the work, not after it.
+        // Include the sites already in scope, so that too many are reported before the work.
         let sites = add_seed_sites(&tables, [])?;
         if settings.config.scope.hosts.is_empty() {
             settings.scope.admit_sites(sites.iter().cloned());
@@ -109,10 +110,11 @@ impl Import {
         Ok(Import { settings, repository, tables, batch, space, held, bytes, sites, started: now, counts })
     }
 
-    /// Offers an address with its date in seconds since 1970, 0 for none. What the scope refuses is left out.
+    /// Offers a URL with its date in seconds since 1970, 0 for none. URLs out of scope are skipped.
     ///
     /// # Errors
-    /// Inside, what is wrong with the address; outside, when the disk takes no more, or the sites are too many.
+    /// Inner: what is wrong with the URL. Outer: when the disk is full, or there are too many
+    /// sites.
     pub fn offer(&mut self, address: &str, lastmod: u32) -> Result<Offered, Failure> {
         let url = match self.settings.rules.canonicalize(address) {
             Ok(url) => url,
@@ -142,9 +144,7 @@ impl Import {
             return Ok(());
         }
         if self.sites.len() == MAX_SEED_SITES {
-            let text = format!(
-                "URLs of more than {MAX_SEED_SITES} sites: say in scope.hosts what belongs to the crawl"
-            );
+            let text = format!("URLs on more than {MAX_SEED_SITES} sites; set scope.hosts instead");
             return Err(Failure::Usage(text));
         }
         self.settings.scope.admit_sites([site.clone()]);
@@ -157,7 +157,7 @@ impl Import {
         self.batch.add(LogRecord::Seeds(links)).map_err(Failure::work)
     }
 
-    /// Merges what was taken and commits it. `now` in milliseconds since 1970.
+    /// Merges and commits the accepted URLs. `now` in milliseconds since 1970.
     ///
     /// # Errors
     /// When the repository cannot be read or written. Nothing is imported then.
@@ -175,7 +175,7 @@ impl Import {
             waiting: self.settings.waiting(),
             block_pages: BLOCK_PAGES,
             threads: 1,
-            // Nothing was visited: there is nothing to compare.
+            // Nothing was visited, so nothing is compared.
             judge: &|_, _, _| false,
             watch: &|_, _, _| {},
             meet: &|_, _| {},
@@ -198,7 +198,8 @@ impl Import {
             stopped_by: IMPORT.into(),
             ..CycleReport::new(&facts, Tally::default(), &merged, StoppedBy::End, now)
         };
-        // Before the commit: a site too much in the scope does no harm, and a page outside of it would back off.
+        // Before the commit: a needless site in scope does no harm, but an imported page out of
+        // scope would back off.
         add_seed_sites(&self.tables, self.sites)?;
         self.tables.flush()?;
         self.repository.commit(next, &report.to_json()).map_err(Failure::work)?;

@@ -1,16 +1,18 @@
-//! Fetched pages that wait to be read, in an order that is fair by site.
+//! Queue of fetched pages that wait to be parsed, fair by site.
 //!
-//! Start-time fair queueing (Goyal, Vin & Cheng 1996): each site has a virtual time, which grows by the work
-//! that its pages take, and the page whose site had the least is read next. So a site whose pages take a
-//! thousand times the work of others has one page read in a thousand, and costs the others no more than one
-//! site more would. A site that had nothing to read meanwhile is owed nothing: it begins at the present.
+//! Start-time fair queueing (Goyal, Vin & Cheng 1996): each site has a virtual time, which grows
+//! with the work of its pages. The next page is one of the site with the least virtual time. So if
+//! a site's pages take a thousand times the work of others, one page in a thousand is its own, and
+//! it costs the others no more than any other site. An idle site earns no credit: it continues at
+//! the present virtual time.
 //!
-//! Turns alone do not bound what a site takes of the processor where the others' pages come one by one: between two of
-//! them there is always time for one of its own, however long that takes. So after a page that took t, longer than
-//! [`COSTLY`], all sites whose last page took so long wait until [`PATIENCE`]·t are over, or no page of another site has
-//! come for t.
+//! This order alone does not bound a site's share of the processor if the pages of other sites
+//! arrive one by one: between two of them there is always time for a costly page, however long it
+//! takes. So pages that take [`COSTLY`] or more have, together, a quarter of a processor's time, after
+//! the first [`CREDIT`]/4: beyond that, sites whose last page was costly wait while pages of other
+//! sites arrive. If none has arrived for as long as the last costly page took, they wait no longer.
 //!
-//! Pages with an answer are bounded by their [`Hold`]: one for each connection of the fetcher.
+//! Pages with a response are bounded by their [`Hold`]: one for each connection of the fetcher.
 
 use recrawl_fetcher::{FetchResult, FetchedPage, Hold};
 use recrawl_types::Site;
@@ -20,46 +22,46 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
-/// Work that a page with an answer takes whatever its size, in the unit of what reading it tells.
+/// Base work of any page with a response, in the unit of [`crate::page::ReadPage::work`].
 const PAGE_WORK: u64 = 1 << 14;
-/// Work of a page that nothing was asked for, or nothing came of.
+/// Work of a page without request or response.
 const NOTHING_WORK: u64 = 1 << 8;
 
-/// Time that reading a page takes from which on its site must wait: five times that of 2 MiB of common HTML.
+/// Parse time from which on a site must wait: five times that of 2 MiB of common HTML.
 const COSTLY: Duration = Duration::from_millis(100);
-/// How many times as long costly sites wait as a page took, while pages of others come: together they have a ninth of a
-/// processor.
-const PATIENCE: u32 = 8;
+/// A costly page is paid for after this many times its time: a quarter of a processor.
+const PATIENCE: u32 = 4;
+/// Time that may be paid for in advance, by having had no costly page.
+const CREDIT: Duration = Duration::from_secs(4);
 
-/// Sites whose virtual times are kept, before those that are past are forgotten.
+/// Number of sites whose virtual times are stored before past ones are dropped.
 const MIN_SITES: usize = 1 << 12;
 
-/// The pages that wait, and what each site has had.
+/// The waiting pages, and the work charged to each site.
 pub struct Inbox {
     pages: Receiver<FetchedPage>,
-    /// Pages that are taken out of the channel at a time, at most.
+    /// Maximum pages taken out of the channel at a time.
     room: usize,
     runtime: Handle,
     order: Order<FetchedPage>,
     debts: Debts,
 }
 
-/// Work to charge a site with.
 pub struct Work {
     site: Site,
     work: u64,
 }
 
-/// What reading a page took.
+/// The measured cost of parsing a page.
 pub struct Taken {
     site: Site,
     time: Duration,
-    /// Beyond what was expected.
+    /// Work beyond the expected.
     more: Option<u64>,
 }
 
 impl Work {
-    /// What a page is believed to take, by the size of its body.
+    /// The expected work of a page, by the size of its body.
     pub fn expected(page: &FetchedPage) -> Work {
         let work = match &page.result {
             FetchResult::Page(response) => PAGE_WORK + response.body.len() as u64,
@@ -69,20 +71,20 @@ impl Work {
         Work { site: Site::of(&page.entry.url), work }
     }
 
-    /// What the page took indeed.
+    /// The measured cost.
     pub fn took(self, work: u64, time: Duration) -> Taken {
         Taken { site: self.site, time, more: work.checked_sub(self.work) }
     }
 }
 
 impl Inbox {
-    /// Takes pages from this channel, so that at most `room` of them are here. `runtime` has the clock.
+    /// Takes pages from this channel, with at most `room` of them here. `runtime` has the clock.
     pub fn new(pages: Receiver<FetchedPage>, room: usize, runtime: Handle) -> Inbox {
         Inbox { pages, room, runtime, order: Order::default(), debts: Debts::default() }
     }
 
-    /// Moves up to `most` pages to `batch`, and waits for one if there is none; `batch` stays empty when no more
-    /// come. `taken` is what pages taken before turned out to take.
+    /// Moves up to `most` pages to `batch`, and waits for one if there is none. `batch` stays empty
+    /// at the end of the channel. `taken` has the measured costs of earlier pages.
     pub fn take(&mut self, most: usize, batch: &mut Vec<FetchedPage>, taken: &mut Vec<Taken>) {
         for Taken { site, time, more } in taken.drain(..) {
             self.debts.took(site.clone(), time, Instant::now());
@@ -105,16 +107,13 @@ impl Inbox {
             }
             while batch.len() < most && self.wait().is_none() {
                 let Some(page) = self.order.take() else { break };
-                if !self.debts.are_none() {
-                    self.debts.begin(&Site::of(&page.entry.url), Instant::now());
-                }
-                // Its turn has come: the host may be asked for its next page.
+                // Release the hold: the host may be sent its next request.
                 batch.push(FetchedPage { hold: Hold::default(), ..page });
             }
             let Some(wait) = self.wait().filter(|_| batch.is_empty()) else { return };
             match self.runtime.block_on(async { timeout(wait, self.pages.recv()).await }) {
                 Ok(Some(page)) => self.put(page),
-                // Nobody else comes: nobody is waited for.
+                // No more pages will come, so no site has to wait.
                 Ok(None) => self.debts = Debts::default(),
                 Err(_) => {}
             }
@@ -142,8 +141,8 @@ struct Debts {
     costly: HashSet<Site>,
     /// How long the last costly page took.
     took: Duration,
-    /// Until when all of them wait for others.
-    until: Option<Instant>,
+    /// When what they took is paid for: until then they wait for others.
+    paid: Option<Instant>,
     /// The site that the last page came from, and when; and when the last one came from another.
     last: Option<(Site, Instant)>,
     before: Option<Instant>,
@@ -160,17 +159,12 @@ impl Debts {
             self.costly.clear();
         }
         self.costly.insert(site);
-        (self.took, self.until) = (took, Some(now + took * PATIENCE));
+        self.took = took;
+        let credit = now.checked_sub(CREDIT).unwrap_or(now);
+        self.paid = Some(self.paid.map_or(credit, |paid| paid.max(credit)) + took * PATIENCE);
     }
 
-    /// A page of the site is about to be read: the next costly one waits for its end, and as long as it did.
-    fn begin(&mut self, site: &Site, now: Instant) {
-        if self.costly.contains(site) {
-            self.until = Some(now + self.took * (PATIENCE + 1));
-        }
-    }
-
-    /// A page of the site came.
+    /// A page of the site arrived.
     fn came(&mut self, site: &Site, now: Instant) {
         match &mut self.last {
             Some((last, at)) if last == site => *at = now,
@@ -185,7 +179,7 @@ impl Debts {
 
     /// How much longer the site's next page waits, should no page of another site come; none where it does not.
     fn wait(&self, site: &Site, now: Instant) -> Option<Duration> {
-        let until = self.until.filter(|_| self.costly.contains(site))?;
+        let until = self.paid.filter(|_| self.costly.contains(site))?;
         let other = match &self.last {
             Some((last, at)) if last != site => Some(*at),
             _ => self.before,
@@ -195,16 +189,16 @@ impl Debts {
     }
 }
 
-/// Start-time fair queueing, for items of any kind.
+/// Start-time fair queueing for items of any kind.
 struct Order<T> {
-    /// By the virtual time at which they start, then as they came.
+    /// By virtual start time, then by arrival.
     waiting: BTreeMap<(u64, u64), T>,
-    /// The virtual time at which each site's next item starts, where that is not the present.
+    /// Virtual time at which each site's next item starts, if later than the present.
     next: HashMap<Site, u64>,
-    /// The start of the item that was taken last.
+    /// Start of the last item taken.
     now: u64,
     came: u64,
-    /// Sites beyond which those that are past are forgotten.
+    /// Number of sites at which past ones are dropped.
     keeps: usize,
 }
 
@@ -225,7 +219,7 @@ impl<T> Order<T> {
         self.waiting.insert((start, self.came), item);
     }
 
-    /// Charges a site; gives the virtual time from which on it is.
+    /// Charges a site; returns the virtual start time.
     fn charge(&mut self, Work { site, work }: Work) -> u64 {
         if self.next.len() >= self.keeps {
             self.next.retain(|_, next| *next > self.now);
@@ -237,7 +231,7 @@ impl<T> Order<T> {
         start
     }
 
-    /// What is taken next.
+    /// The next item.
     fn first(&self) -> Option<&T> {
         self.waiting.first_key_value().map(|(_, item)| item)
     }
@@ -258,8 +252,8 @@ mod tests {
         Work { site: Site::of_host(site), work }
     }
 
-    /// Lets each site have one page waiting at any time, and reads pages until so much work is done; gives the
-    /// work of each site. What a page takes is known only once it was read.
+    /// Keeps one page of each site waiting, and reads pages up to this much work; returns the work
+    /// of each site. The work of a page is known only once it was read.
     fn shares(sites: &[(&str, u64)], until: u64) -> Vec<u64> {
         let mut order = Order::default();
         let mut done = vec![0; sites.len()];
@@ -311,28 +305,30 @@ mod tests {
     #[test]
     fn costly_sites_wait_for_others_as_long_as_they_come() {
         let [a, b, c] = ["a.com", "b.com", "c.com"].map(Site::of_host);
-        let (start, second) = (Instant::now(), Duration::from_secs(1));
+        let second = Duration::from_secs(1);
+        let start = Instant::now() + second * 10;
         let mut debts = Debts::default();
-        debts.came(&a, start);
-        debts.took(a.clone(), second, start);
-        assert_eq!(debts.wait(&a, start), None, "there is nobody else");
         debts.came(&b, start);
-        debts.came(&a, start + second / 2);
-        assert_eq!(debts.wait(&a, start + second / 2), Some(second / 2), "b came half a second ago");
+        debts.took(a.clone(), second, start);
+        assert_eq!(debts.wait(&a, start), None, "the first second is paid for in advance");
+        debts.took(a.clone(), second, start);
+        assert_eq!(debts.wait(&a, start), Some(second), "b has just come");
         assert_eq!(debts.wait(&a, start + second), None, "and has not come again");
-        for tenth in 0..=80 {
+        for tenth in 0..=40 {
             debts.came(&b, start + second / 10 * tenth);
         }
-        let late = start + second * 15 / 2;
-        assert_eq!(debts.wait(&a, late), Some(second / 2), "eight times a second");
-        assert_eq!((debts.wait(&a, start + second * 8), debts.wait(&b, late)), (None, None));
-        // Another costly site has no share of its own, and none begins while the other is read.
-        debts.took(c.clone(), second, start);
-        debts.begin(&a, late);
-        debts.came(&b, late);
-        assert_eq!([&a, &c].map(|site| debts.wait(site, late)), [Some(second); 2]);
+        let late = start + second * 7 / 2;
+        assert_eq!(debts.wait(&a, late), Some(second / 2), "four seconds for the second one");
+        assert_eq!((debts.wait(&a, start + second * 4), debts.wait(&b, late)), (None, None));
+        // Another costly site has no share of its own.
+        debts.took(c.clone(), second, late);
+        assert_eq!([&a, &c].map(|site| debts.wait(site, late + second / 2)), [Some(second); 2]);
         debts.took(a.clone(), second / 100, late);
         assert_eq!(debts.wait(&a, late), None, "a page of it was as others are");
+        let mut alone = Debts::default();
+        (0..3).for_each(|_| alone.took(a.clone(), second, start));
+        alone.came(&a, start);
+        assert_eq!(alone.wait(&a, start), None, "there is nobody else");
     }
 
     #[test]

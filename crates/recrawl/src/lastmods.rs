@@ -1,4 +1,5 @@
-//! The dates that sitemaps and feeds give: what a cycle teaches about them, and whose are acted upon.
+//! Dates in sitemaps and feeds: what a cycle shows about their accuracy, and which hosts' dates are
+//! used.
 
 use recrawl_repository::{OriginRun, SledTables};
 use recrawl_types::{CanonicalUrl, Cycle, LastmodCounts, Origin, StateColumns};
@@ -6,20 +7,20 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Counts of a cycle, by origin: one small entry for each whose pages have dates. Gathered while records are
-/// merged.
+/// Counts of a cycle by origin, a small entry for each whose pages have dates. Collected while
+/// records are merged.
 #[derive(Default)]
 pub struct LastmodLesson {
     counts: RefCell<BTreeMap<Origin, LastmodCounts>>,
 }
 
 impl LastmodLesson {
-    /// Takes in one comparison.
+    /// Adds one comparison.
     pub fn observe(&self, url: &CanonicalUrl, newer: bool, changed: bool) {
         self.counts.borrow_mut().entry(Origin::of(url)).or_default().observe(newer, changed);
     }
 
-    /// Adds it to what is known.
+    /// Adds the counts to the tables.
     ///
     /// # Errors
     /// When the tables cannot be read or written.
@@ -28,23 +29,23 @@ impl LastmodLesson {
     }
 }
 
-/// Whose dates are trusted, asked page by page in the order of a pass: each origin is looked up once, and only
-/// those are where a date has moved.
+/// Tests which pages' dates are trusted, in the order of a pass. Each origin is looked up at most
+/// once, and only if a date has moved.
 pub struct TrustedDates<'p> {
     tables: &'p SledTables,
     origins: &'p [OriginRun],
     min_trust: f64,
-    /// The origin that was looked up last, and whether it is trusted.
+    /// The last origin looked up, and whether it is trusted.
     last: Option<(usize, bool)>,
 }
 
 impl<'p> TrustedDates<'p> {
-    /// Over the origins of a generation.
     pub fn new(tables: &'p SledTables, origins: &'p [OriginRun], min_trust: f64) -> TrustedDates<'p> {
         TrustedDates { tables, origins, min_trust, last: None }
     }
 
-    /// Takes back the announcements of those that are not trusted. `first` is the ordinal of the first page.
+    /// Drops the announcements of pages whose dates are not trusted. `first` is the ordinal of the
+    /// first page.
     ///
     /// # Errors
     /// When the tables cannot be read.
@@ -73,7 +74,7 @@ impl<'p> TrustedDates<'p> {
     }
 }
 
-/// Are the dates of an origin with these counts acted upon? Never before anything was counted.
+/// Are dates of an origin with these counts used? Never before anything was counted.
 pub fn is_trusted(counts: &LastmodCounts, min_trust: f64) -> bool {
     counts.total() > 0 && counts.trust() >= min_trust
 }

@@ -1,6 +1,6 @@
-//! Figures of the running cycle, as they stand at each moment: written by the stages, read by whoever looks.
+//! Figures of the running cycle: written by the stages, read by the console.
 //!
-//! A page costs one lock that nobody else holds. The report of a cycle is not made of these: it is counted from the log.
+//! A page costs one uncontended lock. Reports are not made from these figures, but from the log.
 
 use crate::errors::Errors;
 use crate::plan::Facts;
@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Time since some moment, by a clock that never steps.
+/// Time since some moment, by a monotonic clock.
 pub type Uptime = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// Hosts of which changes are counted in a cycle.
+/// Maximum hosts whose changes are counted in a cycle.
 const MAX_CHANGED_HOSTS: usize = 100_000;
 
-/// What the crawl is at.
+/// Stage of the crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Pages are scored, the best are chosen.
@@ -33,37 +33,34 @@ pub enum Stage {
 /// The running cycle.
 #[derive(Clone, Debug)]
 pub struct Now {
-    /// Its number.
     pub cycle: Cycle,
-    /// What it is at.
     pub stage: Stage,
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub started: u64,
     /// Pages in its schedule; 0 until it is made.
     pub scheduled: u64,
-    /// The name of what ranked them; empty until that is known.
+    /// Name of the formula; empty until known.
     pub formula: String,
-    /// What ranked them; none until that is known, and in a cycle that an older program planned.
+    /// The formula; none until known, and in a cycle planned by an older version.
     pub ranked_by: Option<Arc<Formula>>,
-    /// Pages of the schedule that are done.
+    /// Processed pages of the schedule.
     pub done: u64,
-    /// Those of them that an earlier run of the cycle did.
+    /// Of these, the pages processed by an earlier run of the cycle.
     pub done_before: u64,
-    /// When this run of it began to fetch, in milliseconds since 1970.
+    /// When this run began to fetch, in milliseconds since 1970.
     pub fetching_since: u64,
-    /// What came of them, and of those beside the schedule.
+    /// Outcomes of these pages, and of pages outside the schedule.
     pub tally: Tally,
-    /// Known pages that a plan or a merge has come past; a page counts once for each pass over it.
+    /// Known pages processed by a plan or a merge; a page counts once per pass.
     pub passed: u64,
-    /// How many it comes past in all; 0 while none runs.
+    /// Known pages to process in all; 0 while no pass runs.
     pub to_pass: u64,
 }
 
-/// The figures.
 pub struct Live {
     clock: WallClock,
     uptime: Uptime,
-    /// When the crawl moved last, in milliseconds by `uptime`.
+    /// Time of the last progress, in milliseconds by `uptime`.
     moved: AtomicU64,
     /// See [`Now::passed`].
     passed: AtomicU64,
@@ -75,21 +72,21 @@ pub struct Live {
 #[derive(Default)]
 struct Figures {
     now: Option<Now>,
-    /// Of all cycles since the process began.
+    /// Of all cycles since the process started.
     totals: Tally,
-    /// Changes met by host, in the running cycle, else in the last.
+    /// Changes found by host, in the running cycle or else the last.
     changed: HashMap<Box<str>, u64>,
     errors: Errors,
 }
 
 impl Live {
-    /// Nothing runs yet.
+    /// Figures of a crawl that has not started.
     pub fn new(clock: WallClock) -> Live {
         let began = Instant::now();
         Live::by(clock, Arc::new(move || began.elapsed()))
     }
 
-    /// The same, by a clock of the caller's.
+    /// The same, by the caller's clock.
     pub fn by(clock: WallClock, uptime: Uptime) -> Live {
         let moved = AtomicU64::new(uptime().as_millis() as u64);
         let (passed, to_pass, figures) = Default::default();
@@ -100,30 +97,30 @@ impl Live {
         self.figures.lock().expect("no panic under the lock")
     }
 
-    /// The crawl has done something.
+    /// Notes progress of the crawl.
     pub fn moved(&self) {
         self.moved.store((self.uptime)().as_millis() as u64, Relaxed);
     }
 
-    /// A plan or a merge begins that is to come past so many pages.
+    /// Starts a plan or merge pass over this many pages.
     pub fn begin_passing(&self, pages: u64) {
         self.moved();
         self.passed.store(0, Relaxed);
         self.to_pass.store(pages, Relaxed);
     }
 
-    /// It has come past so many more.
+    /// Notes that the pass has processed this many more pages.
     pub fn passed(&self, pages: u64) {
         self.moved();
         self.passed.fetch_add(pages, Relaxed);
     }
 
-    /// Milliseconds since it did, by a clock that never steps.
+    /// Milliseconds since the last progress, by a monotonic clock.
     pub fn idle_ms(&self) -> u64 {
         ((self.uptime)().as_millis() as u64).saturating_sub(self.moved.load(Relaxed))
     }
 
-    /// A cycle begins, or is taken up.
+    /// Starts or resumes a cycle.
     pub fn begin(&self, cycle: Cycle) {
         self.begin_passing(0);
         let (mut figures, now) = (self.figures(), (self.clock)());
@@ -145,7 +142,7 @@ impl Live {
         });
     }
 
-    /// Its schedule of so many pages is there; so much of it was done by an earlier run.
+    /// The schedule is made: it has `scheduled` pages, `done` of them processed by an earlier run.
     pub fn planned(&self, facts: &Facts, scheduled: u64, done: u64) {
         self.begin_passing(0);
         let ranked_by = facts.formula_toml.as_ref().and_then(|text| Formula::from_toml(text).ok());
@@ -165,7 +162,7 @@ impl Live {
         }
     }
 
-    /// A visit of an earlier run of the cycle: its figures go on.
+    /// Counts a visit of an earlier run of the cycle.
     pub fn recovered(&self, visit: &Visit) {
         self.moved();
         let mut figures = self.figures();
@@ -176,7 +173,7 @@ impl Live {
         }
     }
 
-    /// A visit was recorded.
+    /// Counts a visit.
     pub fn recorded(&self, visit: &Visit) {
         self.moved();
         let mut figures = self.figures();
@@ -189,7 +186,7 @@ impl Live {
         }
     }
 
-    /// All is fetched.
+    /// Fetching is complete.
     pub fn merging(&self) {
         self.moved();
         if let Some(now) = &mut self.figures().now {
@@ -197,30 +194,29 @@ impl Live {
         }
     }
 
-    /// The cycle is over, or broke off.
+    /// The cycle has ended, or was interrupted.
     pub fn ended(&self) {
         self.moved();
         self.figures().now = None;
     }
 
-    /// The running cycle.
     pub fn now(&self) -> Option<Now> {
         let (passed, to_pass) = (self.passed.load(Relaxed), self.to_pass.load(Relaxed));
-        // A pass may begin between the two looks.
+        // A pass may begin between the two loads.
         self.figures().now.clone().map(|now| Now { passed: passed.min(to_pass), to_pass, ..now })
     }
 
-    /// Counts over all that was recorded since the process began.
+    /// Counts of all visits recorded since the process started.
     pub fn totals(&self) -> Tally {
         self.figures().totals.clone()
     }
 
-    /// Pages that were not got.
+    /// Pages that could not be fetched.
     pub fn errors(&self) -> Errors {
         self.figures().errors.clone()
     }
 
-    /// Changes met at a host in the running cycle, or in the last.
+    /// Changes found on a host in the running cycle, or in the last.
     pub fn changed_at(&self, host: &str) -> u64 {
         self.figures().changed.get(host).copied().unwrap_or_default()
     }

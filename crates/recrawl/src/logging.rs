@@ -1,12 +1,13 @@
-//! What the program says on standard error: events of its log, and plain words.
+//! Output on standard error: log events and plain messages.
 //!
-//! All of it goes through one [`Queue`], which a thread of its own writes out. So nothing else ever waits for whoever
-//! reads standard error, and a reader that stands still costs lines, which are counted, and no more.
+//! All of it goes through one [`Queue`], written by a thread of its own. So a slow reader of
+//! standard error never blocks the crawl; it only costs lines, which are counted.
 //!
-//! What strangers send is escaped ([`terminal`]): it cannot steer a terminal, nor begin a line.
+//! Text from the network is escaped ([`terminal`]), so that it can neither control a terminal nor
+//! begin a line.
 //!
-//! Lines carry the spans that they were told in: the cycle, its stage, the host. These are of the level `error`, so that
-//! every line has them, whatever the filter lets through.
+//! Lines carry their spans: the cycle, its stage, the host. Spans have the level `error`, so that
+//! every line has them with any filter.
 
 mod queue;
 
@@ -29,32 +30,30 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
-/// What is on its way.
+/// The queue of lines.
 static QUEUE: Queue = Queue::new();
-/// How it is written out; nothing until somebody does.
+/// The running log; empty before [`start`].
 static STARTED: OnceLock<Started> = OnceLock::new();
-/// A reader that takes no line for so long, once the program is about to end, takes none any more.
+/// Patience with a slow reader at the end of the program.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The same, where the end is wanted at once.
+/// Patience when the program must end at once.
 const SHORT_PATIENCE: Duration = Duration::from_millis(200);
 
 struct Started {
     format: LogFormat,
     filter: reload::Handle<EnvFilter, Registry>,
-    /// What is logged where the configuration does not say.
+    /// Filter used if the configuration has none.
     usual: &'static str,
-    /// RECRAWL_LOG said what is logged.
+    /// Was the filter set by RECRAWL_LOG?
     by_environment: bool,
 }
 
-/// Logs to standard error from now on: what RECRAWL_LOG says, or the configuration, or else what is `usual`.
+/// Starts logging to standard error. The filter is RECRAWL_LOG, or else that of the configuration,
+/// or else `usual`.
 ///
 /// # Errors
-/// When RECRAWL_LOG is no filter, or there is no thread to be had.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "says more, or less, of the same results, and in which colours"
-)]
+/// When RECRAWL_LOG is not a filter, or no thread can be started.
+#[expect(clippy::disallowed_methods, reason = "RECRAWL_LOG and NO_COLOR only change log detail and colours")]
 pub fn start(log: &Log, usual: &'static str) -> Result<(), Failure> {
     let environment = std::env::var("RECRAWL_LOG").ok();
     let by_environment = environment.is_some();
@@ -96,7 +95,7 @@ fn fields() -> impl for<'w> FormatFields<'w> {
         let value = terminal::line(&value);
         match field.name().trim_start_matches("r#") {
             "message" => write!(writer, "{value}"),
-            // As the library writes them: the name in italics, the sign dimmed.
+            // As tracing-subscriber formats them: the name in italics, the sign dimmed.
             name if writer.has_ansi_escapes() => write!(writer, "\x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m{value}"),
             name => write!(writer, "{name}={value}"),
         }
@@ -104,7 +103,7 @@ fn fields() -> impl for<'w> FormatFields<'w> {
     .delimited(" ")
 }
 
-/// Can the configuration be used?
+/// Checks the log configuration.
 ///
 /// # Errors
 /// The key, and what is wrong with it.
@@ -113,17 +112,17 @@ pub fn check(log: &Log) -> Result<(), String> {
     of(log, "").map(drop)
 }
 
-/// What this configuration lets through from now on.
+/// Applies the filter of a new configuration.
 pub fn refilter(log: &Log) {
     if let Some(started) = STARTED.get().filter(|started| !started.by_environment)
         && let Err(problem) =
             of(log, started.usual).and_then(|filter| started.filter.reload(filter).map_err(|e| e.to_string()))
     {
-        tracing::error!("the log's filter stays as it was: {problem}");
+        tracing::error!("kept the previous log filter: {problem}");
     }
 }
 
-/// Did RECRAWL_LOG say what is logged? Then the configuration does not.
+/// Was the filter set by RECRAWL_LOG? Then the configuration's is ignored.
 pub fn is_by_environment() -> bool {
     STARTED.get().is_some_and(|started| started.by_environment)
 }
@@ -134,21 +133,21 @@ fn of(log: &Log, usual: &str) -> Result<EnvFilter, String> {
 }
 
 fn parse(text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::builder()
-        .parse(text)
-        .map_err(|e| format!("{text:?}: {e}: write a level, such as info, or recrawl_fetcher=debug"))
+    EnvFilter::builder().parse(text).map_err(|e| {
+        format!("{text:?}: {e}; write a level such as info, or a filter such as recrawl_fetcher=debug")
+    })
 }
 
-/// Says something whatever the filter lets through: why the program ends.
+/// Prints a message regardless of the filter, such as why the program ends.
 pub fn say(level: Level, text: &str) {
     match STARTED.get() {
         Some(started) => QUEUE.put(plain(started.format, level, text).as_bytes()),
-        // What cannot be said, since nobody is there to hear it, is no reason to fail.
+        // Failing to print is no reason to fail.
         None => drop(io::stderr().write_all(plain(LogFormat::Human, level, text).as_bytes())),
     }
 }
 
-/// A line that is no event.
+/// A line that is not a log event.
 fn plain(format: LogFormat, level: Level, text: &str) -> String {
     match format {
         LogFormat::Human => format!("recrawl: {}\n", terminal::lines(text)),
@@ -161,36 +160,37 @@ fn plain(format: LogFormat, level: Level, text: &str) -> String {
     }
 }
 
-/// Waits until all is said, at the end of the program; not for a reader that stands still.
+/// Waits at the end of the program until all lines are written, but not for a reader that has
+/// stopped reading.
 pub fn settle() {
     traces::settle();
     QUEUE.settle(PATIENCE);
 }
 
-/// The same, with hardly any patience.
+/// The same, with little patience.
 pub fn settle_soon() {
     QUEUE.settle(SHORT_PATIENCE);
 }
 
-/// Lines that nobody took, since the process began.
+/// Lines dropped since the process started.
 pub fn lost() -> u64 {
     QUEUE.lost()
 }
 
-/// What stands where lines were lost.
+/// The line in place of dropped lines.
 fn gap(lines: u64) -> String {
     let format = STARTED.get().map_or(LogFormat::Human, |started| started.format);
-    let text = format!("here {lines} lines of the log are lost: standard error took none");
+    let text = format!("{lines} log lines dropped here: standard error was not being read");
     plain(format, Level::WARN, &text)
 }
 
-/// Takes an event: it is written in one piece.
+/// Writes a log event in one piece.
 struct Line(LogFormat);
 
 impl Write for Line {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         match self.0 {
-            // Colours are written so too: the fields are escaped one by one.
+            // The fields are already escaped one by one, since this text also contains colours.
             LogFormat::Human => QUEUE.put(line),
             LogFormat::Json => QUEUE.put(terminal::lines(&String::from_utf8_lossy(line)).as_bytes()),
         }

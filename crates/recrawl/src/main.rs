@@ -1,7 +1,7 @@
 //! recrawl: an incremental web crawler that learns what to revisit.
 //!
-//! This crate is the leaf that joins the stages: the only one that knows TOML, the command line, JSON and
-//! WARC. Start reading at [`cycle`], which is the crawl cycle in one screen.
+//! The program: joins the other crates, and is the only crate that knows TOML, the command line,
+//! JSON and WARC. Start reading at [`cycle`], which shows the crawl cycle on one screen.
 
 mod access;
 mod archive;
@@ -67,7 +67,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse(); // wrong words: clap says so and exits with 2
+    let cli = cli::Cli::parse(); // on wrong arguments clap prints an error and exits with 2
     let ended = clock::check(SystemTime::now()).and_then(|()| command::run(cli.command));
     if let Err(failure) = &ended {
         logging::say(tracing::Level::ERROR, &failure.to_string());

@@ -1,32 +1,32 @@
-//! A host as people name it.
+//! Parses hosts as users write them.
 
 use recrawl_types::{CanonicalUrl, Origin, Scheme, UrlRules};
 
-/// `example.com`, `example.com:8080`, or an origin as lists of hosts have it: `https://example.com:8443`.
+/// `example.com`, `example.com:8080`, or an origin as printed in lists: `https://example.com:8443`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedHost {
-    /// Its canonical name, without port.
+    /// Canonical host name, without port.
     pub name: String,
-    /// None where the text names none: any is meant.
+    /// None means any scheme.
     scheme: Option<Scheme>,
-    /// None where the text has neither scheme nor port: any is meant.
+    /// None means any port: the text has neither scheme nor port.
     port: Option<u16>,
 }
 
 impl NamedHost {
-    /// Reads a name. Of a URL, its origin is taken.
+    /// Parses a host name, or takes the origin of a URL.
     ///
     /// # Errors
-    /// When the text names no host: how one is written.
+    /// When the text is not a host. The message shows how to write one.
     pub fn parse(text: &str) -> Result<NamedHost, String> {
         let has_scheme = text.contains("://");
         let url = if has_scheme { text.to_owned() } else { format!("http://{text}/") };
         let url = UrlRules::keep_all().canonicalize(&url).ok();
-        // `*` is a character of a host's name by the URL standard, and a pattern here.
+        // The URL standard allows `*` in a host name; here it would be a pattern.
         let is_one =
             |url: &CanonicalUrl| !url.host().contains('*') && (has_scheme || url.path_and_query() == "/");
         let url = url.filter(is_one).ok_or_else(|| {
-            format!("{text:?} is no host: write example.com, example.com:8080 or https://example.com")
+            format!("{text:?} is not a host; write example.com, example.com:8080 or https://example.com")
         })?;
         let written = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         Ok(NamedHost {
@@ -36,7 +36,7 @@ impl NamedHost {
         })
     }
 
-    /// Is this origin meant?
+    /// Does this name match the origin?
     pub fn is(&self, origin: &Origin) -> bool {
         self.name == *origin.host
             && self.scheme.is_none_or(|scheme| scheme == origin.scheme)

@@ -4,38 +4,38 @@ use crate::scope::HostPattern;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The longest file that is read, in bytes: some three million hosts, at a hundred bytes of memory each.
+/// Maximum bytes of the file: about three million hosts, each taking about 100 bytes of memory.
 const MAX_FILE: u64 = 64 << 20;
-/// So many bad lines are named; the rest is counted.
+/// Maximum number of bad lines that are listed; the rest is counted.
 const NAMED_LINES: usize = 5;
 
-/// The hosts of the file, each with the line that it stands in.
+/// The hosts of the file, with their line numbers.
 #[derive(Clone, Debug, Default)]
 pub struct OptOut {
     file: PathBuf,
-    /// Of the file's bytes.
+    /// Digest of the file's bytes.
     digest: u64,
     exact: HashMap<String, u32>,
     with_subdomains: HashMap<String, u32>,
 }
 
 impl OptOut {
-    /// Reads `file`: a line for each host, `example.com` or `*.example.com` (it and all below it); `#` begins
-    /// a comment. No file at all for an empty path.
+    /// Reads `file`, with one host per line: `example.com` or `*.example.com` (with its
+    /// subdomains). `#` starts a comment. An empty path is an empty list.
     ///
     /// # Errors
-    /// What is wrong, with the file and the first bad lines. A list that cannot be read in full is not used:
-    /// whom it does not name would be asked again.
+    /// The file, and its first bad lines. A list that cannot be read in full is not used, since the
+    /// hosts missing from it would be crawled again.
     pub fn read(file: &Path) -> Result<OptOut, String> {
         let mut list = OptOut { file: file.into(), ..OptOut::default() };
         if file.as_os_str().is_empty() {
             return Ok(list);
         }
-        let named = |e: &dyn std::fmt::Display| format!("scope.opt_out: {}: {e}", file.display());
+        let named = |e: &dyn std::fmt::Display| format!("scope.opt_out: cannot use {}: {e}", file.display());
         let length = std::fs::metadata(file).map_err(|e| named(&e))?.len();
         if length > MAX_FILE {
             return Err(named(&format!(
-                "{length} bytes, the limit is {MAX_FILE}: name domains as *.example.com"
+                "{length} bytes, limit {MAX_FILE}; name whole domains as *.example.com"
             )));
         }
         let bytes = std::fs::read(file).map_err(|e| named(&e))?;
@@ -61,7 +61,7 @@ impl OptOut {
             return Ok(());
         }
         let (hosts, host) = match HostPattern::parse(host)? {
-            HostPattern::Any => return Err("\"*\" is everybody: stop the crawl instead".into()),
+            HostPattern::Any => return Err("\"*\" would exclude every host; stop the crawl instead".into()),
             HostPattern::Exact(host) => (&mut self.exact, host),
             HostPattern::WithSubdomains(host) => (&mut self.with_subdomains, host),
         };
@@ -69,7 +69,7 @@ impl OptOut {
         Ok(())
     }
 
-    /// The line that names this canonical host, or a domain above it; none where its owner is not in the list.
+    /// The line that names this canonical host or a parent domain; none if it is not listed.
     pub fn line(&self, host: &str) -> Option<u32> {
         if let Some(line) = self.exact.get(host) {
             return Some(*line);
@@ -81,17 +81,17 @@ impl OptOut {
         std::iter::once(host).chain(above).find_map(|domain| self.with_subdomains.get(domain).copied())
     }
 
-    /// Where it is said that this host's owner opted out, in words.
+    /// Why this host is excluded, as text.
     pub fn because(&self, host: &str) -> Option<String> {
-        self.line(host).map(|line| format!("its owner opted out ({}, line {line})", self.file.display()))
+        self.line(host).map(|line| format!("opted out ({}, line {line})", self.file.display()))
     }
 
-    /// Differs when the file does.
+    /// A digest that changes with the file.
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// The same list, read again.
+    /// Reads the same file again.
     ///
     /// # Errors
     /// As [`OptOut::read`].
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn bad_lines_are_named_and_nothing_of_the_list_is_used() {
         let error = list(b"example.com\nhttp://a/b\n\xff\n*\nc d\n").unwrap_err();
-        for part in ["scope.opt_out", "line 2", "line 3: not UTF-8", "line 4", "everybody", "line 5"] {
+        for part in ["scope.opt_out", "line 2", "line 3: not UTF-8", "line 4", "every host", "line 5"] {
             assert!(error.contains(part), "{part}: {error}");
         }
         let error = list("a/b\n".repeat(9)).unwrap_err();

@@ -1,6 +1,7 @@
-//! From a fetched page to a visit: read it, compare it, prepare its archive record.
+//! Turns a fetched page into a visit: parses it, compares it, and prepares its archive record.
 //!
-//! Pure but for the noise floors, and independent of every other page, so that workers share nothing.
+//! It has no side effects but cached noise floors, and pages are independent, so workers share
+//! nothing.
 
 use crate::archive::cap::Bodies;
 use crate::archive::{Compressor, Head, Record};
@@ -22,57 +23,55 @@ use recrawl_types::{
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// All that reading a page needs.
+/// Everything needed to parse a page.
 pub struct PageReader<'c> {
-    /// The cycle that runs.
     pub cycle: Cycle,
-    /// What makes two addresses one page.
+    /// URL normalization.
     pub rules: &'c UrlRules,
-    /// Which links belong to the crawl.
     pub scope: &'c Scope,
-    /// What counts as a change.
+    /// Change detection.
     pub change: &'c ChangeRules,
-    /// Which patterns of addresses are cut off.
+    /// Trap patterns that are cut off.
     pub traps: &'c Traps,
-    /// What sites do at every visit.
+    /// Noise floors of sites.
     pub noise: &'c SiteNoise<'c>,
-    /// How pages are read.
+    /// Options of the extractor.
     pub reading: &'c Options,
-    /// What of a page's wishes is obeyed.
+    /// Page directives that are obeyed.
     pub consent: &'c config::Consent,
-    /// What becomes of sitemaps and feeds.
+    /// Rules for sitemaps and feeds.
     pub hints: &'c HintRules<'c>,
     /// Are bodies archived?
     pub archive: bool,
-    /// WARC files that are there: a body whose file was removed is archived again.
+    /// The present WARC files: a body whose file was removed is archived again.
     pub bodies: &'c Bodies,
 }
 
-/// A page read and compared.
+/// A parsed and compared page.
 pub struct ReadPage {
     /// For the visit log.
     pub visit: Visit,
     /// For the archive: one gzip member.
     pub member: Option<Vec<u8>>,
-    /// Is the body in it? Else it says that the body is that of an earlier record.
+    /// Does the member contain the body? Otherwise it refers to an earlier record.
     pub holds_body: bool,
-    /// What reading it cost: [`Extracted::work`].
+    /// Cost of parsing: [`Extracted::work`].
     pub work: u64,
 }
 
 impl PageReader<'_> {
-    /// Reads one page. A page that makes the extractor panic costs itself, not the crawl: it is recorded
-    /// as failed, and backs off like any other failure.
+    /// Parses one page. If the extractor panics, only this page is affected: it is recorded as
+    /// failed, and backs off like any other failure.
     ///
     /// # Errors
-    /// When the noise floor of its site cannot be had.
+    /// When the noise floor of the site cannot be read.
     pub fn read(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
         let _page = tracing::error_span!("page", host = %page.entry.url.host()).entered();
         let mut failed = blank_visit(&page);
         failed.outcome = Outcome::Failed(recrawl_types::Failure::Encoding);
         let reading = AssertUnwindSafe(|| self.read_sound(page, compressor));
         let read = catch_unwind(reading).unwrap_or_else(|_| {
-            tracing::error!(url = %failed.url, "the page could not be read: a fault of ours, please report it");
+            tracing::error!(url = %failed.url, "internal error while parsing the page; please report it");
             *compressor = Compressor::new();
             Ok(ReadPage { visit: failed, member: None, holds_body: false, work: 0 })
         })?;
@@ -129,7 +128,7 @@ impl PageReader<'_> {
         recrawl_extractor::extract(&response.body, &fields, &page.entry.url, self.rules, self.reading)
     }
 
-    /// 2xx: compare, collect links.
+    /// 2xx: compares the page and collects links.
     fn document(
         &self,
         page: &FetchedPage,
@@ -189,7 +188,7 @@ impl PageReader<'_> {
         Ok(self.member(visit, response, &record, compressor))
     }
 
-    /// Where a page, a sitemap or a feed leads.
+    /// The links of a page, a sitemap or a feed.
     fn links(
         &self,
         page: &FetchedPage,
@@ -210,7 +209,7 @@ impl PageReader<'_> {
         Ok(links.chain(self.hints.feeds(page, feeds)).collect())
     }
 
-    /// 3xx: changed exactly when the target is another than at the last visit.
+    /// 3xx: changed exactly if the target differs from that of the last visit.
     fn redirect(&self, page: &FetchedPage, target: &CanonicalUrl, visit: &mut Visit) {
         let content = Content {
             kind: ContentKind::Redirect,
@@ -232,8 +231,8 @@ impl PageReader<'_> {
         visit.content = Some(content);
     }
 
-    /// After a 304: the content of the last visit, with the validators that came now, if any did, and with
-    /// what the header adds to the page's wishes. An archived body that they are against is let go of.
+    /// After a 304: the content of the last visit, with new validators if any came, and with
+    /// directives added by the header. An archived body that these forbid is forgotten.
     fn renewed(&self, before: &Content, response: &Response, visit: &Visit) -> Content {
         let Validators { etag, last_modified } = response.validators.clone();
         let old = before.validators.clone();
@@ -267,7 +266,7 @@ impl PageReader<'_> {
     }
 }
 
-/// A visit to the page of which nothing is known yet but that it took place.
+/// A visit with only its page and time known.
 fn blank_visit(page: &FetchedPage) -> Visit {
     Visit {
         url: page.entry.url.clone(),
@@ -284,12 +283,12 @@ fn blank_visit(page: &FetchedPage) -> Visit {
     }
 }
 
-/// Where the body that was archived last lies.
+/// Position of the last archived body.
 fn body_before(page: &FetchedPage) -> Option<ArchivePosition> {
     page.entry.record.visited.as_ref().and_then(|visited| visited.content.archive)
 }
 
-/// How far the text moved, where both visits saw text.
+/// Distance of the texts, if both visits saw text.
 fn difference(history: &History, cycle: Cycle, before: &Content, after: &Content) -> Option<Difference> {
     let distance = recrawl_change::distance(before, after)?;
     let same_digest = before.fingerprint.digest == after.fingerprint.digest;

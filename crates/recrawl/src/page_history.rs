@@ -1,7 +1,8 @@
-//! The visits of one page, out of the kept visits of all.
+//! The visits of one page, read from the stored visits of all pages.
 //!
-//! A cycle's file is in the order of URLs and has no index: it is read up to the page. Who is asked again and again keeps
-//! [`VisitedPages`] beside it, and reads of the cycles in which the page was visited alone, and of each a frame.
+//! A cycle's file is in URL order and has no index, so it is read up to the page. For repeated
+//! queries, [`VisitedPages`] remembers which pages each cycle visited. Then only the cycles that
+//! visited the page are read, and of each about one frame.
 
 use crate::failure::Failure;
 use recrawl_repository::{KeptCycles, KeptVisit, ReadError};
@@ -10,27 +11,26 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of kept visits that are read for the history of one page, about; of a million pages a cycle a hundred cycles take
-/// more, and somebody waits.
+/// Approximate maximum bytes of stored visits that are read for one page's history. A hundred
+/// cycles of a million pages have more, and a user is waiting.
 const MAX_HISTORY_BYTES: u64 = 256 << 20;
-/// Visits whose pages are remembered; the files of older cycles are read.
+/// Maximum visits whose pages are remembered; the files of older cycles are read.
 const MAX_REMEMBERED_VISITS: usize = 4_000_000;
 
-/// The visits of one page.
 #[derive(Debug, Default, PartialEq)]
 pub struct PageHistory {
-    /// In the cycles that were looked at, oldest first.
+    /// Visits in the cycles that were read, oldest first.
     pub visits: Vec<(Cycle, KeptVisit)>,
-    /// The first of these cycles; none where no cycle's visits are kept.
+    /// The first of these cycles; none if no visits are stored.
     pub since: Option<Cycle>,
 }
 
 impl PageHistory {
-    /// The visits of a page in the cycles whose visits are kept. Each cycle's are read up to the page, the newest first, until
-    /// so much was read that older ones are left out.
+    /// Reads the visits of a page, newest cycle first. Each cycle's file is read up to the page.
+    /// Older cycles are left out once the byte limit is reached.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// When the visits cannot be read.
     pub fn read(kept: &KeptCycles, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
         PageHistory::read_by(kept, url, &kept.list().map_err(Failure::work)?, |_| Part::All)
     }
@@ -51,7 +51,7 @@ impl PageHistory {
                     continue;
                 }
             };
-            // None of a cycle whose file a commit removed just now, as the oldest.
+            // A commit may just have removed the oldest file.
             let Some(mut visits) = visits.map_err(Failure::work)? else { continue };
             let of_cycle = visits.visits_of(url).map_err(Failure::work)?;
             history.visits.extend(of_cycle.into_iter().rev().map(|visit| (cycle, visit)));
@@ -66,19 +66,20 @@ impl PageHistory {
     }
 }
 
-/// What is to be read of a cycle's visits.
+/// The part of a cycle's visits to read.
 enum Part {
     All,
-    /// From a frame on.
+    /// From this frame on.
     From(u64),
-    /// The page was not visited.
+    /// Nothing: the page was not visited.
     Nothing,
 }
 
-/// Which pages were visited in which of the last cycles, and where that is written. Memory: 4 bytes a visit, up to a limit.
+/// The pages visited in the last cycles, with their frames. Memory: 4 bytes per visit, up to a
+/// limit.
 #[derive(Debug)]
 pub struct VisitedPages {
-    /// None of a cycle that there was no more room for.
+    /// None for a cycle that exceeds the limit.
     cycles: Mutex<BTreeMap<Cycle, Option<Arc<Pages>>>>,
     most: usize,
 }
@@ -90,11 +91,11 @@ impl Default for VisitedPages {
 }
 
 impl VisitedPages {
-    /// What [`PageHistory::read`] tells; of the cycles that are remembered, none is left out. Who asks while the visits of a
-    /// cycle are read for the first time waits for that.
+    /// Like [`PageHistory::read`], but leaves out no remembered cycle. Blocks while another caller
+    /// reads the visits of a cycle for the first time.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// When the visits cannot be read.
     pub fn history(&self, kept: &KeptCycles, url: &CanonicalUrl) -> Result<PageHistory, Failure> {
         let cycles = kept.list().map_err(Failure::work)?;
         let known = self.remember(kept, &cycles);
@@ -105,7 +106,7 @@ impl VisitedPages {
         PageHistory::read_by(kept, url, &cycles, part)
     }
 
-    /// The pages of the newest of these cycles, as many as are remembered.
+    /// The pages of the newest of these cycles, as many as fit the limit.
     fn remember(&self, kept: &KeptCycles, cycles: &[Cycle]) -> BTreeMap<Cycle, Option<Arc<Pages>>> {
         let mut known = self.cycles.lock().expect("no panic under the lock");
         known.retain(|cycle, _| cycles.binary_search(cycle).is_ok());
@@ -113,12 +114,12 @@ impl VisitedPages {
         for &cycle in cycles.iter().rev() {
             let pages = match known.get(&cycle) {
                 Some(pages) => pages.clone(),
-                // Older ones are not read to find out whether one of them is small enough.
+                // Do not read older cycles to find a small one.
                 None if is_full => None,
                 None => match Pages::read(kept, cycle, left) {
                     Ok(Read::All(pages)) => Some(Arc::new(pages)),
                     Ok(Read::TooMany) => None,
-                    // It is tried again, and what that means for a page is told by who asks for the page.
+                    // It is tried again; reading the page's visits reports the error.
                     Ok(Read::Gone) | Err(_) => continue,
                 },
             };
@@ -131,21 +132,21 @@ impl VisitedPages {
     }
 }
 
-/// The pages that were visited in one cycle.
+/// The pages visited in one cycle.
 #[derive(Debug)]
 struct Pages {
-    /// A part of a digest of each, in order.
+    /// 32 bits of a digest of each page, sorted.
     digests: Box<[u32]>,
-    /// Of each frame of the file, the key of its first visit and where it begins.
+    /// For each frame of the file, the key of its first visit and its offset.
     frames: Box<[(Box<[u8]>, u64)]>,
 }
 
-/// What came of reading them.
+/// Result of reading them.
 enum Read {
     All(Pages),
-    /// More than there is room for.
+    /// More than fit the limit.
     TooMany,
-    /// A commit removed the oldest just now.
+    /// A commit has just removed the oldest cycle.
     Gone,
 }
 
@@ -167,13 +168,13 @@ impl Pages {
         Ok(Read::All(Pages { digests: digests.into(), frames: frames.into() }))
     }
 
-    /// What is to be read for a page. That it was not visited is certain; that it was is wrong once in some thousands of
-    /// millions of digests.
+    /// The part to read for a page. `Nothing` is certain; otherwise the page may be another one
+    /// with the same 32 bits of digest.
     fn part_with(&self, url: &CanonicalUrl) -> Part {
         if self.digests.binary_search(&digest(url.key())).is_err() {
             return Part::Nothing;
         }
-        // Visits of one page may begin at the end of the frame before the first that begins with it.
+        // The visits of one page may begin at the end of the previous frame.
         let at = self.frames.partition_point(|(first, _)| **first < *url.key()).saturating_sub(1);
         self.frames.get(at).map_or(Part::Nothing, |(_, frame)| Part::From(*frame))
     }

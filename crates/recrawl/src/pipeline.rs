@@ -1,10 +1,11 @@
-//! Fetch, read, record: the stages of a running cycle, joined by bounded queues.
+//! The stages of a running cycle, connected by bounded queues: fetch, parse, record.
 //!
-//! The fetcher runs on this thread's runtime; page workers parse, compare and compress; one recorder
-//! appends to the archive and to the visit log, in that order, so that a logged visit never points at a
-//! record that is not there, and syncs both in that order every `storage.sync_every`. Pages that wait to be read are
-//! bounded by the fetcher's connections, and read in an order that is fair by site ([`Inbox`]); every other queue
-//! holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
+//! The fetcher runs on this thread's runtime. Page workers parse, compare and compress. One
+//! recorder appends to the archive and then to the visit log, so that a logged visit never points
+//! at a missing record. It syncs both in that order every `storage.sync_every`. Pages waiting to be
+//! parsed are bounded by the fetcher's connections, and taken in an order that is fair by site
+//! ([`Inbox`]). Every other queue holds at most [`QUEUE`] pages, so a slow disk slows down the
+//! fetcher.
 
 use crate::archive::cap::Bodies;
 use crate::archive::{Archive, ArchiveEnd, Compressor};
@@ -31,37 +32,36 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Pages between two stages. Each may hold a body of `fetch.max_body` bytes.
+/// Maximum pages between two stages. Each may hold a body of `fetch.max_body` bytes.
 const QUEUE: usize = 32;
 
-/// Pages that a worker takes, and hands on, at a time: what waits already goes together, so that threads
-/// wake each other less often. Nothing waits for a batch to fill.
+/// Maximum pages that a worker takes and hands on at a time, so that threads wake each other less
+/// often. No worker waits for a full batch.
 const BATCH: usize = 8;
 
-/// The name under which hosts are kept that had no turn.
+/// Setting that stores the hosts whose pages did not come up.
 const LEFT_OUT: &str = "left_out";
 /// The name under which origins are kept that gave no page when they were last asked.
 pub const UNAVAILABLE: &str = "unavailable";
 
-/// How often a run that waits says that it lives.
+/// Interval at which a waiting run reports progress.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
-/// Pages read together.
+/// Pages parsed together.
 type Batch = Vec<Result<ReadPage, Failure>>;
 
 /// How the fetching of a cycle ended.
 pub struct Fetched {
-    /// Why.
     pub stopped_by: StoppedBy,
-    /// Where the archive ends now; none when bodies are not kept.
+    /// End of the archive; none if bodies are not archived.
     pub archive: Option<ArchiveEnd>,
 }
 
-/// Runs the schedule to its end, to the deadline or to a signal. What was fetched is in the log when this
-/// returns, also when it returns an error.
+/// Runs the schedule to its end, to the deadline or to a signal. When this returns, even with an
+/// error, the log has everything that was fetched.
 ///
 /// # Errors
-/// When a stage cannot go on: the schedule cannot be read, or the disk takes no more.
+/// When a stage cannot continue: the schedule cannot be read, or the disk is full.
 #[tracing::instrument(level = "error", name = "fetch", skip_all)]
 pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
     let Plan { facts, schedule, mut log, recovered, mut archive } = plan;
@@ -93,9 +93,9 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let recorder =
         Recorder { archive: archive.as_mut(), log: &mut log, traps, progress: &progress, room, crawl };
     ask_again(crawl)?;
-    // Its own token: a disk that takes no more stops this cycle, and is no signal.
+    // A separate token: a full disk stops this cycle, but is no signal.
     let stop = crawl.shutdown.token().child_token();
-    // A clock that was set back makes a cycle no longer than its deadline.
+    // If the clock was set back, the cycle still ends by its deadline.
     let ran = Duration::from_millis((crawl.clock)().saturating_sub(facts.started));
     let left = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
     let left_for_held = crawl.settings.config.cycle.period.0.saturating_sub(ran);
@@ -136,7 +136,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     Ok(Fetched { stopped_by, archive: archive.as_ref().map(Archive::end) })
 }
 
-/// The origins that gave no page when they were last asked.
+/// The origins that gave no page when last contacted.
 ///
 /// # Errors
 /// When the tables cannot be read.
@@ -200,13 +200,13 @@ fn join_stages(
         let report = crawl.shutdown.runtime().block_on(run);
         recording
             .join()
-            .map_err(|_| Failure::work("the recorder panicked; the log holds what came before"))??;
+            .map_err(|_| Failure::work("the recorder panicked; the visits before that are in the log"))??;
         report.map_err(Failure::from)
     })
 }
 
-/// A run that waits for hosts, or is held, moves though no page is recorded. While requests are under way it does when
-/// they end, as each must.
+/// Reports progress while no page is recorded because the run waits for hosts or is paused.
+/// Requests in flight report progress when they end, as each must.
 async fn sign_of_life(crawl: &Crawl) -> Infallible {
     loop {
         tokio::time::sleep(SIGN_OF_LIFE).await;
@@ -216,7 +216,7 @@ async fn sign_of_life(crawl: &Crawl) -> Infallible {
     }
 }
 
-/// Pages that somebody asked for and that no cycle came to: a look at each, as at seeds.
+/// Requests the pages that operators asked for and no cycle has reached yet.
 fn ask_again(crawl: &Crawl) -> Result<(), Failure> {
     crawl.steering.forget_asked();
     let generation = crawl.repository.current();
@@ -228,25 +228,23 @@ fn ask_again(crawl: &Crawl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the recorder puts things.
+/// The state of the recorder.
 struct Recorder<'r> {
-    /// What is told of each page.
     crawl: &'r Crawl,
-    /// Page bodies; none when they are not kept.
+    /// Page bodies; none if they are not archived.
     archive: Option<&'r mut Archive>,
-    /// The cycle's log.
     log: &'r mut VisitLog,
-    /// What is told of each visit in the log.
+    /// Learns from each logged visit.
     traps: &'r Traps,
-    /// The line on the terminal.
+    /// The progress line on the terminal.
     progress: &'r Progress,
-    /// What is free on the disk.
+    /// Watches the free space on the disk.
     room: Watch<'r>,
 }
 
-/// Appends pages until there are no more. After an error the rest is let go, so that the other stages
-/// come to their end: those pages were not recorded and will be asked for again. When the disk is about to be full
-/// there is room for these still, so they are recorded.
+/// Records pages until there are no more. After an error the remaining pages are dropped, so that
+/// the other stages can end; they will be fetched again. If the disk is nearly full, the remaining
+/// pages still fit and are recorded.
 fn record(
     reads: &crossbeam_channel::Receiver<Batch>,
     recorder: &mut Recorder<'_>,
@@ -254,7 +252,7 @@ fn record(
 ) -> Result<(), Failure> {
     let (mut outcome, mut room) = (Ok(()), Ok(()));
     let every = recorder.crawl.settings.config.storage.sync_every.0;
-    // When the oldest page that is not durable yet must be.
+    // When the oldest page that is not yet durable must be.
     let mut due: Option<Instant> = None;
     loop {
         let next = match due {
@@ -281,7 +279,7 @@ fn record(
         }
         if outcome.is_err() || room.is_err() {
             stop.cancel();
-            // An error ends what would be synced.
+            // After an error, nothing is synced.
             due = due.filter(|_| outcome.is_ok());
         }
     }
@@ -291,7 +289,8 @@ fn record(
 }
 
 impl Recorder<'_> {
-    /// Makes what was recorded durable: bodies first, so that no durable visit names a body that is not.
+    /// Makes recorded pages durable. Bodies come first, so that no durable visit names a missing
+    /// body.
     fn sync(&mut self) -> Result<(), Failure> {
         if let Some(archive) = self.archive.as_deref_mut() {
             archive.sync()?;
@@ -304,7 +303,7 @@ fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failur
     let ReadPage { mut visit, member, holds_body, work: _ } = page;
     if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
         let position = archive.append(&member)?;
-        // A revisit record has no body: the page keeps pointing at the one that has, if any.
+        // A revisit record has no body: the page keeps the position of its body, if any.
         if let Some(content) = visit.content.as_mut().filter(|_| holds_body) {
             content.archive = Some(position);
         }

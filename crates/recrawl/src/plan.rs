@@ -1,4 +1,4 @@
-//! From generation g to a schedule: score every page in one pass, then read the chosen ones in another.
+//! From generation g to a schedule: one pass scores every page, another reads the chosen ones.
 
 use crate::archive::Archive;
 use crate::archive::cap::Bodies;
@@ -27,60 +27,57 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// The name under which a cycle's facts are kept beside its schedule.
+/// Setting that stores a cycle's facts beside its schedule.
 const FACTS: &str = "plan";
-/// Seeds in a record of the log.
+/// Seeds per log record.
 const SEEDS_A_RECORD: usize = 1000;
 
-/// A cycle about to run, or to go on.
+/// A cycle ready to run or resume.
 pub struct Plan {
-    /// What was decided when it was made.
+    /// Decisions made when it was planned.
     pub facts: Facts,
-    /// The schedule.
     pub schedule: Arc<ScheduleFile>,
-    /// The log, open behind its last sound record.
+    /// The log, open after its last sound record.
     pub log: VisitLog,
-    /// What an earlier run of the cycle did.
+    /// The work of an earlier run of the cycle.
     pub recovered: Recovered,
-    /// Page bodies; none when they are not kept.
+    /// Page bodies; none if they are not archived.
     pub archive: Option<Archive>,
 }
 
-/// What was decided when a cycle was planned; kept, so that a resumed cycle reports the same.
+/// Decisions made when a cycle was planned; stored, so that a resumed cycle reports the same.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Facts {
-    /// The cycle.
     pub cycle: Cycle,
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub started: u64,
-    /// The name of what ranked the pages.
+    /// Name of the formula.
     pub formula: String,
-    /// The text of its file; none in cycles that an older program planned, and where nothing is ranked.
+    /// Text of the formula; none in cycles planned by an older version, and if nothing is ranked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula_toml: Option<String>,
-    /// The lowest score chosen.
     pub cutoff: Option<f64>,
-    /// Pages scheduled, seeds among them.
+    /// Scheduled pages, seeds included.
     pub scheduled: u64,
-    /// What decided ties and samples; 0 in cycles that an older program planned.
+    /// Random seed for ties and samples; 0 in cycles planned by an older version.
     #[serde(default)]
     pub random_seed: u64,
-    /// Of these, chosen by score; none where it is not known.
+    /// Of the scheduled pages, those chosen by score; none if unknown.
     #[serde(default)]
     pub by_score: Option<u64>,
-    /// Pages that the audit sample was drawn from; none where it is not known.
+    /// Pages from which the audit sample was drawn; none if unknown.
     #[serde(default)]
     pub audit_eligible: Option<u64>,
-    /// Of the rules of the operator's that refuse pages: [`readmission::digest`].
+    /// Digest of the operator's rules that refuse pages: [`readmission::digest`].
     #[serde(default)]
     pub rules: u64,
 }
 
-/// Takes up the cycle's schedule where one was finished, else makes it. Seeds that are new enter the log
-/// either way.
+/// Resumes the cycle's schedule if one was completed, or else makes it. New seeds enter the log in
+/// either case.
 ///
 /// # Errors
-/// When the repository cannot be read or the schedule cannot be written.
+/// When the repository cannot be read, or the schedule cannot be written.
 #[tracing::instrument(level = "error", name = "plan", skip_all)]
 pub fn resume_or_make(
     crawl: &Crawl,
@@ -110,14 +107,14 @@ pub fn resume_or_make(
     if recovered.cut > 0 {
         tracing::warn!(
             bytes = recovered.cut,
-            "the end of the visit log was torn, or ahead of the archive, and was cut off: its pages are visited again"
+            "truncated the visit log (incomplete, or ahead of the archive); its last pages are visited again"
         );
     }
     let found = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
     let (facts, schedule) = match found {
         Some(schedule) => (facts(crawl, cycle, &schedule)?, schedule),
         None if recovered.done.count() > 0 => {
-            let text = "has visits and no schedule: restore the data directory from a backup";
+            let text = "has visits but no schedule; restore the data directory from a backup";
             return Err(Failure::Work(format!(
                 "{}: cycle {cycle} {text}",
                 crawl.settings.data_dir.display()
@@ -126,10 +123,10 @@ pub fn resume_or_make(
         None => {
             let facts = make(crawl, generation, cycle, &news, traps, &mut log)?;
             let made = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
-            (facts, made.ok_or_else(|| Failure::work("the schedule just written is not there"))?)
+            (facts, made.ok_or_else(|| Failure::work("the schedule just written is missing"))?)
         }
     };
-    // Bounded records, so that a reader needs no more memory than for a page with many links.
+    // Bounded records: a reader needs no more memory than for a page with many links.
     for part in news.chunks(SEEDS_A_RECORD) {
         let links = part.iter().map(|(url, _)| Link::to(url.clone(), 0));
         log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
@@ -139,12 +136,12 @@ pub fn resume_or_make(
     Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered, archive })
 }
 
-/// What was decided when this schedule was made. A schedule that is there is run, also where the tables
-/// lost what they knew of it: the visits in the log are by its numbers.
+/// The decisions for this schedule. An existing schedule is run even if the tables lost its facts,
+/// since the visits in the log refer to its numbers.
 fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, Failure> {
     let kept: Option<Facts> = kept(&crawl.tables, FACTS)?;
     Ok(kept.filter(|facts| facts.cycle == cycle).unwrap_or_else(|| {
-        tracing::warn!(%cycle, "what was decided for this cycle is lost; its schedule is run all the same");
+        tracing::warn!(%cycle, "the plan data of this cycle is lost; running its schedule anyway");
         Facts {
             cycle,
             started: (crawl.clock)(),
@@ -160,11 +157,10 @@ fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, 
     }))
 }
 
-/// A seed that is to be visited, with its record: a new one, or that of a page that is gone.
+/// A seed to visit, with its record: a new page, or one that is gone.
 type NewSeed = (CanonicalUrl, PageRecord);
 
-/// Seeds that the repository does not know, or knows as gone, in the order of URLs and each once, however they come. One
-/// that the scope refuses is none.
+/// Seeds that are unknown or gone, in URL order without duplicates. Seeds out of scope are skipped.
 fn new_seeds(
     crawl: &Crawl,
     generation: &Generation,
@@ -175,7 +171,7 @@ fn new_seeds(
     for url in seeds {
         crawl.live.moved();
         if let Some(why) = crawl.settings.scope.refuse(url) {
-            tracing::warn!(%url, "a seed is left out: {why}");
+            tracing::warn!(%url, "skipped a seed: {why}");
             continue;
         }
         match generation.get(url).map_err(Failure::work)? {
@@ -187,7 +183,7 @@ fn new_seeds(
     Ok(news)
 }
 
-/// What the configuration asks of a cycle over so many known pages.
+/// The plan request for this many known pages.
 pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> PlanRequest {
     let config = &settings.config;
     PlanRequest {
@@ -215,7 +211,7 @@ fn make(
     let rules = readmission::digest(crawl);
     let formula = formula_file::in_force(&crawl.settings)?;
     let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
-    // New seeds come first: they take their part of k from all shares alike.
+    // New seeds come first: they reduce all shares of k alike.
     let seeds = (news.len() as u64).min(whole.pages.max(whole.discovery_min));
     let request = PlanRequest {
         pages: whole.pages.saturating_sub(seeds),
@@ -251,12 +247,12 @@ fn make(
     };
     keep(&crawl.tables, FACTS, &facts)?;
     crawl.tables.flush()?;
-    // Last: a schedule that is there is complete, and its facts are durable.
+    // Finish last: an existing schedule is complete, and its facts are durable.
     writer.finish().map_err(Failure::work)?;
     Ok(facts)
 }
 
-/// The pass over the state columns; one more before it when the formula asks for the rates of sites.
+/// The pass over the state columns, preceded by another if the formula needs the rates of sites.
 fn choose(
     crawl: &Crawl,
     generation: &Generation,
@@ -277,7 +273,7 @@ fn choose(
         let at_most = named.and_then(|home| unavailable.at_most(&Origin::of(&home), now));
         HostPages { pages: origin.pages, at_most }
     });
-    // Without a limit hosts are not told apart; this one binds nobody else.
+    // Without a limit, hosts are not counted; this limit binds no available host.
     let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
     let request = PlanRequest { max_per_host, ..request };
     let runs = SpillRuns::new(crawl.storage.clone(), request.cycle);
@@ -294,13 +290,13 @@ fn choose(
     planner.finish().map_err(Failure::work)
 }
 
-/// The order in which a host is asked for its pages.
+/// The order in which a host's pages are requested.
 fn in_turn(pages: &[Ranked], cycle: Cycle) -> Vec<u32> {
     let due = |page: &Ranked| Due::of(page.entry.share, page.rank, &page.entry.record, cycle);
     turns(&pages.iter().map(due).collect::<Vec<_>>())
 }
 
-/// Writes chosen pages and new seeds in the order of their URLs.
+/// Writes chosen pages and new seeds in URL order.
 fn write(
     live: &Live,
     writer: &mut ScheduleWriter<'_>,
@@ -321,7 +317,7 @@ fn write(
         share: Share::Discovery,
         record: record.clone(),
     };
-    // Of those pages that were asked for and have not come yet: share, and place in its order.
+    // Share and rank of the pages requested from `gather` and not yet returned.
     let shares = RefCell::new(VecDeque::new());
     let failed = RefCell::new(None);
     let mut pages = generation.gather(chosen.map_while(|page| match page {

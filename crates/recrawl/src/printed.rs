@@ -1,5 +1,5 @@
-//! Standard output, whose reader may stand still. Then the crawl waits, which is how such a reader slows it; but not
-//! once the program is to end.
+//! Standard output that the program can abandon. A slow reader slows the crawl, but does not keep
+//! the program from stopping.
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -8,43 +8,46 @@ use rustix::io::Errno;
 use std::io::{self, Write};
 use tokio_util::sync::CancellationToken;
 
-/// A pipe that has room has room for so much: what is written at a time, so that no write waits.
+/// Bytes per write: at least this many fit into a pipe that `poll` calls writable (`PIPE_BUF`), so
+/// a write never blocks.
 const PIECE: usize = 4096;
-/// How often it is asked whether the program is to end.
+/// Interval of checks for a stop request.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Once it is, a reader that takes nothing for so many ticks takes nothing any more.
+/// After a stop request: ticks without any progress until the output is abandoned.
 const PATIENCE: u32 = 10;
 
-/// Standard output, past the buffer of the standard library: that one is written out when the program ends, and waits.
+/// Standard output without the standard library's buffer, whose flush at the end of the program
+/// would block.
 pub struct Printed {
     stop: CancellationToken,
     gave_up: bool,
 }
 
 impl Printed {
-    /// Standard output, waited for until `stop` is cancelled.
+    /// Waits for the reader until `stop` is cancelled.
     pub fn new(stop: CancellationToken) -> Printed {
         Printed { stop, gave_up: false }
     }
 
-    /// Did a write fail because the program is to end, and nobody reads?
+    /// Did a write fail because a stop was requested and nobody reads the output?
     pub fn gave_up(&self) -> bool {
         self.gave_up
     }
 
-    /// Prints a line. A reader that went away (`recrawl … | head`) is no failure, nor is one that stands still at the end.
+    /// Prints a line. Succeeds also if the reader has closed the pipe (`recrawl … | head`), or if
+    /// it no longer reads after a stop request.
     ///
     /// # Errors
-    /// When standard output takes no more for another reason.
+    /// When a write fails for another reason.
     pub fn line(&mut self, text: &str) -> Result<(), Failure> {
         match self.write_all(format!("{}\n", terminal::lines(text)).as_bytes()) {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe || self.gave_up => Ok(()),
-            Err(e) => Err(Failure::Work(format!("standard output: {e}"))),
+            Err(e) => Err(Failure::Work(format!("cannot write to standard output: {e}"))),
             Ok(()) => Ok(()),
         }
     }
 
-    /// Waits until it takes something.
+    /// Waits until standard output is writable.
     fn wait(&mut self) -> io::Result<()> {
         let stdout = io::stdout();
         let mut patience = PATIENCE;
@@ -52,7 +55,7 @@ impl Printed {
             match poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&TICK)) {
                 Ok(0) if self.stop.is_cancelled() && patience == 0 => {
                     self.gave_up = true;
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads it"));
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads the output"));
                 }
                 Ok(0) if self.stop.is_cancelled() => patience -= 1,
                 Ok(0) | Err(Errno::INTR) => {}

@@ -1,30 +1,32 @@
-//! The rates of sites, for a formula that reads them: one pass over the state columns before the one that scores.
+//! The change rates of sites, for formulas that use them: one pass over the state columns before
+//! the one that scores.
 //!
-//! A site is a run of pages: the order of URLs keeps the hosts of a registrable domain together. Where other
-//! sites lie in the midst of one (a hosting service's own pages around those of its customers, when the public
-//! suffix list names it), what comes before and behind them counts as two.
+//! A site is a run of pages, since URL order keeps the hosts of a registrable domain together. If
+//! other sites lie in the middle of one, the parts before and after them count as two sites. That
+//! happens when the public suffix list names a hosting service: its own pages surround those of its
+//! customers.
 
 use crate::failure::Failure;
 use recrawl_formula::{Evidence, Formula, Priors, SiteRates};
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_types::{Site, StateColumns};
 
-/// What the pages of each site of a generation are taken for. Memory: 16 bytes a site.
+/// The rates of each site of a generation. Memory: 16 bytes per site.
 #[derive(Debug)]
 pub struct SitePriors {
     priors: Priors,
-    /// By site: the ordinal behind its last page.
+    /// By site, the ordinal after its last page.
     ends: Vec<u64>,
 }
 
 impl SitePriors {
-    /// Does the formula ask for them?
+    /// Does the formula use them?
     pub fn are_wanted_by(formula: &Formula) -> bool {
         formula.compile().reads().needs_priors()
     }
 
-    /// Reads them from the generation when the formula asks for them; none, and nothing read, when it does not.
-    /// `passed` is told of each block's pages.
+    /// Reads them from the generation if the formula uses them; otherwise reads nothing. `passed`
+    /// is called with the pages of each block.
     ///
     /// # Errors
     /// When the generation cannot be read.
@@ -64,13 +66,13 @@ impl SitePriors {
         self.priors.fill(columns, sites(&self.ends, first).take(rows));
     }
 
-    /// What a page is taken for.
+    /// The rates of the page's site.
     pub fn of(&self, ordinal: u64) -> SiteRates {
         self.priors.of(site_of(&self.ends, ordinal))
     }
 }
 
-/// The ordinal behind the last page of each site.
+/// The ordinal after the last page of each site.
 fn site_ends(origins: &[OriginRun]) -> Result<Vec<u64>, Failure> {
     let mut ends: Vec<u64> = Vec::new();
     let mut last = None;
@@ -145,7 +147,7 @@ mod tests {
         let (repository, pages) = generation();
         let generation = repository.current();
         let priors = SitePriors::read(&generation, &generation.origins().unwrap(), &|_| {}).unwrap();
-        // The slow twin: all sites by name, every page looked at by itself.
+        // The slow reference: all sites by name, every page by itself.
         let mut shown = BTreeMap::<Site, Evidence>::new();
         for (url, record) in &pages {
             let history = record.visited.as_ref().map(|v| v.history);
@@ -179,7 +181,7 @@ mod tests {
         let (repository, _) = generation();
         let generation = repository.current();
         let formula = Formula::from_expression("t * (X + 0.1) / (n + 1)").unwrap();
-        // Origins of another generation would not do for a pass over this one.
+        // Origins of another generation do not fit a pass over this one.
         assert!(SitePriors::wanted_by(&formula, &generation, &[], &|_| {}).unwrap().is_none());
     }
 }

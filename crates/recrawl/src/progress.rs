@@ -1,13 +1,13 @@
-//! How far something is, drawn on a terminal and silent elsewhere.
+//! Progress bars on a terminal; nothing elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// A line that shows how far something is, where standard error is a terminal.
+/// A progress bar on standard error, hidden if that is no terminal.
 ///
 /// # Panics
-/// When the template is not one of indicatif's.
+/// When indicatif rejects the template.
 pub fn line(steps: Option<u64>, template: &str) -> ProgressBar {
     let target = if std::io::stderr().is_terminal() {
         ProgressDrawTarget::stderr_with_hz(4)
@@ -15,16 +15,17 @@ pub fn line(steps: Option<u64>, template: &str) -> ProgressBar {
         ProgressDrawTarget::hidden()
     };
     let bar = ProgressBar::with_draw_target(steps, target);
-    bar.set_style(ProgressStyle::with_template(template).expect("the template is sound"));
+    bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
     bar.enable_steady_tick(Duration::from_millis(500));
     bar
 }
 
-/// A cycle's line: pages, rate, time left, hosts.
+/// Progress of a cycle: pages, rate, time left, hosts.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar over `pages` pages of `hosts` hosts, `done` of which an earlier run of the cycle fetched.
+    /// A bar for `pages` pages on `hosts` hosts; `done` pages were fetched by an earlier run of the
+    /// cycle.
     pub fn new(cycle: u32, pages: u64, hosts: usize, done: u64) -> Progress {
         let template = format!(
             "cycle {cycle}  {{bar:24}} {{human_pos}}/{{human_len}} pages, {hosts} hosts  {{per_sec}}  {{eta}} left"
@@ -35,7 +36,7 @@ impl Progress {
         Progress(bar)
     }
 
-    /// One more page is done.
+    /// Counts a page as done.
     pub fn page_done(&self) {
         self.0.inc(1);
     }

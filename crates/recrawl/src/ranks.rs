@@ -1,5 +1,5 @@
-//! The ranks of all pages in the next cycle, kept between questions: one pass over all pages then answers as many as come
-//! until the next commit.
+//! The ranks of all pages in the next cycle, cached until the next commit: one pass over all pages
+//! serves all queries.
 
 use crate::failure::Failure;
 use crate::priors::SitePriors;
@@ -9,30 +9,32 @@ use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{PlanRequest, Policy, Ranking, RankingGatherer};
 use std::sync::{Arc, Mutex};
 
-/// Ranks of more pages are not kept; the page that is asked about is then counted among them, without memory.
+/// Maximum number of pages whose ranks are cached; with more, each query counts better pages
+/// without memory.
 const MAX_RANKED: u64 = 2_000_000;
 
-/// How all pages of a generation are ranked. Memory: 16 bytes a page, and 16 a site where the formula asks for rates.
+/// The ranks of all pages of a generation. Memory: 16 bytes per page, and 16 per site if the
+/// formula uses rates.
 #[derive(Debug)]
 pub struct Ranks {
     request: PlanRequest,
     formula: Formula,
-    /// The rates of sites, where the formula asks for them.
+    /// The rates of sites, if the formula uses them.
     pub priors: Option<SitePriors>,
-    /// The rank of each.
+    /// The rank of each page.
     pub ranking: Ranking,
 }
 
-/// The ranks that were asked for last.
+/// The last ranks that were computed.
 #[derive(Debug, Default)]
 pub struct KeptRanks(Mutex<Option<Arc<Ranks>>>);
 
 impl KeptRanks {
-    /// The ranks that the plan of that request gives by that formula; none of more than [`MAX_RANKED`] pages. Who asks while
-    /// they are being gathered waits for them.
+    /// The ranks given by this request and formula; none for more than [`MAX_RANKED`] pages. Blocks
+    /// while another caller computes them.
     ///
     /// # Errors
-    /// When the generation, whose origins are handed in, cannot be read.
+    /// When the generation cannot be read. `origins` are those of the generation.
     pub fn of(
         &self,
         request: &PlanRequest,
@@ -50,7 +52,7 @@ impl KeptRanks {
         {
             return Ok(Some(ranks.clone()));
         }
-        // What was kept makes room first.
+        // Free the old ranks first.
         *kept = None;
         let ranks = Arc::new(Ranks::gather(request, formula, generation, origins)?);
         *kept = Some(ranks.clone());

@@ -1,4 +1,4 @@
-//! A crawl opened for reading, beside a process that may be writing to it.
+//! Opens a crawl for reading, also while another process writes to it.
 
 use crate::crawl::TABLES;
 use crate::decisions::Decisions;
@@ -12,41 +12,42 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-/// Opens the repository of a data directory as it was last committed.
+/// Opens the last committed generation of a data directory.
 ///
 /// # Errors
-/// [`Failure::Usage`] where there is none; [`Failure::Work`] where it cannot be read.
+/// [`Failure::Usage`] if there is no repository; [`Failure::Work`] if it cannot be read.
 pub fn repository(settings: &Settings) -> Result<Repository, Failure> {
     let folder = &settings.data_dir;
     let storage = FileStorage::existing(folder)
-        .map_err(|e| Failure::Usage(format!("data directory {}: {e}", folder.display())))?;
+        .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
     Repository::open_read(Arc::new(storage)).map_err(|e| match e {
-        OpenError::Absent(_) => {
-            Failure::Usage(format!("data directory {}: holds no crawl", folder.display()))
-        }
+        OpenError::Absent(_) => Failure::Usage(format!(
+            "data directory {}: no crawl here; check --data-dir or storage.data_dir",
+            folder.display()
+        )),
         other => Failure::work(other),
     })
 }
 
-/// The tables, or why they cannot be had.
+/// The tables, or why they cannot be opened.
 pub type Tables = Result<Arc<SledTables>, String>;
 
-/// The tables of a data directory, or why they cannot be had: a running crawl keeps them to itself.
+/// Opens the tables of a data directory. This fails while a crawl runs, which locks them.
 pub fn tables(data_dir: &Path) -> Tables {
     let folder = data_dir.join(TABLES);
     if !folder.is_dir() {
-        return Err("no host was ever asked anything".into());
+        return Err("no host has been contacted yet".into());
     }
     SledTables::open(&folder).map(Arc::new).map_err(|e| match is_in_use(&e) {
-        true => "in use by the running crawl: stop it to read hosts".into(),
+        true => "in use by the running crawl; stop it to read host data".into(),
         false => e.to_string(),
     })
 }
 
-/// What operators decided, also beside a crawl that runs. What an older program decided is in the tables.
+/// Reads the operators' decisions, also while a crawl runs. Older versions kept them in the tables.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When they cannot be read.
 pub fn decisions(data_dir: &Path, tables: impl FnOnce() -> Tables) -> Result<Decisions, Failure> {
     let storage = FileStorage::existing(data_dir)?;
     match Decisions::read(&storage)? {
@@ -56,13 +57,14 @@ pub fn decisions(data_dir: &Path, tables: impl FnOnce() -> Tables) -> Result<Dec
     }
 }
 
-/// How long who only looks (`recrawl status`, `recrawl explain`) may have the tables.
+/// How long to wait for a reader (`recrawl status`, `recrawl explain`) that has the tables open.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// The tables of a data directory whose lock is ours, made durable by `sync`: another process that has them only looks, and is waited for.
+/// Opens the tables of a data directory that this process has locked; `sync` makes them durable.
+/// Waits for other processes that have them open: these can only be readers.
 ///
 /// # Errors
-/// When they cannot be opened, or somebody looks for too long.
+/// When the tables cannot be opened, or a reader takes too long.
 pub fn own_tables(data_dir: &Path, sync: SyncFolder) -> io::Result<SledTables> {
     let begun = Instant::now();
     loop {
@@ -73,7 +75,7 @@ pub fn own_tables(data_dir: &Path, sync: SyncFolder) -> io::Result<SledTables> {
     }
 }
 
-/// Has another process the tables? sled says it in words alone.
+/// Does another process have the tables open? sled reports this only in the text of its error.
 fn is_in_use(error: &io::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }

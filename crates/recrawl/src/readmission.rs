@@ -1,13 +1,13 @@
-//! Pages that a rule keeps out, and how they come back.
+//! Readmits pages when the rule that refused them no longer does.
 //!
-//! What robots.txt, the scope, an opt-out, a block or a trap refuses is marked so in its record, and is no candidate
-//! of a cycle: it takes none of its places. Instead the rules are looked at again when a cycle is planned, without a
-//! request: for all pages after the operator's rules changed, for those of an origin after its robots.txt did, and
-//! for those of each origin every [`RECHECK_EVERY`] cycles. A page that they let in is named to the merge as a seed
-//! is, and competes from the next cycle on.
+//! A page refused by robots.txt, the scope, an opt-out, a block or a trap is marked in its record,
+//! and is no candidate in a cycle. Instead, the rules are checked again when a cycle is planned,
+//! without a request: for all pages after the operator's rules changed, for an origin's pages after
+//! its robots.txt changed, and for each origin every [`RECHECK_EVERY`] cycles. A page that they
+//! admit is passed to the merge like a seed, and competes from the next cycle on.
 //!
-//! A robots.txt is fetched for a visit only. Where one that is out of date forbids all that is left of an origin,
-//! one page is let in every [`RECHECK_EVERY`] cycles, so that it is fetched again.
+//! robots.txt is only fetched for a visit. If an outdated one forbids all other pages of an origin,
+//! one page is admitted every [`RECHECK_EVERY`] cycles, so that it is fetched again.
 
 use crate::control::Control;
 use crate::crawl::Crawl;
@@ -24,12 +24,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Cycles after which the pages of an origin are looked at again, whatever changed.
+/// Cycles after which the pages of an origin are checked again, whatever changed.
 pub const RECHECK_EVERY: u32 = 32;
-/// Pages in a record of the log.
+/// Pages per log record.
 const PAGES_A_RECORD: usize = 1000;
 
-/// Which pages may not be visited, for reasons of ours: what can be told without a request.
+/// The rules that refuse pages without a request.
 pub struct Refusals {
     scope: Scope,
     control: Arc<Control>,
@@ -37,7 +37,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// As they hold in this cycle.
+    /// The rules of this cycle.
     pub fn of(crawl: &Crawl, traps: Arc<Traps>) -> Refusals {
         Refusals { scope: crawl.settings.scope.clone(), control: crawl.control.clone(), traps }
     }
@@ -53,23 +53,23 @@ impl Refusals {
     }
 }
 
-/// Differs when what the operator refuses does.
+/// A digest that changes with the operator's rules.
 pub fn digest(crawl: &Crawl) -> u64 {
     xxh3_64(format!("{} {}", crawl.settings.scope.digest(), crawl.control.blocks().digest()).as_bytes())
 }
 
-/// What has changed since the last plan.
+/// Changes since the last plan.
 pub struct Since {
-    /// The cycle that is planned.
+    /// The cycle being planned.
     pub cycle: Cycle,
-    /// When the last one was, in milliseconds since 1970.
+    /// Time of the last plan, in milliseconds since 1970.
     pub planned: u64,
     /// Have the operator's rules changed?
     pub rules_changed: bool,
 }
 
-/// Looks at refused pages again, and writes those that the rules let in to the log. Two passes: over the states, and
-/// over the refused pages whose turn it is.
+/// Checks refused pages again, and writes those that the rules admit to the log. Two passes: over
+/// the states, and over the refused pages whose turn it is.
 ///
 /// # Errors
 /// When the generation or the tables cannot be read, or the log cannot be written.
@@ -112,12 +112,12 @@ pub fn readmit(
         log.append(&LogRecord::Seeds(admitted)).map_err(Failure::work)?;
     }
     if total > 0 {
-        tracing::info!(pages = total, "let in again: the rules that refused them do no longer");
+        tracing::info!(pages = total, "readmitted pages: no rule refuses them any more");
     }
     Ok(())
 }
 
-/// The hosts of refused pages, one at a time, in the order of pages.
+/// The hosts of refused pages, one at a time, in page order.
 struct Hosts<'c> {
     crawl: &'c Crawl,
     origins: &'c [OriginRun],
@@ -125,17 +125,16 @@ struct Hosts<'c> {
     last: Option<(usize, Host)>,
 }
 
-/// What is known of an origin with refused pages.
+/// An origin with refused pages.
 struct Host {
     is_looked_at: bool,
-    /// What its robots.txt says; none where it allows everything, or was never fetched.
+    /// Its robots.txt; none if it allows everything, or was never fetched.
     rules: Option<Denied>,
     max_crawl_delay: Duration,
-    /// May a page be let in so that robots.txt is fetched again?
+    /// May a page be admitted so that robots.txt is fetched again?
     may_probe: bool,
 }
 
-/// A robots.txt that does not allow everything.
 enum Denied {
     All,
     By(Rules),
@@ -146,9 +145,8 @@ impl Hosts<'_> {
         let at = self.origins.partition_point(|origin| origin.first + origin.pages <= ordinal);
         if self.last.as_ref().is_none_or(|(last, _)| *last != at) {
             let run = self.origins.get(at);
-            let run = run.ok_or_else(|| {
-                Failure::work("a page belongs to no origin: run `recrawl repository verify`")
-            })?;
+            let run =
+                run.ok_or_else(|| Failure::work("a page has no origin; run `recrawl repository verify`"))?;
             self.last = Some((at, self.read(run)?));
         }
         Ok(&mut self.last.as_mut().expect("read just before").1)
@@ -181,7 +179,7 @@ fn is_out_of_date(state: &HostState, cache: Duration, now: u64) -> bool {
 }
 
 impl Host {
-    /// Does robots.txt let the page in, or is it let in to see what robots.txt says now?
+    /// Does robots.txt admit the page, or is it admitted so that robots.txt is fetched again?
     fn admits(&mut self, entry: &ScheduleEntry) -> bool {
         let is_allowed = match &self.rules {
             None => true,

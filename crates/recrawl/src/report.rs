@@ -1,4 +1,5 @@
-//! What a cycle reports, counted from its own visit log: the same after any number of interruptions.
+//! The report of a cycle, counted from its visit log, so the same after any number of
+//! interruptions.
 
 mod estimates;
 
@@ -10,74 +11,74 @@ use recrawl_types::{Change, Outcome, Share, Skip, Visit};
 use recrawl_verifier::MergeReport;
 use serde::{Deserialize, Serialize};
 
-/// Counts over the visits of one cycle.
+/// Counts of the visits of one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
     /// Visits: pages fetched, not modified or redirected.
     pub fetched: u64,
-    /// First successful fetches among them.
+    /// Of these, first successful fetches.
     pub first_visits: u64,
-    /// Visits that a page's warm-up was due.
+    /// Visits due for a page's warm-up.
     pub warmup_visits: u64,
-    /// Visits that met a change, whatever chose them.
+    /// Visits that found a change, in any share.
     pub changed: u64,
-    /// Visits that met none.
+    /// Visits that found no change.
     pub unchanged: u64,
-    /// 304 among the unchanged.
+    /// Of these, 304 responses.
     pub not_modified: u64,
-    /// Redirects among the visits.
+    /// Of the visits, redirects.
     pub redirected: u64,
     /// Visits chosen by score that could be compared.
     pub score_visits: u64,
-    /// Those of them that met a change.
+    /// Of these, changed.
     pub score_changed: u64,
-    /// Visits of the uniform sample that could be compared.
+    /// Visits of the uniform audit sample that could be compared.
     pub audit_visits: u64,
-    /// Those of them that met a change.
+    /// Of these, changed.
     pub audit_changed: u64,
-    /// Visits that a trusted date announced, and that could be compared.
+    /// Visits announced by a trusted date that could be compared.
     pub announced_visits: u64,
-    /// Those of them that met a change.
+    /// Of these, changed.
     pub announced_changed: u64,
     /// 404 and 410.
     pub not_found: u64,
-    /// Looked for and not got.
+    /// Requested without a result.
     pub failed: u64,
-    /// Forbidden by robots.txt, or robots.txt could not be had.
+    /// Forbidden by robots.txt, or robots.txt could not be fetched.
     pub robots_denied: u64,
-    /// Addresses that the configuration refuses.
+    /// Refused addresses.
     pub refused: u64,
-    /// Scheduled and not asked for.
+    /// Scheduled but not requested.
     pub skipped: u64,
-    /// Of these, on hosts whose owners opted out.
+    /// Of these, on hosts that opted out.
     pub opted_out: u64,
-    /// Of these, never fetched, since their pattern is cut off as a trap.
+    /// Of these, never fetched because their pattern is cut off as a trap.
     pub trapped: u64,
     /// Of these, blocked by an operator.
     pub blocked: u64,
-    /// Pages fetched that are not to be shown by an index.
+    /// Fetched pages with `noindex`.
     pub noindex: u64,
-    /// Pages fetched whose links are not to be followed.
+    /// Fetched pages with `nofollow`.
     pub nofollow: u64,
-    /// Pages fetched of which no copy is to be kept.
+    /// Fetched pages with `noarchive`.
     pub noarchive: u64,
-    /// Pages fetched that name another page as the one that they are a duplicate of.
+    /// Fetched pages that name another page as canonical.
     pub duplicates: u64,
-    /// Links found, each time they were.
+    /// Links found, duplicates included.
     pub links_seen: u64,
-    /// Links left out besides for their shape: by `scope.max_segments` and such.
+    /// Further links, skipped for their shape, such as by `scope.max_segments`.
     pub links_filtered: u64,
-    /// Links left out besides since their pattern is cut off as a trap.
+    /// Further links, skipped because their pattern is cut off as a trap.
     pub links_trapped: u64,
-    /// Body bytes.
     pub bytes: u64,
-    /// The audit sample by what came of it, each page weighed by its probability.
+    /// Outcomes of the audit sample, each page weighted by its probability.
     pub audit: AuditTally,
 }
 
 impl Tally {
-    /// Counts one visit, which found so many links. [`Change::Undecided`] is counted by [`Tally::decide`] once the verifier knows.
+    /// Counts one visit with this many links. [`Change::Undecided`] is counted by [`Tally::decide`]
+    /// once the verifier has decided.
     pub fn add(&mut self, visit: &Visit, links: usize) {
         self.bytes += visit.bytes;
         self.links_seen += links as u64;
@@ -149,7 +150,7 @@ impl Tally {
         }
     }
 
-    /// Counts what the verifier decided about pages whose record was not at hand.
+    /// Counts the verifier's decisions about pages whose record was not available before.
     pub fn decide(&mut self, first: u64, changed: u64, unchanged: u64) {
         self.first_visits += first;
         self.changed += changed;
@@ -157,61 +158,63 @@ impl Tally {
     }
 }
 
-/// What the report of an import has in place of a formula and of a reason to stop.
+/// `formula` and `stopped_by` in the report of an import.
 pub const IMPORT: &str = "import";
-/// The same of a takedown.
+/// `formula` and `stopped_by` in the report of a takedown.
 pub const TAKEDOWN: &str = "takedown";
 
-/// One object a line with `--json`; kept with the generation that the cycle made.
+/// The report of a cycle: one object per line with `--json`, stored with the generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CycleReport {
-    /// The cycle's number.
     pub cycle: u32,
     /// Pages in the schedule.
     pub scheduled: u64,
-    /// Counts over the visits.
+    /// Counts of the visits.
     #[serde(flatten)]
     pub tally: Tally,
     /// Pages confirmed gone in this cycle.
     pub gone: u64,
-    /// Links to URLs not known before.
+    /// Links to previously unknown URLs.
     pub links_new: u64,
-    /// URLs that were linked to and wait for the merge of a later cycle (`storage.link_wait`).
+    /// Linked URLs that wait for the merge of a later cycle (`storage.link_wait`).
     pub links_pending: u64,
     /// URLs known after the cycle.
     pub pages_known: u64,
     /// Of these, fetched at least once.
     pub pages_visited: u64,
-    /// Live URLs that no fetch was ever tried of; in reports before format 4, those due in the next cycle.
+    /// Live URLs that were never requested; in reports before format 4, those due in the next
+    /// cycle.
     #[serde(alias = "never_fetched")]
     pub never_tried: u64,
-    /// score_changed / score_visits; none where the score chose nothing.
+    /// score_changed / score_visits; none if no page was chosen by score.
     pub change_rate: Option<f64>,
-    /// The share of changed pages among those that the audit sample was drawn from: [`Estimates::audit_change_rate`].
+    /// Share of changed pages in the population of the audit sample:
+    /// [`Estimates::audit_change_rate`].
     pub audit_change_rate: Option<f64>,
-    /// Pages that the audit sample was drawn from; none where it is not known.
+    /// Pages from which the audit sample was drawn; none if unknown.
     #[serde(default)]
     pub audit_eligible: Option<u64>,
-    /// What is estimated, with intervals.
+    /// Estimates with intervals.
     #[serde(default)]
     pub estimates: Estimates,
-    /// The lowest score that was chosen.
     pub cutoff: Option<f64>,
-    /// What ranked the pages.
+    /// Name of the formula.
     pub formula: String,
-    /// What decided ties and samples (`--random-seed`); 0 in reports of older programs, and where nothing was crawled.
+    /// Random seed for ties and samples (`--random-seed`); 0 in reports of older versions, and if
+    /// nothing was crawled.
     #[serde(default)]
     pub random_seed: u64,
-    /// When the cycle began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub started: u64,
-    /// How long it took, interruptions included.
+    /// Duration, interruptions included.
     pub seconds: f64,
-    /// `schedule` (all done), `deadline` or `byte_budget`; [`IMPORT`] or [`TAKEDOWN`] where nothing was crawled.
+    /// `schedule` (all done), `deadline` or `byte_budget`; [`IMPORT`] or [`TAKEDOWN`] if nothing
+    /// was crawled.
     pub stopped_by: String,
 }
 
 impl CycleReport {
-    /// The report of a cycle that is about to be committed at `now` (milliseconds since 1970).
+    /// The report of a cycle to be committed at `now` (milliseconds since 1970).
     pub fn new(
         facts: &Facts,
         mut tally: Tally,
@@ -248,13 +251,13 @@ impl CycleReport {
         }
     }
 
-    /// Is it of a cycle that crawled? An import and a takedown are commits too, in which nothing is visited: they say
-    /// nothing of when the next cycle is due, nor of how well a formula ranks.
+    /// Is this the report of a crawl? Imports and takedowns are commits without visits, so they do
+    /// not count for the cycle period or the ChangeRate.
     pub fn is_of_crawl(&self) -> bool {
         self.stopped_by != IMPORT && self.stopped_by != TAKEDOWN
     }
 
-    /// One line in the log.
+    /// Logs the report as one line.
     pub fn log(&self) {
         tracing::info!(
             cycle = self.cycle,
@@ -267,13 +270,13 @@ impl CycleReport {
         );
     }
 
-    /// As it is committed, and printed with `--json`.
+    /// The report as committed, and as printed with `--json`.
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a report is plain data")
     }
 }
 
-/// a / b, where there is something to divide by.
+/// part / whole; none if `whole` is 0.
 pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

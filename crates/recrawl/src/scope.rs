@@ -1,4 +1,4 @@
-//! What belongs to the crawl: hosts, prefixes, depth, shapes of addresses.
+//! The scope of the crawl: hosts, prefixes, depth and shapes of URLs.
 
 use crate::filters::{Filters, TooMuch};
 use crate::opt_out::OptOut;
@@ -9,54 +9,54 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// The scope, checked and ready to be asked for every link.
+/// The checked scope, which is applied to every link.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// Host patterns that belong; none at all leaves it to `seed_sites`.
+    /// Host patterns in scope; if empty, `seed_sites` decides.
     hosts: Vec<HostPattern>,
     refuse_hosts: Vec<HostPattern>,
     prefixes: Vec<String>,
     refuse_prefixes: Vec<String>,
-    /// Links from a seed.
+    /// Maximum links from a seed.
     max_depth: u16,
-    /// The sites of all seeds so far; asked only where no host is configured.
+    /// The sites of all seeds so far; used only if no host is configured.
     seed_sites: BTreeSet<String>,
-    /// Hosts whose owners opted out, whatever the rest says.
+    /// Hosts that opted out, which overrides all else.
     opt_out: Arc<OptOut>,
-    /// What was taken down, and is asked for no more.
+    /// Patterns of takedowns, never fetched again.
     taken_down: Arc<[Pattern]>,
-    /// Shapes of addresses.
+    /// Limits on the shapes of URLs.
     filters: Filters,
 }
 
-/// Why an address does not belong.
+/// Why a URL is out of scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its host is named nowhere, and no seed is of its site.
+    /// Its host is not configured, and no seed is on its site.
     Host,
-    /// `scope.refuse_hosts` names its host.
+    /// `scope.refuse_hosts` matches its host.
     RefusedHost,
-    /// Its host's owner opted out: where that is said.
+    /// Its host opted out, with the line that says so.
     OptedOut(String),
-    /// It was taken down: by which pattern.
+    /// It was taken down, with the pattern.
     TakenDown(String),
-    /// It begins with none of `scope.prefixes`.
+    /// No prefix in `scope.prefixes` matches.
     Prefix,
-    /// It begins with one of `scope.refuse_prefixes`.
+    /// A prefix in `scope.refuse_prefixes` matches.
     RefusedPrefix,
-    /// It is of a shape that a filter refuses.
+    /// Its shape exceeds a limit.
     Shape(TooMuch),
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Host => f.write_str("scope.hosts does not name its host, nor is a seed of its site"),
-            Refusal::RefusedHost => f.write_str("scope.refuse_hosts names its host"),
+            Refusal::Host => f.write_str("its host is not in scope.hosts, and no seed is on its site"),
+            Refusal::RefusedHost => f.write_str("its host is in scope.refuse_hosts"),
             Refusal::OptedOut(why) => f.write_str(why),
-            Refusal::TakenDown(pattern) => write!(f, "it was taken down (recrawl takedown, {pattern})"),
-            Refusal::Prefix => f.write_str("it begins with none of scope.prefixes"),
-            Refusal::RefusedPrefix => f.write_str("it begins with one of scope.refuse_prefixes"),
+            Refusal::TakenDown(pattern) => write!(f, "taken down (recrawl takedown, {pattern})"),
+            Refusal::Prefix => f.write_str("no prefix in scope.prefixes matches"),
+            Refusal::RefusedPrefix => f.write_str("a prefix in scope.refuse_prefixes matches"),
             Refusal::Shape(rule) => rule.fmt(f),
         }
     }
@@ -67,9 +67,9 @@ impl fmt::Display for Refusal {
 pub enum HostPattern {
     /// Every host.
     Any,
-    /// This one.
+    /// This host.
     Exact(String),
-    /// This one and all below it.
+    /// This host and its subdomains.
     WithSubdomains(String),
 }
 
@@ -84,10 +84,10 @@ impl fmt::Display for HostPattern {
 }
 
 impl HostPattern {
-    /// Reads a pattern; the host in it becomes canonical.
+    /// Parses a pattern and makes its host canonical.
     ///
     /// # Errors
-    /// That it is none, and how one is written.
+    /// That it is invalid, and how to write one.
     pub fn parse(text: &str) -> Result<HostPattern, String> {
         if text == "*" {
             return Ok(HostPattern::Any);
@@ -100,12 +100,12 @@ impl HostPattern {
             .canonicalize(&format!("http://{name}/"))
             .ok()
             .filter(|u| u.path_and_query() == "/" && u.port() == 80)
-            .ok_or_else(|| format!("{text:?} is no host: write example.com, *.example.com or *"))?;
+            .ok_or_else(|| format!("{text:?} is not a host; write example.com, *.example.com or *"))?;
         let host = url.host().into_owned();
         Ok(if subdomains { HostPattern::WithSubdomains(host) } else { HostPattern::Exact(host) })
     }
 
-    /// Is it this canonical host?
+    /// Does the pattern match this canonical host?
     pub fn matches(&self, host: &str) -> bool {
         match self {
             HostPattern::Any => true,
@@ -119,7 +119,7 @@ impl Scope {
     /// Checks the `[scope]` table.
     ///
     /// # Errors
-    /// Which key holds what that is no host or no URL.
+    /// The key, and what is not a host or URL.
     pub fn new(config: &crate::config::Scope) -> Result<Scope, String> {
         let hosts = |key: &str, list: &[String]| {
             list.iter()
@@ -149,41 +149,41 @@ impl Scope {
         })
     }
 
-    /// Lets the sites of these seeds in, where the configuration names no hosts.
+    /// Admits these sites, which count if the configuration names no hosts.
     pub fn admit_sites(&mut self, sites: impl IntoIterator<Item = String>) {
         self.seed_sites.extend(sites);
     }
 
-    /// Refuses what was taken down.
+    /// Sets the patterns of takedowns.
     pub fn refuse_taken_down(&mut self, patterns: Vec<Pattern>) {
         self.taken_down = patterns.into();
     }
 
-    /// What was taken down.
+    /// The patterns of takedowns.
     pub fn taken_down(&self) -> &[Pattern] {
         &self.taken_down
     }
 
-    /// Reads the list of hosts whose owners opted out again.
+    /// Reads the opt-out list again.
     ///
     /// # Errors
-    /// File and line of what is wrong in it.
+    /// The file, and its bad lines.
     pub fn read_opt_out(&mut self) -> Result<(), String> {
         self.opt_out = Arc::new(self.opt_out.again()?);
         Ok(())
     }
 
-    /// Hosts whose owners opted out.
+    /// Hosts that opted out.
     pub fn opt_out(&self) -> &Arc<OptOut> {
         &self.opt_out
     }
 
-    /// The filters by shape.
+    /// The limits on the shapes of URLs.
     pub fn filters(&self) -> &Filters {
         &self.filters
     }
 
-    /// Does the host belong to the crawl?
+    /// Is the host in scope?
     pub fn admits_host(&self, host: &str) -> bool {
         self.refuse_host(host).is_none()
     }
@@ -220,25 +220,25 @@ impl Scope {
         }
     }
 
-    /// Differs when the scope does.
+    /// A digest that changes with the scope.
     pub fn digest(&self) -> u64 {
         let lists = (&self.hosts, &self.refuse_hosts, &self.prefixes, &self.refuse_prefixes);
         let rest = (&self.seed_sites, &self.taken_down, &self.filters, self.opt_out.digest());
         xxhash_rust::xxh3::xxh3_64(format!("{lists:?}{rest:?}").as_bytes())
     }
 
-    /// Why the URL does not belong to the crawl, if it does not.
+    /// Why the URL is out of scope, if it is.
     pub fn refuse(&self, url: &CanonicalUrl) -> Option<Refusal> {
         self.refuse_place(url).or_else(|| self.filters.refuse(url).map(Refusal::Shape))
     }
 
-    /// Does the URL belong to the crawl?
+    /// Is the URL in scope?
     pub fn admits(&self, url: &CanonicalUrl) -> bool {
         self.refuse(url).is_none()
     }
 
-    /// Does a link of this depth lead to a place that belongs? Its shape is judged where links that are left out
-    /// are counted.
+    /// Does a link at this depth lead into the scope? Its shape is checked later, where skipped
+    /// links are counted.
     pub fn admits_link(&self, url: &CanonicalUrl, depth: u16) -> bool {
         depth <= self.max_depth && self.refuse_place(url).is_none()
     }

@@ -1,20 +1,20 @@
-//! Values of the configuration that nobody may print: where they are to be had from, and reading them there.
+//! Secret values of the configuration: their references, and how to read them.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 
-/// `env:NAME`, `file:PATH`, or the value itself; empty for none. Shown as it was referred to, never by value.
+/// `env:NAME`, `file:PATH`, or the value itself; empty for none. Displays the reference, never the
+/// value.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Is nothing given?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The file that it is read from, if it is in one.
+    /// The file that holds it, if it is in a file.
     pub fn file(&self) -> Option<PathBuf> {
         self.0.strip_prefix("file:").map(PathBuf::from)
     }
@@ -23,29 +23,29 @@ impl Secret {
         self.0.starts_with("env:") || self.0.starts_with("file:")
     }
 
-    /// The value, which may stand in the configuration itself.
+    /// The value, which may be in the configuration itself.
     ///
     /// # Errors
-    /// When what is referred to is not there; in words that hold no value.
+    /// When the reference cannot be read. The message contains no secret.
     #[expect(clippy::disallowed_methods, reason = "the configuration names the variable")]
     pub fn value(&self) -> Result<String, String> {
         if let Some(name) = self.0.strip_prefix("env:") {
-            return std::env::var(name).map_err(|e| format!("environment variable {name}: {e}"));
+            return std::env::var(name).map_err(|e| format!("cannot read environment variable {name}: {e}"));
         }
         let Some(path) = self.0.strip_prefix("file:") else { return Ok(self.0.clone()) };
-        let text = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+        let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {path}: {e}"))?;
         Ok(text.trim_end_matches(['\r', '\n']).to_owned())
     }
 
-    /// The value, which must not stand in the configuration.
+    /// The value, which must not be in the configuration itself.
     ///
     /// # Errors
-    /// Also when it does.
+    /// As [`Secret::value`], and when it is.
     pub fn referred(&self) -> Result<String, String> {
         if self.is_reference() {
             self.value()
         } else {
-            Err("must not stand in the configuration: write \"env:NAME\" or \"file:PATH\"".into())
+            Err("secrets are not allowed in the configuration; write \"env:NAME\" or \"file:PATH\"".into())
         }
     }
 }

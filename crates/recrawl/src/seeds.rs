@@ -1,18 +1,18 @@
-//! Seeds: URLs that the user names, on the command line or in a file.
+//! Seeds: URLs given on the command line or in a file.
 
 use crate::failure::Failure;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::path::Path;
 
-/// The longest seed file that is read, in bytes.
+/// Maximum bytes of a seed file.
 const MAX_SEED_FILE: u64 = 1 << 30;
-/// So many bad lines are named; the rest is counted.
+/// Maximum number of bad lines that are listed; the rest is counted.
 const NAMED_LINES: usize = 5;
 
-/// Reads the seeds, sorted and without repetitions.
+/// Reads the seeds, sorted and without duplicates.
 ///
 /// # Errors
-/// [`Failure::Usage`], naming every word, or the first lines, that cannot be crawled.
+/// [`Failure::Usage`], naming the argument, or the first lines, that cannot be crawled.
 pub fn read(words: &[String], file: Option<&Path>, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure> {
     let mut seeds = Vec::new();
     for word in words {
@@ -28,11 +28,11 @@ pub fn read(words: &[String], file: Option<&Path>, rules: &UrlRules) -> Result<V
 }
 
 fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure> {
-    let named = |e: std::io::Error| Failure::Usage(format!("seed file {}: {e}", path.display()));
+    let named = |e: std::io::Error| Failure::Usage(format!("cannot read seed file {}: {e}", path.display()));
     let length = std::fs::metadata(path).map_err(named)?.len();
     if length > MAX_SEED_FILE {
         let text =
-            format!("seed file {}: {length} bytes, the limit is {MAX_SEED_FILE}: split it", path.display());
+            format!("seed file {}: {length} bytes, limit {MAX_SEED_FILE}; split the file", path.display());
         return Err(Failure::Usage(text));
     }
     let bytes = std::fs::read(path).map_err(named)?;
@@ -63,7 +63,7 @@ fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure
     Err(Failure::Usage(format!("seed file {}: {named}{rest}", path.display())))
 }
 
-/// What most often is wrong.
+/// A hint at the most common mistake.
 fn hint(text: &str) -> &'static str {
     if text.contains("://") { "" } else { " (write it with https:// or http://)" }
 }

@@ -1,7 +1,7 @@
-//! The crawl as a daemon: cycle after cycle on this thread, and beside it the console, through which people look at it
-//! and steer it.
+//! The crawl as a daemon: runs cycles on this thread, with the HTTP console beside it.
 //!
-//! Readers never wait for a cycle, nor it for them: what they read is laid out on the [`desk::Desk`].
+//! The cycle and the console's readers never wait for each other: they share state through
+//! [`desk::Desk`].
 
 mod audit;
 mod changes;
@@ -39,17 +39,17 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use view::View;
 
-/// How often the time of day is looked at while the next cycle is not due: clocks are set, and machines sleep.
+/// Interval of clock checks while the next cycle is not due: clocks are set, and machines sleep.
 const TICK: Duration = Duration::from_secs(1);
-/// After a cycle that failed the next try is so far off; twice as far after each, up to [`MAX_RETRY`].
+/// Delay after a failed cycle; doubled after each further failure, up to [`MAX_RETRY`].
 const FIRST_RETRY: Duration = Duration::from_secs(60);
 /// See [`FIRST_RETRY`].
 const MAX_RETRY: Duration = Duration::from_secs(3600);
 
-/// Runs until a signal comes.
+/// Runs until a signal.
 ///
 /// # Errors
-/// When it cannot begin. A cycle that fails later is tried again.
+/// When it cannot start. A cycle that fails later is retried.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
     logging::start(&settings.config.log, "info")?;
@@ -63,7 +63,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let console = recrawl_console::serve(
         Arc::new(View::new(desk.clone())),
         console_config(&crawl.settings, tokens)?,
-        // Not the crawl's own: how it stops can be looked at.
+        // Not the crawl's own token, so that the console works while the crawl stops.
         end.clone(),
     );
     let console = Arc::new(console.map_err(|e| match e {
@@ -76,7 +76,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let _watchdog = notify::ready(desk.clone(), stall).map_err(Failure::work)?;
     let _disk = disk::watch(desk.clone(), crawl.storage.clone()).map_err(Failure::work)?;
     let ended = crawl_on(args, &mut crawl, &desk, &console, &hangup, &mut events);
-    // A failure ends it too, and then no signal has come.
+    // A failure ends it too, without a signal.
     crawl.shutdown.token().cancel();
     crawl.control.keep_answers();
     crawl.tables.flush()?;
@@ -88,7 +88,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     ended
 }
 
-/// Cycle after cycle, as they are due and as operators let them.
+/// Runs cycles as they are due, unless paused.
 fn crawl_on(
     args: &ServeArgs,
     crawl: &mut Crawl,
@@ -100,18 +100,18 @@ fn crawl_on(
     let mut rhythm = Rhythm::new(desk.last_started(), desk.now(), desk.uptime());
     let mut failures = 0;
     let cycle = crawl.repository.current().number().next();
-    // A cycle that was begun goes on at once.
+    // A started cycle resumes at once.
     let mut is_begun = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?.is_some();
     while !crawl.shutdown.requested() {
         let is_called = hangup.take();
         if is_called {
             reload::reload(args, crawl, desk, console);
             if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
-                tracing::error!("events go where they went: {failure}");
+                tracing::error!("cannot reopen the events file, still writing to the old one: {failure}");
             }
         }
         if desk.take_changed() || is_called {
-            // What was in the way of the last cycle may be gone.
+            // The obstacle of the last cycle may be gone.
             failures = 0;
             rhythm.retry_now();
         }
@@ -138,23 +138,23 @@ fn crawl_on(
         });
         crawl.live.ended();
         match turned {
-            Ok(Turn::Interrupted) => tracing::info!("stopped; the next start goes on with this cycle"),
+            Ok(Turn::Interrupted) => tracing::info!("stopped; the next start resumes this cycle"),
             Ok(Turn::Committed(report)) => {
                 (failures, is_begun) = (0, false);
                 report.log();
-                // A cycle that was taken up began before this process did.
+                // A resumed cycle started before this process did.
                 rhythm = Rhythm::new(Some(report.started), desk.now(), desk.uptime());
                 desk.committed(crawl, *report);
-                // They are known now: should they go on waiting, that is found at the next commit.
+                // These seeds are known now. If they cannot be removed, the next commit does it.
                 if let Err(failure) = crawl.control.forget_seeds(&seeds) {
-                    tracing::error!("seeds that are known now go on waiting: {failure}");
+                    tracing::error!("cannot remove committed seeds from the queue: {failure}");
                     desk.failed(&failure);
                 }
                 tell(events, crawl, desk);
             }
             Err(failure) => {
                 let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);
-                tracing::error!("the cycle failed, the next try is in {wait:?}: {failure}");
+                tracing::error!("cycle failed, retrying in {wait:?}: {failure}");
                 failures += 1;
                 is_begun = true;
                 rhythm.retry_at(desk.uptime() + wait);
@@ -165,18 +165,18 @@ fn crawl_on(
     Ok(())
 }
 
-/// The stream of events that the configuration asks for.
+/// The configured stream of events.
 fn events_of(crawl: &Crawl) -> Result<Option<Events>, Failure> {
     let at = &crawl.settings.config.serve.events;
     if at.as_os_str().is_empty() { Ok(None) } else { Events::open(at, crawl).map(Some) }
 }
 
-/// Adds the events of the cycle. What cannot be added now is after the next.
+/// Adds the events of the cycle. If that fails, they follow after the next commit.
 fn tell(events: &mut Option<Events>, crawl: &Crawl, desk: &Desk) {
     let Some(events) = events else { return };
-    desk.set_phase(Phase::Waiting { next: None, what: Some("whoever reads the events") });
+    desk.set_phase(Phase::Waiting { next: None, what: Some("the reader of the events") });
     if let Err(failure) = events.follow(crawl) {
-        tracing::error!("events wait for the next commit: {failure}");
+        tracing::error!("cannot write events, retrying after the next commit: {failure}");
     }
 }
 
@@ -193,10 +193,10 @@ fn console_config(settings: &Settings, tokens: Option<Tokens>) -> Result<Console
     })
 }
 
-/// Whose changes are taken: those of the file `serve.tokens`; nobody's where none is named, or nobody is in it.
+/// The tokens in the file `serve.tokens`; none if no file is configured, or it is empty.
 ///
 /// # Errors
-/// When the file cannot be read, others can read it, or a line of it is none.
+/// When the file cannot be read, others can read it, or a line is invalid.
 pub fn tokens_of(settings: &Settings) -> Result<Option<Tokens>, Failure> {
     let path = &settings.config.serve.tokens;
     if path.as_os_str().is_empty() {
@@ -205,5 +205,4 @@ pub fn tokens_of(settings: &Settings) -> Result<Option<Tokens>, Failure> {
     Tokens::read(path).map(Some).map_err(|e| Failure::Usage(format!("serve.tokens: {e}")))
 }
 
-/// What a console that runs is shared as.
 type Console = Arc<Running>;

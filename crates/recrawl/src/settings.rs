@@ -1,4 +1,4 @@
-//! The configuration checked: every value turned into what its stage wants, once, before anything is touched.
+//! The checked configuration: converts every value for its stage, before anything is changed.
 
 use crate::access;
 use crate::config::{Config, ConfigError};
@@ -17,46 +17,45 @@ use recrawl_types::UrlRules;
 use recrawl_verifier::Waiting;
 use std::path::{Path, PathBuf};
 
-/// More links of the greatest length than this do not fit in a record of the visit log.
+/// Maximum number of longest links that fit in a record of the visit log.
 const MAX_LINKS: u32 = 30_000;
 
-/// What the protocol of sitemaps lets one have.
+/// Maximum entries of a sitemap, by its protocol.
 const MAX_ENTRIES: u32 = 50_000;
 
-/// A configuration that can be used.
+/// A checked configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// As read, defaults filled in.
+    /// As read, with defaults.
     pub config: Config,
-    /// Where the crawl is kept.
     pub data_dir: PathBuf,
-    /// For the fetcher.
     pub fetch: FetchConfig,
-    /// For links and pages; the seeds' sites are added when the crawl opens.
+    /// The scope; the sites of the seeds are added when the crawl opens.
     pub scope: Scope,
-    /// For addresses without end.
+    /// Rules for traps.
     pub traps: TrapRules,
-    /// For addresses.
+    /// Rules for URLs.
     pub rules: UrlRules,
-    /// For comparison.
+    /// Rules for comparing pages.
     pub change: ChangeRules,
-    /// For extraction.
+    /// Options of the extractor.
     pub reading: Options,
-    /// What ranks the pages, unless the data directory has a formula of its own.
+    /// The formula, unless the data directory has one of its own.
     pub formula: Formula,
-    /// Was it given on the command line? Then it goes before the data directory's own.
+    /// Was it given on the command line? Then it overrides that of the data directory.
     pub formula_is_given: bool,
-    /// Who wins among equal scores.
+    /// Order of pages with equal scores.
     pub ties: Ties,
-    /// Files that the configuration or the command line names, itself among them: they may lie where a crawl begins.
+    /// Files named by the configuration or the command line, and the configuration itself: they may
+    /// be in a new data directory.
     pub files: Vec<PathBuf>,
 }
 
 impl Settings {
-    /// Reads and checks a configuration file, or takes the defaults.
+    /// Reads and checks a configuration file, or uses the defaults.
     ///
     /// # Errors
-    /// [`Failure::Usage`], naming file and key.
+    /// [`Failure::Usage`], naming the file and the key.
     pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
         let config = match file {
             Some(file) => Config::read(file)?,
@@ -73,7 +72,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// How far a URL may be from what a page links to: by redirects, or by indexes of sitemaps.
+    /// Maximum hops from a linked URL, by redirects or nested sitemap indexes.
     pub fn max_hops(&self) -> u8 {
         self.fetch.max_redirects.max(self.config.hints.max_nesting)
     }
@@ -93,14 +92,14 @@ impl Settings {
         let shares = cycle.discovery_share.0 + cycle.announced_share.0 + cycle.audit_share.0;
         if shares > 1.0 {
             return Err(format!(
-                "cycle.discovery_share, announced_share and audit_share add up to {shares}: at most 1"
+                "cycle.discovery_share, announced_share and audit_share add up to {shares}; the maximum is 1"
             ));
         }
         if cycle.period.0.is_zero() {
             return Err("cycle.period must not be 0".into());
         }
         if cycle.deadline.is_some_and(|d| d.0.is_zero()) {
-            return Err("cycle.deadline must not be 0: leave it out for none".into());
+            return Err("cycle.deadline must not be 0; omit it for no deadline".into());
         }
         if config.storage.archive_file.0 < 1 << 20 {
             return Err("storage.archive_file must be at least 1 MiB".into());
@@ -119,30 +118,28 @@ impl Settings {
             return Err("extract.max_links and extract.max_text must not be 0".into());
         }
         if config.extract.max_links > MAX_LINKS {
-            return Err(format!(
-                "extract.max_links must be at most {MAX_LINKS}: a visit is one record of the log"
-            ));
+            return Err(format!("extract.max_links must be at most {MAX_LINKS} (a visit is one log record)"));
         }
         if config.hints.max_entries > MAX_ENTRIES {
-            return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}: no sitemap may have more"));
+            return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}, the sitemap limit"));
         }
         let serve = &config.serve;
         if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {
             return Err("serve.requests, serve.connections and serve.stall must not be 0".into());
         }
         if config.events.keep == 0 {
-            return Err("events.keep must not be 0: a start goes on where the last file ends".into());
+            return Err("events.keep must not be 0: a restart continues the last file".into());
         }
         logging::check(&config.log)?;
         let ties = match config.schedule.ties.as_str() {
             "hash" => Ties::Hash,
             "index" => Ties::Index,
-            other => return Err(format!("schedule.ties is {other:?}: write \"hash\" or \"index\"")),
+            other => return Err(format!("schedule.ties is {other:?}; write \"hash\" or \"index\"")),
         };
         let formula =
             formula_file::find(&config.schedule.formula).map_err(|e| format!("schedule.formula: {e}"))?;
         if config.change.max_distance > 64 {
-            return Err("change.max_distance: a SimHash has 64 bits".into());
+            return Err("change.max_distance must be at most 64, the bits of a SimHash".into());
         }
         Ok(Settings {
             data_dir: config.storage.data_dir.clone(),
@@ -167,13 +164,13 @@ fn files(config: &Config) -> Vec<PathBuf> {
         [&host.password, &host.bearer].into_iter().chain(host.headers.values()).chain(host.cookies.values())
     });
     let secrets = secrets.chain([&config.proxy.password]).filter_map(Secret::file);
-    // Where this is a name or an expression, there is no such file.
+    // If this is a name or an expression, no such file exists.
     let formula = PathBuf::from(&config.schedule.formula);
     named.into_iter().chain(&config.fetch.extra_ca).cloned().chain(secrets).chain([formula]).collect()
 }
 
 fn authority(file: &PathBuf) -> Result<Vec<u8>, String> {
-    std::fs::read(file).map_err(|e| format!("fetch.extra_ca: {}: {e}", file.display()))
+    std::fs::read(file).map_err(|e| format!("fetch.extra_ca: cannot read {}: {e}", file.display()))
 }
 
 fn reading(config: &Config) -> Result<Options, String> {
@@ -195,7 +192,7 @@ fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
         let address = || text.parse::<std::net::IpAddr>().ok().map(ipnet::IpNet::from);
         text.parse::<ipnet::IpNet>().ok().or_else(address).ok_or_else(|| {
             format!(
-                "fetch.allow_addresses: {text:?} is no CIDR block: write 10.0.0.0/8, ::1/128 or an address"
+                "fetch.allow_addresses: {text:?} is not a CIDR block; write 10.0.0.0/8, ::1/128 or an address"
             )
         })
     };

@@ -1,5 +1,6 @@
-//! SIGINT and SIGTERM: finish what is under way, record it, exit 0. At the second one: end at once. Nothing is lost
-//! by that but what is under way, as with `kill -9`: what is recorded is in the visit log.
+//! Handles SIGINT and SIGTERM: the first stops after the pages in flight with exit code 0, the
+//! second stops at once. Like `kill -9`, the second loses only the pages in flight: all others are
+//! in the visit log.
 
 use crate::logging;
 use std::time::Duration;
@@ -7,19 +8,19 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 use tracing::Level;
 
-/// What a shell calls the end of a program by SIGINT: 128 and the signal's number.
+/// Exit code of a program ended by SIGINT: 128 and the signal's number.
 const INTERRUPTED: i32 = 130;
 
-/// The one runtime of the program, and the token that a signal cancels.
+/// The runtime of the program, and the token that a signal cancels.
 pub struct Shutdown {
     runtime: Runtime,
     token: CancellationToken,
 }
 
 impl Shutdown {
-    /// Starts the runtime and listens for the signals, of which the first is answered with `notice`, and the second
-    /// with the end. One thread for the runtime: the fetcher waits more than it works. Signals have one of their own, so
-    /// that the second is heard whatever the program is busy with.
+    /// Starts the runtime and listens for the signals. The first one logs `notice`, the second
+    /// exits. One thread is enough for the runtime: the fetcher waits more than it works. Signals
+    /// have another, so that the second one is handled whatever the program is doing.
     ///
     /// # Errors
     /// When the system gives no event queue or no signal handler.
@@ -51,22 +52,20 @@ impl Shutdown {
         Ok(Shutdown { runtime, token })
     }
 
-    /// The runtime.
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
     }
 
-    /// The token.
     pub fn token(&self) -> &CancellationToken {
         &self.token
     }
 
-    /// Has a signal come?
+    /// Did a signal come?
     pub fn requested(&self) -> bool {
         self.token.is_cancelled()
     }
 
-    /// Waits so long, or until a signal comes; true when it was a signal.
+    /// Waits for `time` or a signal; returns true if it was a signal.
     pub fn wait(&self, time: Duration) -> bool {
         self.runtime.block_on(async {
             tokio::select! {
@@ -77,11 +76,7 @@ impl Shutdown {
     }
 }
 
-#[expect(
-    clippy::exit,
-    clippy::disallowed_methods,
-    reason = "to leave the pages in flight is what the second signal asks for"
-)]
+#[expect(clippy::exit, clippy::disallowed_methods, reason = "the second signal abandons pages in flight")]
 fn end_at_once() -> ! {
     std::process::exit(INTERRUPTED)
 }

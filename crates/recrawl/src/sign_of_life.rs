@@ -1,7 +1,8 @@
-//! A storage that tells of each write: what plan, merge and commit put on the disk shows that they move.
+//! A storage that reports each write as progress, for plan, merge and commit.
 //!
-//! Only the thread of the cycle and its recorder write to a crawl's storage. Readers are others too, whom a cycle that
-//! hangs does not stop: so reads tell nothing here, and who goes through pages tells of them himself.
+//! Only the thread of the cycle and its recorder write to a crawl's storage. Reads are not
+//! reported, since API handlers read too and would hide a hanging cycle. Code that reads pages
+//! reports its own progress.
 
 use crate::live::Live;
 use recrawl_repository::storage::{ReadFile, Storage, WriteFile};
@@ -10,19 +11,19 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// The storage of a crawl, watched.
+/// The storage of a crawl, which reports progress.
 pub struct Watched {
     storage: Arc<dyn Storage>,
     live: Arc<Live>,
 }
 
 impl Watched {
-    /// What is written to `storage` moves `live`.
+    /// Reports writes to `storage` as progress of `live`.
     pub fn new(storage: Arc<dyn Storage>, live: Arc<Live>) -> Watched {
         Watched { storage, live }
     }
 
-    /// What took long has come to its end: that is the sign, not that it was begun.
+    /// Reports progress after a step has ended, not when it starts.
     fn told<T>(&self, done: io::Result<T>) -> io::Result<T> {
         self.live.moved();
         done

@@ -1,4 +1,5 @@
-//! The noise floors of sites: read while pages are compared, learned from the log when a cycle ends.
+//! The noise floors of sites: read while pages are compared, and learned from the log at the end of
+//! a cycle.
 
 use crate::cycle_cache::CycleCache;
 use crate::failure::Failure;
@@ -8,19 +9,18 @@ use recrawl_types::{CanonicalUrl, Content, Difference, Site, Visit};
 use std::collections::HashMap;
 use std::io;
 
-/// The floors as they were when the cycle began.
+/// The floors at the start of the cycle.
 pub struct SiteNoise<'t> {
     tables: &'t SledTables,
     cache: CycleCache<Site, NoiseFloor>,
 }
 
 impl<'t> SiteNoise<'t> {
-    /// Floors kept in these tables.
     pub fn new(tables: &'t SledTables) -> SiteNoise<'t> {
         SiteNoise { tables, cache: CycleCache::default() }
     }
 
-    /// The floor of a site; a fresh one where nothing was learned yet.
+    /// The floor of a site; the default if nothing was learned yet.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -28,11 +28,11 @@ impl<'t> SiteNoise<'t> {
         self.cache.get_or_load(site, || load(self.tables, site))
     }
 
-    /// Did the page change, by its site's floor? For pages whose record was not at hand when they were
-    /// read. Where the floor cannot be had the page is judged without one.
+    /// Did the page change, given its site's noise floor? For pages whose record was not available
+    /// when they were parsed. If the floor cannot be read, the page is compared without it.
     pub fn judge(&self, rules: &ChangeRules, url: &CanonicalUrl, before: &Content, after: &Content) -> bool {
         let floor = self.of(&Site::of(url)).unwrap_or_else(|error| {
-            tracing::warn!(%error, %url, "judged without its site's noise floor");
+            tracing::warn!(%error, %url, "compared without the site's noise floor");
             NoiseFloor::default()
         });
         rules.changed(before, after, &floor)
@@ -42,19 +42,20 @@ impl<'t> SiteNoise<'t> {
 fn load(tables: &SledTables, site: &Site) -> io::Result<NoiseFloor> {
     match tables.site(site.as_str())? {
         Some(bytes) => serde_json::from_slice(&bytes)
-            .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, format!("noise floor of {site}: {e}"))),
+            .map_err(|e| format!("cannot read the noise floor of {site}: {e}"))
+            .map_err(|text| io::Error::new(io::ErrorKind::InvalidData, text)),
         None => Ok(NoiseFloor::default()),
     }
 }
 
-/// What a cycle teaches about its sites, gathered from the visit log.
+/// What a cycle shows about the noise of sites, collected from the visit log.
 #[derive(Default)]
 pub struct NoiseLesson {
     tallies: HashMap<Site, Tally>,
 }
 
 impl NoiseLesson {
-    /// Takes in one visit, if it compared texts.
+    /// Adds one visit, if it compared texts.
     pub fn observe(&mut self, visit: &Visit) {
         if let Some(Difference { same_digest, distance, cycles }) = visit.difference {
             let tally = self.tallies.entry(Site::of(&visit.url)).or_default();
@@ -62,7 +63,7 @@ impl NoiseLesson {
         }
     }
 
-    /// The floors with this cycle folded in, by site.
+    /// The floors after this cycle, by site.
     ///
     /// # Errors
     /// When a table cannot be read.

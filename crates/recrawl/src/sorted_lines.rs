@@ -1,4 +1,4 @@
-//! More lines than memory holds, in order: runs sorted in memory, put aside in files without a name, merged.
+//! External sort of lines: runs are sorted in memory, written to unnamed files and merged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,10 +7,11 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Lines, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// So many runs become one before the next is written: each that is read holds a file handle and a buffer.
+/// Maximum number of runs, beyond which they are merged into one: reading a run takes a file handle
+/// and a buffer.
 const MAX_SORTED_RUNS: usize = 64;
 
-/// Gathers lines in any order.
+/// Collects lines in any order.
 pub struct SortedLines {
     folder: PathBuf,
     limit: usize,
@@ -21,7 +22,8 @@ pub struct SortedLines {
 }
 
 impl SortedLines {
-    /// Holds `limit` bytes in memory; the rest goes to files in `folder`, which vanish with the process.
+    /// Holds `limit` bytes in memory; the rest goes to files in `folder`, which vanish with the
+    /// process.
     pub fn new(folder: &Path, limit: usize) -> SortedLines {
         let (held, runs) = (Vec::new(), Vec::new());
         SortedLines { folder: folder.into(), limit, max_runs: MAX_SORTED_RUNS, held, bytes: 0, runs }
@@ -30,7 +32,7 @@ impl SortedLines {
     /// Adds a line, without its end.
     ///
     /// # Errors
-    /// When the folder's disk takes no more.
+    /// When the folder cannot be written to.
     pub fn push(&mut self, line: String) -> io::Result<()> {
         self.bytes += line.len() + size_of::<String>();
         self.held.push(line);
@@ -49,7 +51,7 @@ impl SortedLines {
         Ok(())
     }
 
-    /// All lines in the order of their bytes.
+    /// All lines in byte order.
     ///
     /// # Errors
     /// When a run cannot be read.
@@ -59,7 +61,7 @@ impl SortedLines {
     }
 }
 
-/// Writes lines that come in order to a file without a name, to be read from its beginning.
+/// Writes sorted lines to an unnamed file, positioned at its start.
 fn write_run(folder: &Path, mut next: impl FnMut() -> io::Result<Option<String>>) -> io::Result<File> {
     let mut run = BufWriter::new(tempfile::tempfile_in(folder)?);
     while let Some(line) = next()? {
@@ -73,14 +75,14 @@ fn write_run(folder: &Path, mut next: impl FnMut() -> io::Result<Option<String>>
 /// Lines in order.
 pub struct Merged {
     runs: Vec<Lines<BufReader<File>>>,
-    /// What was not put aside: the last run.
+    /// The lines still in memory: the last run.
     held: std::vec::IntoIter<String>,
-    /// The first line of each run that has one.
+    /// The next line of each run that has one.
     heads: BinaryHeap<Reverse<(String, usize)>>,
 }
 
 impl Merged {
-    /// Of runs, and of lines in memory, each in order.
+    /// Merges sorted runs and sorted lines in memory.
     fn of(runs: Vec<File>, held: Vec<String>) -> io::Result<Merged> {
         let mut merged = Merged {
             runs: runs.into_iter().map(|file| BufReader::new(file).lines()).collect(),

@@ -1,5 +1,5 @@
-//! Room on the disk of the data directory, looked at before it runs out: a crawl that stops in time stops clearly, with
-//! its log whole, and goes on when there is room again.
+//! Checks the free space on the disk of the data directory, so that a crawl stops early, with a
+//! clear message and a complete log, and resumes when there is space again.
 
 use crate::failure::Failure;
 use crate::units::Size;
@@ -8,41 +8,42 @@ use recrawl_repository::storage::Storage;
 use std::io;
 use std::sync::Arc;
 
-/// Recorded pages between two looks. Each has a body of `fetch.max_body` at most.
+/// Recorded pages between two checks. Each has a body of at most `fetch.max_body`.
 const PAGES_A_LOOK: u32 = 16;
 
-/// What a batch becomes is at most so many times its log: sorted files, kept visits, and new pages in blocks.
+/// Maximum size of what a batch becomes, as a multiple of its log: sorted files, stored visits, and
+/// new pages in blocks.
 const OF_THE_LOG: u64 = 3;
 
-/// Bytes that are free.
+/// Returns the number of free bytes.
 type Free = dyn Fn() -> io::Result<u64> + Send + Sync;
 
-/// Looks at the room on the disk.
+/// Checks the free space on the disk.
 #[derive(Clone)]
 pub struct Space {
     folder: String,
-    /// `storage.reserve`; 0 is no limit, and nothing is looked at.
+    /// `storage.reserve`; if 0, nothing is checked.
     reserve: u64,
     free: Arc<Free>,
 }
 
 impl Space {
-    /// The disk of `storage`.
     pub fn of(storage: &Arc<dyn Storage>, reserve: Size) -> Space {
         let disk = storage.clone();
         Space { folder: storage.locate(""), reserve: reserve.0, free: Arc::new(move || disk.free()) }
     }
 
-    /// Is more than the reserve free?
+    /// Checks that more than the reserve is free.
     ///
     /// # Errors
     /// When it is not, with what to do.
     pub fn check(&self) -> Result<(), Failure> {
-        self.need(self.reserve, "and storage.reserve keeps")
+        self.need(self.reserve, "but storage.reserve is")
     }
 
-    /// Can a merge be written beside what is there, whatever it has to write anew? The reserve is there to be used
-    /// for it. A merge writes no more than what the parts in use take, and what the log brings.
+    /// Checks that a merge fits beside the existing files, even if it rewrites everything; it may
+    /// use the reserve. A merge writes at most the size of the parts in use plus the data from the
+    /// log.
     ///
     /// # Errors
     /// When it may not fit, with what to do.
@@ -50,40 +51,40 @@ impl Space {
         let parts = generation.parts();
         let garbage: u64 = parts.iter().map(|part| part.bytes - part.live).sum();
         let in_use = generation.summary().bytes.saturating_sub(garbage);
-        self.need(in_use.saturating_add(OF_THE_LOG * log_bytes), "and committing the cycle may take")
+        self.need(in_use.saturating_add(OF_THE_LOG * log_bytes), "but committing the cycle may need")
     }
 
     fn need(&self, bytes: u64, what: &str) -> Result<(), Failure> {
         if self.reserve == 0 {
             return Ok(());
         }
-        let free =
-            (self.free)().map_err(|e| Failure::Work(format!("{}: room on its disk: {e}", self.folder)))?;
+        let free = (self.free)()
+            .map_err(|e| Failure::Work(format!("{}: cannot read the free disk space: {e}", self.folder)))?;
         if free >= bytes {
             return Ok(());
         }
         Err(Failure::Work(format!(
-            "{}: {} are free, {what} {}: make room and start again, nothing is lost and the cycle goes on",
+            "{}: {} free, {what} {}; free disk space and restart, nothing is lost and the cycle resumes",
             self.folder,
             Size(free),
             Size(bytes)
         )))
     }
 
-    /// Looks now and then while pages are recorded.
+    /// Checks from time to time while pages are recorded.
     pub fn watch(&self) -> Watch<'_> {
         Watch { space: self, recorded: 0 }
     }
 }
 
-/// Looks at every so many pages.
+/// Checks every [`PAGES_A_LOOK`] pages.
 pub struct Watch<'s> {
     space: &'s Space,
     recorded: u32,
 }
 
 impl Watch<'_> {
-    /// Says that a page was recorded.
+    /// Counts a recorded page.
     ///
     /// # Errors
     /// As [`Space::check`].
@@ -113,8 +114,8 @@ mod tests {
         let error = space.check().unwrap_err();
         assert_eq!(error.exit_code(), 1, "as where the disk is full");
         let text = error.to_string();
-        assert!(text.contains("0 B are free") && text.contains("storage.reserve keeps 1 MiB"), "{text}");
-        assert!(text.contains("make room and start again"), "{text}");
+        assert!(text.contains("0 B free") && text.contains("but storage.reserve is 1 MiB"), "{text}");
+        assert!(text.contains("free disk space and restart"), "{text}");
         free.store(1 << 20, Relaxed);
         assert!(space.check().is_ok());
         let (off, _) = disk(0);
@@ -138,6 +139,6 @@ mod tests {
         free.store(3_000, Relaxed);
         assert!(space.check_merge(&Generation::default(), 1_000).is_ok());
         let text = space.check_merge(&Generation::default(), 1_001).unwrap_err().to_string();
-        assert!(text.contains("committing the cycle may take 3003 B"), "{text}");
+        assert!(text.contains("committing the cycle may need 3003 B"), "{text}");
     }
 }

@@ -1,16 +1,17 @@
-//! The key by which indexes of web archives sort addresses: a SURT, the Sort-friendly URI Reordering Transform,
-//! of the address as the Internet Archive makes it canonical.
+//! Sort keys of URLs in indexes of web archives: the SURT (Sort-friendly URI Reordering Transform)
+//! of the URL as canonicalized by the Internet Archive.
 //!
-//! `https://www.example.org/B/?b=2&a=1` becomes `org,example)/b?a=1&b=2`: the host's labels in reverse, without
-//! `www`; all in lower case, needless escapes undone, parameters in order, session numbers left out. Several
-//! pages may share a key. What other programs take for the key is compared in `scripts/check-archives.py`.
+//! `https://www.example.org/B/?b=2&a=1` becomes `org,example)/b?a=1&b=2`: host labels in reverse
+//! without `www`, lower case, needless escapes decoded, parameters sorted, session ids removed.
+//! Several pages may share a key. `scripts/check-archives.py` compares the keys with those of other
+//! programs.
 
 use std::fmt::Write as _;
 
-/// Bytes that stay as they are, besides letters and digits; all others are escaped.
+/// Bytes that are not escaped, besides letters and digits.
 const PLAIN: &[u8] = b"!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
-/// The key of an address that begins with `http://` or `https://`.
+/// The key of a URL that begins with `http://` or `https://`.
 pub fn surt(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let rest = rest.split('#').next().unwrap_or("");
@@ -29,7 +30,7 @@ pub fn surt(url: &str) -> String {
 
 fn host_key(authority: &str, scheme: &str) -> String {
     let authority = authority.rsplit('@').next().unwrap_or("");
-    // The colon of a port stands behind an address in brackets, if there is one.
+    // The colon of a port comes after a bracketed address, if there is one.
     let colon = authority.rfind(':').filter(|colon| !authority[*colon..].contains(']'));
     let (host, port) = colon.map_or((authority, ""), |at| (&authority[..at], &authority[at + 1..]));
     let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
@@ -42,7 +43,7 @@ fn host_key(authority: &str, scheme: &str) -> String {
     key
 }
 
-/// `www.`, `www2.` and such are left out.
+/// Removes `www.`, `www2.` etc.
 fn without_www(host: &str) -> &str {
     let numbered = host.strip_prefix("www").map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
     numbered.and_then(|rest| rest.strip_prefix('.')).unwrap_or(host)
@@ -74,13 +75,13 @@ fn path_key(path: &str) -> String {
     }
 }
 
-/// ASP.NET puts the number of a session in a segment of its own, before the name of the program.
+/// Removes the session id that ASP.NET puts in a segment before the name of the program.
 fn without_session_segment(path: String, is_number: fn(&str) -> bool) -> String {
     let starts: Vec<usize> = path.match_indices('/').map(|(at, _)| at + 1).collect();
     for pair in starts.windows(2).rev() {
         let (segment, program) = (&path[pair[0]..pair[1] - 1], &path[pair[1]..]);
         let inner = segment.strip_prefix('(').and_then(|s| s.strip_suffix(')'));
-        // At least one letter stands before the ending, and no question mark.
+        // At least one letter must precede the extension, and no question mark.
         let is_program = program.match_indices(".aspx").any(|(at, _)| at > 0 && !program[..at].contains('?'));
         if inner.is_some_and(is_number) && is_program {
             return format!("{}{program}", &path[..pair[0]]);
@@ -112,7 +113,7 @@ fn query_key(query: &str) -> String {
     if query.len() <= 1 {
         return query;
     }
-    // A name without a value comes before the same name with one.
+    // A name without a value sorts before the same name with one.
     let mut parameters: Vec<(&str, Option<&str>)> = query
         .split('&')
         .map(|parameter| parameter.split_once('=').map_or((parameter, None), |(n, v)| (n, Some(v))))
@@ -125,7 +126,7 @@ fn query_key(query: &str) -> String {
     spelled.collect::<Vec<_>>().join("&")
 }
 
-/// Parameters that number a session are left out, the last of each name.
+/// Removes session parameters, the last one of each name.
 fn without_sessions(mut query: String) -> String {
     let number = |text: &str| {
         let is_number = text.len() >= 32 && text.bytes().take(32).all(|byte| byte.is_ascii_alphanumeric());
@@ -169,7 +170,7 @@ fn without_sessions(mut query: String) -> String {
     query
 }
 
-/// Escapes undone until there are none.
+/// Decodes escapes until there are none.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     loop {
@@ -216,7 +217,7 @@ fn escape(text: &[u8]) -> String {
 mod tests {
     use super::surt;
 
-    /// What the program `surt` 0.3.1 gives for the same addresses.
+    /// The results of the program `surt` 0.3.1 for the same URLs.
     #[test]
     fn keys_are_those_of_the_internet_archive() {
         for line in include_str!("surt/expected.tsv").lines() {

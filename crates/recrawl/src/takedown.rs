@@ -1,9 +1,10 @@
-//! What somebody wants removed: bodies from the archive, what is known of pages' contents from their records, visits from
-//! those that are kept; and not to be asked for again.
+//! Takedown of pages: removes bodies from the archive, contents from page records, and stored
+//! visits, and stops fetching the pages.
 //!
-//! In this order: the pattern is blocked, bodies are overwritten, visits are removed, a generation without the pages'
-//! visits is committed, as by a cycle in which nothing was visited, and what was learned of whole hosts goes from the tables. Each step is durable before the next, and
-//! every one may be done again; so what a stop has interrupted is begun anew, and ends.
+//! The steps, in order: the pattern is blocked; bodies are overwritten; visits are removed; a
+//! generation without the pages' contents is committed, as by a cycle without visits; data learned
+//! of whole hosts is removed from the tables. Each step is durable before the next. Idempotent:
+//! safe to run again after an interruption.
 
 mod pattern;
 
@@ -27,45 +28,45 @@ use recrawl_verifier::MergeReport;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Patterns that are taken down at most: each link that is found is compared with all of them.
+/// Maximum number of takedown patterns: each link is compared with all of them.
 const MAX_PATTERNS: usize = 1000;
 
-/// What was taken down, or would be.
+/// What was removed, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Pages that are known and meant; their addresses stay known.
+    /// Matching known pages; their URLs stay known.
     pub pages: u64,
-    /// Of these, visited: history, digests, SimHash and validators go.
+    /// Of these, visited pages, which lose history, digests, SimHash and validators.
     pub emptied: u64,
-    /// Kept visits.
+    /// Stored visits.
     pub visits: u64,
     /// Records in WARC files.
     pub warc_records: u64,
-    /// WARC files that had them.
+    /// WARC files with such records.
     pub warc_files: u64,
     /// Bytes of these records.
     pub warc_bytes: u64,
-    /// WARC files of which only the beginning could be read, and why.
+    /// WARC files that could only be read in part, and why.
     pub warc_unreadable: Vec<String>,
-    /// Origins of which robots.txt, delays and counts were kept; nothing of the tables is where only a beginning of
-    /// addresses is meant, whose part in what is kept of a whole host cannot be told apart.
+    /// Origins whose robots.txt, delays and counts were stored. For a URL prefix nothing is removed
+    /// from the tables, since their data is about whole hosts.
     pub hosts: u64,
-    /// Origins of which the dates of their pages were counted.
+    /// Origins whose pages' dates were counted.
     pub dates: u64,
-    /// Origins of which patterns of addresses were kept, with SimHashes of pages.
+    /// Origins with stored URL patterns, which have SimHashes of pages.
     pub trap_patterns: u64,
-    /// Sites of which a noise floor was kept: all that a host of theirs is meant of.
+    /// Sites with a stored noise floor that have a host whose pages all match.
     pub noise_floors: u64,
-    /// Pages that operators asked for, and seeds that waited.
+    /// Page requests and queued seeds.
     pub asked: u64,
 }
 
-/// Takes down what is meant. With `only_count`, nothing is touched. `keep_crawling` blocks nothing, and ends an earlier
-/// block. `now` in milliseconds since 1970.
+/// Removes the matching data. With `only_count`, nothing is changed. `keep_crawling` blocks
+/// nothing, and removes an earlier block. `now` in milliseconds since 1970.
 ///
 /// # Errors
-/// [`Failure::Usage`] where there is no crawl; [`Failure::Work`] when the crawl is in use, a cycle is in progress, or
-/// something cannot be read or written: what was done before stays so.
+/// [`Failure::Usage`] if there is no crawl; [`Failure::Work`] when the crawl is in use, a cycle is
+/// in progress, or something cannot be read or written. Completed steps stay done.
 pub fn run(
     settings: &Settings,
     meant: &Pattern,
@@ -74,13 +75,17 @@ pub fn run(
     now: u64,
 ) -> Result<Summary, Failure> {
     let folder = &settings.data_dir;
-    let in_folder = |e: std::io::Error| Failure::Usage(format!("data directory {}: {e}", folder.display()));
+    let in_folder =
+        |e: std::io::Error| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display()));
     let storage = FileStorage::existing(folder).map_err(in_folder)?;
     if !folder.join("MANIFEST").exists() {
-        return Err(Failure::Usage(format!("data directory {}: holds no crawl", folder.display())));
+        return Err(Failure::Usage(format!(
+            "data directory {}: no crawl here; check --data-dir or storage.data_dir",
+            folder.display()
+        )));
     }
     let storage: Arc<dyn Storage> = Arc::new(storage);
-    // The lock: refused beside a running crawl.
+    // Takes the lock: fails beside a running crawl.
     let repository =
         Repository::open(storage.clone()).map_err(|e| in_the_way(e, meant, only_count || keep_crawling))?;
     let mut repository = repository.keeping_visits(settings.config.storage.keep_visits);
@@ -93,9 +98,10 @@ pub fn run(
         Decisions::forget_older(&tables)?;
         if ScheduleFile::open(&*storage, cycle).map_err(Failure::work)?.is_some() {
             let text = format!(
-                "data directory {}: cycle {cycle} is in progress, and its log may have these pages; {}let `recrawl crawl --cycles 1` finish it, and do this again",
+                "data directory {}: cycle {cycle} is in progress and its log may contain these pages; \
+                 {}finish it with `recrawl crawl --cycles 1`, then run takedown again",
                 folder.display(),
-                if keep_crawling { "" } else { "they are asked for no more; " }
+                if keep_crawling { "" } else { "they are already blocked; " }
             );
             return Err(Failure::Work(text));
         }
@@ -144,27 +150,29 @@ pub fn run(
     })
 }
 
-/// Why the crawl cannot be had; beside a daemon, what can be done at once.
+/// Why the crawl cannot be opened; if a daemon has it, with an alternative.
 fn in_the_way(error: OpenError, meant: &Pattern, blocks_nothing: bool) -> Failure {
     match error {
         OpenError::InUse(_) if !blocks_nothing => {
             let bare = meant.bare();
-            // A block covers all hosts below its own.
+            // A block covers subdomains anyway.
             let pattern = bare.strip_prefix("*.").unwrap_or(&bare);
             Failure::Work(format!(
-                "{error}, and do this again; until then `PUT /api/v1/blocks/PATTERN` of the console of `recrawl serve`, with {pattern} percent-encoded for PATTERN, keeps the pages from being asked for"
+                "{error}, then run takedown again. To block the pages until then, use \
+                 `PUT /api/v1/blocks/PATTERN` in the console of `recrawl serve` \
+                 (PATTERN is {pattern}, percent-encoded)"
             ))
         }
         other => Failure::work(other),
     }
 }
 
-/// An address in a WARC file was written by us, so it is canonical.
+/// URLs in our WARC files are canonical.
 fn is_meant(meant: &Pattern, address: &str) -> bool {
     UrlRules::keep_all().canonicalize(address).is_ok_and(|url| meant.matches(&url))
 }
 
-/// Refuses the pages from now on, or no longer; durably.
+/// Blocks the pattern, or unblocks it, durably.
 fn block(
     storage: &dyn Storage,
     mut decided: Decisions,
@@ -179,14 +187,15 @@ fn block(
     }
     if patterns.len() > MAX_PATTERNS {
         let text = format!(
-            "{MAX_PATTERNS} patterns are taken down already: put the hosts into scope.opt_out, and take this one down with --keep-crawling"
+            "limit of {MAX_PATTERNS} takedown patterns reached; \
+             add the host to scope.opt_out and run takedown with --keep-crawling"
         );
         return Err(Failure::Usage(text));
     }
     if patterns.len() == before { Ok(()) } else { decided.write(storage) }
 }
 
-/// Pages that are meant, and of these the visited.
+/// The number of matching pages, and of the visited ones among them.
 fn count(generation: &Generation, meant: &Pattern) -> Result<(u64, u64), Failure> {
     let (mut pages, mut visited) = (0, 0);
     let mut records = generation.records();
@@ -199,8 +208,8 @@ fn count(generation: &Generation, meant: &Pattern) -> Result<(u64, u64), Failure
     Ok((pages, visited))
 }
 
-/// Commits a generation in which these pages are known and nothing more. It is written anew from the first page to the
-/// last: a part that is merely no longer used would keep what is to go.
+/// Commits a generation in which these pages are only known. It is rewritten from the first page to
+/// the last, since an unused part of an old file would still contain the data.
 fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), Failure> {
     let generation = repository.current();
     let cycle = generation.number().next();
@@ -244,7 +253,7 @@ fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), F
     repository.commit(next, &report.to_json()).map_err(Failure::work)
 }
 
-/// Known, and nothing more: what announces a change has nothing left that could have changed.
+/// The record of a known page without content; an announced change has nothing to be compared with.
 fn forgotten(record: PageRecord) -> PageRecord {
     PageRecord { known: Known { is_announced: false, ..record.known }, visited: None }
 }

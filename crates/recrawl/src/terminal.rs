@@ -1,21 +1,23 @@
-//! Text for a terminal. Strangers send robots.txt, URLs and header fields: none of them may steer the terminal, nor
-//! pretend to be a line of our own.
+//! Escapes text for a terminal. Robots.txt files, URLs and header fields come from servers: they
+//! must not control the terminal or imitate a line of recrawl's own output.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Characters that no output has raw: controls, and those that change the direction of writing (UAX #9).
+/// Is `c` never printed as it is? True of control characters and of those that change the direction
+/// of writing (UAX #9).
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The text with such characters escaped as JSON escapes them (`\u001b`), so that JSON stays JSON. Line ends and tabs stay.
+/// Escapes such characters in the way of JSON (`\u001b`), so that JSON stays JSON. Keeps line ends
+/// and tabs.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// The same, on one line.
+/// Like [`lines`], but also escapes line ends.
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, |c| steers(c) && c != '\t')
 }
@@ -29,7 +31,7 @@ fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
         match c {
             '\n' if is_bad(c) => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
-            c if is_bad(c) => write!(out, "\\u{:04x}", u32::from(c)).expect("text takes all"),
+            c if is_bad(c) => write!(out, "\\u{:04x}", u32::from(c)).expect("writing to a string succeeds"),
             c => out.push(c),
         }
     }

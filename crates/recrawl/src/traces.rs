@@ -1,7 +1,9 @@
-//! Spans for a collector of traces: the cycle, its stages, its hosts, each with begin, end and parent.
+//! Spans for a trace collector: the cycle, its stages and its hosts, each with start, end and
+//! parent.
 //!
-//! What ends is put on a bounded queue; [`export`] sends it by OTLP over HTTP. A trace is a run of a cycle. The crawl
-//! never waits for the collector: spans that find no room are lost, counted, and told of in the log.
+//! Ended spans go to a bounded queue, which [`export`] sends by OTLP over HTTP. A trace is one run
+//! of a cycle. The crawl never waits for the collector: spans beyond the limit are dropped, counted
+//! and logged.
 
 mod export;
 mod otlp;
@@ -22,20 +24,20 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// Spans that are told of; those of single pages are too many.
+/// Names of exported spans; there are too many spans of single pages.
 const TOLD: [&str; 7] = ["cycle", "plan", "fetch", "gather", "merge", "commit", "host"];
-/// How long the end of the program waits for a collector.
+/// Maximum time that the end of the program waits for the collector.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is on its way.
+/// The queue of ended spans.
 static QUEUE: Queue = Queue::new();
-/// Where to; nowhere until it is said.
+/// Set once a collector is configured.
 static STARTED: OnceLock<()> = OnceLock::new();
 
-/// Tells a collector from now on, by way of the layer that is returned.
+/// Starts the export to a collector; returns the layer that feeds it.
 ///
 /// # Errors
-/// When there is no thread to be had.
+/// When no thread can be started.
 pub fn start<S>(collector: Collector) -> Result<impl Layer<S>, Failure>
 where
     S: Subscriber + for<'s> LookupSpan<'s>,
@@ -49,16 +51,16 @@ where
     Ok(Traces { queue: &QUEUE, ids: Ids::new() }.with_filter(filter_fn(is_told)))
 }
 
-/// Waits a little until all that ended is sent, at the end of the program, and says what was not.
+/// Waits briefly at the end of the program until all spans are sent, and logs how many were not.
 pub fn settle() {
     if STARTED.get().is_some() {
         QUEUE.settle(PATIENCE);
     }
 }
 
-/// Ids that no other process, and no other span, has.
+/// Generates globally unique ids.
 struct Ids {
-    /// When this process began, and its number.
+    /// Start time and id of this process.
     process: [u64; 2],
     given: AtomicU64,
 }
@@ -87,7 +89,7 @@ fn nanos() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// What is kept of a span until it ends.
+/// The layer that collects spans.
 struct Traces {
     queue: &'static Queue,
     ids: Ids,
@@ -122,7 +124,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Traces {
     }
 }
 
-/// The fields of a span as attributes.
+/// Converts the fields of a span to attributes.
 struct Fields<'f>(&'f mut Vec<(&'static str, serde_json::Value)>);
 
 impl Visit for Fields<'_> {

@@ -1,9 +1,11 @@
-//! Traps: scripts that make addresses without end, found by their pages and cut off by their patterns.
+//! Crawler traps: scripts that produce endless URLs, detected by their pages and cut off by URL
+//! pattern.
 //!
-//! A calendar, a session in each link, facets in all combinations, a host that answers to everything: no address
-//! looks wrong by itself, but page after page says nearly the same. So of each page's first visit it is counted,
-//! by the patterns of its address, whether its SimHash is near that of an earlier page (Manku et al. 2007). What
-//! is cut off then are links to, and first visits of, addresses of the pattern; pages that were visited stay.
+//! A calendar, a session in each link, all combinations of facets, a host that answers every URL:
+//! no URL looks wrong by itself, but the pages say nearly the same. So for each page's first visit
+//! it is counted, by the patterns of its URL, whether its SimHash is near that of an earlier page
+//! (Manku et al. 2007). If a pattern is cut off, links to its URLs are skipped, and its pages are
+//! not visited for the first time. Pages that were visited before stay.
 
 mod evidence;
 mod lesson;
@@ -28,14 +30,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, RwLock};
 
-/// Of a pattern that is cut off, one address in so many is visited all the same, to see whether it still is what
-/// it was.
+/// Of the URLs of a cut pattern, one in this many is still visited, as a probe whether it is still
+/// a trap.
 pub const PROBED: u64 = 64;
-/// Such addresses of one pattern that are taken up, and that are visited, in a cycle: else a trap with more than
-/// [`PROBED`] links on a page would grow by them alone.
+/// Maximum probes of one pattern that are recorded, and visited, per cycle. Otherwise a trap with
+/// more than [`PROBED`] links per page would grow by its probes alone.
 pub const MAX_PROBES: u32 = 32;
 
-/// The `[traps]` table, checked.
+/// The checked `[traps]` table.
 #[derive(Clone, Debug)]
 pub struct TrapRules {
     is_enabled: bool,
@@ -51,17 +53,13 @@ impl TrapRules {
     pub fn new(config: &config::Traps) -> Result<TrapRules, String> {
         let host = |text: &String| HostPattern::parse(text).map_err(|e| format!("traps.allow_hosts: {e}"));
         if config.min_pages < 2 {
-            return Err("traps.min_pages must be at least 2: one page is nobody's duplicate".into());
+            return Err("traps.min_pages must be at least 2".into());
         }
         if config.near_duplicates.0 <= 0.5 {
-            return Err(
-                "traps.near_duplicates must be more than 0.5: half of it lets a pattern in again".into()
-            );
+            return Err("traps.near_duplicates must be more than 0.5 (half of it readmits a pattern)".into());
         }
         if config.max_distance > 16 {
-            return Err(
-                "traps.max_distance must be at most 16: texts without a word in common differ in 32".into()
-            );
+            return Err("traps.max_distance must be at most 16 (unrelated texts differ in 32 bits)".into());
         }
         let (min_pages, near_duplicates) = (config.min_pages, config.near_duplicates.0);
         Ok(TrapRules {
@@ -71,57 +69,58 @@ impl TrapRules {
         })
     }
 
-    /// Are patterns of this host cut off at all?
+    /// May patterns of this host be cut off?
     pub fn hold_for(&self, host: &str) -> bool {
         self.is_enabled && !self.allow_hosts.iter().any(|pattern| pattern.matches(host))
     }
 
-    /// The pattern by which the address is cut off, by what is known of its origin.
+    /// The pattern by which the URL is cut off, given the evidence of its origin.
     pub fn cut(&self, known: &OriginTraps, url: &CanonicalUrl) -> Option<Pattern> {
         known.cut(url, &self.rule).filter(|_| self.hold_for(&url.host()))
     }
 }
 
-/// Is the address one of those that are visited whatever its pattern? Always the same ones.
+/// Is the URL a probe, visited whatever its pattern? Always the same URLs are.
 pub fn is_probe(url: &CanonicalUrl) -> bool {
     const SEED: u64 = 0x7472_6170; // "trap": other lots must not draw the same pages
     xxhash_rust::xxh3::xxh3_64_with_seed(url.key(), SEED).is_multiple_of(PROBED)
 }
 
-/// What is kept of an origin.
+/// The stored evidence of an origin.
 ///
 /// # Errors
-/// When it cannot be read, or is not what was kept.
+/// When it cannot be read or parsed.
 pub fn known(tables: &SledTables, origin: &Origin) -> io::Result<OriginTraps> {
     let Some(bytes) = tables.traps(origin)? else { return Ok(OriginTraps::default()) };
-    OriginTraps::from_bytes(&bytes).map_err(|e| io::Error::new(e.kind(), format!("traps of {origin}: {e}")))
+    let wrong = |e: io::Error| io::Error::new(e.kind(), format!("cannot read trap data of {origin}: {e}"));
+    OriginTraps::from_bytes(&bytes).map_err(wrong)
 }
 
-/// The patterns that are cut off while a cycle runs: by what was known when it began, and by its own visits as they
-/// come into the log. The verdict over the whole cycle is made when it is merged, by [`TrapLesson`].
+/// The patterns that are cut off while a cycle runs: by the evidence at its start, and by its own
+/// visits as they are logged. [`TrapLesson`] makes the verdict over the whole cycle when it is
+/// merged.
 pub struct Traps {
     rules: TrapRules,
     tables: Arc<SledTables>,
     cycle: Cycle,
-    /// What was known when the cycle began, by the key of an origin.
+    /// The evidence at the start of the cycle, by the key of an origin.
     begun: CycleCache<[u8], CutOff>,
     running: RwLock<Running>,
 }
 
-/// What is known of an origin; none where nothing of it is cut off, as of nearly all.
+/// The evidence of an origin; none if nothing of it is cut off, as for nearly all.
 type CutOff = Option<Arc<OriginTraps>>;
 
 impl Traps {
-    /// By these rules, and what these tables know.
     pub fn new(rules: &TrapRules, tables: &Arc<SledTables>, cycle: Cycle) -> Traps {
         let (begun, running) = (CycleCache::default(), RwLock::default());
         Traps { rules: rules.clone(), tables: tables.clone(), cycle, begun, running }
     }
 
-    /// Takes in a visit that the log has, in the order of the log.
+    /// Adds a logged visit, in log order.
     ///
     /// # Errors
-    /// When what is known of its origin cannot be read.
+    /// When the evidence of its origin cannot be read.
     pub fn observe(&self, visit: &Visit) -> io::Result<()> {
         let Visit { url, outcome: Outcome::Fetched(Change::First), content: Some(content), .. } = visit
         else {
@@ -135,12 +134,16 @@ impl Traps {
         let news = running.observe(url, content.fingerprint.simhash, self.cycle, &self.rules.rule, load)?;
         for pattern in news {
             let origin = Origin::of(url);
-            tracing::info!(%origin, %pattern, "cut off for the rest of the cycle: its pages are near-duplicates");
+            tracing::info!(
+                %origin,
+                %pattern,
+                "trap: pattern cut off for the rest of the cycle, its pages are near-duplicates"
+            );
         }
         Ok(())
     }
 
-    /// The origin of this address, if something of it is cut off.
+    /// The evidence of the URL's origin, if something of it is cut off.
     fn of(&self, url: &CanonicalUrl) -> io::Result<CutOff> {
         let if_cut = |known: &Arc<OriginTraps>| known.cut_patterns().next().is_some();
         if let Some(known) = self.running.read().expect("no panic under the lock").get(url.origin_key()) {
@@ -155,38 +158,39 @@ impl Traps {
         })
     }
 
-    /// Is this address cut off, by what is known of its origin, and none of those that are visited all the same?
+    /// Is this URL cut off, and not a probe?
     fn cuts_off(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
         self.rules.cut(known, url).is_some() && !is_probe(url)
     }
 
-    /// The same, where enough of those that are visited all the same were visited in this cycle.
+    /// Is this URL cut off, with all probes of its pattern visited in this cycle?
     fn is_enough(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
         let pattern = self.rules.cut(known, url);
         pattern.and_then(|pattern| known.evidence(&pattern)).is_some_and(|cut| cut.probes >= MAX_PROBES)
     }
 
-    /// Is this entry left alone? Never a page that was fetched before. Where that cannot be looked up, it is
-    /// visited: the worst is a visit too many.
+    /// Must this entry be skipped? Never if the page was fetched before. If the evidence cannot be
+    /// read, the page is visited: at worst that is one visit too many.
     pub fn refuse(&self, entry: &ScheduleEntry) -> bool {
         if entry.record.visited.is_some() {
             return false;
         }
         let url = &entry.url;
         let known = self.of(url).unwrap_or_else(|error| {
-            tracing::warn!(%error, %url, "visited without a look at its traps");
+            tracing::warn!(%error, %url, "cannot read trap data; fetching the page anyway");
             None
         });
         known.is_some_and(|known| self.cuts_off(&known, url) || self.is_enough(&known, url))
     }
 
-    /// Takes those links out that are not to be recorded: for their shape, or since their pattern is cut off.
+    /// Removes the links that must not be recorded, for their shape or because their pattern is cut
+    /// off.
     ///
     /// # Errors
     /// When the table cannot be read.
     pub fn sift(&self, filters: &Filters, links: &mut Vec<Link>) -> io::Result<LeftOut> {
         let (mut left_out, mut failed) = (LeftOut::default(), None);
-        // Links of a page mostly stay on its host: one look at the cache for all in a row.
+        // Links of a page mostly stay on its host: one cache lookup serves all in a row.
         let mut last: Option<(CanonicalUrl, CutOff)> = None;
         links.retain(|Link { url, .. }| {
             if filters.refuse(url).is_some() {
@@ -208,7 +212,8 @@ impl Traps {
         failed.map_or(Ok(left_out), Err)
     }
 
-    /// What this cycle's visits have cut off, once all of them are in the log: for links that came into it before.
+    /// What this cycle's visits have cut off, once all are logged: for links that were logged
+    /// before.
     pub fn late(&self) -> LateTraps<'_> {
         let running = self.running.read().expect("no panic under the lock");
         let cut = running.cut().map(|(key, known)| (key.into(), known.clone())).collect();
@@ -216,17 +221,17 @@ impl Traps {
     }
 }
 
-/// What is cut off when a cycle's last visit is in the log, of the origins that had first visits.
+/// What is cut off after a cycle's last visit, for the origins with first visits.
 pub struct LateTraps<'t> {
     traps: &'t Traps,
     /// By the key of an origin.
     cut: HashMap<Box<[u8]>, Arc<OriginTraps>>,
-    /// Links to addresses that are visited all the same, by pattern.
+    /// Number of links to probes, by pattern.
     taken: BTreeMap<(Box<[u8]>, Pattern), u32>,
 }
 
 impl LateTraps<'_> {
-    /// Is the link with this key left out?
+    /// Must the link with this key be skipped?
     pub fn leave_out(&mut self, key: &[u8]) -> bool {
         let Some((origin, known)) = self.cut.get_key_value(CanonicalUrl::origin_of(key)) else {
             return false;

@@ -1,4 +1,4 @@
-//! Whether a host's validators are believed: what each visit told, learned from the log when a cycle ends.
+//! Trust in hosts' validators: the sign given by each visit, and what a cycle teaches.
 
 use recrawl_fetcher::{Condition, FetchResult};
 use recrawl_repository::SledTables;
@@ -8,8 +8,8 @@ use recrawl_types::{
 use std::collections::BTreeMap;
 use std::io;
 
-/// What a visit told of the host's validators, if it asked with them. `is_same` says that the very bytes of
-/// the last visit came.
+/// What a visit shows about the host's validators, if it sent them. `is_same` means that the body
+/// equals that of the last visit.
 pub fn sign(
     condition: Condition,
     result: &FetchResult,
@@ -27,20 +27,20 @@ pub fn sign(
     }
 }
 
-/// What a cycle teaches about validators: a small entry for each origin that was asked with them.
+/// What a cycle shows about validators, a small entry for each origin that was sent any.
 #[derive(Default)]
 pub struct TrustLesson(BTreeMap<Origin, SignTally>);
 
 impl TrustLesson {
-    /// Takes in one visit.
+    /// Adds one visit.
     pub fn observe(&mut self, visit: &Visit) {
         if let Some(sign) = visit.sign {
             self.0.entry(Origin::of(&visit.url)).or_default().add(sign);
         }
     }
 
-    /// Adds it to what is known of each host, once for each cycle. The fetcher has to be done: it writes
-    /// the same entries.
+    /// Adds the counts to each host's trust, once per cycle. The fetcher must have ended, since it
+    /// writes the same entries.
     ///
     /// # Errors
     /// When the tables cannot be read or written.
@@ -53,7 +53,7 @@ impl TrustLesson {
                 continue;
             }
             if state.trust.belief != before.belief {
-                tracing::warn!(%origin, "its validators are {}", words(&state.trust));
+                tracing::warn!(%origin, "validators {}", words(&state.trust));
             }
             HostTable::store(tables, &origin, &state)?;
         }
@@ -61,7 +61,7 @@ impl TrustLesson {
     }
 }
 
-/// One word for machines.
+/// One word for programs.
 pub fn name(belief: Belief) -> &'static str {
     match belief {
         Belief::Believed => "believed",
@@ -70,16 +70,17 @@ pub fn name(belief: Belief) -> &'static str {
     }
 }
 
-/// For people.
+/// Text for people.
 pub fn words(trust: &ValidatorTrust) -> String {
     let ValidatorTrust { since, shown, hidden, .. } = trust;
     match trust.belief {
-        Belief::Believed => format!("believed: {shown} changes shown, {hidden} found hidden behind a 304"),
+        Belief::Believed => format!("trusted: {shown} changes reported, {hidden} hidden behind a 304"),
         Belief::Lying => format!(
-            "not believed since cycle {since}: changes were hidden behind a 304; {shown} of {} shown to return",
+            "not trusted since cycle {since}: changes were hidden behind a 304; \
+             {shown} of {} changes reported that restore trust",
             ValidatorTrust::SHOWN_TO_RETURN
         ),
-        Belief::Vain => format!("not sent since cycle {since}: they spared nothing"),
+        Belief::Vain => format!("not sent since cycle {since}: they saved no transfers"),
     }
 }
 
@@ -99,7 +100,7 @@ mod tests {
             (Condition::Conditional, &same, unchanged, false, Some(ValidatorSign::Confirmed)),
             (Condition::Conditional, &page, changed, false, Some(ValidatorSign::Shown)),
             (Condition::Conditional, &page, unchanged, true, Some(ValidatorSign::Vain)),
-            // Other bytes with the same text: validators are of bytes.
+            // Other bytes with the same text: validators depend on the bytes.
             (Condition::Conditional, &page, unchanged, false, None),
             (Condition::Checked, &page, changed, false, Some(ValidatorSign::Hidden)),
             (Condition::Checked, &page, unchanged, true, Some(ValidatorSign::Confirmed)),

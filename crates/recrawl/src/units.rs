@@ -1,7 +1,7 @@
-//! Durations, sizes and shares as people write them: "1 s", "2 MiB", "5%".
+//! Durations, sizes and shares with units: "1 s", "2 MiB", "5%".
 //!
 //! A bare number is refused for durations and sizes: a delay of `1` could be a second or a
-//! millisecond, and the owner of the crawled site would find out which.
+//! millisecond, and the wrong guess would harm a site.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::fmt;
@@ -18,9 +18,9 @@ pub struct Size(pub u64);
 /// A number of pages, or a share of the known ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// So many.
+    /// A fixed number.
     Pages(u64),
-    /// So large a part, 0 to 1.
+    /// A share, 0 to 1.
     Share(f64),
 }
 
@@ -39,7 +39,7 @@ const SIZES: [(&str, f64); 7] = [
     ("GB", 1e9),
 ];
 
-/// Splits "1.5 s" into its number and its unit.
+/// Splits "1.5 s" into number and unit.
 fn quantity(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
@@ -50,38 +50,38 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
 fn scaled(text: &str, units: &[(&str, f64)], what: &str, example: &str) -> Result<f64, String> {
     let names = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
     let wrong =
-        || format!("{text:?} is no {what}: write a number and a unit ({}), such as {example:?}", names());
+        || format!("{text:?} is not a {what}; write a number and a unit ({}), such as {example:?}", names());
     let (number, unit) = quantity(text).ok_or_else(wrong)?;
     let (_, factor) = units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
     Ok(number * factor)
 }
 
 impl Span {
-    /// Reads "1 s".
+    /// Parses "1 s".
     pub fn parse(text: &str) -> Result<Span, String> {
         let seconds = scaled(text, &SPANS, "duration", "1 s")?;
-        Duration::try_from_secs_f64(seconds).map(Span).map_err(|_| format!("{text:?} is too long a duration"))
+        Duration::try_from_secs_f64(seconds).map(Span).map_err(|_| format!("duration {text:?} is too long"))
     }
 
-    /// Whole milliseconds as a span: for defaults.
+    /// A span of whole milliseconds, for defaults.
     pub const fn millis(ms: u64) -> Span {
         Span(Duration::from_millis(ms))
     }
 }
 
 impl Size {
-    /// Reads "2 MiB".
+    /// Parses "2 MiB".
     pub fn parse(text: &str) -> Result<Size, String> {
         let bytes = scaled(text, &SIZES, "size", "2 MiB")?;
-        if bytes > 1e18 { Err(format!("{text:?} is too large a size")) } else { Ok(Size(bytes as u64)) }
+        if bytes > 1e18 { Err(format!("size {text:?} is too large")) } else { Ok(Size(bytes as u64)) }
     }
 }
 
 impl Share {
-    /// Reads "5%".
+    /// Parses "5%".
     pub fn parse(text: &str) -> Result<Share, String> {
         let wrong =
-            || format!("{text:?} is no share: write a number from 0 to 1, or a percentage such as \"5%\"");
+            || format!("{text:?} is not a share; write a number from 0 to 1, or a percentage such as \"5%\"");
         let (number, unit) = quantity(text).ok_or_else(wrong)?;
         let share = match unit {
             "" => number,
@@ -93,14 +93,14 @@ impl Share {
 }
 
 impl Amount {
-    /// Reads "5%" or "200".
+    /// Parses "5%" or "200".
     pub fn parse(text: &str) -> Result<Amount, String> {
         if text.trim_end().ends_with('%') {
             return Share::parse(text).map(|s| Amount::Share(s.0));
         }
         let pages = text.trim().parse();
         pages.map(Amount::Pages).map_err(|_| {
-            format!("{text:?} is no amount of pages: write a number such as 200, or a share such as \"5%\"")
+            format!("{text:?} is not a page count; write a number such as 200, or a share such as \"5%\"")
         })
     }
 
@@ -113,7 +113,7 @@ impl Amount {
     }
 }
 
-/// The largest unit that gives the value without a fraction, else the base unit.
+/// The value in the largest unit without a fraction, or else in the base unit.
 fn spelled(value: f64, units: &[(&str, f64)]) -> String {
     let whole = |f: &&(&str, f64)| value >= f.1 && (value / f.1).fract().abs() < 1e-9;
     let (name, factor) = units.iter().rev().find(whole).unwrap_or(&units[0]);
@@ -141,7 +141,7 @@ impl fmt::Display for Amount {
     }
 }
 
-/// What a TOML value may be before its unit is read.
+/// A TOML value before its unit is parsed.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {

@@ -1,9 +1,9 @@
-//! How outcomes and shares are called in what other programs read, and long lists in what people read.
+//! Names of outcomes and shares in JSON and exports, and texts about them for people.
 
 use recrawl_types::{Failure, Outcome, Share};
 use serde::Serialize;
 
-/// How a visit ended.
+/// The outcome's name in JSON.
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Fetched(_) => "fetched",
@@ -18,8 +18,8 @@ pub fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// What made it, or its robots.txt, fail, or why it was skipped: the variant's own name. None for other
-/// outcomes, which say it all.
+/// The reason of a failure (of the page or its robots.txt) or a skip: the name of the enum variant.
+/// None for other outcomes, which need no reason.
 pub fn why(outcome: Outcome) -> Option<String> {
     match outcome {
         Outcome::Failed(failure) | Outcome::RobotsUnreachable(Some(failure)) => Some(match failure {
@@ -31,31 +31,31 @@ pub fn why(outcome: Outcome) -> Option<String> {
     }
 }
 
-/// In a sentence, for a person.
+/// A short description for people: a clause without a full stop.
 pub fn detail(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Fetched(_) => "it was fetched",
-        Outcome::NotModified => "it was not modified",
-        Outcome::Redirected(_) => "it redirects",
-        Outcome::NotFound(status) => return format!("the server answered {status}"),
+        Outcome::Fetched(_) => "fetched",
+        Outcome::NotModified => "not modified",
+        Outcome::Redirected(_) => "redirect",
+        Outcome::NotFound(status) => return format!("HTTP status {status}"),
         Outcome::Failed(failure) => return failure.to_string(),
-        Outcome::RobotsDenied => "robots.txt forbids it",
+        Outcome::RobotsDenied => "forbidden by robots.txt",
         Outcome::RobotsUnreachable(why) => {
-            return format!("robots.txt {}, so the page was not asked for", no_robots(why));
+            return format!("robots.txt {}; the page was not requested", no_robots(why));
         }
-        Outcome::RefusedAddress => "the host has an address that may not be asked (fetch.allow_addresses)",
-        Outcome::Skipped(_) => "it was not asked for",
+        Outcome::RefusedAddress => "the host resolves to a forbidden address (see fetch.allow_addresses)",
+        Outcome::Skipped(_) => "not requested",
     }
     .into()
 }
 
-/// That robots.txt was not to be had, and why, as the rest of a sentence about it. A state of an older version
-/// does not say why.
+/// `could not be fetched (REASON)`: the predicate of a sentence whose subject is robots.txt. States
+/// written by an older version have no reason.
 pub fn no_robots(why: Option<Failure>) -> String {
     why.map_or("could not be fetched".into(), |failure| format!("could not be fetched ({failure})"))
 }
 
-/// The server's status, where that is what decided.
+/// The HTTP status, if it determined the outcome.
 pub fn status(outcome: Outcome) -> Option<u16> {
     match outcome {
         Outcome::NotFound(status)
@@ -65,7 +65,7 @@ pub fn status(outcome: Outcome) -> Option<u16> {
     }
 }
 
-/// Why a page was visited, and the probability with which it was drawn, if it was.
+/// The name of the share that selected a page, and for the audit sample the page's probability.
 pub fn share(share: Share) -> (&'static str, Option<f64>) {
     match share {
         Share::Score => ("score", None),
@@ -78,13 +78,13 @@ pub fn share(share: Share) -> (&'static str, Option<f64>) {
     }
 }
 
-/// A variant's name as it is serialized.
+/// The serialized name of an enum variant.
 fn name(variant: &impl Serialize) -> String {
     let value = serde_json::to_value(variant).ok();
     value.as_ref().and_then(|value| value.as_str()).expect("a variant without fields is its name").into()
 }
 
-/// Names that are named of a long list.
+/// Names of a long list that [`some_of`] prints.
 const NAMED: usize = 3;
 
 /// The first names of a list, and how many more there are.
@@ -118,7 +118,7 @@ mod tests {
         ] {
             let why = why(given);
             assert_eq!((outcome(given), why.as_deref(), status(given)), expected);
-            // What is told is no debug text, and ends as a clause.
+            // The description is no debug text and has no full stop.
             let detail = detail(given);
             assert!(detail.contains(' ') && !detail.contains("::") && !detail.ends_with('.'), "{detail}");
         }

@@ -72,7 +72,7 @@ pub(crate) fn take_block_known(
         known.iter_mut().zip(announced).for_each(|(known, is)| known.is_announced = is);
     }
     take.end()?;
-    if statuses_are_sound { Ok(()) } else { Err(Malformed("a page's status is unknown")) }
+    if statuses_are_sound { Ok(()) } else { Err(Malformed("unknown page status")) }
 }
 
 /// The histories of a block's visited pages, as columns.

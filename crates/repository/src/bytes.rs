@@ -101,7 +101,7 @@ impl<'a> Take<'a> {
 
     /// Asserts that nothing is left.
     pub fn end(self) -> Result<(), Malformed> {
-        if self.0.is_empty() { Ok(()) } else { Err(Malformed("bytes follow its end")) }
+        if self.0.is_empty() { Ok(()) } else { Err(Malformed("data after its end")) }
     }
 }
 

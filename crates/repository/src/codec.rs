@@ -50,7 +50,7 @@ pub(crate) fn take_key(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<(), Ma
     let shared: usize = take.narrow()?;
     let rest = take.bytes()?;
     if shared > near.len() {
-        return Err(Malformed("a key shares more than there is"));
+        return Err(Malformed("a key shares more bytes than the last one has"));
     }
     near.truncate(shared);
     near.extend_from_slice(rest);
@@ -58,7 +58,7 @@ pub(crate) fn take_key(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<(), Ma
 }
 
 fn url(key: &[u8]) -> Result<CanonicalUrl, Malformed> {
-    CanonicalUrl::from_key(key).map_err(|_| Malformed("a key is no URL's"))
+    CanonicalUrl::from_key(key).map_err(|_| Malformed("a key is not a URL"))
 }
 
 pub(crate) fn take_url(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<CanonicalUrl, Malformed> {
@@ -91,7 +91,7 @@ pub(crate) fn status(byte: u8) -> Result<Status, Malformed> {
         0 => Ok(Status::Live),
         1 => Ok(Status::Gone),
         2 => Ok(Status::Refused),
-        _ => Err(Malformed("a page's status is unknown")),
+        _ => Err(Malformed("unknown page status")),
     }
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn content_kind(byte: u8) -> Result<ContentKind, Malformed> {
         1 => Ok(ContentKind::Opaque),
         2 => Ok(ContentKind::Redirect),
         3 => Ok(ContentKind::Hints),
-        _ => Err(Malformed("a content's kind is unknown")),
+        _ => Err(Malformed("unknown kind of content")),
     }
 }
 
@@ -313,7 +313,7 @@ fn take_record(take: &mut Take<'_>, version: u32) -> Result<PageRecord, Malforme
     let visited = match take.u8()? {
         0 => None,
         1 => Some(Visited { history: take_history(take, version)?, content: take_content(take)? }),
-        _ => return Err(Malformed("a page is neither visited nor not")),
+        _ => return Err(Malformed("invalid visited flag")),
     };
     Ok(PageRecord { known, visited })
 }
@@ -342,7 +342,7 @@ pub(crate) fn take_share(take: &mut Take<'_>) -> Result<Share, Malformed> {
         4 => Share::Followed,
         5 => Share::Announced,
         6 => Share::Asked,
-        _ => return Err(Malformed("a share is unknown")),
+        _ => return Err(Malformed("unknown share")),
     })
 }
 
@@ -382,7 +382,7 @@ pub(crate) fn failure_code(failure: Failure) -> u64 {
 
 /// The failure of a number that [`failure_code`] gave.
 pub(crate) fn failure_of(code: u64) -> Result<Failure, Malformed> {
-    let unknown = Malformed("a failure is unknown");
+    let unknown = Malformed("unknown failure");
     Ok(match code {
         1 => Failure::Dns,
         2 => Failure::Connect,
@@ -428,7 +428,7 @@ pub(crate) fn outcome_parts(outcome: Outcome) -> (u8, u64) {
 }
 
 pub(crate) fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
-    let unknown = Malformed("an outcome is unknown");
+    let unknown = Malformed("unknown outcome");
     let status = || u16::try_from(detail).map_err(|_| unknown);
     let change = || match detail {
         0 => Ok(Change::First),
@@ -521,7 +521,7 @@ fn take_sign(byte: u8) -> Result<Option<ValidatorSign>, Malformed> {
         2 => ValidatorSign::Shown,
         3 => ValidatorSign::Vain,
         4 => ValidatorSign::Hidden,
-        _ => return Err(Malformed("a sign of validators is unknown")),
+        _ => return Err(Malformed("unknown validator sign")),
     }))
 }
 
@@ -634,7 +634,7 @@ pub(crate) fn take_log_record(bytes: &[u8]) -> Result<LogRecord, Malformed> {
             take.end()?;
             Ok(LogRecord::Seeds(links))
         }
-        _ => Err(Malformed("a record of unknown kind")),
+        _ => Err(Malformed("unknown kind of record")),
     }
 }
 
@@ -651,7 +651,7 @@ pub(crate) fn take_log_record_apart(bytes: &[u8], links: &mut PackedLinks) -> Re
             links.take(&mut take, &[])?;
             LogRecord::Seeds(Vec::new())
         }
-        _ => return Err(Malformed("a record of unknown kind")),
+        _ => return Err(Malformed("unknown kind of record")),
     };
     take.end()?;
     Ok(record)

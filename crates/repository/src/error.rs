@@ -1,4 +1,4 @@
-//! What can go wrong, one enum per operation, each with the file, the place and the cause.
+//! Errors of the repository, one type per operation, each with the file, the place and the cause.
 
 use crate::format::OLDEST_VERSION;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::io;
 pub struct Damage {
     /// The file.
     pub file: String,
-    /// Where the damaged part begins, in bytes.
+    /// Byte offset of the damaged part.
     pub offset: u64,
     /// What is wrong with it.
     pub what: String,
@@ -25,15 +25,15 @@ impl fmt::Display for Damage {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The operating system refused.
+    /// The operating system reported an error.
     Io {
         /// The file.
         file: String,
-        /// What it said.
+        /// Its error.
         source: io::Error,
     },
-    /// What was read is not what was written. Restore the data folder from a backup, or run
-    /// `recrawl repository verify` for the whole list.
+    /// The data differs from what was written. Restore the data folder from a backup, or run
+    /// `recrawl repository verify` for a full list.
     Damaged(Damage),
 }
 
@@ -46,7 +46,7 @@ impl ReadError {
         ReadError::Damaged(Damage { file: file.to_owned(), offset, what: what.into() })
     }
 
-    /// The damage; a refusal of the operating system is one at the file's beginning.
+    /// The damage; an error of the operating system counts as damage at the start of the file.
     pub fn into_damage(self) -> Damage {
         match self {
             ReadError::Damaged(damage) => damage,
@@ -56,7 +56,7 @@ impl ReadError {
         }
     }
 
-    /// Is it that the file does not exist?
+    /// Does the file not exist?
     pub(crate) fn is_absent(&self) -> bool {
         matches!(self, ReadError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
@@ -92,14 +92,14 @@ impl From<ReadError> for io::Error {
     }
 }
 
-/// Writing failed. What was committed before stays as it was.
+/// Writing failed. Committed data is unchanged.
 #[derive(Debug)]
 pub struct WriteError {
     /// The file.
     pub file: String,
-    /// What was to be done to it: "write", "sync" …
+    /// What failed: "write", "sync" …
     pub action: &'static str,
-    /// What the operating system said.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
@@ -108,9 +108,9 @@ impl WriteError {
         move |source| WriteError { file: file.into(), action, source }
     }
 
-    /// Of a file that an earlier failure left with an unknown end.
+    /// For a file whose end is unknown after an earlier failure.
     pub(crate) fn after_failure(file: &str) -> WriteError {
-        let source = io::Error::other("an earlier write failed; open it anew");
+        let source = io::Error::other("an earlier write failed; open it again");
         WriteError { file: file.to_owned(), action: "write", source }
     }
 }
@@ -119,8 +119,8 @@ impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: cannot {}: {}", self.file, self.action, self.source)?;
         match self.source.kind() {
-            io::ErrorKind::StorageFull => f.write_str("; make room and start again, nothing is lost"),
-            io::ErrorKind::ReadOnlyFilesystem => f.write_str("; mount the disk for writing and start again"),
+            io::ErrorKind::StorageFull => f.write_str("; free disk space and restart, nothing is lost"),
+            io::ErrorKind::ReadOnlyFilesystem => f.write_str("; mount the disk read-write and restart"),
             _ => Ok(()),
         }
     }
@@ -138,13 +138,13 @@ impl From<WriteError> for io::Error {
     }
 }
 
-/// Opening a repository failed. Nothing was changed, but that leftovers may have been removed.
+/// Opening a repository failed. Nothing was changed, except that leftovers may have been removed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
     /// Another process has the data folder.
     InUse(String),
-    /// There is no repository to read.
+    /// There is no repository.
     Absent(String),
     /// It was written by another version of the program.
     Version {
@@ -152,10 +152,11 @@ pub enum OpenError {
         file: String,
         /// The version found.
         found: u32,
-        /// The version that this program writes; it reads those since [`OLDEST_VERSION`] too.
+        /// The version that this program writes; it also reads those since [`OLDEST_VERSION`].
         supported: u32,
     },
-    /// The file of decisions is missing or damaged: pages that were taken down would be fetched again.
+    /// The file of decisions is missing or damaged; without it, pages that were taken down would be
+    /// fetched again.
     Undecided(Damage),
     /// Reading failed.
     Read(ReadError),
@@ -167,16 +168,17 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OpenError::InUse(dir) => write!(f, "{dir}: in use by another process; stop that one first"),
-            OpenError::Absent(file) => write!(f, "{file}: not found; no cycle was ever begun in this folder"),
+            OpenError::Absent(file) => write!(f, "{file}: not found; there is no crawl in this folder"),
             OpenError::Version { file, found, supported } => write!(
                 f,
                 "{file}: written in format version {found}, this program reads versions {OLDEST_VERSION} to \
-                 {supported}; use the program that wrote it"
+                 {supported}; use the version that wrote it"
             ),
             OpenError::Undecided(Damage { file, what, .. }) => write!(
                 f,
-                "{file}: {what}; it holds what was taken down, blocked and paused, which would be fetched again without it: \
-                 restore it from a backup or a snapshot, or write {{}} into it to begin with nothing decided"
+                "{file}: {what}; without this file of takedowns, blocks and pauses, such pages would be \
+                 fetched again. Restore it from a backup or a snapshot, or write {{}} into it to start \
+                 without any"
             ),
             OpenError::Read(e) => e.fmt(f),
             OpenError::Write(e) => e.fmt(f),
@@ -206,12 +208,12 @@ impl From<WriteError> for OpenError {
     }
 }
 
-/// Making a new generation failed. The committed one stays.
+/// Creating a new generation failed. The committed one is unchanged.
 #[derive(Debug)]
 pub enum CommitError {
-    /// Writing it failed.
+    /// It could not be written.
     Write(WriteError),
-    /// It was written and could not be read again.
+    /// It was written but could not be read again.
     Read(ReadError),
 }
 

@@ -102,7 +102,7 @@ pub(crate) fn check_header(
     let (content, crc) = bytes.split_at(HEADER_BYTES - 4);
     let wrong = |what| Err(HeaderError::Malformed(Malformed(what)));
     if &content[..8] != MAGIC {
-        return wrong("it does not begin as a file of recrawl does");
+        return wrong("not a recrawl file");
     }
     if crc != crc32fast::hash(content).to_le_bytes() {
         return wrong("the header's checksum does not match");
@@ -114,7 +114,7 @@ pub(crate) fn check_header(
         return Err(HeaderError::Version(version));
     }
     if kind_found != kind as u32 {
-        return wrong("it is another kind of file");
+        return wrong("another kind of file");
     }
     if number_found != number.0 {
         return wrong("it belongs to another generation or cycle");
@@ -214,10 +214,10 @@ pub(crate) fn open_frame<'a>(
             scratch.resize(length, 0);
             match lz4_flex::block::decompress_into(stored, scratch) {
                 Ok(n) if n == length => Ok(scratch),
-                _ => Err(Malformed("a frame does not unpack")),
+                _ => Err(Malformed("cannot decompress a frame")),
             }
         }
-        _ => Err(Malformed("a frame of unknown codec")),
+        _ => Err(Malformed("a frame with an unknown codec")),
     }
 }
 

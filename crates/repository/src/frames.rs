@@ -126,7 +126,7 @@ impl Source {
         let mut bytes = [0; HEADER_BYTES];
         self.read_exact(&mut bytes, 0)?;
         check_header(&bytes, kind, number).map_err(|e| match e {
-            HeaderError::Version(v) => self.damaged(0, format!("it is of format version {v}")),
+            HeaderError::Version(v) => self.damaged(0, format!("format version {v}")),
             HeaderError::Malformed(Malformed(what)) => self.damaged(0, what),
         })
     }
@@ -159,7 +159,7 @@ impl Source {
             return Err(self.damaged(offset, format!("the file ends at byte {}", self.length)));
         }
         self.file.read_at(buffer, offset).map_err(|e| match e.kind() {
-            io::ErrorKind::UnexpectedEof => self.damaged(offset, "the file ends before its length says"),
+            io::ErrorKind::UnexpectedEof => self.damaged(offset, "the file is shorter than its length"),
             _ => ReadError::io(&self.path)(e),
         })
     }

@@ -307,7 +307,7 @@ impl Generation {
                         note(reader.damaged(at, Part::Keys, "its keys are not URLs, in order"));
                     }
                     if block.gone_and_untried() != (self.blocks[at].gone, self.blocks[at].untried) {
-                        let what = "the index tells another number of gone or untried pages";
+                        let what = "the index has another number of gone or untried pages";
                         note(reader.damaged(at, Part::Known, what));
                     }
                     last = block.key(block.len() - 1).to_vec();

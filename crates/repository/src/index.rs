@@ -145,7 +145,7 @@ pub(crate) fn verify_copy(source: &Source) -> Result<(), ReadError> {
         let length = (middle - at).min(COMPARED as u64);
         let offset = at + middle - HEADER_BYTES as u64;
         if index.get(source, at, length as usize)? != copy.get(source, offset, length as usize)? {
-            return Err(source.damaged(offset, "the copy of the index is not as the index"));
+            return Err(source.damaged(offset, "the copy of the index differs from the index"));
         }
         at += length;
     }
@@ -169,7 +169,7 @@ pub(crate) fn take_blocks(
         for place in &mut places {
             let age: u32 = if is_old { 0 } else { take.narrow()? };
             let file = number.0.checked_sub(age).filter(|&file| file > 0);
-            let file = Cycle(file.ok_or(Malformed("a part lies in a generation before the first"))?);
+            let file = Cycle(file.ok_or(Malformed("a part refers to a generation before the first"))?);
             *place = Place { file, offset: take.varint()?, length: take.narrow()? };
         }
         let first = blocks.last().map_or(0, |b: &Block| b.first + u64::from(b.pages));

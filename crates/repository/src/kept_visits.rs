@@ -229,7 +229,7 @@ impl KeptVisits {
         let mut take = Take(&self.payload[self.taken..]);
         let (shared, rest): (usize, _) = (take.narrow()?, take.bytes()?);
         if shared > self.key.len() {
-            return Err(Malformed("a key shares more than there is"));
+            return Err(Malformed("a key shares more bytes than the last one has"));
         }
         self.key.truncate(shared);
         self.key.extend_from_slice(rest);
@@ -245,7 +245,8 @@ impl KeptVisits {
             let mut take = Take(&self.payload[self.taken..]);
             // Told by a look ahead: what is passed over changes the key that the next one is told by.
             let (shared, rest): (usize, _) = (take.narrow()?, take.bytes()?);
-            let start = self.key.get(..shared).ok_or(Malformed("a key shares more than there is"))?;
+            let start =
+                self.key.get(..shared).ok_or(Malformed("a key shares more bytes than the last one has"))?;
             let order = start
                 .cmp(&key[..shared.min(key.len())])
                 .then_with(|| rest.cmp(&key[shared.min(key.len())..]));
@@ -269,7 +270,7 @@ impl KeptVisits {
             let total = take.varint()?;
             take.end()?;
             if self.total.is_some_and(|taken| taken != total) || !self.frames.is_at_end() {
-                return Err(Malformed("it does not have as many visits as it says"));
+                return Err(Malformed("the number of visits does not match"));
             }
             self.ended = true;
             return Ok(None);

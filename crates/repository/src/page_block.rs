@@ -63,7 +63,7 @@ impl PackedBlock {
         let mut block = PageBlock::default();
         self.part(Part::Keys, &mut scratch.payload, |payload| block.take_keys(payload, self.pages))?;
         if block.key(0) != self.key {
-            return Err(self.damaged(Part::Keys, "its first key is not that of the index"));
+            return Err(self.damaged(Part::Keys, "its first key differs from the index"));
         }
         let columns = &mut scratch.columns;
         columns.clear();
@@ -71,7 +71,7 @@ impl PackedBlock {
             take_block_known(payload, self.pages, columns)
         })?;
         if columns.visited.iter().filter(|&&v| v).count() != self.visited {
-            return Err(self.damaged(Part::Known, "the index tells another number of visited pages"));
+            return Err(self.damaged(Part::Known, "the index has another number of visited pages"));
         }
         block.known = std::mem::take(&mut columns.known);
         block.visited = std::mem::take(&mut columns.visited);
@@ -257,7 +257,7 @@ impl PageBlock {
             let rest = take.bytes()?;
             let start = self.keys.len();
             if shared > start - last {
-                return Err(Malformed("a key shares more than there is"));
+                return Err(Malformed("a key shares more bytes than the last one has"));
             }
             self.keys.extend_from_within(last..last + shared);
             self.keys.extend_from_slice(rest);

@@ -192,7 +192,7 @@ impl Repository {
         // The commit has happened; what cannot be removed now is removed at the next start.
         let removed = self.remove_leftovers().and_then(|()| self.remove_old_visits());
         if let Err(error) = removed {
-            tracing::warn!(%error, "files of the last generation are left behind");
+            tracing::warn!(%error, "cannot remove files of the last generation");
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ impl Repository {
         let source = Source::open(&*self.storage, REPORTS, FileKind::Reports, Cycle(0))?;
         let length = source.length();
         if length < self.manifest.reports {
-            let what = format!("it ends before byte {}, up to which it is committed", self.manifest.reports);
+            let what = format!("it ends before byte {}, its committed length", self.manifest.reports);
             return Err(source.damaged(length, what).into());
         }
         if length > self.manifest.reports {
@@ -289,7 +289,7 @@ fn refuse_orphans(storage: &dyn Storage) -> Result<(), OpenError> {
     let names = storage.list().map_err(ReadError::io(storage.locate("")))?;
     match names.iter().find(|name| number_in(name, "generation").is_some()) {
         Some(name) => {
-            let what = format!("it is missing, though {name} is there");
+            let what = format!("it is missing, although {name} exists");
             Err(ReadError::damaged(&storage.locate(MANIFEST), 0, what).into())
         }
         None => Ok(()),
@@ -303,7 +303,7 @@ impl From<OpenError> for CommitError {
             OpenError::Read(e) => CommitError::Read(e),
             OpenError::Undecided(damage) => CommitError::Read(ReadError::Damaged(damage)),
             OpenError::InUse(file) | OpenError::Absent(file) | OpenError::Version { file, .. } => {
-                CommitError::Read(ReadError::damaged(&file, 0, "it is not what was opened"))
+                CommitError::Read(ReadError::damaged(&file, 0, "it changed after it was opened"))
             }
         }
     }

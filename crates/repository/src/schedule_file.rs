@@ -90,11 +90,11 @@ impl ScheduleFile {
         while !take.0.is_empty() {
             let mut key = Vec::new();
             take_key(&mut take, &mut key)?;
-            let first = CanonicalUrl::from_key(&key).map_err(|_| Malformed("a key is no URL's"))?;
+            let first = CanonicalUrl::from_key(&key).map_err(|_| Malformed("a key is not a URL"))?;
             let count = take.varint()?;
             let chunks: u64 = take.varint()?;
             if count == 0 || chunks != count.div_ceil(FRAME_ENTRIES as u64) {
-                return Err(Malformed("a host has not the frames of its pages"));
+                return Err(Malformed("the frames of a host do not match its pages"));
             }
             for i in 0..chunks {
                 let chunk = self.take_chunk(&mut take, i * FRAME_ENTRIES as u64)?;
@@ -115,7 +115,7 @@ impl ScheduleFile {
     fn take_chunk(&self, take: &mut Take<'_>, first: u64) -> Result<Chunk, Malformed> {
         let chunk = Chunk { start: self.count + first, offset: take.varint()?, length: take.narrow()? };
         if chunk.offset.saturating_add(chunk.length.into()) > self.source.length() {
-            return Err(Malformed("its entries end before"));
+            return Err(Malformed("its entries end too early"));
         }
         Ok(chunk)
     }
@@ -132,12 +132,12 @@ impl ScheduleFile {
         let mut index = || {
             let indexes = open_frame(&frame, FileKind::Schedule, &mut scratch)?;
             let at = (host.start + place - chunk.start) as usize * 4;
-            let index = indexes.get(at..at + 4).ok_or(Malformed("its order by URL ends before"))?;
+            let index = indexes.get(at..at + 4).ok_or(Malformed("its order by URL ends too early"))?;
             let index = u64::from(Take(index).u32()?);
             if index < host.count {
                 Ok(host.start + index)
             } else {
-                Err(Malformed("a host has no such entry"))
+                Err(Malformed("a host has no entry with this index"))
             }
         };
         index().map_err(|Malformed(what)| self.source.damaged(chunk.offset, what))

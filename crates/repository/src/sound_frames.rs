@@ -62,7 +62,7 @@ impl SoundFrames {
                 let frame = self.window.get(&self.source, at, length).ok()?;
                 return open_frame(frame, self.kind, &mut self.scratch).ok();
             }
-            damage.push(self.source.damaged(at, "a frame does not unpack").into_damage());
+            damage.push(self.source.damaged(at, "cannot decompress a frame").into_damage());
         }
     }
 

@@ -1,11 +1,13 @@
-//! What is small and changes at any time, in sled: hosts, noise floors of sites, counts of dates, settings.
+//! Small data that changes at any time, in sled: hosts, noise floors of sites, counts of dates,
+//! settings.
 //!
-//! One entry is one value with a checksum of ours before it, so that damage is noticed here and not
-//! where the value is used. Writes reach the disk within about two seconds, and at every [`SledTables::flush`].
+//! Each value is stored with our own checksum, so that damage is noticed here and not where the
+//! value is used. Writes reach the disk within about two seconds, and at every
+//! [`SledTables::flush`].
 //!
-//! sled's own flush is not durable: it asks the kernel to write ([`sync_file_range`], which syncs neither the disk's cache nor
-//! the length of the file) and syncs on a thread of its own, up to a second later. So [`SledTables::flush`] syncs all
-//! files of the folder itself.
+//! sled's own flush is not durable. It asks the kernel to write ([`sync_file_range`], which syncs
+//! neither the disk's cache nor the length of the file) and syncs on a thread of its own, up to a
+//! second later. So [`SledTables::flush`] syncs all files of the folder itself.
 //!
 //! [`sync_file_range`]: https://man7.org/linux/man-pages/man2/sync_file_range.2.html
 
@@ -28,21 +30,21 @@ pub(crate) use durable::sync_parent;
 pub use durable::{SyncFolder, sync_files};
 pub use takedown::Forgotten;
 
-/// Memory for cached pages. The tables are read once a host and cycle: more would buy nothing.
+/// Memory for cached pages. The tables are read once per host and cycle, so more would not help.
 const CACHE_BYTES: u64 = 8 << 20;
-/// How long a write may wait for the disk, in milliseconds.
+/// Maximum delay of a write to the disk, in milliseconds.
 const FLUSH_EVERY_MS: u64 = 1000;
-/// The setting with the number of flushes.
+/// The setting that counts flushes.
 const FLUSHES: &str = "flushes";
-/// The key under which a tree that learns from cycles remembers the last one that was applied.
+/// The key of the last cycle that was applied to a tree which learns from cycles.
 const APPLIED: &[u8] = b"\0cycle";
 
-/// The tables. One process at a time.
+/// The tables. Only one process may have them open.
 pub struct SledTables {
     path: String,
-    /// None for tables that nothing is to outlive.
+    /// None for temporary tables.
     durable: Option<Durable>,
-    /// Flushes so far. Held while one is made.
+    /// Flushes so far. Locked during a flush.
     flushes: Mutex<u64>,
     database: sled::Db,
     hosts: sled::Tree,
@@ -53,10 +55,10 @@ pub struct SledTables {
 }
 
 impl SledTables {
-    /// Opens the tables in folder `dir`, or makes them.
+    /// Opens the tables in folder `dir`, or creates them.
     ///
     /// # Errors
-    /// When another process has them, or the disk refuses.
+    /// When another process has them open, or on an error of the disk.
     pub fn open(dir: &Path) -> io::Result<SledTables> {
         SledTables::open_with(dir, durable::sync_files())
     }
@@ -64,7 +66,7 @@ impl SledTables {
     /// The same; `sync` makes the folder's files durable at each [`SledTables::flush`].
     ///
     /// # Errors
-    /// As of [`SledTables::open`], and when they cannot be synced.
+    /// As [`SledTables::open`], and when they cannot be synced.
     pub fn open_with(dir: &Path, sync: SyncFolder) -> io::Result<SledTables> {
         takedown::take_place(dir)?;
         let durable = Durable { dir: dir.to_owned(), sync };
@@ -78,10 +80,10 @@ impl SledTables {
         Ok(tables)
     }
 
-    /// Tables that live as long as the value.
+    /// Temporary tables, deleted with the value.
     ///
     /// # Errors
-    /// When no temporary folder can be made.
+    /// When no temporary folder can be created.
     pub fn temporary() -> io::Result<SledTables> {
         let config = sled::Config::new().temporary(true).cache_capacity(CACHE_BYTES);
         SledTables::with(config, "temporary".into(), None)
@@ -95,11 +97,11 @@ impl SledTables {
             let trees = ["hosts", "sites", "lastmods", "traps", "settings"].map(|name| tree(&database, name));
             Ok((database, trees))
         }));
-        let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes are not what was written")));
+        let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes differ from what was written")));
         let (database, [hosts, sites, lastmods, traps, settings]) = opened?;
         let (hosts, sites, lastmods, traps, settings) = (hosts?, sites?, lastmods?, traps?, settings?);
         let known = durable.as_ref().map_or(Ok(0), |durable| durable::flushes(&durable.dir));
-        let known = known.map_err(|_| ruined(&path, "the number of its flushes"))?;
+        let known = known.map_err(|_| ruined(&path, "the number of flushes"))?;
         let row = settings.get(FLUSHES).map_err(|e| failed(&path, e))?;
         let flushes = row.and_then(|row| durable::number_in(&row)).unwrap_or(0);
         if flushes < known {
@@ -109,7 +111,7 @@ impl SledTables {
         Ok(SledTables { path, durable, flushes, database, hosts, sites, lastmods, traps, settings })
     }
 
-    /// What is kept of a site.
+    /// The stored value of a site.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -117,8 +119,8 @@ impl SledTables {
         self.load(&self.sites, site.as_bytes())
     }
 
-    /// Keeps what a cycle taught about sites, all of it or nothing, once: applying a cycle again, as a
-    /// restart between this and the commit does, changes nothing.
+    /// Stores what a cycle learned about sites, completely or not at all, and once: applying a
+    /// cycle again, as after a restart before the commit, changes nothing.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -130,7 +132,7 @@ impl SledTables {
         self.apply(&self.sites, cycle, sites.into_iter().map(|(site, value)| Ok((site.into_bytes(), value))))
     }
 
-    /// What is counted of the dates that an origin's sitemaps and feeds give.
+    /// Counts of the dates in an origin's sitemaps and feeds.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -141,7 +143,7 @@ impl SledTables {
         }
     }
 
-    /// Adds what a cycle counted, in the way of [`SledTables::apply_cycle`].
+    /// Adds the counts of a cycle, once like [`SledTables::apply_cycle`].
     ///
     /// # Errors
     /// When the table cannot be read or written.
@@ -156,7 +158,7 @@ impl SledTables {
         self.apply(&self.lastmods, cycle, counted.into_iter().map(sum))
     }
 
-    /// What is kept of the patterns of an origin's addresses.
+    /// The stored URL patterns of an origin.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -164,8 +166,8 @@ impl SledTables {
         self.load(&self.traps, &put_origin(origin))
     }
 
-    /// Keeps what a cycle taught about the patterns of an origin's addresses. The value says by itself which
-    /// cycle was the last, so that one is not counted twice.
+    /// Stores the URL patterns of an origin. The value itself contains the last cycle, so that no
+    /// cycle is counted twice.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -200,7 +202,7 @@ impl SledTables {
         self.load(&self.settings, name.as_bytes())
     }
 
-    /// Keeps a setting.
+    /// Stores a setting.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -208,7 +210,7 @@ impl SledTables {
         self.store(&self.settings, name.as_bytes(), value)
     }
 
-    /// Removes a setting; was there one?
+    /// Removes a setting; returns whether there was one.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -216,7 +218,7 @@ impl SledTables {
         self.settings.remove(name).map(|old| old.is_some()).map_err(|e| failed(&self.path, e))
     }
 
-    /// Walks all hosts that were ever asked anything, in no useful order.
+    /// Iterates over all hosts that were ever contacted, in no useful order.
     pub fn hosts(&self) -> impl Iterator<Item = io::Result<(Origin, HostState)>> + '_ {
         self.hosts.iter().map(|entry| {
             let (key, value) = entry.map_err(|e| failed(&self.path, e))?;
@@ -224,7 +226,7 @@ impl SledTables {
         })
     }
 
-    /// The origins of one host that were ever asked anything, in order.
+    /// The origins of one host that were ever contacted, in order.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -244,10 +246,10 @@ impl SledTables {
         Ok((origin, take_host(&value).map_err(|m| self.damaged(m))?))
     }
 
-    /// Makes everything durable: after a power cut it is there.
+    /// Makes everything durable: it survives a power cut.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// On an error of the disk.
     pub fn flush(&self) -> io::Result<()> {
         let mut flushes = self.flushes.lock().expect("no panic under the lock");
         let number = *flushes + 1;
@@ -273,27 +275,27 @@ impl SledTables {
     }
 }
 
-/// Rows are older than what was flushed.
-const LOST: &str = "rows that were written behind a damaged place are lost";
+/// Rows are older than the last flush.
+const LOST: &str = "rows written after a damaged place are lost";
 
-/// sled's error with the folder's name and the operating system's own kind.
+/// sled's error with the folder's name and the operating system's error kind.
 fn failed(path: &str, error: sled::Error) -> io::Error {
     let kind = match &error {
         sled::Error::Io(e) => e.kind(),
         _ => io::ErrorKind::Other,
     };
     match error {
-        sled::Error::Corruption { .. } => ruined(path, "its bytes are not what was written"),
+        sled::Error::Corruption { .. } => ruined(path, "its bytes differ from what was written"),
         other => io::Error::new(kind, format!("{path}: {other}")),
     }
 }
 
-/// Says what can be done, and what that costs.
+/// An error that says what can be done, and what that costs.
 fn ruined(path: &str, what: &str) -> io::Error {
     let text = format!(
-        "{path}: damaged: {what}; move the folder away and start again, with the seeds: what was learned of hosts and sites is \
-         learned anew, and what was taken down, blocked or paused stands elsewhere (`recrawl repository verify --salvage OUT` \
-         saves the rows that can be read)"
+        "{path}: damaged: {what}; move the folder away and restart with the seeds. Hosts and sites are then \
+         learned again; takedowns, blocks and pauses are stored elsewhere \
+         (`recrawl repository verify --salvage OUT` saves the readable rows)"
     );
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
@@ -317,7 +319,7 @@ fn put_origin(origin: &Origin) -> Vec<u8> {
 }
 
 fn take_origin(key: &[u8]) -> Result<Origin, Malformed> {
-    let wrong = Malformed("its key is no origin");
+    let wrong = Malformed("its key is not an origin");
     let (host, rest) = key.split_last_chunk::<4>().ok_or(wrong)?;
     let scheme = match (rest[0], rest[3]) {
         (0, 0) => recrawl_types::Scheme::Http,
@@ -328,7 +330,7 @@ fn take_origin(key: &[u8]) -> Result<Origin, Malformed> {
     Ok(Origin { scheme, host: host.into(), port: u16::from_be_bytes([rest[1], rest[2]]) })
 }
 
-/// What is remembered of an origin, as bytes.
+/// The bytes of an origin's state.
 pub fn put_host(state: &HostState) -> Vec<u8> {
     let mut out = Vec::new();
     for number in [
@@ -378,7 +380,7 @@ pub fn put_host(state: &HostState) -> Vec<u8> {
     out
 }
 
-/// Behind what every host has: a tag, and as `bytes` what few hosts have.
+/// Tags of optional fields, which follow the common ones; each has its length.
 const TRUST: u8 = 1;
 /// The requests of the last cycle.
 const PACE: u8 = 2;
@@ -403,7 +405,7 @@ fn take_pace(bytes: &[u8]) -> Result<Pace, Malformed> {
         last: take.varint()?,
         promised: 0,
     };
-    // One from before delays were counted ends here.
+    // Entries from before delays were counted end here.
     if !take.0.is_empty() {
         pace.promised = take.varint()?;
     }
@@ -426,7 +428,7 @@ fn take_trust(bytes: &[u8]) -> Result<ValidatorTrust, Malformed> {
         0 => Belief::Believed,
         1 => Belief::Lying,
         2 => Belief::Vain,
-        _ => return Err(Malformed("validators are taken for something unknown")),
+        _ => return Err(Malformed("unknown trust in validators")),
     };
     let trust = ValidatorTrust {
         belief,
@@ -440,10 +442,10 @@ fn take_trust(bytes: &[u8]) -> Result<ValidatorTrust, Malformed> {
     Ok(trust)
 }
 
-/// Reads the state of an origin that is all of `bytes`.
+/// Parses the state of an origin from all of `bytes`.
 ///
 /// # Errors
-/// When the bytes are not what [`put_host`] wrote, in this version or an older one.
+/// When they were not written by [`put_host`], in this version or an older one.
 pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
     let mut take = Take(bytes);
     let mut state = HostState {
@@ -462,7 +464,7 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
             1 => RobotsBody::DisallowAll(None),
             2 => RobotsBody::Rules(take.bytes()?.to_vec()),
             3 => RobotsBody::DisallowAll(Some(failure_of(take.varint()?)?)),
-            _ => return Err(Malformed("robots.txt of an unknown kind")),
+            _ => return Err(Malformed("unknown kind of robots.txt")),
         };
         let validators = Validators::default();
         state.robots = Some(RobotsState { fetched, unreachable_since, body, validators });
@@ -476,7 +478,7 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
     state.latency = take.narrow()?;
     if let Some(robots) = &mut state.robots {
         let mut text =
-            || std::str::from_utf8(take.bytes()?).map_err(|_| Malformed("a validator that is no text"));
+            || std::str::from_utf8(take.bytes()?).map_err(|_| Malformed("a validator is not text"));
         robots.validators = Validators::new(Some(text()?), Some(text()?));
     }
     // An entry of version 2 has nothing more.
@@ -485,10 +487,10 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
             (TRUST, bytes) => state.trust = take_trust(bytes)?,
             (PACE, bytes) => state.pace = take_pace(bytes)?,
             (RULES_CHANGED, bytes) => {
-                let bytes = bytes.try_into().map_err(|_| Malformed("a time that is none"))?;
+                let bytes = bytes.try_into().map_err(|_| Malformed("an invalid time"))?;
                 state.rules_changed = u64::from_le_bytes(bytes);
             }
-            _ => return Err(Malformed("something unknown is kept of a host")),
+            _ => return Err(Malformed("unknown host data")),
         }
     }
     Ok(state)

@@ -271,7 +271,7 @@ fn recover(
                 continue;
             };
             if let (true, Some(frames)) = (index >= MAX_INDEX, &reader.0) {
-                return Err(frames.damaged(offset, "a visit of no page of the schedule"));
+                return Err(frames.damaged(offset, "a visit of a page outside the schedule"));
             }
             recovered.done.insert(index);
         }

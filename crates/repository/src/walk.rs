@@ -187,7 +187,7 @@ impl<'g> States<'g> {
             take_block_known(payload, rows, columns)
         })?;
         if columns.visited.iter().filter(|&&v| v).count() != block.visited as usize {
-            let what = "the index tells another number of visited pages";
+            let what = "the index has another number of visited pages";
             return Err(self.blocks.damaged(at, Part::Known, what));
         }
         self.blocks.part(at, Part::History, &mut self.scratch, |payload, version| {
@@ -336,7 +336,7 @@ impl<'g, I: Iterator<Item = u64>> Gather<'g, I> {
         }
         let row = (ordinal - generation.blocks[at].first) as usize;
         let url = CanonicalUrl::from_key(self.block.key(row))
-            .map_err(|_| self.blocks.damaged(at, Part::Keys, "a key is no URL's"))?;
+            .map_err(|_| self.blocks.damaged(at, Part::Keys, "a key is not a URL"))?;
         Ok(Some((ordinal, url, self.block.take_record(row))))
     }
 }

@@ -1,14 +1,14 @@
-//! The canonical URL: the one factory, the one representation, the one order.
+//! The canonical URL: its construction, representation and order.
 //!
-//! A [`CanonicalUrl`] can only come from [`UrlRules`] (or from bytes that one of them wrote), so the
-//! type is the proof that two spellings of one address are one page. It is kept as its *key*, the
-//! bytes in which everything is sorted; the usual spelling is derived from the key and never stored.
+//! A [`CanonicalUrl`] is only made by [`UrlRules`], or from a key that was written before. So two
+//! spellings of a URL are always the same page. It is stored as its *key*, the bytes by which
+//! everything is sorted; the usual spelling is derived from the key and never stored.
 //!
-//! Key: the host's labels in reverse order joined by `0x01` (an address literal is one label), `0x00`,
-//! the port (2 bytes, big-endian), the scheme (`0` http, `1` https), then path and query as text.
-//! Comparing keys as bytes therefore compares host with its labels reversed, port, scheme, path and
-//! query, which keeps a site's pages together (VEUNI, Henrique et al. 2011). No canonical URL contains
-//! a byte below `0x21`, so the separators cannot be met inside a part.
+//! Key: the host's labels in reverse order joined by `0x01` (an address literal is one label),
+//! `0x00`, the port (2 bytes, big-endian), the scheme (`0` http, `1` https), then path and query as
+//! text. Comparing keys as bytes therefore compares reversed host, port, scheme, path and query, in
+//! this order. This keeps a site's pages together (VEUNI, Henrique et al. 2011). No canonical URL
+//! contains a byte below `0x21`, so a separator never occurs inside a part.
 
 mod host;
 mod normalize;
@@ -19,17 +19,17 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The longest canonical URL, in bytes of its usual spelling. Longer ones are refused
-/// ([`UrlError::TooLong`]): 2,000 is what servers, sitemaps and browsers agree on.
+/// Maximum length of a canonical URL in its usual spelling, in bytes. Longer ones are rejected
+/// ([`UrlError::TooLong`]). Servers, sitemaps and browsers all support 2,000.
 pub const MAX_URL_BYTES: usize = 2_000;
 
-/// The longest host, in bytes: what DNS can carry (RFC 1035 §2.3.4, without the final dot). A longer one can only be
-/// a stranger's mistake or trick ([`UrlError::HostTooLong`]).
+/// Maximum length of a host in bytes: the limit of DNS (RFC 1035 §2.3.4, without the final dot).
+/// Longer ones are rejected ([`UrlError::HostTooLong`]).
 pub const MAX_HOST_BYTES: usize = 253;
 
 const LABEL: u8 = 1;
 const HOST_END: u8 = 0;
-/// Port and scheme behind the host's terminator.
+/// Bytes of port and scheme after the host's terminator.
 const AFTER_HOST: usize = 3;
 
 /// `http` or `https`; nothing else is crawled.
@@ -66,25 +66,25 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// An address in canonical form, kept as its sort key (see the module's text).
+/// A URL in canonical form, stored as its sort key (see the module documentation).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CanonicalUrl(Box<[u8]>);
 
 impl CanonicalUrl {
-    /// The sort key: comparing keys as bytes is the one order.
+    /// The sort key; URLs are ordered by its bytes.
     pub fn key(&self) -> &[u8] {
         &self.0
     }
 
-    /// Takes back a key that [`CanonicalUrl::key`] gave.
+    /// The URL of a key from [`CanonicalUrl::key`].
     ///
     /// # Errors
-    /// [`UrlError::BadKey`] when the bytes do not have a key's form, as after damage on disk.
+    /// [`UrlError::BadKey`] when the bytes are not a valid key, for example after damage on disk.
     pub fn from_key(key: &[u8]) -> Result<CanonicalUrl, UrlError> {
         if CanonicalUrl::is_key(key) { Ok(CanonicalUrl(key.into())) } else { Err(UrlError::BadKey) }
     }
 
-    /// Do these bytes have a key's form?
+    /// Are these bytes a valid key?
     pub fn is_key(key: &[u8]) -> bool {
         let Some(host_end) = key.iter().position(|&b| b == HOST_END) else { return false };
         let rest = &key[host_end + 1..];
@@ -97,18 +97,19 @@ impl CanonicalUrl {
         rest_is_sound && host::is_sound(&key[..host_end])
     }
 
-    /// May these bytes stand in a key behind its origin and first slash?
+    /// Are these bytes valid in the path and query of a key?
     pub fn is_path(bytes: &[u8]) -> bool {
-        // All of them, whatever the first ones are: so the compiler takes many at a time.
+        // Checks all bytes without an early exit, so that the compiler can vectorise the loop.
         bytes.iter().fold(true, |are, byte| are & (0x21..0x7f).contains(byte))
     }
 
-    /// The URL of this path at the same origin. The path is canonical, and short: nobody limits the whole.
+    /// The URL of this path at the same origin. The path must be canonical and short: the total
+    /// length is not checked.
     pub fn at_origin(&self, path: &'static str) -> CanonicalUrl {
         CanonicalUrl([self.origin_key(), path.as_bytes()].concat().into())
     }
 
-    /// Builds the key of a URL whose parts are canonical already.
+    /// Builds the key of a URL from canonical parts.
     fn from_parts(scheme: Scheme, host: &str, port: u16, path_and_query: &str) -> CanonicalUrl {
         let mut key = Vec::with_capacity(host.len() + 1 + AFTER_HOST + path_and_query.len());
         if is_address_literal(host) {
@@ -132,14 +133,14 @@ impl CanonicalUrl {
         self.0.iter().position(|&b| b == HOST_END).expect("a key has a host")
     }
 
-    /// The part of the key that all URLs of one origin share, and no other has: host, port, scheme.
+    /// The part of the key that identifies the origin: host, port, scheme.
     pub fn origin_key(&self) -> &[u8] {
         CanonicalUrl::origin_of(&self.0)
     }
 
-    /// [`CanonicalUrl::origin_key`] of a key. No origin's key begins another's, since the host's end is met in
-    /// no host: the order of keys is that of origins, then that of what follows. Of bytes that are no key it is some
-    /// beginning.
+    /// [`CanonicalUrl::origin_key`] of a key. No origin's key is a prefix of another's, because the
+    /// host's terminator never occurs in a host. So keys sort by origin first. For bytes that are
+    /// not a key it returns some prefix of them.
     pub fn origin_of(key: &[u8]) -> &[u8] {
         let host_end = key.iter().position(|&b| b == HOST_END).unwrap_or(key.len());
         &key[..(host_end + 1 + AFTER_HOST).min(key.len())]
@@ -177,7 +178,7 @@ impl CanonicalUrl {
         if self.0[self.host_end() + 3] == 0 { Scheme::Http } else { Scheme::Https }
     }
 
-    /// Path and query as they stand in a request line; begins with `/`.
+    /// Path and query as in a request line; starts with `/`.
     pub fn path_and_query(&self) -> &str {
         let at = self.host_end() + 1 + AFTER_HOST;
         std::str::from_utf8(&self.0[at..]).expect("a canonical URL is ASCII")
@@ -188,13 +189,13 @@ impl CanonicalUrl {
         self.to_string()
     }
 
-    /// The URL as the `url` crate's type, to join links with.
+    /// The URL as the `url` crate's type, for joining links.
     pub fn to_url(&self) -> ::url::Url {
         ::url::Url::parse(&self.as_text()).expect("a canonical URL parses")
     }
 }
 
-/// IPv4 (the WHATWG parser has turned every spelling into dotted decimal) or IPv6 in brackets.
+/// IPv4 (always dotted decimal after the WHATWG parser) or IPv6 in brackets.
 fn is_address_literal(host: &str) -> bool {
     host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok()
 }

@@ -1,19 +1,19 @@
-//! A visit: how one fetch ended, and what it brought.
+//! A visit: the outcome of a fetch and what it found.
 //!
-//! A fetch that fails is an outcome, not an error, and *not looked at* is never *gone*: every way a
-//! fetch can end is one variant of [`Outcome`], each with its own rule for n, X, t and the page's
-//! links. The table of rules stands in docs/outcomes.md; the verifier applies it.
+//! A failed fetch is an outcome, not an error, and a page that was not requested is never *gone*:
+//! every way a fetch can end is one variant of [`Outcome`], with its own rule for n, X, t and the
+//! page's links. docs/outcomes.md has the table of rules; the verifier applies it.
 
 use crate::{CanonicalUrl, Content, Share, ValidatorSign};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a visit brings home: one record of the cycle's visit log.
+/// A visit: one record of the cycle's visit log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
     /// The page.
     pub url: CanonicalUrl,
-    /// Its place in the cycle's schedule; none for the target of a redirect that was followed at once.
+    /// Position in the cycle's schedule; none for a redirect target that was followed at once.
     pub index: Option<u64>,
     /// Why the page was visited.
     pub share: Share,
@@ -21,25 +21,24 @@ pub struct Visit {
     pub at: u64,
     /// How it ended.
     pub outcome: Outcome,
-    /// What was seen; present exactly for [`Outcome::Fetched`], [`Outcome::Redirected`] and, when the
-    /// server renewed them, for the validators of [`Outcome::NotModified`].
+    /// Present exactly for [`Outcome::Fetched`], [`Outcome::Redirected`] and, if the server sent
+    /// new validators, for [`Outcome::NotModified`].
     pub content: Option<Content>,
-    /// How far the text moved since the last visit, when both visits saw text (a 304 is the same text
-    /// without a distance): what a site's noise
-    /// floor is learned from.
+    /// Change of the text since the last visit, if both visits saw text (a 304 is the same text
+    /// without a distance). A site's noise floor is learned from it.
     pub difference: Option<Difference>,
     /// Links found (for a redirect: its target).
     pub links: Vec<Link>,
     /// Body bytes kept, after decompression and the cap.
     pub bytes: u64,
-    /// What it told of the host's validators, if anything.
+    /// Evidence about the host's validators, if any.
     pub sign: Option<ValidatorSign>,
-    /// Links of the crawl that are not among them.
+    /// Links of the crawl that are missing from `links`.
     pub left_out: LeftOut,
 }
 
 impl Visit {
-    /// A visit that the score asked for, at no time, which brought nothing: the rest is for the caller to add.
+    /// An empty visit of the score share at time 0; the caller sets the other fields.
     pub fn new(url: CanonicalUrl, outcome: Outcome) -> Visit {
         Visit {
             url,
@@ -57,12 +56,12 @@ impl Visit {
     }
 }
 
-/// Links that were found and not recorded, though host, prefix and depth belong to the crawl.
+/// Links that were found but not recorded, although host, prefix and depth belong to the crawl.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// For their shape: too long, too many segments, repetitions or parameters.
+    /// Rejected for their shape: too long, too many segments, repetitions or parameters.
     pub filtered: u32,
-    /// Since their pattern is cut off as a trap.
+    /// Cut off as a trap.
     pub trapped: u32,
 }
 
@@ -72,22 +71,23 @@ pub struct LeftOut {
 pub enum Outcome {
     /// 2xx with a body.
     Fetched(Change),
-    /// 304: counts as a visit that met no change.
+    /// 304: counts as a visit that found no change.
     NotModified,
-    /// 3xx with a usable target: a visit; changed exactly when the target differs from the last one.
+    /// 3xx with a usable target: a visit; changed exactly when the target differs from the last
+    /// one.
     Redirected(Change),
-    /// 404 or 410: a confirmation on the way to *gone*; not a visit.
+    /// 404 or 410: one confirmation that the page is *gone*; not a visit.
     NotFound(u16),
-    /// Looked for and not got; not a visit.
+    /// Requested without success; not a visit.
     Failed(Failure),
-    /// robots.txt forbids the page; nothing was asked.
+    /// robots.txt forbids the page; not requested.
     RobotsDenied,
-    /// robots.txt could not be had, so everything of the host is forbidden for now (RFC 9309 §2.3.1.4); why it
-    /// could not. None where a version recorded it that did not keep the reason.
+    /// robots.txt could not be fetched, so everything on the host is forbidden for now (RFC 9309
+    /// §2.3.1.4). The reason is none in records of a version that did not keep it.
     RobotsUnreachable(Option<Failure>),
-    /// The address is one that the configuration refuses (private, loopback, …); nothing was asked.
+    /// The configuration refuses the host's IP address (private, loopback, …); not requested.
     RefusedAddress,
-    /// Never asked, for a reason of ours.
+    /// Not requested, for a reason other than robots.txt or the address.
     Skipped(Skip),
 }
 
@@ -101,7 +101,7 @@ pub enum Change {
     Unchanged,
     /// Different.
     Changed,
-    /// The record was not at hand (a redirect's target, followed at once): the verifier compares.
+    /// The record was not available (a redirect target, followed at once): the verifier compares.
     Undecided,
 }
 
@@ -116,7 +116,7 @@ pub struct Difference {
     pub cycles: u32,
 }
 
-/// Why a page was looked for and not got.
+/// Why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
@@ -128,7 +128,7 @@ pub enum Failure {
     Tls,
     /// The time limit passed.
     Timeout,
-    /// The connection broke, or what came was not HTTP, or was shorter than announced.
+    /// The connection broke, or the response was invalid or truncated.
     Protocol,
     /// The body could not be decompressed.
     Encoding,
@@ -141,35 +141,35 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Failure::Dns => "the host's name did not resolve",
-            Failure::Connect => "no connection to the host could be made",
+            Failure::Dns => "the host name did not resolve",
+            Failure::Connect => "cannot connect to the host",
             Failure::Tls => "the TLS handshake failed",
-            Failure::Timeout => "the server took longer than fetch.timeout",
-            Failure::Protocol => "the connection broke, or the answer was not HTTP or shorter than announced",
-            Failure::Encoding => "the body could not be decoded",
-            Failure::Redirect => "it redirects to nowhere, or more often than allowed",
-            Failure::Status(status) => return write!(f, "the server answered {status}"),
+            Failure::Timeout => "no response within fetch.timeout",
+            Failure::Protocol => "connection broken, or response invalid or truncated",
+            Failure::Encoding => "cannot decode the body",
+            Failure::Redirect => "invalid redirect, or too many redirects",
+            Failure::Status(status) => return write!(f, "HTTP status {status}"),
         })
     }
 }
 
-/// Why a scheduled page was never asked for.
+/// Why a scheduled page was not requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skip {
     /// The cycle's deadline passed.
     Deadline,
-    /// Its host had failed too often in this cycle.
+    /// Its host is in back-off.
     HostBackOff,
     /// The scope no longer admits it.
     OutOfScope,
-    /// The host's robots.txt asks for a longer delay than the configuration is willing to wait.
+    /// The Crawl-delay in robots.txt exceeds `politeness.max_crawl_delay`.
     CrawlDelay,
-    /// The host's owner has opted out: it is not sent anything.
+    /// The host's owner has opted out.
     OptedOut,
-    /// The bytes that its host, or the cycle, may cost are spent.
+    /// The byte budget of its host or of the cycle is spent.
     ByteBudget,
-    /// It was never fetched, and addresses of its pattern are cut off: a trap.
+    /// It was never fetched, and its URL pattern is cut off as a trap.
     Trap,
     /// An operator blocked it while the crawl ran.
     Blocked,
@@ -178,34 +178,34 @@ pub enum Skip {
 /// A link, as it enters the uniqueness check.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Link {
-    /// Where it leads.
+    /// The target.
     pub url: CanonicalUrl,
-    /// Links from a seed to here by this way.
+    /// Number of links from a seed to the target on this path.
     pub depth: u16,
-    /// Redirects in a row that led here by this way; 0 for a link on a page.
+    /// Consecutive redirects on this path; 0 for a link on a page.
     pub hops: u8,
-    /// Is it counted in [`Known::in_links`](crate::Known::in_links)? Only links on a page's first
+    /// Is it counted in [`Known::in_links`](crate::Known::in_links)? Only links of a page's first
     /// fetch are, so that a page counts once however often it is visited.
     pub counted: bool,
-    /// The date of modification that a sitemap or feed of the page's own host gives it, in seconds since
-    /// 1970; 0 for none.
+    /// Modification date from a sitemap or feed of the page's own host, in seconds since 1970; 0
+    /// for none.
     pub lastmod: u32,
 }
 
 impl Link {
-    /// A link that has no redirect behind it, no date, and no vote.
+    /// A link without redirects and date, which is not counted.
     pub fn to(url: CanonicalUrl, depth: u16) -> Link {
         Link { url, depth, hops: 0, counted: false, lastmod: 0 }
     }
 }
 
 impl Outcome {
-    /// Is this a visit, that is, does it touch n, X and the last visit (or make the first)?
+    /// Is this a visit: does it update n, X and the last visit?
     pub fn is_visit(self) -> bool {
         matches!(self, Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_))
     }
 
-    /// The comparison, when the outcome is a visit.
+    /// The result of the comparison, if the outcome is a visit.
     pub fn change(self) -> Option<Change> {
         match self {
             Outcome::Fetched(c) | Outcome::Redirected(c) => Some(c),
@@ -214,19 +214,19 @@ impl Outcome {
         }
     }
 
-    /// Was nothing asked of the server? Then the page's record stays as it is but for the back-off of
-    /// a denial, and its children stay known.
+    /// Was nothing requested? Then the page's record stays the same, except for the back-off of a
+    /// denial, and its links stay known.
     pub fn is_skip(self) -> bool {
         matches!(self, Outcome::Skipped(_))
     }
 }
 
-/// One record of a cycle's log. The log only grows; together with generation g it is all that the
-/// verifier needs to make generation g+1.
+/// One record of a cycle's append-only log. The log and generation g are all that the verifier
+/// needs to make generation g+1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LogRecord {
     /// A fetch ended.
     Visit(Box<Visit>),
-    /// URLs that no page named: seeds. Their depth is 0, which also revives a gone page.
+    /// Seeds: URLs that no page linked to. Their depth is 0, which also revives a gone page.
     Seeds(Vec<Link>),
 }

@@ -35,7 +35,7 @@ impl fmt::Display for BatchError {
             BatchError::Read(e) => e.fmt(f),
             BatchError::Malformed { cycle, part, what } => write!(
                 f,
-                "sorted run {part} of cycle {cycle} is malformed ({what}); start again, it is made anew from the log"
+                "sorted run {part} of cycle {cycle} is malformed ({what}); restart to rebuild it from the log"
             ),
             BatchError::MalformedWaiting { what } => {
                 write!(

@@ -112,7 +112,7 @@ pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed>
             };
             let length: usize = take_number(rest)?;
             if length != rest.len() || !is_key_after(key, rest) {
-                return Err(Malformed("a key is no URL's"));
+                return Err(Malformed("a key is not a URL"));
             }
             key.clear();
             key.extend_from_slice(rest);

@@ -1,5 +1,5 @@
-//! The main job: crawl the recorded web within the budget, cycle by cycle, and judge each cycle by
-//! what the mock web knows. Run again, it goes on from the cycle where the repository stands.
+//! Crawls the recorded web within the budget, cycle by cycle, and compares each cycle with the truth of
+//! the mock web. A further run continues after the last cycle of the repository.
 
 pub mod error;
 pub mod http;
@@ -27,27 +27,27 @@ use std::path::{Path, PathBuf};
 /// `xtask crawl`
 #[derive(Args)]
 pub struct Options {
-    /// Where the repository, the port and the turns so far are kept
+    /// Folder of the repository and the state of earlier runs
     #[arg(long, default_value = "data/recorded-web")]
     data_dir: PathBuf,
-    /// A data set folder to replay in place of the bundled recording
+    /// Data set folder to replay (default: the bundled recording)
     #[arg(long)]
     recording: Option<String>,
-    /// Scored cycles to run, after discovery and warm-up if those are still due
+    /// Scored cycles to run; discovery and warm-up run first if necessary
     #[arg(long, default_value_t = 20)]
     cycles: u32,
-    /// Budget of a scored cycle: a share of the known pages, or a number of pages
+    /// Budget of a scored cycle: a share of the known pages or a number of pages
     #[arg(long, default_value = "5%")]
     share: String,
-    /// What ranks the pages: a formula's name, its file, or an expression
+    /// Score formula: a name, a file or an expression
     #[arg(long)]
     formula: Option<String>,
-    /// Forget the crawl so far and start over
+    /// Delete the earlier crawl and start over
     #[arg(long)]
     clean: bool,
 }
 
-/// Where things are below the data directory. `check-counters` reads the same names.
+/// Files below the data directory. `check-counters` reads the same names.
 struct Files {
     state: PathBuf,
     truth: PathBuf,
@@ -109,7 +109,10 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
     while scored < options.cycles {
         let (phase, clock) = plan::next(&state.turns);
         if clock > web.last_clock {
-            println!("The recording ends with cycle {}; `make crawl CLEAN=1` starts over.", web.last_clock);
+            println!(
+                "The recording ends at cycle {}. To start over, run `make crawl CLEAN=1`.",
+                web.last_clock
+            );
             break;
         }
         web.set_clock(clock)?;
@@ -151,26 +154,23 @@ fn judge<'a>(oracle: &mut Option<Oracle<'a>>, pages: &'a [Page], turn: &Turn) ->
     (visits > 0).then(|| met as f64 / visits as f64)
 }
 
-/// A program that was built with this one.
+/// The path of a program that was built with this one.
 ///
 /// # Errors
-/// It is not there; how to build it.
+/// If it does not exist; the error says how to build it.
 pub fn sibling(name: &str) -> Result<PathBuf, CrawlError> {
     let this = std::env::current_exe().map_err(|e| CrawlError::file(Path::new("xtask"), e))?;
     let file = this.with_file_name(name).with_extension(std::env::consts::EXE_EXTENSION);
     if file.is_file() {
         return Ok(file);
     }
-    Err(CrawlError::file(
-        &file,
-        format!("not built yet: `make crawl` builds it, and so does `cargo build --package {name}`"),
-    ))
+    Err(CrawlError::file(&file, format!("not built yet; run `make crawl` or `cargo build --package {name}`")))
 }
 
-/// Writes a whole file.
+/// Writes a file.
 ///
 /// # Errors
-/// The file, and what the system said.
+/// The path and the error of the system.
 pub fn write(file: &Path, text: &str) -> Result<(), CrawlError> {
     fs::write(file, text).map_err(|e| CrawlError::file(file, e))
 }

@@ -1,8 +1,8 @@
-//! The crawl through all hazards: a procedural web on which every fault that the mock web knows strikes, some
-//! cycles to discover it, three that are judged, and a verdict by the web's own log.
+//! Crawls a procedural web with every fault of the mock web: some discovery cycles, three judged cycles, and a
+//! verdict by the web's log.
 //!
-//! Hazards that are no answer of a server (a thousand hosts on one address, names that lead inside, `kill -9`)
-//! have tests of their own.
+//! Hazards other than responses (a thousand hosts on one address, names of private addresses, `kill -9`) have
+//! their own tests.
 
 mod cycle;
 mod faults;
@@ -20,26 +20,26 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use verdict::{Judged, Verdict};
 
-/// Pages of the web, its index pages not counted.
+/// Pages of the web, without index pages.
 const PAGES: u32 = 10_000;
-/// The delay that hosts and addresses are promised, in milliseconds.
+/// Delay of hosts and addresses, in milliseconds.
 const DELAY_MS: u64 = 200;
-/// Cycles of first visits: the index pages; what these and the sitemaps name; and two more levels of links on the
-/// hosts without a sound sitemap.
+/// Cycles of first visits: the index pages; the pages that these and the sitemaps list; and two more levels of
+/// links on hosts without a valid sitemap.
 const DISCOVERY: u32 = 4;
-/// Cycles that visit every page and are judged.
+/// Judged cycles, which visit every page.
 const JUDGED: u32 = 3;
 
 /// `xtask hazards`
 #[derive(Args)]
 pub struct Options {
-    /// Where the crawl and the web's log are kept, in a folder named by the web's port, until the next run on it
+    /// Folder for the crawl and the web's log, in a subfolder named after the port
     #[arg(long, default_value = "data/hazards")]
     data_dir: PathBuf,
-    /// Which web: one with every fault there is, or one whose hosts are out for all that a crawler has
+    /// Web to crawl
     #[arg(long, value_enum, default_value_t = World::Faulty)]
     web: World,
-    /// Pages of each large host of the hostile web; its deadline is in proportion
+    /// Pages of each large host of the hostile web; its deadline is proportional
     #[arg(long, default_value_t = 4_000)]
     pages: u32,
 }
@@ -53,7 +53,7 @@ enum World {
     Hostile,
 }
 
-/// Runs the crawl and prints the verdict; was every demand met?
+/// Runs the crawl and prints the verdict. True if every requirement is met.
 pub fn run(options: &Options) -> Result<bool, CrawlError> {
     match options.web {
         World::Faulty => faulty(options),
@@ -63,7 +63,7 @@ pub fn run(options: &Options) -> Result<bool, CrawlError> {
 
 fn faulty(options: &Options) -> Result<bool, CrawlError> {
     let port = mockweb::free_port()?;
-    // Two runs at once would be two crawlers of one web, whose requests no delay keeps apart.
+    // Two concurrent runs on one web would break its delays.
     let dir = options.data_dir.join(port.to_string());
     let file = |name: &str| dir.join(name);
     let (crawl, log, said) = (file("crawl"), file("log.jsonl"), file("recrawl.log"));
@@ -74,7 +74,7 @@ fn faulty(options: &Options) -> Result<bool, CrawlError> {
         forget(old, fs::remove_file(old))?;
     }
 
-    let traps = |e| CrawlError::MockWeb(format!("no listener for refused addresses: {e}"));
+    let traps = |e| CrawlError::MockWeb(format!("cannot listen on the rejected addresses: {e}"));
     let refused = Refused::open().map_err(traps)?;
     let mut words: Vec<String> =
         format!("procedural --pages {PAGES} --hosts {} --skew 0 --seed 7 --sitemaps", faults::HOSTS)
@@ -86,7 +86,7 @@ fn faulty(options: &Options) -> Result<bool, CrawlError> {
     let web = MockWeb::start(&sibling("recrawl-mockweb")?, &words, port, &log)?;
     write(&seeds, &[web.seeds.clone(), faults::entries(port)].concat().join("\n"))?;
     println!(
-        "{PAGES} pages on {} hosts, port {port}; {} faults of {} kinds; delay {DELAY_MS} ms; refused: {}",
+        "{PAGES} pages on {} hosts, port {port}; {} faults of {} kinds; delay {DELAY_MS} ms; rejected addresses: {}",
         faults::HOSTS,
         rules.len(),
         faults::kinds().len(),
@@ -114,7 +114,7 @@ fn faulty(options: &Options) -> Result<bool, CrawlError> {
     Ok(verdict.is_clean())
 }
 
-/// What is not there need not be removed.
+/// Ignores the error if the file did not exist.
 fn forget(path: &Path, removed: std::io::Result<()>) -> Result<(), CrawlError> {
     match removed {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(CrawlError::file(path, e)),
@@ -122,12 +122,12 @@ fn forget(path: &Path, removed: std::io::Result<()>) -> Result<(), CrawlError> {
     }
 }
 
-/// The crawler's configuration: the delays promised, patience of seconds, and the one limit that bounds a host that
-/// is a trap from its root on.
+/// The crawler's configuration: the delays, timeouts of seconds, and the limit for hosts that are traps from
+/// their root on.
 fn settings(is_judged: bool) -> String {
     let budget = if is_judged { "pages = \"100%\"" } else { "pages = 0\npages_min = 0" };
     format!(
-        "# Written by `make hazards`; a change here is lost.\n\
+        "# Written by `make hazards`; changes are overwritten.\n\
          [cycle]\n{budget}\nwarmup = 0\ndiscovery_min = 1000000\n\
          [politeness]\ndelay_per_host = \"{DELAY_MS} ms\"\ndelay_per_ip = \"{DELAY_MS} ms\"\n\
          robots_cache = \"1 s\"\n\

@@ -1,5 +1,5 @@
-//! What a line of the Makefile should not hold: the house rules, the oldest compiler, licences, the main job, the crawl through
-//! all hazards, and the check of the crawler's counters. `cargo xtask --help` lists the tasks.
+//! Tasks too complex for the Makefile: house rules, oldest compiler, licences, the crawl of the recorded web,
+//! the crawl through all hazards, and the check of the crawler's counters. `cargo xtask --help` lists them.
 
 mod crawl;
 mod hazards;
@@ -26,19 +26,19 @@ struct Cli {
 enum Task {
     /// Check the house rules of docs/internals/style.md
     Tidy {
-        /// First correct what needs no judgement
+        /// First write the generated pages
         #[arg(long)]
         fix: bool,
     },
-    /// Check that the Rust version which the root manifest promises is enough
+    /// Check that the rust-version of the root manifest suffices
     Msrv,
-    /// Print the licences of all that is compiled into the program
+    /// Print the licences of all crates in the program
     Notices,
-    /// Crawl the recorded web and judge every cycle by its truth
+    /// Crawl the recorded web and compare every cycle with the truth
     Crawl(crawl::Options),
-    /// Crawl a web on which everything goes wrong, and judge the crawl by the web's own log
+    /// Crawl a web with all faults and check the crawl by the web's log
     Hazards(hazards::Options),
-    /// Crawl with the daemon while many ask its console, and say what both take
+    /// Measure a daemon under load on its console
     ServeLoad(serve_load::Options),
     /// Compare the crawler's counters with a replay of the mock web's log
     ReplayCheck(replay_check::Options),
@@ -46,8 +46,9 @@ enum Task {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
-        Task::Tidy { fix } => tidy::run(&tidy::repository_root(), fix)
-            .map_err(|e| format!("the repository cannot be read: {e}")),
+        Task::Tidy { fix } => {
+            tidy::run(&tidy::repository_root(), fix).map_err(|e| format!("cannot read the repository: {e}"))
+        }
         Task::Msrv => msrv::run(&tidy::repository_root()),
         Task::Notices => notices::run(&tidy::repository_root()).map(|()| true),
         Task::Crawl(options) => crawl::run(&options).map(|()| true).map_err(|e| e.to_string()),

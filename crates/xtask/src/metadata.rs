@@ -1,11 +1,11 @@
-//! What cargo knows of the crates that the program is made of, from `cargo metadata`.
+//! The crates of the program, from `cargo metadata`.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The crates of the workspace and all that they depend on.
+/// The crates of the workspace and their dependencies.
 #[derive(Deserialize)]
 pub struct Metadata {
     packages: Vec<Package>,
@@ -16,15 +16,15 @@ pub struct Metadata {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Package {
     id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its version.
+    /// Version.
     pub version: String,
-    /// The licence that its manifest states (SPDX).
+    /// Licence in the manifest (SPDX).
     pub license: Option<String>,
-    /// The oldest compiler that its manifest states.
+    /// `rust-version` in the manifest.
     pub rust_version: Option<String>,
-    /// Where its manifest lies.
+    /// Path of the manifest.
     pub manifest_path: PathBuf,
     /// None for the crates of the workspace.
     pub source: Option<String>,
@@ -49,15 +49,15 @@ struct Dependency {
 
 #[derive(Deserialize)]
 struct Kind {
-    /// None for an ordinary dependency, else `dev` or `build`.
+    /// None for a normal dependency, else `dev` or `build`.
     kind: Option<String>,
 }
 
 impl Metadata {
-    /// Asks cargo, for Linux on this machine's processor.
+    /// Runs `cargo metadata` for Linux on this machine's processor.
     ///
     /// # Errors
-    /// What cargo says.
+    /// The message of cargo.
     pub fn of(root: &Path) -> Result<Metadata, String> {
         let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
         let output = Command::new("cargo")
@@ -71,11 +71,11 @@ impl Metadata {
         serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))
     }
 
-    /// The package `name` of the workspace and all that is compiled for it, itself first and the others by name: with `tests` also
-    /// what only its tests need, with `build` also what only runs while it is compiled.
+    /// The package `name` of the workspace, then all packages compiled for it, by name. `tests` adds dependencies of
+    /// its tests, `build` adds build dependencies.
     ///
     /// # Errors
-    /// When the workspace has no such package.
+    /// If the workspace has no such package.
     pub fn closure(&self, name: &str, tests: bool, build: bool) -> Result<Vec<&Package>, String> {
         let root = self.packages.iter().find(|p| p.name == name && p.source.is_none());
         let root = root.ok_or_else(|| format!("the workspace has no package {name}"))?;

@@ -1,25 +1,25 @@
-//! The oldest compiler that the root manifest promises (`rust-version`): no crate of the program asks for a newer one, and where
-//! that compiler is installed it compiles.
+//! Checks `rust-version` of the root manifest: no crate of the program needs a newer compiler, and the workspace
+//! compiles with that version if it is installed.
 
 use crate::metadata::{Metadata, Package};
 use std::path::Path;
 use std::process::Command;
 
-/// Crates that may ask for a newer compiler, since no part of the program: docs/dependencies.md says why.
+/// Crates that may need a newer compiler, because they are not part of the program; see docs/dependencies.md.
 const SPARED: &[&str] = &["recrawl-benchmark"];
 
-/// Checks the promise. True when it is kept, as far as it could be seen here.
+/// Runs the check. True if it found no problem.
 ///
 /// # Errors
-/// When cargo does not say.
+/// If cargo fails.
 pub fn run(root: &Path) -> Result<bool, String> {
     let metadata = Metadata::of(root)?;
     let all = metadata.closure("recrawl", true, true)?;
-    let promised = all[0].rust_version.clone().ok_or("the root manifest states no rust-version")?;
+    let promised = all[0].rust_version.clone().ok_or("the root manifest has no rust-version")?;
     let newer = newer_than(&promised, &all);
     for package in &newer {
         let wants = package.rust_version.as_deref().unwrap_or_default();
-        println!("{} {} asks for Rust {wants}, {promised} is promised", package.name, package.version);
+        println!("{} {} needs Rust {wants}, but rust-version is {promised}", package.name, package.version);
     }
     println!("msrv: {} crates, {} of them newer than Rust {promised}", all.len(), newer.len());
     let toolchain = format!("+{promised}");
@@ -27,8 +27,8 @@ pub fn run(root: &Path) -> Result<bool, String> {
         Command::new("cargo").args([&toolchain, "--version"]).output().is_ok_and(|o| o.status.success());
     if !is_there {
         println!(
-            "msrv: Rust {promised} is not installed, so nothing was compiled with it: `rustup toolchain install {promised}`. \
-             What of the standard library is newer, clippy finds (incompatible_msrv)"
+            "msrv: Rust {promised} is not installed, so nothing was compiled with it; run `rustup toolchain install {promised}`. \
+             clippy finds newer items of the standard library (incompatible_msrv)"
         );
         return Ok(newer.is_empty());
     }
@@ -39,7 +39,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
     Ok(newer.is_empty() && status.success())
 }
 
-/// Those that state a newer version than `promised`.
+/// Packages with a newer `rust-version` than `promised`.
 fn newer_than<'a>(promised: &str, packages: &[&'a Package]) -> Vec<&'a Package> {
     let states_newer =
         |p: &&&Package| p.rust_version.as_deref().is_some_and(|v| numbers(v) > numbers(promised));
@@ -75,6 +75,6 @@ mod tests {
         let all = metadata.closure("recrawl", true, true).unwrap();
         let promised = all[0].rust_version.clone().unwrap();
         let newer: Vec<_> = newer_than(&promised, &all).iter().map(|p| (&p.name, &p.rust_version)).collect();
-        assert!(newer.is_empty(), "these ask for a newer Rust than {promised}: {newer:?}");
+        assert!(newer.is_empty(), "these need a newer Rust than {promised}: {newer:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The licences of all that is compiled into the program, as one text: whoever passes on the program passes them on too.
+//! The licences of all crates in the program as one text, for distribution with the program.
 
 use crate::metadata::{Metadata, Package};
 use std::collections::BTreeMap;
@@ -7,23 +7,23 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Files of a crate that hold its licence begin so.
+/// Prefixes of licence files.
 const NAMES: &[&str] = &["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
 /// Prints the text.
 ///
 /// # Errors
-/// When cargo does not say what there is, or a licence cannot be read.
+/// If cargo fails or a licence cannot be read.
 pub fn run(root: &Path) -> Result<(), String> {
     let metadata = Metadata::of(root)?;
     let packages = metadata.closure("recrawl", false, false)?;
-    print!("{}", text(&packages).map_err(|e| format!("a licence cannot be read: {e}"))?);
+    print!("{}", text(&packages).map_err(|e| format!("cannot read a licence: {e}"))?);
     Ok(())
 }
 
-/// First which crate has which licence, then the texts, each once.
+/// First the crates with their licences, then each text once.
 fn text(packages: &[&Package]) -> io::Result<String> {
-    let mut list = String::from("The program contains these crates, under these licences:\n\n");
+    let mut list = String::from("The program contains these crates under these licences:\n\n");
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in packages.iter().filter(|p| p.source.is_some()) {
         let name = format!("{} {}", package.name, package.version);
@@ -41,7 +41,7 @@ fn text(packages: &[&Package]) -> io::Result<String> {
     Ok(list)
 }
 
-/// The texts that lie beside the crate's manifest, in order of their names.
+/// The licence texts next to the crate's manifest, by name.
 fn licences(package: &Package) -> io::Result<Vec<String>> {
     let Some(folder) = package.manifest_path.parent() else { return Ok(Vec::new()) };
     let mut files: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;

@@ -1,8 +1,8 @@
-//! What Linux tells of a process that runs.
+//! Figures of a running process from Linux' `/proc`.
 
 use std::fs;
 
-/// A figure of `/proc/PROCESS/status` in KiB, such as `VmRSS`; none of a process that is gone.
+/// A figure of `/proc/PROCESS/status` in KiB, such as `VmRSS`; none if the process is gone.
 pub fn kib(process: u32, name: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

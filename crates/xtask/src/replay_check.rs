@@ -1,9 +1,8 @@
-//! An independent count: n and X of every page, from the answers that the mock web says it gave and
-//! from the recording's truth, beside what the crawler's repository says. No code is shared with the
-//! crawler.
+//! Compares n and X of every page in the crawler's repository with an independent count from the mock web's log
+//! and truth. It shares no code with the crawler.
 //!
-//! n must agree. X may differ where the change detector disagrees with the recording, which calls two
-//! contents different when more than white space differs; how often it does is the figure of interest.
+//! n must agree. X may differ if the change detector disagrees with the recording, which calls two contents
+//! different if more than white space differs. The number of such pages is the result.
 
 use crate::truth::{Page, json_lines};
 use clap::Args;
@@ -14,24 +13,24 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Examples shown of each kind of difference.
+/// Examples per kind of difference.
 const EXAMPLES: usize = 5;
 
 /// `xtask replay-check`
 #[derive(Args)]
 pub struct Options {
-    /// The truth, as the mock web's `/truth` gives it
+    /// File with the mock web's `/truth`
     #[arg(long, default_value = "data/recorded-web/truth.jsonl")]
     truth: PathBuf,
-    /// The mock web's access log
+    /// Access log of the mock web
     #[arg(long, default_value = "data/recorded-web/log.jsonl")]
     log: PathBuf,
-    /// The repository, as `recrawl export pages` writes it
+    /// Output of `recrawl export pages`
     #[arg(long, default_value = "data/recorded-web/pages.jsonl")]
     pages: PathBuf,
 }
 
-/// An input that cannot be read.
+/// An unreadable input.
 #[derive(Debug)]
 pub struct ReplayError(PathBuf, String);
 
@@ -44,20 +43,20 @@ impl fmt::Display for ReplayError {
 /// One line of the mock web's access log.
 #[derive(Clone, Debug, Deserialize)]
 struct Access {
-    /// Host and port, as asked.
+    /// Host and port, as requested.
     host: String,
     /// Path and query.
     path: String,
     method: String,
     status: u16,
-    /// Was all of the answer sent?
+    /// Whether the whole response was sent.
     complete: bool,
-    /// The clock when the request came.
+    /// The clock when the request arrived.
     cycle: u32,
 }
 
 impl Access {
-    /// Did the visitor get the page, or learn that it is as it was?
+    /// Whether the client got the page, or a 304.
     fn is_visit(&self) -> bool {
         let whole = self.complete && self.method == "GET" && matches!(self.status, 200 | 304);
         whole && self.path != "/robots.txt"
@@ -68,13 +67,13 @@ impl Access {
     }
 }
 
-/// One page of the repository; other columns are of no concern here.
+/// One page of the repository; other columns are ignored.
 #[derive(Debug, Deserialize)]
 struct Record {
     url: String,
-    /// Comparisons; none while the page was never fetched.
+    /// Comparisons; none for a page never fetched.
     n: Option<u64>,
-    /// Comparisons that met a change.
+    /// Comparisons that found a change.
     #[serde(rename = "X")]
     x: Option<u64>,
 }
@@ -86,24 +85,24 @@ struct Counters {
     x: u64,
 }
 
-/// What the comparison came to.
+/// Result of the comparison.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Comparison {
     /// Pages of the recording whose n and X agree.
     agree: usize,
-    /// Pages outside the recording, such as indexes, whose n agrees; their X has no truth.
+    /// Pages outside the recording, such as indexes, whose n agrees. There is no truth for their X.
     agree_outside: usize,
     /// Comparisons made by the crawler on pages of the recording.
     comparisons: u64,
-    /// n differs, or the page is on one side alone: (URL, replayed, recorded).
+    /// n differs, or the page is on one side only: (URL, replayed, recorded).
     n_differs: Vec<(String, Option<u64>, Option<u64>)>,
-    /// n agrees and X is smaller than replayed: changes the detector did not call one.
+    /// n agrees and X is smaller than replayed: missed changes.
     missed: Vec<(String, Counters, u64)>,
-    /// n agrees and X is larger than replayed: the detector called a change what is none.
+    /// n agrees and X is larger than replayed: false changes.
     invented: Vec<(String, Counters, u64)>,
 }
 
-/// Compares the three files and prints the outcome. True when every n agrees.
+/// Compares the three files and prints the result. True if every n agrees.
 pub fn run(options: &Options) -> Result<bool, ReplayError> {
     let comparison = compare(&read(&options.truth)?, &read(&options.log)?, &read(&options.pages)?);
     print!("{comparison}");
@@ -148,8 +147,8 @@ fn compare(truth: &[Page], log: &[Access], records: &[Record]) -> Comparison {
     result
 }
 
-/// The counters of every page that was answered for: the first answer is the first fetch, each later
-/// one a comparison, a change when another version stood there than at the answer before.
+/// The counters of every served page. The first response is the first fetch, each later one a comparison. It is a
+/// change if the version differs from the previous response.
 fn replay(truth: &BTreeMap<&str, &Page>, log: &[Access]) -> BTreeMap<String, Counters> {
     let mut pages: BTreeMap<String, (Counters, Option<u32>)> = BTreeMap::new();
     for access in log.iter().filter(|a| a.is_visit()) {
@@ -176,16 +175,16 @@ impl fmt::Display for Comparison {
         writeln!(f, "pages whose n differs                          {:>8}", self.n_differs.len())?;
         for (url, replayed, recorded) in self.n_differs.iter().take(EXAMPLES) {
             let say = |n: &Option<u64>| n.map_or("no visit".to_owned(), |n| format!("n = {n}"));
-            writeln!(f, "    {url}: the log says {}, the repository {}", say(replayed), say(recorded))?;
+            writeln!(f, "    {url}: log: {}, repository: {}", say(replayed), say(recorded))?;
         }
         let disagreements = [
-            ("pages whose X is smaller: changes not recognised", &self.missed),
-            ("pages whose X is larger: changes that were none ", &self.invented),
+            ("pages whose X is smaller: missed changes        ", &self.missed),
+            ("pages whose X is larger: false changes          ", &self.invented),
         ];
         for (what, list) in disagreements {
             writeln!(f, "{what} {:>5}, {} in {} comparisons", list.len(), count(list), self.comparisons)?;
             for (url, expected, x) in list.iter().take(EXAMPLES) {
-                writeln!(f, "    {url}: n = {}, X = {x}, by the recording X = {}", expected.n, expected.x)?;
+                writeln!(f, "    {url}: n = {}, X = {x}, in the recording X = {}", expected.n, expected.x)?;
             }
         }
         Ok(())
@@ -263,6 +262,6 @@ mod tests {
             ]
         );
         let text = found.to_string();
-        assert!(text.contains("lost: the log says n = 1, the repository no visit"), "{text}");
+        assert!(text.contains("lost: log: n = 1, repository: no visit"), "{text}");
     }
 }

@@ -1,5 +1,5 @@
-//! The daemon under the eyes of many: it crawls a procedural web without end, while a load of questions comes to its
-//! console; stretches without the load before, between and after tell what the load costs the crawl.
+//! Measures a daemon that crawls a procedural web while its console is under load. Stretches without load before,
+//! between and after show the cost of the load.
 
 mod client;
 mod daemon;
@@ -22,38 +22,38 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stretch::Stretch;
 
-/// Cycles after which all pages that links lead to were visited and warmed up; more are a fault of the crawl or the web.
+/// Maximum cycles until all reachable pages are visited and warmed up.
 const MAX_DISCOVERY: u32 = 30;
-/// Pages that are asked about.
+/// Pages in the requests of the load.
 const ASKED_ABOUT: usize = 1000;
 
 /// `xtask serve-load`
 #[derive(Args)]
 pub struct Options {
-    /// Where the crawl and all logs are kept; removed first
+    /// Folder for the crawl and all logs; deleted at the start
     #[arg(long, default_value = "data/serve-load")]
     data_dir: PathBuf,
     /// Pages of the web, on 64 hosts
     #[arg(long, default_value_t = 100_000)]
     pages: u32,
-    /// Minutes of each stretch with the load
+    /// Minutes of each stretch with load
     #[arg(long, default_value_t = 5.0)]
     minutes: f64,
-    /// Minutes of each stretch without it: one before each with it, and one at the end
+    /// Minutes of each stretch without load: one before each stretch with load, and one at the end
     #[arg(long, default_value_t = 5.0)]
     quiet: f64,
-    /// How often both come
+    /// Number of stretches with load
     #[arg(long, default_value_t = 1)]
     rounds: u32,
-    /// Requests a second
+    /// Requests per second
     #[arg(long, default_value_t = 200)]
     rate: u32,
-    /// What a host is promised from an answer to the next request
+    /// Delay between a response and the next request to a host
     #[arg(long, default_value = "20 ms")]
     delay: String,
 }
 
-/// Runs it all and prints the tables.
+/// Runs the measurement and prints the tables.
 pub fn run(options: &Options) -> Result<(), CrawlError> {
     let dir = &options.data_dir;
     if dir.exists() {
@@ -82,7 +82,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
         let (stretch, load) = stretch::watched(&web, &mut daemon, true, minutes(options.minutes), load)?;
         println!("{stretch}");
         stretches.push(stretch);
-        asked.add(load.map_err(|e| CrawlError::Report(format!("the events: {e}")))?);
+        asked.add(load.map_err(|e| CrawlError::Report(format!("event stream: {e}")))?);
     }
     stretches.push(stretch::watched(&web, &mut daemon, false, minutes(options.quiet), || ())?.0);
     println!("{}", stretches[stretches.len() - 1]);
@@ -91,7 +91,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
     let ended = daemon.stop(&log)?;
     let manners = web.violations()?;
     println!(
-        "SIGTERM: ended after {} ms. Requests against robots.txt: {}; hosts asked for two things at once: {}.",
+        "SIGTERM: ended after {} ms. Requests against robots.txt: {}; hosts with concurrent requests: {}.",
         ended.as_millis(),
         manners.robots,
         manners.politeness
@@ -99,7 +99,7 @@ pub fn run(options: &Options) -> Result<(), CrawlError> {
     Ok(())
 }
 
-/// Cycle after cycle without delays, until there is nothing left to discover and cycles are alike: the score alone chooses.
+/// Runs cycles without delays until nothing is left to discover and only the score selects pages.
 fn discover(
     options: &Options,
     web: &MockWeb,
@@ -118,11 +118,11 @@ fn discover(
         }
     }
     Err(CrawlError::Report(format!(
-        "after {MAX_DISCOVERY} cycles there are still pages that were never visited, or not often enough for a score"
+        "after {MAX_DISCOVERY} cycles some pages have never been visited, or are still in warm-up"
     )))
 }
 
-/// Pages and hosts to ask about, from all over the crawl.
+/// Pages and hosts for the requests, from the whole crawl.
 fn subjects(daemon: &mut Daemon) -> Result<Subjects, CrawlError> {
     let origins = strings(&daemon.get("/api/v1/hosts?sort=pages&limit=64")?, "hosts", "host")?;
     let limit = ASKED_ABOUT / origins.len() + 1;
@@ -144,11 +144,11 @@ fn strings(text: &str, list: &str, field: &str) -> Result<Vec<String>, CrawlErro
     if texts.is_empty() { Err(CrawlError::Report(format!("no {list} in {text}"))) } else { Ok(texts) }
 }
 
-/// What was answered, by kind.
+/// The table of responses by kind of request.
 fn answers(load: Load) -> String {
     let mut table = format!(
-        "{:<10} {:>8} {:>9} {:>9} {:>9} {:>9}  refused\n",
-        "asked for", "answers", "p50 ms", "p99 ms", "p99.9 ms", "max ms"
+        "{:<10} {:>8} {:>9} {:>9} {:>9} {:>9}  rejected\n",
+        "request", "200", "p50 ms", "p99 ms", "p99.9 ms", "max ms"
     );
     let mut all = Outcomes::default();
     let mut row = |kind: &str, outcomes: &mut Outcomes| {
@@ -156,7 +156,7 @@ fn answers(load: Load) -> String {
         let of = |per_mille| Outcomes::per_mille(&outcomes.latencies, per_mille);
         let refused = match (outcomes.refused.is_empty(), outcomes.broken) {
             (true, 0) => "none".to_owned(),
-            (_, broken) => format!("{:?}, {broken} without an answer", outcomes.refused),
+            (_, broken) => format!("{:?}, {broken} without a response", outcomes.refused),
         };
         table += &format!(
             "{kind:<10} {:>8} {:>9.1} {:>9.1} {:>9.1} {:>9.1}  {refused}\n",
@@ -172,19 +172,19 @@ fn answers(load: Load) -> String {
         all.add(outcomes);
     }
     row("all", &mut all);
-    table + &format!("{} bytes of events came to {} listeners.", load.event_bytes, load::LISTENING)
+    table + &format!("{} bytes of events to {} clients.", load.event_bytes, load::LISTENING)
 }
 
-/// A port that nobody listens on.
+/// A free port.
 fn free_address(dir: &Path) -> Result<SocketAddr, CrawlError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
     listener.map_err(|e| CrawlError::file(dir, format!("no port for the console: {e}")))
 }
 
-/// A crawl that never rests, and a console that the load may ask.
+/// A crawl without pauses, and a console that admits the load.
 fn settings(server: SocketAddr, delay: &str, rate: u32) -> String {
     format!(
-        "# Written by `make bench-serve`; a change here is lost.\n\
+        "# Written by `make bench-serve`; changes are overwritten.\n\
          [cycle]\nperiod = \"1 s\"\npages = \"5%\"\ndiscovery_min = 1000000\n\
          [politeness]\ndelay_per_host = \"{delay}\"\ndelay_per_ip = \"{delay}\"\n\
          [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
@@ -212,6 +212,6 @@ mod tests {
         load.kinds.insert("page", outcomes);
         let table = answers(load);
         assert!(table.contains("page              2       1.0       3.0"), "{table}");
-        assert!(table.contains("{503: 2}, 1 without an answer"), "{table}");
+        assert!(table.contains("{503: 2}, 1 without a response"), "{table}");
     }
 }

@@ -1,7 +1,7 @@
-//! The house rules of docs/internals/style.md as a test: `cargo xtask tidy`, and `cargo test` runs the same.
+//! Checks the house rules of docs/internals/style.md: `cargo xtask tidy`, and a test.
 //!
-//! The repository is read once into a [`Workspace`]; each rule is a function from that to complaints,
-//! in a file of its own beside one line in [`rule::RULES`]. A complaint names its place and its remedy.
+//! The repository is read once into a [`Workspace`]. Each rule is a function from a workspace to complaints, in its
+//! own file, with one line in [`rule::RULES`]. A complaint names its place and its remedy.
 
 mod rule;
 mod rust_functions;
@@ -19,7 +19,7 @@ use workspace::Workspace;
 struct Complaint {
     /// File or folder, relative to the repository's root.
     path: String,
-    /// Line, counted from 1; none when the whole file is meant.
+    /// Line, counted from 1; none for the whole file.
     line: Option<usize>,
     /// What is wrong, and what to do about it.
     text: String,
@@ -35,7 +35,7 @@ impl Complaint {
     }
 }
 
-/// Runs every rule; one line a complaint, in the order of the rules.
+/// Runs every rule; one line per complaint, in the order of the rules.
 fn complaints(workspace: &Workspace) -> Vec<String> {
     let mut lines = Vec::new();
     for rule in rule::RULES {
@@ -47,8 +47,8 @@ fn complaints(workspace: &Workspace) -> Vec<String> {
     lines
 }
 
-/// Checks the repository at `root` and prints the outcome; before that, with `fix`, corrects what a
-/// machine can. True when there is nothing to complain of.
+/// Checks the repository at `root` and prints the result. With `fix` it writes the generated pages first. True
+/// without complaints.
 pub fn run(root: &Path, fix: bool) -> io::Result<bool> {
     let mut workspace = Workspace::read(root)?;
     if fix {

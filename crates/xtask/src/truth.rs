@@ -1,23 +1,22 @@
-//! What really stood on each page of the recorded web, as the mock web tells it: the measure for what
-//! the crawler found out.
+//! The true history of each page of the recorded web, from the mock web.
 
 use serde::Deserialize;
 
 /// One recorded page.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Page {
-    /// Where the mock web serves it.
+    /// Its URL on the mock web.
     pub url: String,
     /// The first clock at which it exists.
     pub first: u32,
-    /// The last clock at which it exists; none when it stays.
+    /// The last clock at which it exists; none if it stays.
     pub last: Option<u32>,
-    /// (clock, version): from this clock on the page shows this version; before the first, version 0.
+    /// (clock, version): the version from this clock on; version 0 before the first.
     pub changes: Vec<(u32, u32)>,
 }
 
 impl Page {
-    /// The version that the page shows at `clock`; none while it does not exist.
+    /// The version at `clock`; none while the page does not exist.
     pub fn version_at(&self, clock: u32) -> Option<u32> {
         if clock < self.first || self.last.is_some_and(|last| clock > last) {
             return None;
@@ -27,10 +26,10 @@ impl Page {
     }
 }
 
-/// Reads JSON lines, one `T` a line.
+/// Parses JSON lines, one `T` per line.
 ///
 /// # Errors
-/// The number of the first line that is none, and why.
+/// The number of the first invalid line, and why.
 pub fn json_lines<T: for<'a> Deserialize<'a>>(text: &str) -> Result<Vec<T>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines.map(|(i, line)| serde_json::from_str(line).map_err(|e| format!("line {}: {e}", i + 1))).collect()

@@ -22,7 +22,7 @@ fn the_list_is_complete_and_its_names_are_found() {
     let error = "levenshtein".parse::<Chosen>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no change detector is called \"levenshtein\"; there are adaptive, digest, simhash"
+        "unknown change detector \"levenshtein\"; choose one of adaptive, digest, simhash"
     );
 }
 

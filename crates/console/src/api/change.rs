@@ -1,4 +1,5 @@
-//! Changes: each needs a token, is logged, and says whether it is in force, was before, or will be.
+//! Changes. Each needs a token and is logged. The response says whether the change applies now, applied
+//! before, or applies from the next cycle.
 
 use super::formula::FormulaSent;
 use super::read::{Named, Operator, Sent, name_of_something};
@@ -12,10 +13,10 @@ use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// URLs of seeds in one request.
+/// Maximum seed URLs in one request.
 pub const MAX_SEEDS: usize = 10_000;
 
-/// What a change is answered with: 202 when it is in force only later.
+/// Response to a change: 202 if it applies only later.
 type Answer = Result<(StatusCode, Json<Accepted>), Problem>;
 
 async fn answer(console: &Arc<Console>, Operator(who): Operator, change: Change) -> Answer {
@@ -27,25 +28,25 @@ async fn answer(console: &Arc<Console>, Operator(who): Operator, change: Change)
     Ok((status, Json(accepted)))
 }
 
-/// Pause the crawl: nothing more is asked for.
+/// Pause the crawl: no new requests.
 #[utoipa::path(put, path = "/api/v1/pause", tag = "change", security(("token" = [])),
-    responses((status = 200, description = "It is paused", body = Accepted)))]
+    responses((status = 200, description = "Paused", body = Accepted)))]
 pub async fn pause(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
     answer(&console, operator, Change::Pause { host: None }).await
 }
 
-/// Resume the crawl. Hosts that are paused by themselves stay so.
+/// Resume the crawl. Hosts paused separately stay paused.
 #[utoipa::path(delete, path = "/api/v1/pause", tag = "change", security(("token" = [])),
-    responses((status = 200, description = "It goes on", body = Accepted)))]
+    responses((status = 200, description = "Resumed", body = Accepted)))]
 pub async fn resume(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
     answer(&console, operator, Change::Resume { host: None }).await
 }
 
-/// Pause a host: nothing more is asked of it.
+/// Pause a host: no new requests to it.
 #[utoipa::path(put, path = "/api/v1/hosts/{host}/pause", tag = "change", security(("token" = [])),
     params(("host" = inline(Named), Path,
-        description = "Its name, or as a list of hosts has it, encoded: all its schemes and ports are meant")),
-    responses((status = 200, description = "It is paused", body = Accepted)))]
+        description = "Host name, or host as in /api/v1/hosts, percent-encoded; all schemes and ports")),
+    responses((status = 200, description = "Paused", body = Accepted)))]
 pub async fn pause_host(
     State(console): State<Arc<Console>>,
     operator: Operator,
@@ -57,8 +58,8 @@ pub async fn pause_host(
 /// Resume a host.
 #[utoipa::path(delete, path = "/api/v1/hosts/{host}/pause", tag = "change", security(("token" = [])),
     params(("host" = inline(Named), Path,
-        description = "Its name, or as a list of hosts has it, encoded: all its schemes and ports are meant")),
-    responses((status = 200, description = "It goes on", body = Accepted)))]
+        description = "Host name, or host as in /api/v1/hosts, percent-encoded; all schemes and ports")),
+    responses((status = 200, description = "Resumed", body = Accepted)))]
 pub async fn resume_host(
     State(console): State<Arc<Console>>,
     operator: Operator,
@@ -67,20 +68,20 @@ pub async fn resume_host(
     answer(&console, operator, Change::Resume { host: Some(host) }).await
 }
 
-/// Seeds, as they are sent.
+/// Seeds to add.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeedsSent {
-    /// Their URLs.
+    /// URLs, 1 to 10000.
     #[schema(value_type = Vec<Named>, min_items = 1, max_items = 10000)]
     urls: Vec<String>,
 }
 
-/// Add seeds. They are known from the next cycle on; those that are known already change nothing.
+/// Add seed URLs. They apply from the next cycle on; known URLs are ignored.
 #[utoipa::path(post, path = "/api/v1/seeds", tag = "change", security(("token" = [])), request_body = SeedsSent,
     responses(
-        (status = 200, description = "All were known, or wait already", body = Accepted),
-        (status = 202, description = "Known from the next cycle on", body = Accepted)))]
+        (status = 200, description = "All URLs are known or queued", body = Accepted),
+        (status = 202, description = "Queued for the next cycle", body = Accepted)))]
 pub async fn seeds(
     State(console): State<Arc<Console>>,
     operator: Operator,
@@ -89,24 +90,24 @@ pub async fn seeds(
     let SeedsSent { urls } = seeds;
     if urls.is_empty() || urls.len() > MAX_SEEDS {
         let text = format!("{} URLs", urls.len());
-        return Err(Problem::invalid("urls", text, "send 1 to 10000 at a time"));
+        return Err(Problem::invalid("urls", text, "send 1 to 10000 URLs"));
     }
     let urls = urls.into_iter().map(|url| name_of_something("urls", url)).collect::<Result<_, _>>()?;
     answer(&console, operator, Change::AddSeeds { urls }).await
 }
 
-/// Block a host, and what is below it, or all URLs that begin with a prefix.
+/// Block a host with its subdomains, or a URL prefix.
 #[utoipa::path(put, path = "/api/v1/blocks/{pattern}", tag = "change", security(("token" = [])),
-    params(("pattern" = inline(Named), Path, description = "`example.com` or `https://example.com/a/`, encoded")),
-    responses((status = 200, description = "It is blocked", body = Accepted)))]
+    params(("pattern" = inline(Named), Path, description = "`example.com` or `https://example.com/a/`, percent-encoded")),
+    responses((status = 200, description = "Blocked", body = Accepted)))]
 pub async fn block(State(console): State<Arc<Console>>, operator: Operator, Named(pattern): Named) -> Answer {
     answer(&console, operator, Change::Block { pattern }).await
 }
 
-/// Unblock what was blocked by this pattern.
+/// Remove a block.
 #[utoipa::path(delete, path = "/api/v1/blocks/{pattern}", tag = "change", security(("token" = [])),
-    params(("pattern" = inline(Named), Path, description = "As it was blocked, encoded")),
-    responses((status = 200, description = "It is not blocked", body = Accepted)))]
+    params(("pattern" = inline(Named), Path, description = "The blocked pattern, percent-encoded")),
+    responses((status = 200, description = "Not blocked", body = Accepted)))]
 pub async fn unblock(
     State(console): State<Arc<Console>>,
     operator: Operator,
@@ -115,20 +116,20 @@ pub async fn unblock(
     answer(&console, operator, Change::Unblock { pattern }).await
 }
 
-/// A page, as it is sent.
+/// Page to fetch.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PageSent {
-    /// Its URL.
+    /// URL.
     #[schema(value_type = Named)]
     url: String,
 }
 
-/// Fetch a page now, as far as robots.txt and politeness have it.
+/// Fetch a page now, within robots.txt and politeness.
 #[utoipa::path(post, path = "/api/v1/recrawl", tag = "change", security(("token" = [])), request_body = PageSent,
     responses(
-        (status = 200, description = "It is queued, or was", body = Accepted),
-        (status = 202, description = "It will be in the next cycle", body = Accepted)))]
+        (status = 200, description = "Queued", body = Accepted),
+        (status = 202, description = "Queued for the next cycle", body = Accepted)))]
 pub async fn recrawl(
     State(console): State<Arc<Console>>,
     operator: Operator,
@@ -138,10 +139,10 @@ pub async fn recrawl(
     answer(&console, operator, Change::Recrawl { url }).await
 }
 
-/// Rank by another formula, from the next cycle on.
+/// Use another formula from the next cycle on.
 #[utoipa::path(put, path = "/api/v1/formula", tag = "change", security(("token" = [])), request_body = FormulaSent,
     responses(
-        (status = 200, description = "It is in force already", body = Accepted),
+        (status = 200, description = "Already in force", body = Accepted),
         (status = 202, description = "In force from the next cycle on", body = Accepted)))]
 pub async fn use_formula(
     State(console): State<Arc<Console>>,
@@ -151,10 +152,10 @@ pub async fn use_formula(
     answer(&console, operator, Change::UseFormula { text: formula.text()? }).await
 }
 
-/// Roll back: rank by the formula that was chosen before, from the next cycle on.
+/// Roll back to the previous formula from the next cycle on.
 #[utoipa::path(delete, path = "/api/v1/formula", tag = "change", security(("token" = [])),
     responses(
-        (status = 200, description = "There is nothing to roll back", body = Accepted),
+        (status = 200, description = "Nothing to roll back", body = Accepted),
         (status = 202, description = "In force from the next cycle on", body = Accepted)))]
 pub async fn roll_back(State(console): State<Arc<Console>>, operator: Operator) -> Answer {
     answer(&console, operator, Change::RollBackFormula).await

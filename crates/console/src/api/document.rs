@@ -1,4 +1,4 @@
-//! The OpenAPI document, made from the handlers' own descriptions.
+//! The OpenAPI document, generated from the descriptions of the handlers.
 
 use crate::problem;
 use axum::Extension;
@@ -12,17 +12,17 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema, ToSchema};
 
-/// What of the whole document no handler can say.
-const DESCRIPTION: &str = "Looks at a running crawl and steers it. Reading needs no token; changes do. Times are \
-    milliseconds since 1970. PUT and DELETE may be repeated: what is so already stays so, and the answer says `already`. \
+/// Description of the whole API.
+const DESCRIPTION: &str = "Monitors and controls a running crawl. Reading needs no token; changes do. \
+    Times are milliseconds since 1970. PUT and DELETE are idempotent: a repeated request returns `already`. \
     Errors are problem+json (RFC 9457).";
 
-/// The document as it is sent.
+/// The document as JSON.
 #[derive(Clone)]
 pub struct Document(Bytes);
 
 impl Document {
-    /// Of the routes as they were described.
+    /// Completes the document that the routes describe.
     pub fn of(described: OpenApi) -> Document {
         let json = serde_json::to_vec(&complete(described)).expect("the document is plain data");
         Document(json.into())
@@ -36,7 +36,7 @@ pub async fn openapi(Extension(Document(json)): Extension<Document>) -> impl Int
     ([(CONTENT_TYPE, "application/json")], json)
 }
 
-/// With what is the same for all routes: title, the way to prove who one is, and that any of them may be refused.
+/// Adds what all routes share: title, authentication, and the error response.
 fn complete(mut described: OpenApi) -> OpenApi {
     described.info = InfoBuilder::new()
         .title("recrawl")
@@ -46,13 +46,13 @@ fn complete(mut described: OpenApi) -> OpenApi {
         .build();
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
-        .description(Some("A token from the file of serve.tokens"))
+        .description(Some("A token from the file named by serve.tokens"))
         .build();
     let components = described.components.get_or_insert_with(|| ComponentsBuilder::new().build());
     components.add_security_scheme("token", SecurityScheme::Http(bearer));
     components.schemas.insert(problem::Document::name().into_owned(), problem::Document::schema());
     let refused = ResponseBuilder::new()
-        .description("Refused")
+        .description("Error")
         .content(
             "application/problem+json",
             ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build(),
@@ -68,7 +68,7 @@ fn complete(mut described: OpenApi) -> OpenApi {
     described
 }
 
-/// A row for each operation, in the order of paths.
+/// One row per operation, in path order.
 pub fn table(described: &OpenApi) -> String {
     let mut table = String::from("| route | what | token |\n|---|---|---|\n");
     for (path, item) in &described.paths.paths {

@@ -1,4 +1,4 @@
-//! Server-sent events: what happens, as it happens.
+//! Live events, as server-sent events.
 
 use crate::connection::Peer;
 use crate::console::Console;
@@ -13,19 +13,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 
-/// A comment is sent after so long a silence, by which either side notices that the other is gone.
+/// Interval of keep-alive comments. They let either side notice a lost connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// What a browser waits before it connects again.
+/// Delay before a browser reconnects.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// What happens, as server-sent events.
+/// Live events (server-sent events).
 ///
-/// `status`: where the crawl stands, at once, then each second while it changes. `cycle`: the report of a cycle when it is
-/// committed. `change`: that somebody tried to change something, and what came of it: `at`, `name`, `kind`, `what`,
-/// `result`, `detail`. A listener that is too slow misses
-/// events, never the newest.
+/// `status`: status of the crawl, at once and then every second while it changes. `cycle`: report of a
+/// committed cycle. `change`: an attempted change and its result, with `at`, `name`, `kind`, `what`,
+/// `result` and `detail`. A slow client loses events, but never the newest.
 #[utoipa::path(get, path = "/api/v1/events", tag = "look",
-    responses((status = 200, description = "Events, without end", body = String, content_type = "text/event-stream")))]
+    responses((status = 200, description = "Event stream", body = String, content_type = "text/event-stream")))]
 pub async fn events(
     State(console): State<Arc<Console>>,
     Extension(Peer(from)): Extension<Peer>,

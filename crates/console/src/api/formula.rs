@@ -1,4 +1,4 @@
-//! Formulas: those there are, what one would cost, and where it would rank otherwise.
+//! Formulas: list them, check one, and compare its ranking.
 
 use super::read::Sent;
 use crate::console::Console;
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// Bytes of a formula: as many as a formula file may have.
+/// Maximum bytes of a formula, equal to the limit of formula files.
 pub const MAX_FORMULA_BYTES: usize = 64 << 10;
 
-/// A formula, as it is sent.
+/// Formula to check, compare or use.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FormulaSent {
@@ -23,29 +23,29 @@ pub struct FormulaSent {
 }
 
 impl FormulaSent {
-    /// Checked: the crawl's log of changes keeps it.
+    /// The text, if it is short enough for the change log.
     pub fn text(self) -> Result<String, Problem> {
         match self.text.len() <= MAX_FORMULA_BYTES {
             true => Ok(self.text),
             false => Err(Problem::invalid(
                 "text",
                 format!("longer than {MAX_FORMULA_BYTES} bytes"),
-                "send a formula",
+                "shorten the formula",
             )),
         }
     }
 }
 
-/// The formula in force, the next one, those before, and the built-in ones.
+/// Formulas: in force, next, previous and built-in.
 #[utoipa::path(get, path = "/api/v1/formulas", tag = "formulas",
     responses((status = 200, description = "Formulas", body = Formulas)))]
 pub async fn formulas(State(console): State<Arc<Console>>) -> Result<Json<Formulas>, Problem> {
     console.ask(|view| view.formulas()).await.map(Json)
 }
 
-/// What a formula uses and costs, and what to beware of. Changes nothing.
+/// Check a formula: terminals, cost, warnings. Changes nothing.
 #[utoipa::path(post, path = "/api/v1/formulas/check", tag = "formulas", request_body = FormulaSent,
-    responses((status = 200, description = "It is a formula", body = FormulaCheck)))]
+    responses((status = 200, description = "Valid formula", body = FormulaCheck)))]
 pub async fn check(
     State(console): State<Arc<Console>>,
     Sent(formula): Sent<FormulaSent>,
@@ -54,11 +54,11 @@ pub async fn check(
     console.ask(move |view| view.check_formula(&text)).await.map(Json)
 }
 
-/// Where a formula would rank pages otherwise than the one in force. Changes nothing.
+/// Compare the ranking of a formula with the one in force. Changes nothing.
 ///
-/// One comparison runs at a time, since each scores all pages.
+/// Only one comparison runs at a time, because it scores all pages.
 #[utoipa::path(post, path = "/api/v1/formulas/compare", tag = "formulas", request_body = FormulaSent,
-    responses((status = 200, description = "The differences", body = RankChanges)))]
+    responses((status = 200, description = "Ranking differences", body = RankChanges)))]
 pub async fn compare(
     State(console): State<Arc<Console>>,
     Sent(formula): Sent<FormulaSent>,

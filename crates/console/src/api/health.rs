@@ -1,4 +1,4 @@
-//! Is the process well, and does the crawl do its work? For what starts it anew or leaves it out.
+//! Liveness and readiness, for supervisors and load balancers.
 
 use crate::console::Console;
 use crate::problem::Problem;
@@ -9,12 +9,12 @@ use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// How the crawl is.
+/// Health of the crawl.
 #[derive(Serialize, ToSchema)]
 pub struct Health {
-    /// What it does.
+    /// State of the crawl.
     state: CrawlState,
-    /// Milliseconds since it last moved.
+    /// Milliseconds since the last progress.
     idle_ms: u64,
 }
 
@@ -24,28 +24,25 @@ impl Health {
     }
 }
 
-/// Whether the crawl lives.
+/// Liveness: 503 if the crawl makes no progress.
 ///
-/// 503 once it has not moved for `serve.stall`: then it hangs, and starting it anew may help. A pause, a cycle that is not
-/// due and one that failed are no such thing.
-#[utoipa::path(get, path = "/health", tag = "health", responses((status = 200, description = "It lives", body = Health)))]
+/// 503 after `serve.stall` without progress: the crawl hangs, and a restart may help. A pause, waiting for
+/// the next cycle and a failed cycle count as healthy.
+#[utoipa::path(get, path = "/health", tag = "health", responses((status = 200, description = "Alive", body = Health)))]
 pub async fn health(State(console): State<Arc<Console>>) -> Result<Json<Health>, Problem> {
     let status = console.view.status();
     let stall = console.stall.as_millis();
     if u128::from(status.idle_ms) > stall {
-        let text =
-            format!("the crawl has not moved for {} ms, more than serve.stall ({stall} ms)", status.idle_ms);
+        let text = format!("no progress for {} ms, more than serve.stall ({stall} ms)", status.idle_ms);
         return Err(Problem::busy(text)
             .retry_after(10)
-            .todo("see the log; start it anew if it does not go on"));
+            .todo("see the log; restart the crawl if it does not recover"));
     }
     Ok(Health::of(&status))
 }
 
-/// Whether the crawl does its work.
-///
-/// 503 while it starts or stops, and after a cycle that failed.
-#[utoipa::path(get, path = "/ready", tag = "health", responses((status = 200, description = "It does", body = Health)))]
+/// Readiness: 503 during start, stop or after a failed cycle.
+#[utoipa::path(get, path = "/ready", tag = "health", responses((status = 200, description = "Ready", body = Health)))]
 pub async fn ready(State(console): State<Arc<Console>>) -> Result<Json<Health>, Problem> {
     let status = console.view.status();
     match status.state {

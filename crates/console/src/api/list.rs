@@ -1,4 +1,4 @@
-//! Hosts and pages: lists in parts, and one of each in full.
+//! Hosts and pages: paginated lists, and details of one.
 
 use super::read::{Ask, Named, name_of_something};
 use crate::console::Console;
@@ -12,28 +12,28 @@ use serde_json::Value;
 use std::sync::Arc;
 use utoipa::IntoParams;
 
-/// Which hosts.
+/// Query of the list of hosts.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct HostsAsk {
-    /// In what order; by name unless said. Numbers go from the largest to the smallest.
+    /// Sort order (default: name). Numbers sort in descending order.
     #[serde(default)]
     #[param(inline)]
     sort: Option<HostSort>,
-    /// Only those in this state.
+    /// Only hosts in this state.
     #[param(inline)]
     state: Option<HostState>,
-    /// The `next` of the answer before.
+    /// Value of `next` in the previous response.
     #[param(value_type = Option<Named>, inline)]
     cursor: Option<String>,
-    /// How many at most, from 1 to 1000; 100 unless said.
+    /// Maximum rows, 1 to 1000 (default 100).
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
 
 impl HostsAsk {
-    /// Checked.
+    /// The checked query.
     pub fn query(self) -> Result<HostQuery, Problem> {
         Ok(HostQuery {
             sort: self.sort.unwrap_or_default(),
@@ -44,9 +44,9 @@ impl HostsAsk {
     }
 }
 
-/// Hosts that the crawl knows.
+/// List the known hosts.
 #[utoipa::path(get, path = "/api/v1/hosts", tag = "look", params(HostsAsk),
-    responses((status = 200, description = "Some hosts", body = HostList)))]
+    responses((status = 200, description = "Hosts", body = HostList)))]
 pub async fn hosts(
     State(console): State<Arc<Console>>,
     Ask(ask): Ask<HostsAsk>,
@@ -55,14 +55,14 @@ pub async fn hosts(
     console.ask(move |view| view.hosts(&query)).await.map(Json)
 }
 
-/// What one host was promised and given.
+/// Politeness and figures of one host.
 ///
-/// The document of `recrawl status --host HOST --json`: an object for each origin that is meant, which are several where a
-/// name has several schemes or ports.
+/// Same document as `recrawl status --host HOST --json`: one object per origin. A name has several origins if
+/// the crawl knows it with several schemes or ports.
 #[utoipa::path(get, path = "/api/v1/hosts/{host}", tag = "look",
     params(("host" = inline(Named), Path,
-        description = "As a list of hosts has it (`http://example.com:8080`), or a name: `example.com`; encoded")),
-    responses((status = 200, description = "Its origins", body = Vec<Object>)))]
+        description = "Origin as in /api/v1/hosts (`http://example.com:8080`) or host name, percent-encoded")),
+    responses((status = 200, description = "Origins", body = Vec<Object>)))]
 pub async fn host(
     State(console): State<Arc<Console>>,
     Named(host): Named,
@@ -70,34 +70,34 @@ pub async fn host(
     console.ask(move |view| view.host(&host)).await.map(Json)
 }
 
-/// Which pages.
+/// Query of the list of pages.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PagesAsk {
-    /// Only those whose URL begins so; all unless said.
+    /// URL prefix (default: all pages).
     #[serde(default)]
     #[param(value_type = Option<Named>, inline)]
     prefix: Option<String>,
-    /// The `next` of the answer before.
+    /// Value of `next` in the previous response.
     #[param(value_type = Option<Named>, inline)]
     cursor: Option<String>,
-    /// How many at most, from 1 to 1000; 100 unless said.
+    /// Maximum rows, 1 to 1000 (default 100).
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
 
 impl PagesAsk {
-    /// Checked.
+    /// The checked query.
     pub fn query(self) -> Result<PageQuery, Problem> {
         let prefix = name_of_something("prefix", self.prefix.unwrap_or_default())?;
         Ok(PageQuery { prefix, cursor: cursor(self.cursor)?, limit: limit(self.limit)? })
     }
 }
 
-/// Pages whose URLs begin with a prefix, in the order of URLs.
+/// List pages by URL prefix, in URL order.
 #[utoipa::path(get, path = "/api/v1/pages", tag = "look", params(PagesAsk),
-    responses((status = 200, description = "Some pages", body = PageList)))]
+    responses((status = 200, description = "Pages", body = PageList)))]
 pub async fn pages(
     State(console): State<Arc<Console>>,
     Ask(ask): Ask<PagesAsk>,
@@ -106,19 +106,19 @@ pub async fn pages(
     console.ask(move |view| view.pages(&query)).await.map(Json)
 }
 
-/// Which page.
+/// Query of one page.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageAsk {
-    /// Its URL, encoded.
+    /// URL, percent-encoded.
     #[param(value_type = Named, inline)]
     url: String,
 }
 
-/// All about a page: its record, its score by terms, why it was or was not chosen.
+/// Record, score and scheduling of a page.
 ///
-/// The document of `recrawl explain URL --json`, with the visits that were kept and the difference of the last two texts.
+/// Same document as `recrawl explain URL --json`, with stored visits and the difference of the last two texts.
 #[utoipa::path(get, path = "/api/v1/page", tag = "look", params(PageAsk),
     responses((status = 200, description = "The page", body = Object)))]
 pub async fn page(
@@ -132,7 +132,7 @@ pub async fn page(
 fn cursor(given: Option<String>) -> Result<Option<String>, Problem> {
     let Some(cursor) = given else { return Ok(None) };
     if cursor.len() > MAX_CURSOR_BYTES || cursor.chars().any(char::is_control) {
-        return Err(Problem::invalid("cursor", "no cursor of ours", "take the `next` of the answer before"));
+        return Err(Problem::invalid("cursor", "unknown cursor", "use the `next` of the previous response"));
     }
     Ok(Some(cursor))
 }
@@ -141,6 +141,6 @@ fn limit(given: Option<usize>) -> Result<usize, Problem> {
     match given {
         None => Ok(100),
         Some(limit @ 1..=MAX_ROWS) => Ok(limit),
-        Some(_) => Err(Problem::invalid("limit", "no number of rows", "ask for 1 to 1000")),
+        Some(_) => Err(Problem::invalid("limit", "invalid number of rows", "use 1 to 1000")),
     }
 }

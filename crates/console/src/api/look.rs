@@ -1,4 +1,4 @@
-//! The crawl as a whole: where it stands, its cycles, what operators decided, its metrics.
+//! The whole crawl: status, cycles, failures, operator decisions, metrics.
 
 use super::read::Ask;
 use crate::MAX_ROWS;
@@ -15,26 +15,26 @@ use serde_json::Value;
 use std::sync::Arc;
 use utoipa::IntoParams;
 
-/// Where the crawl stands.
-#[utoipa::path(get, path = "/api/v1/status", tag = "look", responses((status = 200, description = "Now", body = Status)))]
+/// Status of the crawl.
+#[utoipa::path(get, path = "/api/v1/status", tag = "look", responses((status = 200, description = "Status", body = Status)))]
 pub async fn status(State(console): State<Arc<Console>>) -> Json<Status> {
     Json(console.view.status())
 }
 
-/// Which cycles.
+/// Query of the cycle reports.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct CyclesAsk {
-    /// How many, from 1 to 1000; 20 unless said.
+    /// Number of cycles, 1 to 1000 (default 20).
     #[param(minimum = 1, maximum = 1000)]
     last: Option<usize>,
 }
 
 /// The reports of the last cycles, newest first.
 ///
-/// Each is the object that `recrawl crawl --json` prints for it, with `promise`: the `change_rate` that was to be expected,
-/// and its `basis`.
+/// Each is the object that `recrawl crawl --json` prints, plus `promise`: the expected `change_rate` and its
+/// `basis`.
 #[utoipa::path(get, path = "/api/v1/cycles", tag = "look", params(CyclesAsk),
     responses((status = 200, description = "Reports", body = Vec<Object>)))]
 pub async fn cycles(
@@ -43,28 +43,28 @@ pub async fn cycles(
 ) -> Result<Json<Vec<Value>>, Problem> {
     let last = ask.last.unwrap_or(20);
     if !(1..=MAX_ROWS).contains(&last) {
-        return Err(Problem::invalid("last", "no number of cycles", "ask for 1 to 1000"));
+        return Err(Problem::invalid("last", "invalid number of cycles", "use 1 to 1000"));
     }
     console.ask(move |view| view.cycles(last)).await.map(Json)
 }
 
-/// The last pages that were not got, and how many of each kind in the running cycle.
+/// The last failed pages, and counts by outcome.
 #[utoipa::path(get, path = "/api/v1/errors", tag = "look",
     responses((status = 200, description = "Failures and refusals", body = Errors)))]
 pub async fn errors(State(console): State<Arc<Console>>) -> Json<Errors> {
     Json(console.view.errors())
 }
 
-/// What operators decided, as far as it holds now.
+/// Operator decisions in force.
 #[utoipa::path(get, path = "/api/v1/controls", tag = "look",
-    responses((status = 200, description = "Pauses and blocks", body = Controls)))]
+    responses((status = 200, description = "Pauses, blocks and takedowns", body = Controls)))]
 pub async fn controls(State(console): State<Arc<Console>>) -> Result<Json<Controls>, Problem> {
     console.ask(|view| view.controls()).await.map(Json)
 }
 
-/// Figures for Prometheus.
+/// Prometheus metrics.
 ///
-/// In its text format, version 0.0.4. docs/console.md lists them.
+/// Text format, version 0.0.4. docs/console.md lists the metrics.
 #[utoipa::path(get, path = "/metrics", tag = "health",
     responses((status = 200, description = "All metrics", body = String, content_type = "text/plain")))]
 pub async fn metrics(State(console): State<Arc<Console>>) -> impl IntoResponse {

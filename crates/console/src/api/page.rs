@@ -1,4 +1,4 @@
-//! Pages for people: the dashboard with its files, and what kinds of problems there are.
+//! The dashboard with its files, and the pages of problem kinds.
 
 use super::read::Named;
 use crate::dashboard;
@@ -11,20 +11,20 @@ use utoipa::ToSchema;
 
 /// The dashboard.
 #[utoipa::path(get, path = "/", tag = "pages",
-    responses((status = 200, description = "A page", body = String, content_type = "text/html")))]
+    responses((status = 200, description = "The dashboard", body = String, content_type = "text/html")))]
 pub async fn dashboard() -> Response {
     file(&dashboard::PAGE)
 }
 
 /// A file of the dashboard.
 #[utoipa::path(get, path = "/assets/{name}", tag = "pages",
-    params(("name" = inline(Named), Path, description = "Its name, as the dashboard has it")),
+    params(("name" = inline(Named), Path, description = "File name")),
     responses((status = 200, description = "The file", content(
         (String = "text/javascript"), (String = "text/css"), (String = "image/svg+xml")))))]
 pub async fn asset(Named(name): Named) -> Result<Response, Problem> {
     match dashboard::ASSETS.iter().find(|asset| asset.name == name) {
         Some(asset) => Ok(file(asset)),
-        None => Err(Problem::new(Kind::NotFound, "the dashboard has no such file")),
+        None => Err(Problem::new(Kind::NotFound, "unknown dashboard file")),
     }
 }
 
@@ -35,20 +35,20 @@ fn file(asset: &'static dashboard::Asset) -> Response {
 /// A kind of problem.
 #[derive(Serialize, ToSchema)]
 pub struct ProblemKind {
-    /// Its title.
+    /// Title.
     title: &'static str,
-    /// The status that it comes with.
+    /// HTTP status.
     status: u16,
-    /// What it means, and what to do.
+    /// Meaning and remedy.
     meaning: &'static str,
 }
 
-/// What a kind of problem means. This is where the `type` of a problem leads.
+/// Meaning of a problem kind. The `type` of a problem points here.
 #[utoipa::path(get, path = "/problems/{kind}", tag = "pages",
-    params(("kind" = inline(Named), Path, description = "The last part of a problem's type")),
+    params(("kind" = inline(Named), Path, description = "Last segment of a problem's `type`")),
     responses((status = 200, description = "The kind", body = ProblemKind)))]
 pub async fn problems(Named(kind): Named) -> Result<Json<ProblemKind>, Problem> {
     let facts = Kind::ALL.iter().map(|kind| kind.facts()).find(|facts| facts.name == kind);
-    let facts = facts.ok_or_else(|| Problem::new(Kind::NotFound, "there is no such kind of problem"))?;
+    let facts = facts.ok_or_else(|| Problem::new(Kind::NotFound, "unknown problem kind"))?;
     Ok(Json(ProblemKind { title: facts.title, status: facts.status, meaning: facts.meaning }))
 }

@@ -1,4 +1,4 @@
-//! What comes from strangers: the query, a part of the path, a body, a token; each refused in words.
+//! Reads untrusted input: query, path variable, body and token. Each error is a [`Problem`].
 
 use crate::connection::Peer;
 use crate::console::Console;
@@ -15,12 +15,12 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-/// Bytes of a URL, host or pattern in a request; those of the crawl are shorter.
+/// Maximum bytes of a URL, host or pattern in a request. Those of the crawl are shorter.
 pub const MAX_NAME_BYTES: usize = 4096;
-/// Characters of a path that a log line has of a request without a right.
+/// Maximum characters of the path in the log line of an unauthorized request.
 const MAX_LOGGED_CHARS: usize = 200;
 
-/// The query, as `T`.
+/// The query, parsed as `T`.
 pub struct Ask<T>(pub T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Ask<T> {
@@ -34,7 +34,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Ask<T> {
     }
 }
 
-/// The one variable part of a path, decoded. Its schema is that of every [name of something](name_of_something).
+/// The decoded variable of a path. All [names](name_of_something) share its schema.
 #[derive(ToSchema)]
 #[schema(as = Name, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
 pub struct Named(pub String);
@@ -45,32 +45,27 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named, Problem> {
         match Path::<String>::from_request_parts(parts, state).await {
             Ok(Path(name)) => name_of_something("path", name).map(Named),
-            Err(e) => {
-                Err(Problem::invalid("path", e.body_text(), "encode it as UTF-8, then with percent signs"))
-            }
+            Err(e) => Err(Problem::invalid("path", e.body_text(), "percent-encode it as UTF-8")),
         }
     }
 }
 
-/// Text that names something: bounded, and without control characters, so that it can be logged and shown.
+/// Checks a URL, host or pattern: at most [`MAX_NAME_BYTES`] and no control characters, so that it can
+/// be logged and shown.
 ///
 /// # Errors
-/// When it is not.
+/// If the text is too long or has control characters.
 pub fn name_of_something(at: &str, text: String) -> Result<String, Problem> {
     if text.len() > MAX_NAME_BYTES {
-        return Err(Problem::invalid(
-            at,
-            format!("longer than {MAX_NAME_BYTES} bytes"),
-            "nothing has such a name",
-        ));
+        return Err(Problem::invalid(at, format!("longer than {MAX_NAME_BYTES} bytes"), "shorten it"));
     }
     if text.chars().any(char::is_control) {
-        return Err(Problem::invalid(at, "control characters", "encode the name, and send nothing else"));
+        return Err(Problem::invalid(at, "contains control characters", "percent-encode the name"));
     }
     Ok(text)
 }
 
-/// A body of JSON, as `T`.
+/// A JSON body, parsed as `T`.
 pub struct Sent<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
@@ -91,15 +86,14 @@ fn unread(rejection: &JsonRejection) -> Problem {
         JsonRejection::JsonSyntaxError(e) => {
             Problem::new(Kind::Malformed, e.body_text()).at("body").todo(TODO)
         }
-        JsonRejection::MissingJsonContentType(_) => {
-            Problem::new(Kind::MediaType, "a body is JSON").todo("send `Content-Type: application/json`")
-        }
+        JsonRejection::MissingJsonContentType(_) => Problem::new(Kind::MediaType, "the body must be JSON")
+            .todo("send `Content-Type: application/json`"),
         other if other.status() == StatusCode::PAYLOAD_TOO_LARGE => guard::too_large(),
         other => Problem::new(Kind::Malformed, other.body_text()).at("body"),
     }
 }
 
-/// Someone who may change something. Asked for before the body is read.
+/// The authorized sender of a change. Checked before the body is read.
 pub struct Operator(pub Who);
 
 impl FromRequestParts<Arc<Console>> for Operator {
@@ -107,14 +101,15 @@ impl FromRequestParts<Arc<Console>> for Operator {
 
     async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Operator, Problem> {
         let from = parts.extensions.get::<Peer>().map(|peer| peer.0);
-        let from = from.ok_or_else(|| Problem::new(Kind::Failed, "a request from nowhere"))?;
+        let from =
+            from.ok_or_else(|| Problem::new(Kind::Failed, "missing client address (internal error)"))?;
         match console.name_of(token(parts)) {
             Ok(name) => Ok(Operator(Who { name, from })),
             Err(problem) => {
                 if let Some(unlogged) = console.traffic.unauthorized(Instant::now()) {
                     let path: String = parts.uri.path().chars().take(MAX_LOGGED_CHARS).collect();
                     tracing::warn!(%from, method = %parts.method, path, unlogged,
-                        "console: a change without a right to it was refused");
+                        "console: rejected an unauthorized change");
                 }
                 Err(problem)
             }
@@ -122,7 +117,7 @@ impl FromRequestParts<Arc<Console>> for Operator {
     }
 }
 
-/// The bearer token of a request (RFC 6750 §2.1), if it has one and no more.
+/// The bearer token of a request (RFC 6750 §2.1), if it has exactly one.
 fn token(parts: &Parts) -> Option<&[u8]> {
     let mut values = parts.headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };

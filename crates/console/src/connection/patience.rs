@@ -1,7 +1,7 @@
-//! A socket that is left when its peer reads too little for too long.
+//! A socket with a write timeout, for peers that read too slowly.
 //!
-//! hyper bounds the time for a header, and a route that for a body; but an answer to a client that does not read, or takes
-//! a byte now and then, would hold its connection for ever.
+//! hyper limits the time for a header, and routes limit the time for a body. But a client that does not
+//! read its response, or reads a byte now and then, would keep its connection forever.
 
 use std::future::Future;
 use std::io;
@@ -11,26 +11,26 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{self, Instant, Sleep};
 
-/// Bytes that a peer must take while it is waited for, to be waited for as long again.
+/// Bytes that a peer must read before the timeout starts anew.
 pub const ENOUGH: usize = 16 << 10;
 
-/// A socket with a limit to how long its writes may wait.
+/// A socket whose writes have a time limit.
 pub struct Patient<S> {
     socket: S,
     patience: Duration,
-    /// Runs from the first write that waits until the peer has taken [`ENOUGH`], or all there was.
+    /// Runs from the first pending write until the peer has read [`ENOUGH`] bytes or everything.
     left: Pin<Box<Sleep>>,
-    /// What it took of that.
+    /// Bytes read since the timer started.
     taken: Option<usize>,
 }
 
 impl<S> Patient<S> {
-    /// `socket`, whose writes wait for at most `patience`.
+    /// Wraps `socket`; writes wait for at most `patience`.
     pub fn new(socket: S, patience: Duration) -> Patient<S> {
         Patient { socket, patience, left: Box::pin(time::sleep(patience)), taken: None }
     }
 
-    /// What a write came to, or that it waited for too long.
+    /// The result of a write, or the timeout.
     fn write(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(bytes)) => {
@@ -41,7 +41,7 @@ impl<S> Patient<S> {
         }
     }
 
-    /// What the end of all writes came to, or that it waited for too long.
+    /// The result of a flush or shutdown, or the timeout.
     fn bounded<T>(&mut self, cx: &mut Context<'_>, ended: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if ended.is_ready() {
             self.taken = None;
@@ -53,7 +53,7 @@ impl<S> Patient<S> {
         }
         ready!(self.left.as_mut().poll(cx));
         self.taken = None;
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read its answer")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read the response")))
     }
 }
 
@@ -113,7 +113,7 @@ mod tests {
         drop(far);
     }
 
-    /// What comes to a peer that reads `part` bytes every 29 seconds, of the bytes that were sent.
+    /// Sends `bytes` to a peer that reads `part` bytes every 29 seconds; returns the result and the bytes read.
     async fn read_in_parts(bytes: usize, part: usize) -> (io::Result<()>, usize) {
         let (near, mut far) = tokio::io::duplex(part);
         let reader = tokio::spawn(async move {

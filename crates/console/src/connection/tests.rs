@@ -20,7 +20,7 @@ fn the_answer_to_one_too_many_is_whole() {
 struct Server {
     address: std::net::SocketAddr,
     stop: CancellationToken,
-    /// How many it turned away.
+    /// Rejected connections.
     refused: Arc<AtomicU32>,
     task: tokio::task::JoinHandle<()>,
 }
@@ -38,7 +38,7 @@ async fn server(connections: usize) -> Server {
     Server { address, stop, refused, task }
 }
 
-/// Asks once and keeps the connection.
+/// Sends one request and keeps the connection.
 async fn ask(stream: &mut TcpStream) -> String {
     stream.write_all(REQUEST).await.unwrap();
     let mut answer = String::new();
@@ -89,13 +89,13 @@ async fn one_connection_too_many_is_told_so_and_a_free_one_is_taken() {
     let mut third = TcpStream::connect(address).await.unwrap();
     assert_eq!(rest(&mut third).await.as_bytes(), TOO_MANY);
     assert_eq!(refused.load(SeqCst), 1);
-    // What is asked to close has ended when its last byte is read, and its place is free soon after.
+    // With `Connection: close` the connection ends after the last byte; its slot is free soon after.
     second.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
     assert!(rest(&mut second).await.ends_with("here"));
     let mut taken = false;
     for _ in 0..10_000 {
         let mut next = TcpStream::connect(address).await.unwrap();
-        // One that is turned away while it speaks may be cut off.
+        // A rejected connection may be reset while it still sends.
         let _ = next.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await;
         let mut answer = Vec::new();
         taken = next.read_to_end(&mut answer).await.is_ok() && answer.starts_with(b"HTTP/1.1 200");

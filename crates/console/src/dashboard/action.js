@@ -1,14 +1,14 @@
-// Buttons and forms that change something, with what came of it beside them.
+// Buttons and forms for changes, with the result next to them.
 
 import { change } from "./api.js";
 import { h, problem } from "./dom.js";
 
-/** The place beside controls where their outcome is told. */
+/** The element that shows the result of a change. */
 export function outcome() {
   return h("div", { class: "outcome", role: "status" });
 }
 
-/** Tries a change. True when it was accepted; what came of it is told in `told`. */
+/** Sends a change and shows the result in `told`. Returns true if the change was accepted. */
 export async function attempt(told, method, path, body) {
   told.replaceChildren();
   try {
@@ -25,9 +25,9 @@ export async function attempt(told, method, path, body) {
   }
 }
 
-const DID = { done: "Done", already: "So already", next_cycle: "From the next cycle on" };
+const DID = { done: "Done", already: "No change", next_cycle: "From the next cycle on" };
 
-/** A button that tries a change, then calls `after`. */
+/** A button that sends a change, then calls `after`. */
 export function button(text, told, method, path, { body, after, kind, label } = {}) {
   const act = async () => {
     if ((await attempt(told, method, path, body?.())) && after) after();

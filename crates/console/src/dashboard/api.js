@@ -1,20 +1,20 @@
-// Questions to the console, changes, and the token that changes need.
+// Requests to the console, and the token for changes.
 
-/** Why there is no answer: problem+json (RFC 9457), or that nobody answers. */
+/** A failed request: problem+json (RFC 9457), or no connection. */
 export class Problem extends Error {
   constructor({ title, status, detail, at, todo }) {
     super(detail);
-    Object.assign(this, { name: "Problem", title: title ?? "Refused", status, detail: detail ?? "", at, todo });
+    Object.assign(this, { name: "Problem", title: title ?? "Error", status, detail: detail ?? "", at, todo });
   }
 }
 
 const SILENCE = {
-  title: "No answer",
-  detail: "The console does not answer.",
-  todo: "see whether recrawl serve still runs",
+  title: "No connection",
+  detail: "The console does not respond.",
+  todo: "check that `recrawl serve` is running",
 };
 
-/** Asks, and gives the document of the answer. */
+/** Sends a request and returns the JSON of the response. */
 export async function ask(path, { method = "GET", body, headers = {}, signal } = {}) {
   const sent = body === undefined ? {} : { "Content-Type": "application/json" };
   let answer;
@@ -30,27 +30,27 @@ export async function ask(path, { method = "GET", body, headers = {}, signal } =
   }
   const document = await answer.json().catch(() => null);
   if (answer.ok && document !== null) return document;
-  throw new Problem(document ?? { title: answer.statusText, status: answer.status, detail: `${path} brought no JSON` });
+  throw new Problem(document ?? { title: answer.statusText, status: answer.status, detail: `${path}: the response is not JSON` });
 }
 
-/** A query, encoded; what is empty is left out. */
+/** A path with an encoded query; empty parameters are omitted. */
 export function query(path, parameters) {
   const some = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== "");
   return some.length === 0 ? path : `${path}?${new URLSearchParams(some)}`;
 }
 
-// In the memory of this tab, and nowhere else.
+// Kept only in the memory of this tab.
 let token = null;
 
-/** Does this tab have a token? */
+/** Whether this tab has a token. */
 export const hasToken = () => token !== null;
 
-/** The next change asks for a token again. */
+/** Forgets the token; the next change asks for it again. */
 export function forgetToken() {
   token = null;
 }
 
-/** Asks for a change with the token; none where the reader does not give one. */
+/** Sends a change with the token. Returns null if the user cancels the token dialog. */
 export async function change(method, path, body) {
   const mine = token ?? (await askForToken());
   if (mine === null) return null;
@@ -76,12 +76,12 @@ function askForToken() {
     form.onsubmit = (event) => {
       event.preventDefault();
       const typed = text.value.trim();
-      // Other characters cannot stand in a header.
+      // A header allows no other characters.
       if (/^[\x21-\x7e]+$/.test(typed)) {
         given = typed;
         dialog.close();
       } else {
-        wrong.textContent = "A token is one word, without spaces.";
+        wrong.textContent = "A token is one word without spaces.";
         text.focus();
       }
     };

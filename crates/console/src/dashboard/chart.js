@@ -1,9 +1,9 @@
-// Pictures, drawn as wide as their place is. Each has its words in a label, and its figures in a table or list beside it.
+// Charts as wide as their container. Each has a text label, and a table or list with its figures.
 
 import { datum, h, s } from "./dom.js";
 import { count } from "./format.js";
 
-/** Draws again whenever the place's width is another. `redraw` is for other figures. */
+/** A chart that is redrawn when its width changes. Call `redraw` when its figures change. */
 export function picture(draw) {
   const place = h("div", { class: "picture" });
   let width = 0;
@@ -31,7 +31,7 @@ export function bar(width, parts, label) {
     .filter((part) => part.value > 0)
     .map((part) => {
       const size = (part.value / total) * width;
-      // A gap tells neighbours of like colours apart.
+      // A gap separates neighbours of similar colours.
       const piece = s(
         "rect",
         { x, y: 0, width: Math.max(1, size - 1), height, class: `fill ${part.kind}` },
@@ -69,7 +69,7 @@ export function lines(width, series, { label, format, height = 200 }) {
   return frame(width, height, label, ...grid, ...drawn, ...ticks);
 }
 
-// Signs differ too, for those who do not tell colours apart.
+// Shapes differ too, for colour-blind readers.
 function mark(kind, x, y, title) {
   const text = s("title", {}, title);
   return kind === "beside"
@@ -77,7 +77,7 @@ function mark(kind, x, y, title) {
     : s("circle", { cx: x, cy: y, r: 3.5, class: `mark ${kind}` }, text);
 }
 
-/** A line breaks off where there is no value. */
+/** Splits a line where a value is missing. */
 function runs(points) {
   const all = [[]];
   for (const point of points) {
@@ -119,7 +119,7 @@ export function interval(width, { share, low, high }, label) {
   );
 }
 
-/** Visits, oldest first. A visit is `{kind, title}`: how high its sign is says what its colour does. */
+/** Visits, oldest first. A visit is `{kind, title}`; both the height and the colour of its bar show the kind. */
 export function strip(width, visits, label) {
   const [height, gap] = [44, 1];
   const size = Math.min(18, Math.max(3, width / visits.length - gap));
@@ -135,12 +135,12 @@ export function strip(width, visits, label) {
   return frame(width, height, label, ...signs);
 }
 
-/** Pages' ranks by two formulas: left the one in force, right the other; the first is on top. */
+/** Ranks of pages by two formulas: the one in force on the left, the other on the right, rank 1 on top. */
 export function slopes(width, changes, label) {
   const [side, above, height] = [64, 26, 260];
   const ranks = changes.flatMap(({ rank, other_rank: other }) => [rank, other]);
   const [highest, deepest] = [Math.min(...ranks), Math.max(...ranks)];
-  // By the logarithm, since what is chosen stands in the first few percent.
+  // Logarithmic, because the selected pages are in the first few percent.
   const y = (rank) => above + (Math.log(rank / highest) / Math.log(deepest / highest)) * (height - above - 12);
   const [x1, x2] = [side, width - side];
   const drawn = changes.flatMap(({ url, rank, other_rank: other }) => {
@@ -177,7 +177,7 @@ const square = (kind) =>
     s("rect", { width: 14, height: 14, rx: 2, class: `fill ${kind}` }),
   );
 
-/** A line as it is drawn, with its sign. */
+/** A sample of a line with its marker. */
 const stroke = (kind) =>
   s(
     "svg",
@@ -188,7 +188,7 @@ const stroke = (kind) =>
       : s("circle", { cx: 14, cy: 7, r: 3.5, class: `mark ${kind}` }),
   );
 
-/** What the signs and colours of a picture mean, with their figures where there are any. */
+/** Legend of a chart, with figures if there are any. */
 export function legend(entries) {
   return h(
     "ul",

@@ -1,4 +1,4 @@
-// The view "Control": what operators decided, and the ways to decide otherwise.
+// The view "Control": operator decisions in force, and forms for changes.
 
 import { attempt, button, form, outcome } from "./action.js";
 import { ask, forgetToken, hasToken } from "./api.js";
@@ -11,24 +11,24 @@ export const title = "Control";
 export function open(main, { app, signal }) {
   const [crawlTold, seedsTold, fetchTold, blocksTold, hostsTold] = Array.from({ length: 5 }, outcome);
   const [standing, waiting] = [h("div", {}, loading()), h("div", {}, loading())];
-  const blocks = new Table("Blocked patterns", [["Pattern"], ["End"], ["By"], ["Since"]], "Nothing is blocked.");
-  const down = new Table("Taken down", [["Taken down"]], "Nothing was taken down.");
-  const hosts = new Table("Paused hosts", [["Host"], ["End"], ["By"], ["Since"]], "No host is paused.");
+  const blocks = new Table("Blocked patterns", [["Pattern"], ["Action"], ["By"], ["Since"]], "No blocks.");
+  const down = new Table("Takedowns", [["Taken down"]], "No takedowns.");
+  const hosts = new Table("Paused hosts", [["Host"], ["Action"], ["By"], ["Since"]], "No paused hosts.");
   const known = h("p", { class: "quiet" });
-  const forget = h("button", { type: "button", on: { click: () => (forgetToken(), token()) } }, "Forget the token");
+  const forget = h("button", { type: "button", on: { click: () => (forgetToken(), token()) } }, "Forget token");
   const token = () => {
     say(
       known,
       hasToken()
-        ? "This tab has a token; closing or loading it anew forgets it."
-        : "This tab has no token yet. The first change asks for one.",
+        ? "This tab holds a token until you close or reload it."
+        : "No token yet. The first change asks for it.",
     );
     forget.hidden = !hasToken();
   };
 
   const [pause, resume] = [
-    button("Pause the crawl", crawlTold, "PUT", "/api/v1/pause", { after: () => load() }),
-    button("Resume the crawl", crawlTold, "DELETE", "/api/v1/pause", { after: () => load() }),
+    button("Pause crawl", crawlTold, "PUT", "/api/v1/pause", { after: () => load() }),
+    button("Resume crawl", crawlTold, "DELETE", "/api/v1/pause", { after: () => load() }),
   ];
   const load = async () => {
     token();
@@ -67,17 +67,17 @@ export function open(main, { app, signal }) {
       waiting.replaceChildren(
         facts([
           [
-            "Seeds that wait for the next cycle",
+            "Queued seed URLs",
             datum("seeds_waiting", count(controls.seeds_waiting)),
           ],
           [
-            "Pages asked for and not fetched yet",
+            "Queued page requests",
             datum("recrawls_waiting", count(controls.recrawls_waiting)),
           ],
         ]),
       );
       const by = controls.paused;
-      // What would change something stands out.
+      // Highlight the button that would change something.
       pause.classList.toggle("main", !by);
       resume.classList.toggle("main", Boolean(by));
       return h(
@@ -98,7 +98,7 @@ export function open(main, { app, signal }) {
   const encoded = encodeURIComponent;
 
   const events = h("ol", { class: "events" });
-  const none = h("p", { class: "quiet" }, "None since this page was opened.");
+  const none = h("p", { class: "quiet" }, "None since you opened this page.");
   const tell = () => {
     none.hidden = app.changes.length > 0;
     events.replaceChildren(
@@ -138,9 +138,9 @@ export function open(main, { app, signal }) {
         "Seeds",
         form(
           "seeds",
-          "URLs, one a line",
+          "URLs, one per line",
           h("textarea", { rows: "4", spellcheck: "false", autocapitalize: "none", required: true }),
-          "Add seeds",
+          "Add seed URLs",
           send(
             seedsTold,
             "POST",
@@ -152,24 +152,24 @@ export function open(main, { app, signal }) {
                 .filter(Boolean),
             }),
           ),
-          "They are known from the next cycle on.",
+          "They are crawled from the next cycle on.",
         ),
         seedsTold,
       ),
       panel(
-        "Fetch a page now",
+        "Fetch page now",
         form(
           "recrawl",
           "URL",
           text({ inputmode: "url" }),
-          "Fetch it",
+          "Fetch now",
           send(
             fetchTold,
             "POST",
             () => "/api/v1/recrawl",
             (url) => ({ url: url.trim() }),
           ),
-          "As soon as robots.txt and politeness have it.",
+          "Fetched as soon as robots.txt and delays allow.",
         ),
         fetchTold,
       ),
@@ -177,16 +177,20 @@ export function open(main, { app, signal }) {
         "Blocks",
         form(
           "block",
-          "Host, or beginning of URLs",
+          "Host or URL prefix",
           text(),
           "Block",
           send(blocksTold, "PUT", (pattern) => `/api/v1/blocks/${encoded(pattern)}`),
-          "example.com is the host and all below it; https://example.com/a/ is what begins so.",
+          "example.com covers its subdomains; https://example.com/a/ covers all URLs with this prefix.",
         ),
         blocksTold,
         blocks.element,
         down.element,
-        h("p", { class: "quiet" }, "recrawl takedown does that and, with --keep-crawling, ends it: either while the crawl is stopped."),
+        h(
+          "p",
+          { class: "quiet" },
+          "To add a takedown, stop the crawl and run `recrawl takedown`. To end one, add --keep-crawling.",
+        ),
       ),
       panel(
         "Paused hosts",
@@ -194,9 +198,9 @@ export function open(main, { app, signal }) {
           "pause-host",
           "Host",
           text(),
-          "Pause the host",
+          "Pause host",
           send(hostsTold, "PUT", (host) => `/api/v1/hosts/${encoded(host)}/pause`),
-          "Its pages wait. What is not asked for is not taken for gone.",
+          "Its pages wait. They do not count as gone.",
         ),
         hostsTold,
         hosts.element,

@@ -1,10 +1,10 @@
-// The running cycle, or the last: one bar of what became of its pages.
+// The running or last cycle: one bar with the outcomes of its pages.
 
 import { bar, legend, picture } from "./chart.js";
 import { datum, h, panel, say } from "./dom.js";
 import { count, duration, plural, time } from "./format.js";
 
-/** What becomes of the pages of a schedule, in the order of the bar. */
+/** Outcomes of scheduled pages, in the order of the bar. */
 const PARTS = [
   ["changed", "changed"],
   ["unchanged", "unchanged"],
@@ -13,13 +13,13 @@ const PARTS = [
   ["not_found", "not found"],
   ["failed", "failed"],
   ["robots_denied", "denied by robots.txt"],
-  ["refused", "refused addresses"],
+  ["refused", "rejected addresses"],
   ["skipped", "skipped"],
   ["in_flight", "in flight"],
-  ["waiting", "still to do"],
+  ["waiting", "remaining"],
 ];
 
-/** The parts of a cycle, running or committed. */
+/** The parts of a running or committed cycle. */
 function parts(cycle) {
   const undecided = Math.max(0, cycle.fetched - cycle.changed - cycle.unchanged - cycle.first_visits);
   const waiting = cycle.done === undefined ? 0 : Math.max(0, cycle.scheduled - cycle.done - cycle.in_flight);
@@ -41,19 +41,19 @@ export function cyclePanel() {
     if (!status) return;
     const { cycle, next_cycle_at: next } = status;
     if (cycle) {
-      // The estimate is as old as the status.
+      // The estimate comes from the last status.
       const about =
         cycle.stage === "waiting"
-          ? "not told while it is held"
+          ? "unknown while paused"
           : cycle.seconds_left === null
-            ? "not known yet"
+            ? "unknown"
             : `about ${duration(cycle.seconds_left)}`;
-      const deadline = cycle.deadline ? `; the deadline is in ${duration((cycle.deadline - clock()) / 1000)}` : "";
+      const deadline = cycle.deadline ? `; deadline in ${duration((cycle.deadline - clock()) / 1000)}` : "";
       say(left, `Time left: ${about}${deadline}. Running for ${duration((clock() - cycle.started) / 1000)}.`);
     } else if (next) {
       say(
         left,
-        `The next cycle is due ${next > clock() ? `in ${duration((next - clock()) / 1000)}` : "now"} (${time(next)}).`,
+        `Next cycle: ${next > clock() ? `in ${duration((next - clock()) / 1000)}` : "now"} (${time(next)}).`,
       );
     } else {
       say(left, "");
@@ -65,14 +65,14 @@ export function cyclePanel() {
     empty.hidden = Boolean(cycle);
     body.hidden = !cycle;
     if (!cycle) {
-      say(empty, now.reason ? `No cycle was run yet: the crawl ${now.reason}.` : "No cycle was run yet.");
+      say(empty, now.reason ? `No cycle yet: ${now.reason}.` : "No cycle yet.");
       return;
     }
     const figures = running
       ? [
           `Cycle `,
           datum("cycle", count(cycle.cycle)),
-          `, ${cycle.stage === "waiting" ? "held" : cycle.stage}`,
+          `, ${cycle.stage === "waiting" ? "paused" : cycle.stage}`,
           cycle.to_pass ? ` (${count(cycle.passed)} of ${count(cycle.to_pass)} known pages)` : "",
           ": ",
           datum("done", count(cycle.done)),
@@ -82,10 +82,10 @@ export function cyclePanel() {
           datum("in_flight", count(cycle.in_flight)),
           " in flight, ",
           datum("open_hosts", count(cycle.open_hosts)),
-          " hosts open",
+          " open hosts",
         ]
       : [
-          `No cycle runs. Cycle `,
+          `No running cycle. Cycle `,
           datum("cycle", count(cycle.cycle)),
           ` ended ${time(cycle.ended)}: `,
           datum("scheduled", count(cycle.scheduled)),

@@ -1,11 +1,11 @@
-// The cycles so far: ChangeRate beside what was promised, and how many pages are known.
+// The cycles so far: observed and expected ChangeRate, and the number of known pages.
 
 import { legend, lines, picture } from "./chart.js";
 import { figure, h, panel, problem, say } from "./dom.js";
 import { count, share } from "./format.js";
 import { Table, alternative } from "./table.js";
 
-/** A picture of two lines, what they are, and their figures. */
+/** A chart of two lines with a legend and a table. */
 function chart(drawn, [main, beside], table) {
   const lines = [
     { kind: "main", name: main },
@@ -14,11 +14,11 @@ function chart(drawn, [main, beside], table) {
   return h("div", {}, drawn.element, legend(lines), alternative(table));
 }
 
-/** How far a cycle may be from what is promised before that says anything. */
+/** The prediction interval of the expected ChangeRate, in words. */
 function spread({ low, high }) {
   return low === null || high === null
-    ? "They are too few to tell how far a cycle may be from it by chance."
-    : `By chance alone 95 of 100 cycles are from ${share(low)} to ${share(high)}.`;
+    ? "Too few cycles for a prediction interval."
+    : `95 % prediction interval: ${share(low)} to ${share(high)}.`;
 }
 
 export function ratePanel() {
@@ -26,8 +26,8 @@ export function ratePanel() {
   const met = ({ cycle, change_rate: rate }) => [cycle, rate ?? null];
   const promised = ({ cycle, promise }) => [cycle, promise?.change_rate ?? null];
   const series = () => [
-    { kind: "beside", name: "promised", points: reports.map(promised) },
-    { kind: "main", name: "met", points: reports.map(met) },
+    { kind: "beside", name: "expected", points: reports.map(promised) },
+    { kind: "main", name: "observed", points: reports.map(met) },
   ];
   const drawn = picture((width) => {
     const last = reports.findLast((report) => report.change_rate !== null);
@@ -37,21 +37,21 @@ export function ratePanel() {
     return lines(width, series(), { label, format: (y) => `${Number((100 * y).toFixed(1))} %` });
   });
   const now = figure("this cycle so far", "change_rate"),
-    expected = figure("promised", "promised");
+    expected = figure("expected", "promised");
   const table = new Table(
     "ChangeRate by cycle",
-    [["Cycle", true], ["ChangeRate", true], ["Promised", true], ["Compared", true], ["Changed", true], ["Formula"]],
-    "No cycle was committed yet.",
+    [["Cycle", true], ["ChangeRate", true], ["Expected", true], ["Revisits", true], ["Changed", true], ["Formula"]],
+    "No committed cycles yet.",
   );
   const [empty, told, trouble] = [
-    h("p", { class: "quiet" }, "No cycle chose pages by score yet."),
+    h("p", { class: "quiet" }, "No pages selected by score yet."),
     h("p", { class: "quiet" }),
     h("div"),
   ];
-  const body = chart(drawn, ["met", "promised"], table);
+  const body = chart(drawn, ["observed", "expected"], table);
   const element = panel(
     "ChangeRate",
-    h("p", { class: "quiet" }, "Changed visits by comparable ones, of pages that the score chose."),
+    h("p", { class: "quiet" }, "Share of the revisits selected by score that found a change."),
     h("dl", { class: "figures" }, now.element, expected.element),
     told,
     trouble,
@@ -68,8 +68,8 @@ export function ratePanel() {
       say(
         told,
         promise
-          ? `The promise rests on ${promise.basis}. ${spread(promise)}`
-          : "Nothing is promised: the formula has ranked no cycle yet.",
+          ? `Expected value from ${promise.basis}. ${spread(promise)}`
+          : "No expected value: this formula has not ranked a cycle yet.",
       );
     },
     cycles: (all) => {
@@ -104,7 +104,7 @@ export function pagesPanel() {
     figure("gone", "gone"),
     figure("hosts", "hosts"),
   ];
-  const fresh = figure("discovered by the last cycle", "discovered");
+  const fresh = figure("discovered in the last cycle", "discovered");
   const drawn = picture((width) =>
     lines(
       width,
@@ -127,7 +127,7 @@ export function pagesPanel() {
       ["Visited", true],
       ["New", true],
     ],
-    "No cycle was committed yet.",
+    "No committed cycles yet.",
   );
   const body = chart(drawn, ["visited", "known"], table);
   body.hidden = true;

@@ -1,4 +1,4 @@
-// Elements. Whatever comes from the crawl goes in as text: nothing here, or elsewhere, reads HTML from a string.
+// Elements. All data of the crawl is inserted as text; no code of the dashboard parses HTML from a string.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -15,31 +15,31 @@ function fill(element, properties, children) {
   return element;
 }
 
-/** An element of HTML. `on` has its listeners; children are elements or text. */
+/** An HTML element. `on` has its listeners; children are elements or text. */
 export function h(tag, properties = {}, ...children) {
   return fill(document.createElement(tag), properties, children);
 }
 
-/** An element of SVG. */
+/** An SVG element. */
 export function s(tag, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
-/** Changes a text only where it is another, so that readers of the screen are told of changes alone. */
+/** Sets a text only if it differs, so that screen readers announce only changes. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A figure within a sentence; `key` is its name for tests. */
+/** A figure within a sentence. Tests find it by `key`. */
 export const datum = (key, text) => h("b", { "data-figure": key }, text);
 
-/** A figure: its name for those who read, and for tests, then its value. */
+/** A labelled figure. Tests find it by `key`. */
 export function figure(name, key, { hint } = {}) {
   const value = h("dd", { "data-figure": key }, "–");
   return { element: h("div", {}, h("dt", { title: hint }, name), value), set: (text) => say(value, text) };
 }
 
-/** Names and values; those without a value are left out. */
+/** Names and values; rows without a value are omitted. */
 export function facts(rows) {
   const some = rows.filter(([, value]) => value !== null && value !== undefined && value !== "");
   return h(
@@ -55,12 +55,12 @@ export function panel(title, ...children) {
   return h("section", { class: "panel", "aria-labelledby": id }, h("h2", { id }, title), ...children);
 }
 
-/** What is so while nothing has come yet. */
+/** The placeholder until data arrives. */
 export function loading() {
   return h("p", { class: "quiet", role: "status" }, "Loading …");
 }
 
-/** Why something was refused, as the console says it (RFC 9457). */
+/** An error of the console (RFC 9457). */
 export function problem(refusal, again) {
   return h(
     "div",
@@ -72,14 +72,14 @@ export function problem(refusal, again) {
   );
 }
 
-/** Does somebody read or use what stands here, so that it had better stay for now? */
+/** Whether the user reads or uses this element, so that it should not be replaced now. */
 export const inUse = (place) => place.contains(document.activeElement) || place.querySelector("details[open]") !== null;
 
-/** Shows in `place` what `load` brings, or why it does not. */
+/** Shows the elements from `load` in `place`, or the error. */
 export async function show(place, load) {
   try {
     const brought = [await load()].flat();
-    // What stands there already stays, with the focus.
+    // Keep elements that are already there, with the focus.
     const stands =
       brought.length === place.childNodes.length && brought.every((node, at) => node === place.childNodes[at]);
     if (!stands) place.replaceChildren(...brought);

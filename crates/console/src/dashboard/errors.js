@@ -1,4 +1,4 @@
-// Pages that were not got: how many of each kind in the cycle, and the last of them.
+// Failures: counts by kind in the cycle, and the last failed pages.
 
 import { ask } from "./api.js";
 import { h, panel, show } from "./dom.js";
@@ -13,21 +13,21 @@ const named = ({ outcome, why, status }) =>
 
 export function errorsPanel() {
   const kinds = new Table(
-    "Pages not got, by kind",
-    [["What"], ["Pages", true]],
-    "Every page that was asked for in this cycle was got.",
+    "Failures by kind",
+    [["Outcome"], ["Pages", true]],
+    "No failures in this cycle.",
   );
   const last = new Table(
-    "The last pages that were not got",
-    [["URL"], ["When"], ["What"], ["That is"]],
-    "None since the start.",
+    "Recent failures",
+    [["URL"], ["When"], ["Outcome"], ["Detail"]],
+    "None since start.",
   );
   const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
   const body = h(
     "div",
     { class: "beside" },
-    h("div", {}, h("h3", {}, "By kind, in this cycle or the last"), kinds.element),
-    h("div", {}, h("h3", {}, "The last ones, newest first"), last.element),
+    h("div", {}, h("h3", {}, "By kind (this or the last cycle)"), kinds.element),
+    h("div", {}, h("h3", {}, "Newest first"), last.element),
   );
   last.scroll.classList.add("long");
   const element = panel("Failures and refusals", place);

@@ -1,4 +1,4 @@
-// Numbers, bytes, shares, durations and times, as people read them.
+// Formats numbers, bytes, shares, durations and times.
 
 const NUMBER = new Intl.NumberFormat("en");
 const NONE = "–";
@@ -18,7 +18,7 @@ export const count = (value) => (isNone(value) ? NONE : NUMBER.format(value));
 /** 12.3 % */
 export const share = (value) => (isNone(value) ? NONE : `${(100 * value).toFixed(1)}\u00a0%`);
 
-/** 0.4321, and what is very small or large by powers of ten; not finite values come as null. */
+/** 0.4321; very small or large values in scientific notation. Non-finite values arrive as null. */
 export function value(number) {
   if (isNone(number)) return "not finite";
   const size = Math.abs(number);
@@ -55,10 +55,10 @@ export function duration(seconds) {
 
 const TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-/** 21 Nov 2026, 17:02:13, by the reader's own zone. */
+/** 21 Nov 2026, 17:02:13, in the browser's time zone. */
 export const time = (millis) => (millis ? TIME.format(millis) : NONE);
 
-/** The same of seconds, as what is kept of pages and visits has them. */
+/** The same for seconds, the unit of page and visit records. */
 export const seconds = (number) => time(number * 1000);
 
 /** `back_off` as `back off`. */

@@ -1,4 +1,4 @@
-// The view "Formula": the one in force and where it comes from; a candidate, checked, compared and chosen.
+// The view "Formula": the one in force with its provenance, and a candidate to check, compare and use.
 
 import { attempt, button, outcome } from "./action.js";
 import { ask } from "./api.js";
@@ -9,15 +9,15 @@ import { Table } from "./table.js";
 
 export const title = "Formula";
 
-/** Pages in the picture of a comparison, of those that rise and of those that fall. */
+/** Rising pages, and falling pages, in the chart of a comparison. */
 const DRAWN = 10;
 
 export function open(main, { signal }) {
   const known = h("div", {}, loading());
   const past = new Table(
-    "Formulas that were chosen, newest first",
+    "Formula history, newest first",
     [["Formula"], ["Expression"], ["By"], ["When"], ["From cycle", true]],
-    "Nobody chose another formula yet.",
+    "No earlier formulas.",
   );
   const backTold = outcome();
   const [told, result] = [outcome(), h("div", { "aria-live": "polite" })];
@@ -28,7 +28,7 @@ export function open(main, { signal }) {
     autocapitalize: "none",
     "aria-describedby": "candidate-hint",
   });
-  const builtIn = h("select", { id: "built-in" }, h("option", { value: "" }, "choose one"));
+  const builtIn = h("select", { id: "built-in" }, h("option", { value: "" }, "Choose …"));
   builtIn.addEventListener("change", () => {
     if (builtIn.value) text.value = builtIn.value;
   });
@@ -42,7 +42,7 @@ export function open(main, { signal }) {
         (used) => [used.name, used.expression, used.who, time(used.at), count(used.from_cycle)],
       );
       builtIn.replaceChildren(
-        h("option", { value: "" }, "choose one"),
+        h("option", { value: "" }, "Choose …"),
         ...formulas.built_in.map(({ name }) => h("option", { value: name, selected: name === chosen }, name)),
       );
       return h(
@@ -61,11 +61,11 @@ export function open(main, { signal }) {
     if (await attempt(told, "PUT", "/api/v1/formula", { text: text.value })) load();
   };
   const candidate = panel(
-    "A candidate",
+    "Candidate",
     h(
       "form",
       { class: "field", on: { submit: (event) => event.preventDefault() } },
-      h("p", {}, h("label", { for: "built-in" }, "Built in"), builtIn),
+      h("p", {}, h("label", { for: "built-in" }, "Built-in"), builtIn),
       h("label", { for: "candidate" }, "Formula"),
       text,
       h(
@@ -82,7 +82,7 @@ export function open(main, { signal }) {
         " ",
         h("button", { type: "button", on: { click: post("/api/v1/formulas/compare", compared) } }, "Compare"),
         " ",
-        h("button", { type: "button", class: "main", on: { click: use } }, "Use from the next cycle on"),
+        h("button", { type: "button", class: "main", on: { click: use } }, "Use from next cycle"),
       ),
     ),
     told,
@@ -95,7 +95,7 @@ export function open(main, { signal }) {
     h(
       "p",
       { class: "actions" },
-      button("Roll back to the one before", backTold, "DELETE", "/api/v1/formula", { after: load }),
+      button("Roll back", backTold, "DELETE", "/api/v1/formula", { after: load }),
     ),
     backTold,
   );
@@ -113,7 +113,7 @@ function formulaPanel(heading, { name, expression, description, provenance }) {
     h("pre", { class: "expression" }, expression),
     description ? h("p", {}, description) : null,
     rows.length > 0 ? h("h3", {}, "Provenance") : null,
-    rows.length > 0 ? facts(rows) : h("p", { class: "quiet" }, "Nothing is said of where it comes from."),
+    rows.length > 0 ? facts(rows) : h("p", { class: "quiet" }, "No provenance."),
   );
 }
 
@@ -121,27 +121,27 @@ function checked(check) {
   return h(
     "div",
     {},
-    h("h3", {}, "It is a formula"),
+    h("h3", {}, "Valid formula"),
     facts([
       ["Name", check.name],
-      ["Understood as", h("code", { "data-figure": "checked" }, check.expression)],
+      ["Parsed as", h("code", { "data-figure": "checked" }, check.expression)],
       ["Simplified", check.simplified && h("code", {}, check.simplified)],
-      ["Reads", check.terminals.join(", ") || "nothing"],
+      ["Terminals", check.terminals.join(", ") || "nothing"],
       ["Size", `${plural(check.nodes, "node")}, depth ${check.depth}`],
-      ["Cost", `${plural(check.cost, "step")} a page`],
+      ["Cost", `${plural(check.cost, "operation")} per page`],
     ]),
     check.warnings.length > 0
       ? h(
           "div",
           { class: "warning" },
-          h("h4", {}, "Beware"),
+          h("h4", {}, "Warnings"),
           h(
             "ul",
             {},
             check.warnings.map((warning) => h("li", {}, warning)),
           ),
         )
-      : h("p", { class: "quiet" }, "Nothing to beware of."),
+      : h("p", { class: "quiet" }, "No warnings."),
   );
 }
 
@@ -149,14 +149,14 @@ function compared(changes) {
   const some = [...changes.rise.slice(0, DRAWN), ...changes.fall.slice(0, DRAWN)];
   const both = Math.round(changes.overlap * changes.k);
   const parts = [
-    { kind: "unchanged", name: "chosen by both", value: both, key: "both" },
-    { kind: "changed", name: "by the candidate instead", value: changes.k - both, key: "instead" },
+    { kind: "unchanged", name: "selected by both", value: both, key: "both" },
+    { kind: "changed", name: "only by the candidate", value: changes.k - both, key: "instead" },
   ];
-  const text = `Of the best ${count(changes.k)} of ${plural(changes.pages, "page")}, both choose ${share(changes.overlap)}`;
+  const text = `Both select ${share(changes.overlap)} of the top ${count(changes.k)} of ${plural(changes.pages, "page")}`;
   const list = (name, pages) => {
     const table = new Table(
       name,
-      [["Page"], ["Rank in force", true], ["Rank by it", true], ["Score in force", true], ["Score by it", true]],
+      [["Page"], ["Current rank", true], ["Candidate rank", true], ["Current score", true], ["Candidate score", true]],
       "None.",
     );
     table.fill(
@@ -175,15 +175,15 @@ function compared(changes) {
   return h(
     "div",
     {},
-    h("h3", {}, "Beside the one in force"),
+    h("h3", {}, "Compared with the formula in force"),
     h(
       "p",
       {},
-      "Of the best ",
+      "Top ",
       datum("k", count(changes.k)),
       " of ",
       datum("compared", count(changes.pages)),
-      " pages, both choose ",
+      " pages; selected by both: ",
       datum("overlap", share(changes.overlap)),
       ".",
     ),
@@ -194,10 +194,10 @@ function compared(changes) {
           slopes(
             Math.min(width, 640),
             some,
-            `${plural(changes.rise.length, "page")} that rise and ${changes.fall.length} that fall most; the tables below have their ranks`,
+            `${plural(changes.rise.length, "page")} rising most and ${changes.fall.length} falling most; see the tables below`,
           ),
         ).element
-      : h("p", { class: "quiet" }, "No page has another rank."),
+      : h("p", { class: "quiet" }, "No rank changes."),
     some.length > 0
       ? legend([
           { kind: "rise", name: "rises" },

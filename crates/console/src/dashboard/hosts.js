@@ -1,4 +1,4 @@
-// The view "Hosts": a list in the order asked for, and what one host was promised and given.
+// The views "Hosts" and "Host": a sorted list, and the politeness and figures of one host.
 
 import { button, outcome } from "./action.js";
 import { ask, query } from "./api.js";
@@ -8,7 +8,7 @@ import { Table } from "./table.js";
 
 export const title = "Hosts";
 
-/** Hosts of a part of the list. */
+/** Hosts per part of the list. */
 const PART = 50;
 const SORTS = ["name", "pages", "queue", "delay", "latency", "failures", "changes"];
 const STATES = ["asking", "waiting", "backed_off", "blocked", "paused"];
@@ -28,8 +28,8 @@ export function open(main, { signal, parameters, navigate }) {
     return [h("label", { for: id }, name), select];
   };
   const [[sortLabel, sorts], [stateLabel, states]] = [
-    choice("sort", "Order by", SORTS, sort),
-    choice("in-state", "In state", ["", ...STATES], state),
+    choice("sort", "Sort by", SORTS, sort),
+    choice("in-state", "State", ["", ...STATES], state),
   ];
   const choose = (event) => {
     event.preventDefault();
@@ -49,10 +49,10 @@ export function open(main, { signal, parameters, navigate }) {
       ["Requests", true],
       ["Denied", true],
       ["Delay", true],
-      ["Answers", true],
+      ["Response time", true],
       ["Failures", true],
     ],
-    state ? `No host is ${words(state)}.` : "No host is known yet. Add a seed under Control.",
+    state ? `No host is ${words(state)}.` : "No hosts yet. Add seed URLs under Control.",
   );
   const more = h("button", { type: "button", hidden: true }, "More hosts");
   main.append(
@@ -95,7 +95,7 @@ export function open(main, { signal, parameters, navigate }) {
       return table.element;
     });
   load();
-  // A list that was read on would jump back to its beginning.
+  // Reloading a list with more parts would jump back to its start.
   const anew = () => shown.length <= PART && load();
   return { cycle: anew, change: anew, again: anew };
 }
@@ -119,7 +119,7 @@ function openOne(main, { signal, parameters }) {
   return { cycle: anew, change: anew, again: anew };
 }
 
-/** The host's name alone, as pauses and blocks take it. */
+/** The host name alone, as pauses and blocks expect it. */
 function bare(origin) {
   try {
     return origin.includes("://") ? new URL(origin).hostname : origin;
@@ -146,9 +146,9 @@ function controls(host, told, after) {
 function document(host) {
   const { pace, lastmod } = host;
   const rules = new Table(
-    "Known pages that are refused, by rule",
-    [["Rule"], ["Pages", true], ["As"]],
-    "No known page is refused.",
+    "Refused pages by rule",
+    [["Rule"], ["Pages", true], ["Example"]],
+    "No refused pages.",
   );
   rules.fill(
     host.refused ?? [],
@@ -160,7 +160,7 @@ function document(host) {
     ],
   );
   const traps = new Table(
-    "Patterns cut off as traps",
+    "Trap patterns",
     [["Pattern"], ["First visits", true], ["Near-duplicates", true], ["Since cycle", true]],
     "None.",
   );
@@ -169,30 +169,30 @@ function document(host) {
     (trap) => trap.pattern,
     (trap) => [trap.pattern, count(trap.first_visits), count(trap.near_duplicates), count(trap.since)],
   );
-  const rate = (amount) => (amount === null || amount === undefined ? null : `${amount < 100 ? amount.toFixed(1) : count(Math.round(amount))} a minute`);
+  const rate = (amount) => (amount === null || amount === undefined ? null : `${amount < 100 ? amount.toFixed(1) : count(Math.round(amount))} per minute`);
   const left = host.left_alone
     ? `${words(host.left_alone)}${host.left_alone_until ? `, until ${time(host.left_alone_until)}` : ""}`
     : null;
   const promised = panel(
-    "Promised and given",
+    "Politeness",
     facts([
       [
-        "Delay after an answer",
+        "Delay",
         host.delay_ms === undefined ? null : datum("delay_ms", millis(host.delay_ms)),
       ],
-      ["because of", host.delay_because],
-      ["Answers take", host.latency_ms ? millis(host.latency_ms) : null],
+      ["Reason for the delay", host.delay_because],
+      ["Response time", host.latency_ms ? millis(host.latency_ms) : null],
       ["Requests", datum("requests", count(host.requests))],
       ["Last request", host.last_request ? time(host.last_request) : null],
-      ["Pace", pace && rate(pace.per_minute)],
-      ["Pace promised at most", pace && rate(pace.per_minute_promised)],
-      ["in cycle", pace?.cycle],
-      ["Failures in a row", count(host.failures)],
-      ["Left alone", left],
+      ["Request rate", pace && rate(pace.per_minute)],
+      ["Allowed rate", pace && rate(pace.per_minute_promised)],
+      ["Measured in cycle", pace?.cycle],
+      ["Consecutive failures", count(host.failures)],
+      ["Backed off", left],
       ["Opted out", host.opted_out],
       ["Validators", host.validators && words(host.validators)],
-      ["Changes they hid", host.changes_hidden ? count(host.changes_hidden) : null],
-      ["Trust in sitemap dates", lastmod && typeof lastmod.trust === "number" ? share(lastmod.trust) : null],
+      ["Changes hidden by validators", host.changes_hidden ? count(host.changes_hidden) : null],
+      ["Sitemap date trust", lastmod && typeof lastmod.trust === "number" ? share(lastmod.trust) : null],
     ]),
   );
   const robots = panel(
@@ -201,7 +201,7 @@ function document(host) {
       "p",
       {},
       `${plural(host.robots_denied ?? 0, "page")} denied. `,
-      host.robots_fetched ? `Fetched ${time(host.robots_fetched)}.` : "Never asked for.",
+      host.robots_fetched ? `Fetched ${time(host.robots_fetched)}.` : "Not fetched yet.",
     ),
     host.robots
       ? h("pre", { tabindex: "0", role: "group", "aria-label": "robots.txt" }, host.robots)
@@ -209,9 +209,9 @@ function document(host) {
           "p",
           { class: "quiet" },
           host.robots_unreachable
-            ? `It ${host.robots_unreachable}: all is forbidden for now.`
+            ? `robots.txt ${host.robots_unreachable}: everything is forbidden for now.`
             : host.robots_fetched
-              ? "There is none: all is allowed."
+              ? "Not found: everything is allowed."
               : "",
         ),
   );

@@ -1,4 +1,4 @@
-// The page: which view is open, what is told to all of them, and what stands above and below them.
+// The page: selects the view, passes events to it, and fills header and footer.
 
 import { listen } from "./stream.js";
 import { h, say } from "./dom.js";
@@ -10,13 +10,13 @@ import * as now from "./now.js";
 import * as page from "./page.js";
 
 const VIEWS = { now, page, hosts, host: hosts.one, formula, control };
-/** Changes that are remembered for those who open Control later. */
+/** Changes kept for the view "Control". */
 const CHANGES = 50;
 
 const $ = (id) => document.getElementById(id);
 const main = $("main");
 
-/** What all views may look at: the last status, the crawl's own clock, and the changes since the page was opened. */
+/** State for all views: the last status, the crawl's clock, and the changes since the page was opened. */
 const app = { status: null, changes: [], clock: () => Date.now() + ahead };
 let ahead = 0;
 let view = {},
@@ -44,11 +44,11 @@ function route() {
     navigate: (hash) => (location.hash === hash ? route() : (location.hash = hash)),
   });
   view.tick?.();
-  // Those who read by ear hear where they are.
+  // Screen readers announce the new view.
   if (!isFirst) heading.focus();
 }
 
-/** Tells those who read by ear, politely. */
+/** Announces a text to screen readers. */
 const announce = (text) => say($("news"), text);
 
 let told = { state: null, quarter: 0 };
@@ -65,7 +65,7 @@ function status(now) {
   );
   view.status?.(now);
   view.tick?.();
-  // Not each figure: what the crawl does, and each quarter of a cycle.
+  // Announce only changes of state and each quarter of a cycle.
   const quarter = now.cycle && now.cycle.scheduled > 0 ? Math.floor((4 * now.cycle.done) / now.cycle.scheduled) : 0;
   if (now.state !== told.state) announce(`The crawl is ${words(now.state)}${now.reason ? `: ${now.reason}` : ""}.`);
   else if (quarter > told.quarter)
@@ -76,7 +76,7 @@ function status(now) {
 listen({
   status,
   cycle: (report) => {
-    announce(`Cycle ${report.cycle} was committed.`);
+    announce(`Cycle ${report.cycle} committed.`);
     view.cycle?.(report);
   },
   change: (tried) => {
@@ -84,22 +84,22 @@ listen({
     view.change?.(tried);
   },
   lost: (since) => {
-    say($("lost"), `Connection lost: the figures are of ${time(since)}. Trying again …`);
+    say($("lost"), `Connection lost. Data as of ${time(since)}. Reconnecting …`);
     $("lost").hidden = false;
     document.body.classList.add("stale");
-    if (!app.status) say($("state"), "no answer");
+    if (!app.status) say($("state"), "no connection");
   },
   found: () => {
     $("lost").hidden = true;
     document.body.classList.remove("stale");
-    announce("The connection is back.");
+    announce("Connection restored.");
   },
   again: () => view.again?.(),
 });
-// Times run on between events.
+// Update relative times between events.
 setInterval(() => view.tick?.(), 1000);
 
-// Not a secret: the theme may be kept.
+// The theme is not secret and may be stored.
 const THEME = "recrawl-theme";
 const setTheme = (theme) => {
   if (theme) document.documentElement.dataset.theme = theme;
@@ -113,7 +113,7 @@ $("theme").addEventListener("change", () => {
 });
 
 document.querySelector(".skip").addEventListener("click", (event) => {
-  // A link to #main would leave the view.
+  // Following the link to #main would leave the view.
   event.preventDefault();
   main.focus();
 });

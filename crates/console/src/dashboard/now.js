@@ -1,4 +1,4 @@
-// The view "Now": the running cycle, and how the crawl does.
+// The view "Now": the running cycle and the state of the crawl.
 
 import { ask } from "./api.js";
 import { pagesPanel, ratePanel } from "./cycles.js";
@@ -10,9 +10,9 @@ import { bulkPanel, freshPanel } from "./size.js";
 
 export const title = "Now";
 
-/** Cycles that are drawn. */
+/** Cycles in the charts. */
 const CYCLES = 60;
-/** Lists of hosts are asked for anew so often while figures change; they cost the crawl more than the status. */
+/** Milliseconds between two loads of the host lists. They cost the crawl more than the status. */
 const HOSTS_EVERY = 5000;
 
 export function open(main, { app, signal }) {

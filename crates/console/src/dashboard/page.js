@@ -1,4 +1,4 @@
-// The view "Page": what is known of one, how its score comes about, and what stands in the way of its next visit.
+// The view "Page": the record of a page, the terms of its score, and what blocks its next visit.
 
 import { button, outcome } from "./action.js";
 import { ask, query } from "./api.js";
@@ -9,9 +9,9 @@ import { Table, alternative } from "./table.js";
 
 export const title = "Page";
 
-/** Pages offered while a URL is typed. */
+/** Suggested pages while a URL is typed. */
 const OFFERED = 20;
-/** Typing rests so long before pages are looked up. */
+/** Milliseconds without typing before pages are looked up. */
 const PAUSE = 250;
 
 const linkTo = (url) => `#/page?url=${encodeURIComponent(url)}`;
@@ -50,7 +50,7 @@ export function open(main, { signal, parameters, navigate }) {
       h(
         "p",
         { id: "url-hint", class: "quiet" },
-        "Whole, or its beginning with the whole host: pages are offered as you type.",
+        "A URL, or a URL prefix with a complete host. Matches appear as you type.",
       ),
     ),
     found,
@@ -67,11 +67,11 @@ export function open(main, { signal, parameters, navigate }) {
     h(
       "p",
       { class: "actions" },
-      button("Fetch it now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: load }),
+      button("Fetch now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: load }),
       " ",
-      button("Block all that begins so", told, "PUT", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
+      button("Block this prefix", told, "PUT", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
       " ",
-      button("Unblock it", told, "DELETE", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
+      button("Unblock", told, "DELETE", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
     ),
     told,
   );
@@ -79,7 +79,7 @@ export function open(main, { signal, parameters, navigate }) {
   return { cycle: anew, change: anew, again: anew };
 }
 
-/** The first pages whose URLs begin so. A beginning that is none brings none. */
+/** Suggests the first pages with a URL prefix; none for an invalid prefix. */
 async function offer(prefix, place, signal) {
   const { pages } = await ask(query("/api/v1/pages", { prefix: prefix.trim(), limit: OFFERED }), { signal }).catch(
     () => ({ pages: [] }),
@@ -92,7 +92,7 @@ async function someHosts(signal) {
   const table = new Table(
     "The first pages by URL",
     [["URL"], ["Visits", true], ["Changes", true], ["State"]],
-    "No page is known yet. Add a seed under Control.",
+    "No pages yet. Add seed URLs under Control.",
   );
   table.fill(
     pages,
@@ -130,18 +130,18 @@ function decision(found, page) {
       {},
       h("strong", {}, words(gate)),
       `: ${evidence}.`,
-      lifted[at] ? h("span", { class: "lifted" }, ` It would be fetched if ${lifted[at]}.`) : null,
+      lifted[at] ? h("span", { class: "lifted" }, ` To fetch it: ${lifted[at]}.`) : null,
     ),
   );
   const element = panel(
     "Next visit",
     h("p", { class: "lead url" }, page.url),
     found.visited_next
-      ? h("p", {}, "Visited next: ", h("span", { "data-figure": "visited_next" }, found.visited_next), ".")
+      ? h("p", {}, "Next visit: ", h("span", { "data-figure": "visited_next" }, found.visited_next), ".")
       : null,
     reasons.length > 0
       ? h("ul", { class: "reasons" }, reasons)
-      : h("p", { class: "quiet" }, "Nothing is known to stand in its way."),
+      : h("p", { class: "quiet" }, "Nothing blocks it."),
   );
   element.classList.add("wide");
   return element;
@@ -151,8 +151,8 @@ const SIGNS = [
   ["first", "first visit"],
   ["changed", "changed"],
   ["unchanged", "unchanged"],
-  ["failed", "not got"],
-  ["skipped", "not asked for"],
+  ["failed", "failed"],
+  ["skipped", "skipped"],
 ];
 
 function kind({ outcome: ended, changed }) {
@@ -171,8 +171,8 @@ function history(visits) {
   const label = `${plural(visits.length, "visit")}: ${amounts.map(([, text, amount]) => `${amount} ${text}`).join(", ")}`;
   const table = new Table(
     "Visits, newest first",
-    [["Cycle", true], ["When"], ["What"], ["Outcome"], ["Chosen by"]],
-    "No visit is kept.",
+    [["Cycle", true], ["When"], ["Result"], ["Outcome"], ["Selected by"]],
+    "No stored visits.",
   );
   table.fill(
     visits.toReversed(),
@@ -187,7 +187,7 @@ function history(visits) {
   );
   const body =
     visits.length === 0
-      ? [h("p", { class: "quiet" }, "No visit of it is kept: it was never asked for, or that is too long ago.")]
+      ? [h("p", { class: "quiet" }, "No stored visits: never fetched, or too long ago.")]
       : [
           picture((width) => strip(width, shown, label)).element,
           legend(
@@ -209,9 +209,9 @@ function score(found) {
   if (!found.terms)
     return panel(
       "Score",
-      h("p", { class: "quiet" }, "It has none: a formula says nothing of a page that was never visited."),
+      h("p", { class: "quiet" }, "No score: the page has never been visited."),
     );
-  // The whole first, each part before its own parts.
+  // The whole formula first, each term before its subterms.
   const terms = found.terms.map((term) =>
     h("li", { class: `depth-${Math.min(term.depth, 6)}` }, h("code", {}, term.text), h("b", {}, value(term.value))),
   );
@@ -222,9 +222,9 @@ function score(found) {
         ["Formula", found.formula && h("code", {}, found.formula)],
         ["Score", found.score !== undefined && datum("score", value(found.score))],
         ["Rank", found.rank && datum("rank", count(found.rank))],
-        ["Lowest score chosen last", found.cutoff !== null && value(found.cutoff)],
-        ["Changes a cycle, by its site", found.site_rate && value(found.site_rate)],
-        ["by all pages", found.global_rate && value(found.global_rate)],
+        ["Lowest selected score (last cycle)", found.cutoff !== null && value(found.cutoff)],
+        ["Changes per cycle (site)", found.site_rate && value(found.site_rate)],
+        ["Changes per cycle (all pages)", found.global_rate && value(found.global_rate)],
       ].filter(([, shown]) => shown !== false),
     ),
     h("h3", {}, "Term by term"),
@@ -242,27 +242,27 @@ function record(found, page) {
       ["Changes (X)", datum("X", count(page.X))],
       ["First visit", page.first && `cycle ${page.first}`],
       ["Last visit", page.last && `cycle ${page.last}`],
-      ["Last change met", page.last_change && `cycle ${page.last_change}`],
+      ["Last change", page.last_change && `cycle ${page.last_change}`],
       ["Discovered", `cycle ${page.discovered}`],
-      ["Links from a seed", count(page.depth)],
+      ["Depth (links from a seed)", count(page.depth)],
       ["Linked from", plural(page.in_links ?? 0, "page")],
-      ["Failures in a row", page.failures > 0 ? count(page.failures) : null],
-      ["Found missing", page.not_found > 0 ? plural(page.not_found, "time") : null],
+      ["Consecutive failures", page.failures > 0 ? count(page.failures) : null],
+      ["Not found", page.not_found > 0 ? plural(page.not_found, "time") : null],
       ["robots.txt", found.robots],
       ["Rule", found.robots_rule && h("code", {}, found.robots_rule)],
-      ["Host's delay", found.host_delay_ms === null ? null : millis(found.host_delay_ms)],
-      ["Host left alone", found.left_alone && words(found.left_alone)],
+      ["Host delay", found.host_delay_ms === null ? null : millis(found.host_delay_ms)],
+      ["Host backed off", found.left_alone && words(found.left_alone)],
       ["Validators", found.validators && words(found.validators)],
-      ["In scope", found.in_scope === null ? "not looked up" : found.in_scope ? "yes" : `no: ${found.refused_by}`],
+      ["In scope", found.in_scope === null ? "unknown" : found.in_scope ? "yes" : `no: ${found.refused_by}`],
       ["Opted out", found.opted_out],
       [
         "Pattern",
         found.trap &&
-          `${found.trap.pattern}: ${found.trap.near_duplicates} of ${found.trap.first_visits} first visits met a near-duplicate`,
+          `${found.trap.pattern}: ${found.trap.near_duplicates} of ${found.trap.first_visits} first visits found a near-duplicate`,
       ],
-      ["Sitemap's date", page.lastmod && seconds(page.lastmod)],
+      ["Sitemap date", page.lastmod && seconds(page.lastmod)],
       [
-        "Trust in such dates",
+        "Sitemap date trust",
         typeof found.lastmod_trust === "number" ? share(found.lastmod_trust) : found.lastmod_trust,
       ],
       ["Announced as changed", yes(found.announced)],
@@ -274,18 +274,18 @@ function record(found, page) {
       ["noarchive", yes(page.noarchive)],
       ["Canonical", page.canonical],
       ["Digest", page.digest && h("code", {}, page.digest)],
-      ["In the archive", page.warc_file && `file ${page.warc_file}, byte ${count(page.warc_offset)}`],
+      ["WARC position", page.warc_file && `file ${page.warc_file}, byte ${count(page.warc_offset)}`],
     ]),
   );
 }
 
-/** Where the last two texts differ, or why that is not known. */
+/** The difference of the last two texts, or why it is unknown. */
 function difference(texts) {
   const body =
     texts.none !== undefined
       ? [h("p", { class: "quiet", "data-figure": "texts" }, `Nothing to compare: ${texts.why}.`)]
       : [
-          h("p", { class: "quiet" }, `${seconds(texts.older.time)}, beside ${seconds(texts.newer.time)}. `, amounts(texts)),
+          h("p", { class: "quiet" }, `${seconds(texts.older.time)} vs. ${seconds(texts.newer.time)}. `, amounts(texts)),
           h(
             "pre",
             { class: "diff", tabindex: "0", role: "group", "aria-label": "Difference of the last two texts" },
@@ -300,9 +300,9 @@ function difference(texts) {
 function amounts({ words_added: added, words_removed: removed, is_cut: isCut }) {
   const said =
     added + removed === 0
-      ? "The visible texts are the same: what differs is what nobody sees"
+      ? "No visible difference"
       : `${plural(added, "word")} added, ${count(removed)} removed`;
-  return h("span", { "data-figure": "texts" }, `${said}${isCut ? "; the texts are longer than what is shown" : ""}.`);
+  return h("span", { "data-figure": "texts" }, `${said}${isCut ? "; truncated" : ""}.`);
 }
 
 const ELEMENTS = { added: "ins", removed: "del", same: "span" };

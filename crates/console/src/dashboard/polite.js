@@ -1,4 +1,4 @@
-// Hosts: where changes are met, which are slow, and which are left alone.
+// Hosts: changes by host, the slowest hosts, and backed-off, blocked or paused ones.
 
 import { ask } from "./api.js";
 import { datum, figure, h, panel, say, show } from "./dom.js";
@@ -13,14 +13,14 @@ const linkTo = (host) => `#/host?name=${encodeURIComponent(host)}`;
 export function changesPanel() {
   const list = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
   const table = new Table(
-    "Changes met by host",
-    [["Host"], ["Changes", true], ["Beside the most"]],
-    "No change was met yet.",
+    "Changes by host",
+    [["Host"], ["Changes", true], ["Share of maximum"]],
+    "No changes yet.",
   );
   return {
     element: panel(
       "Changes by host",
-      h("p", { class: "quiet" }, "Met in this cycle, or in the last where none runs."),
+      h("p", { class: "quiet" }, "In this cycle, or in the last one."),
       list,
     ),
     load: (signal) =>
@@ -40,9 +40,9 @@ export function changesPanel() {
 
 export function politePanel() {
   const slowest = new Table(
-    "Hosts with the longest way to go",
-    [["Host"], ["Queue", true], ["Done", true], ["Delay", true], ["Answers", true], ["Failures", true], ["State"]],
-    "No host has pages waiting.",
+    "Slowest hosts",
+    [["Host"], ["Queue", true], ["Done", true], ["Delay", true], ["Response time", true], ["Failures", true], ["State"]],
+    "No waiting hosts.",
   );
   const lists = [
     ["backed_off", "Backed off"],
@@ -50,11 +50,11 @@ export function politePanel() {
     ["paused", "Paused"],
   ].map(([state, name]) => ({ state, ...standing(name, state) }));
   const [early, denied, deniedEver] = [
-    figure("requests too early", "early_requests", {
-      hint: "Begun before the promised delay was over. More than none is a bug.",
+    figure("early requests", "early_requests", {
+      hint: "Sent before the delay of the host had passed. Above 0 is a bug.",
     }),
-    figure("robots.txt refusals, this cycle", "robots_denied_now"),
-    figure("robots.txt refusals, since the start", "robots_denied"),
+    figure("denied by robots.txt, this cycle", "robots_denied_now"),
+    figure("denied by robots.txt, since start", "robots_denied"),
   ];
   const element = panel(
     "Politeness",

@@ -1,4 +1,4 @@
-// How fresh the pages are, and what the crawl takes up.
+// Freshness, and the bytes and memory of the crawl.
 
 import { interval, picture } from "./chart.js";
 import { figure, h, panel, say } from "./dom.js";
@@ -19,7 +19,7 @@ export function freshPanel() {
   return {
     element: panel(
       "Freshness",
-      h("p", { class: "quiet" }, "Share of pages that are as they were seen last, of those due for a revisit."),
+      h("p", { class: "quiet" }, "Share of the pages due for a revisit whose copy was current."),
       h("dl", { class: "figures flow" }, now.element, range.element),
       drawn.element,
       basis,
@@ -31,7 +31,7 @@ export function freshPanel() {
       range.set(fresh ? `${share(fresh.low)} to ${share(fresh.high)}` : "–");
       say(
         basis,
-        fresh ? fresh.basis : "Not known: no cycle has drawn an audit sample yet (cycle.audit_share).",
+        fresh ? fresh.basis : "Unknown: no audit sample yet (cycle.audit_share).",
       );
       if (isOther) drawn.redraw();
     },
@@ -40,14 +40,14 @@ export function freshPanel() {
 
 export function bulkPanel() {
   const [cycle, ever, used, free, memory] = [
-    figure("bodies, this cycle", "bytes_now"),
-    figure("bodies, since the start", "bytes"),
+    figure("body bytes, this cycle", "bytes_now"),
+    figure("body bytes, since start", "bytes"),
     figure("data on disk", "bytes_on_disk"),
     figure("free", "bytes_free"),
     figure("memory", "memory_bytes"),
   ];
   const [links, failed, told] = [
-    figure("links seen, since the start", "links_seen"),
+    figure("links seen, since start", "links_seen"),
     figure("failed cycles", "cycles_failed"),
     h("p", { class: "quiet" }),
   ];
@@ -75,7 +75,7 @@ export function bulkPanel() {
       memory.set(bytes(status.memory_bytes));
       links.set(count(status.totals.links_seen));
       failed.set(count(status.cycles_failed));
-      say(told, `The crawl stops when less than ${bytes(status.bytes_reserved)} is left free (storage.reserve).`);
+      say(told, `The crawl stops when free space falls below ${bytes(status.bytes_reserved)} (storage.reserve).`);
     },
   };
 }

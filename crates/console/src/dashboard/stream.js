@@ -1,17 +1,17 @@
-// What happens, as it happens: server-sent events, and whether they still come.
+// Receives live events (server-sent events) and detects a lost connection.
 
 import { ask } from "./api.js";
 
-/** A browser gives up where it is refused; then this tries again, after so long. */
+/** Milliseconds before a new attempt after the browser gave up. */
 const RETRY = 3000;
-/** Figures are told only when they change. After so long a silence the console is asked whether it is still there. */
+/** Milliseconds without an event after which the status is requested: events come only when figures change. */
 const SILENCE = 15000;
 
 /**
- * Calls `status`, `cycle` and `change` with what was told, `lost` when the console is gone, `found` when it is back, and
- * `again` when something may have been missed.
+ * Calls `status`, `cycle` and `change` with events, `lost` when the connection is lost, `found` when it is back, and
+ * `again` when events may have been missed.
  *
- * A page that nobody sees does not listen: a browser has but six connections to one origin, for all its tabs.
+ * A hidden page closes its stream: a browser has only six connections to one origin, for all its tabs.
  */
 export function listen({ status, cycle, change, lost, found, again }) {
   let source = null;
@@ -56,7 +56,7 @@ export function listen({ status, cycle, change, lost, found, again }) {
       heard = Date.now();
       status(now);
     } catch {
-      // A connection that broke without a word: the browser would wait for hours.
+      // The connection broke silently; the browser would wait for hours.
       close();
       miss();
       retry = setTimeout(open, RETRY);

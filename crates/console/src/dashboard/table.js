@@ -1,8 +1,8 @@
-// Tables whose rows are updated in place, so that what has the focus keeps it.
+// Tables whose rows are updated in place, so that the focus stays.
 
 import { h, say } from "./dom.js";
 
-/** A table; a column is its name, and `true` where it holds numbers. */
+/** A table. A column is its name, and `true` if it holds numbers. */
 export class Table {
   #rows = new Map();
   #body = h("tbody");
@@ -34,7 +34,7 @@ export class Table {
       rows.set(name, this.#update(this.#rows.get(name) ?? this.#row(), cells(item)));
     }
     for (const [name, row] of this.#rows) if (!rows.has(name)) row.remove();
-    // Moved only where its place is another: what is moved loses the focus.
+    // Move a row only if its position changed: moved elements lose the focus.
     let place = this.#body.firstChild;
     for (const row of rows.values()) {
       if (row === place) place = place.nextSibling;
@@ -85,7 +85,7 @@ function put(place, { text, href, tag, act, label, meter }) {
   }
 }
 
-/** The same figures as a picture's, for those who would rather read. */
+/** The figures of a chart as a table. */
 export function alternative(table) {
-  return h("details", {}, h("summary", {}, "As a table"), table.element);
+  return h("details", {}, h("summary", {}, "Show as table"), table.element);
 }

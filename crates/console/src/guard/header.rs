@@ -1,10 +1,10 @@
-//! Headers that keep a browser from doing with the console what only others want.
+//! Security headers of all responses.
 
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Headers of all answers. Scripts and styles come from files of the console alone, never from within a page, and
-/// nothing is asked of anyone else.
+/// Headers of all responses. Scripts and styles come only from files of the console, never inline, and
+/// nothing is loaded from elsewhere.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -18,7 +18,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Adds them. The page and its assets may be kept if they are asked for again each time; figures may not be kept at all.
+/// Adds the headers. Browsers must revalidate the page and its assets, and must not store anything else.
 pub fn harden(path: &str, headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));

@@ -1,7 +1,7 @@
-//! By which name the console was called, and from where: DNS rebinding and cross-site requests.
+//! Checks `Host` and `Origin` against DNS rebinding and cross-site requests.
 //!
-//! A browser sends any page's request to a loopback address, and to whatever address the page's own name leads to. The
-//! first is told by its Origin, the second by its Host: both are names that are not ours.
+//! A browser lets any page send requests to a loopback address; `Origin` shows that. It also sends
+//! requests to any address that the page's own host name resolves to; `Host` shows that.
 
 use crate::problem::{Kind, Problem};
 use axum::extract::Request;
@@ -10,39 +10,37 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What a browser says of where a request comes from.
+/// Set by browsers: the relation of the requesting page to this origin.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// And of what it is for: `navigate` for a page that a person goes to.
+/// Set by browsers: `navigate` for a link or address that a user opens.
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// The name by which the console was called, with its port.
+/// The value of `Host`.
 ///
 /// # Errors
-/// When there is none, more than one, or one that is not ours.
+/// If `Host` is missing, repeated or an unknown name.
 pub fn host<'a>(request: &'a Request, names: &[String]) -> Result<&'a str, Problem> {
     let host = only(request.headers(), &HOST)?;
-    let host = host.ok_or_else(|| Problem::new(Kind::Malformed, "a request without Host").at("Host"))?;
-    // In a request to a proxy the URL names a host too, and not always the same.
+    let host = host.ok_or_else(|| Problem::new(Kind::Malformed, "missing Host header").at("Host"))?;
+    // The URL of a proxy request names a host too, possibly another one.
     for called in [Some(host), request.uri().authority().map(Authority::as_str)].into_iter().flatten() {
         if !is_ours(called, names) {
-            return Err(Problem::new(Kind::UnknownHost, "the console does not go by this name")
+            return Err(Problem::new(Kind::UnknownHost, "unknown host name for this console")
                 .at("Host")
-                .todo("call it by its address, as localhost, or add the name to serve.names"));
+                .todo("use its address or localhost, or add the name to serve.names"));
         }
     }
     Ok(host)
 }
 
-/// May this request be made from where it was? A page of another origin may lead to the console, and no more: what it
-/// asks for in the background it could not read, but the answers would be missing elsewhere.
+/// Rejects cross-origin requests. A foreign page may link to the console, nothing else. It cannot read
+/// responses to its background requests anyway, but those would use up the rate limit.
 ///
 /// # Errors
-/// When it may not.
+/// If the request is cross-origin and not a navigation.
 pub fn same(request: &Request, host: &str) -> Result<(), Problem> {
     let cross = |at: &HeaderName| {
-        Problem::new(Kind::CrossSite, "a page of another origin asks for this")
-            .at(at.as_str())
-            .todo("ask for it yourself")
+        Problem::new(Kind::CrossSite, "cross-origin request").at(at.as_str()).todo("open the URL directly")
     };
     let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
     let is_visit = is_look && only(request.headers(), &SEC_FETCH_MODE)? == Some("navigate");
@@ -62,10 +60,10 @@ pub fn same(request: &Request, host: &str) -> Result<(), Problem> {
     }
 }
 
-/// The one value of a header, if any.
+/// The only value of a header, if any.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Problem> {
     let mut values = headers.get_all(name).iter();
-    let bad = || Problem::new(Kind::Malformed, "more than one value, or none that is text").at(name.as_str());
+    let bad = || Problem::new(Kind::Malformed, "repeated or non-text value").at(name.as_str());
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => value.to_str().map(Some).map_err(|_| bad()),
@@ -73,7 +71,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>
     }
 }
 
-/// An address, `localhost`, or a name that was configured; with or without a port.
+/// Whether `called` is an address, `localhost` or a configured name, with or without a port.
 fn is_ours(called: &str, names: &[String]) -> bool {
     if called.contains('@') {
         return false;

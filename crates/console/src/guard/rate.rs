@@ -1,4 +1,4 @@
-//! How many requests a second an address may make: a bucket of tokens for each that has asked of late.
+//! Rate limit per client: a token bucket for each recent address.
 
 use crate::network;
 use std::collections::HashMap;
@@ -6,12 +6,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Most clients whose requests are counted at a time. While as many ask, others are refused.
+/// Maximum clients with a bucket. Further clients are rejected until a bucket is free.
 pub const MAX_ADDRESSES: usize = 10_000;
-/// How often those who have not asked of late are forgotten, at most.
+/// Minimum interval between two sweeps of full buckets.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// The buckets.
+/// Buckets by client.
 pub struct Rates {
     per_second: f64,
     buckets: HashMap<IpAddr, Bucket>,
@@ -30,7 +30,7 @@ impl Bucket {
 }
 
 impl Rates {
-    /// So many requests a second on average, and as many at once.
+    /// Limits each client to `per_second` requests on average, and to bursts of the same size.
     pub fn new(per_second: u32) -> Rates {
         Rates { per_second: f64::from(per_second), buckets: HashMap::new(), swept: None }
     }
@@ -38,7 +38,7 @@ impl Rates {
     /// Counts a request of `from` at `now`.
     ///
     /// # Errors
-    /// The whole seconds until one more is let through.
+    /// Whole seconds until the next request is admitted.
     pub fn admit(&mut self, from: IpAddr, now: Instant) -> Result<(), u32> {
         let from = network::of(from);
         if !self.buckets.contains_key(&from) && self.buckets.len() >= MAX_ADDRESSES {
@@ -57,7 +57,7 @@ impl Rates {
         Ok(())
     }
 
-    /// Forgets those whose bucket is full again.
+    /// Removes full buckets.
     fn sweep(&mut self, now: Instant) {
         if self.swept.is_some_and(|at| now.saturating_duration_since(at) < SWEEP) {
             return;

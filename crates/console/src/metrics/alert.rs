@@ -1,34 +1,34 @@
-//! When somebody should look: alert rules for Prometheus, each with what to do.
+//! Alert rules for Prometheus, each with a runbook line.
 
 use std::fmt::Write;
 
 /// An alert.
 pub struct Alert {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// When it holds, in PromQL.
+    /// Condition, in PromQL.
     pub when: &'static str,
-    /// For how long it must hold, as Prometheus writes it.
+    /// How long the condition must hold, as a Prometheus duration.
     pub lasting: &'static str,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is the matter, in a line.
+    /// What is wrong, in one line.
     pub summary: &'static str,
-    /// What to do, in a line.
+    /// What to do, in one line.
     pub runbook: &'static str,
 }
 
-/// How bad it is.
+/// Severity of an alert.
 #[derive(Clone, Copy)]
 pub enum Severity {
-    /// Look today.
+    /// Act within a day.
     Warning,
-    /// Look now.
+    /// Act now.
     Critical,
 }
 
 impl Severity {
-    /// The value of the label.
+    /// Value of the label `severity`.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Warning => "warning",
@@ -37,39 +37,39 @@ impl Severity {
     }
 }
 
-/// Every alert.
+/// All alerts.
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "RecrawlImpolite",
         when: "increase(recrawl_early_requests_total[15m]) > 0",
         lasting: "0m",
         severity: Severity::Critical,
-        summary: "A host was asked faster than it was promised.",
-        runbook: "Pause the crawl (PUT /api/v1/pause): no owner of a host should suffer a bug. Then see the log for the host, and report it.",
+        summary: "A host got a request before its delay had passed.",
+        runbook: "Pause the crawl (PUT /api/v1/pause). Find the host in the log and report the bug.",
     },
     Alert {
         name: "RecrawlMissing",
         when: "absent(recrawl_build_info)",
         lasting: "5m",
         severity: Severity::Critical,
-        summary: "No crawl answers Prometheus.",
-        runbook: "Does the process run (systemctl status recrawl)? Does Prometheus reach serve.listen, by a name in serve.names?",
+        summary: "Prometheus cannot scrape recrawl.",
+        runbook: "Check that the process runs (systemctl status recrawl) and that Prometheus reaches serve.listen by address or by a name in serve.names.",
     },
     Alert {
         name: "RecrawlStalled",
         when: "recrawl_idle_seconds > 600",
         lasting: "5m",
         severity: Severity::Critical,
-        summary: "The crawl has not moved for ten minutes.",
-        runbook: "See the last lines of the log, and whether the disk answers. Starting the process anew loses no more than the pages in flight.",
+        summary: "The crawl made no progress for ten minutes.",
+        runbook: "Check the end of the log and the disk. A restart loses only the pages in flight.",
     },
     Alert {
         name: "RecrawlNoPages",
         when: "sum by (job, instance) (increase(recrawl_pages_done_total[1h])) == 0 and on (job, instance) recrawl_state{state=\"crawling\"} == 1",
         lasting: "30m",
         severity: Severity::Warning,
-        summary: "A cycle runs, and no page was done for an hour.",
-        runbook: "See what holds the hosts back: /api/v1/hosts?sort=queue has delays, failures and pauses. Is the network there, and DNS?",
+        summary: "A cycle is running but finished no page for an hour.",
+        runbook: "Check delays, failures and pauses in /api/v1/hosts?sort=queue. Then check the network and DNS.",
     },
     Alert {
         name: "RecrawlFailed",
@@ -77,67 +77,67 @@ pub const ALERTS: &[Alert] = &[
         lasting: "1m",
         severity: Severity::Critical,
         summary: "The last cycle failed.",
-        runbook: "The reason is in /api/v1/status and in the log, with what to do.",
+        runbook: "See /api/v1/status or the log for the reason and the remedy.",
     },
     Alert {
         name: "RecrawlChangeRateFalling",
         when: "recrawl_last_cycle_change_ratio < 0.5 * avg_over_time(recrawl_last_cycle_change_ratio[7d])",
         lasting: "1h",
         severity: Severity::Warning,
-        summary: "ChangeRate is less than half of what it was in the last week.",
-        runbook: "Was the formula changed, or were many pages added? Compare formulas (POST /api/v1/formulas/compare); roll back by DELETE /api/v1/formula.",
+        summary: "ChangeRate is below half of its average over the last week.",
+        runbook: "Check for a new formula or many new pages. Compare formulas (POST /api/v1/formulas/compare), or roll back (DELETE /api/v1/formula).",
     },
     Alert {
         name: "RecrawlChangeRateBelowPromise",
         when: "recrawl_last_cycle_change_ratio < 0.5 * recrawl_last_cycle_promised_change_ratio",
         lasting: "1h",
         severity: Severity::Warning,
-        summary: "ChangeRate is less than half of what the formula promised.",
-        runbook: "The formula does not fit these pages, or pages differ at each visit by noise: see the site's noise in /api/v1/hosts/HOST, and learn a formula from the visits kept.",
+        summary: "ChangeRate is below half of the expected ChangeRate.",
+        runbook: "The formula does not fit these pages, or noise makes pages differ at each visit. Check the noise of the site in /api/v1/hosts/HOST. Learn a formula from the stored visits.",
     },
     Alert {
         name: "RecrawlManyErrors",
         when: "sum by (job, instance) (increase(recrawl_pages_done_total{outcome=\"failed\"}[1h])) > 0.2 * sum by (job, instance) (increase(recrawl_pages_done_total{outcome!=\"skipped\"}[1h]))",
         lasting: "15m",
         severity: Severity::Warning,
-        summary: "More than a fifth of the pages asked for fail.",
-        runbook: "One host, or all? /api/v1/hosts?sort=failures tells. All: network, DNS, proxy. One: it is down, or it refuses us; leave it alone.",
+        summary: "More than a fifth of the requested pages fail.",
+        runbook: "See /api/v1/hosts?sort=failures. If all hosts fail, check network, DNS and proxy. If one host fails, it is down or rejects the crawler: do nothing.",
     },
     Alert {
         name: "RecrawlDiskLow",
         when: "recrawl_disk_free_bytes < 2 * recrawl_disk_reserved_bytes",
         lasting: "5m",
         severity: Severity::Critical,
-        summary: "The disk is nearly full; the crawl stops at storage.reserve.",
-        runbook: "Move or remove WARC files that are read elsewhere, lower storage.keep_visits, or enlarge the disk. What was committed stays whole.",
+        summary: "The disk is nearly full. The crawl stops at storage.reserve.",
+        runbook: "Move or remove WARC files, lower storage.keep_visits, or enlarge the disk. Committed data stays intact.",
     },
     Alert {
         name: "RecrawlDiskFilling",
         when: "predict_linear(recrawl_disk_free_bytes[6h], 86400) < recrawl_disk_reserved_bytes",
         lasting: "1h",
         severity: Severity::Warning,
-        summary: "At this pace the disk is full within a day.",
-        runbook: "As for RecrawlDiskLow, in good time.",
+        summary: "At the current rate the disk is full within a day.",
+        runbook: "Do the same as for RecrawlDiskLow.",
     },
     Alert {
         name: "RecrawlTokenGuessed",
         when: "rate(recrawl_console_refused_changes_total[5m]) > 0.1",
         lasting: "5m",
         severity: Severity::Warning,
-        summary: "Someone tries to change the crawl without a right to it.",
-        runbook: "The log has the address. A script with an old token? Else close serve.listen to that network.",
+        summary: "Unauthorized changes are being attempted.",
+        runbook: "The log has the address. Check for a script with an old token. Otherwise close serve.listen to that network.",
     },
 ];
 
-/// The file of rules.
+/// The rules file.
 pub fn rules() -> String {
     let mut text = String::from(
-        "# Alert rules for Prometheus, made from crates/console/src/metrics/alert.rs; `make generated` writes them anew.\n\
+        "# Prometheus alert rules, generated from crates/console/src/metrics/alert.rs by `make generated`.\n\
          groups:\n  - name: recrawl\n    rules:\n",
     );
     for alert in ALERTS {
         let Alert { name, when, lasting, severity, summary, runbook } = alert;
-        // Strings of JSON are strings of YAML.
+        // JSON strings are valid YAML strings.
         let quoted = |s: &str| serde_json::to_string(s).expect("text is plain data");
         write!(
             text,

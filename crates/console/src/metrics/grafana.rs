@@ -1,12 +1,12 @@
-//! The panels as a dashboard that Grafana imports.
+//! The panels as a Grafana dashboard.
 
 use super::panel::{PANELS, Panel, Picture};
 use serde_json::{Value, json};
 
-/// Grafana's grid is so many units wide.
+/// Width of Grafana's grid, in units.
 const WIDTH: u32 = 24;
 
-/// The dashboard.
+/// The dashboard as JSON.
 pub fn dashboard() -> String {
     let (mut x, mut y, mut height) = (0, 0, 0);
     let mut panels = Vec::new();
@@ -25,7 +25,7 @@ pub fn dashboard() -> String {
     let dashboard = json!({
         "uid": "recrawl",
         "title": "recrawl",
-        "description": "A crawl, as its console shows it",
+        "description": "Metrics of a recrawl crawl",
         "tags": ["recrawl"],
         "schemaVersion": 39,
         "editable": true,

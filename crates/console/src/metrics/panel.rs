@@ -1,23 +1,23 @@
-//! What a dashboard of Grafana shows, row by row.
+//! The panels of the Grafana dashboard, row by row.
 
 /// A panel.
 pub struct Panel {
-    /// Its title.
+    /// Title.
     pub title: &'static str,
-    /// What to see in it.
+    /// Description.
     pub about: &'static str,
-    /// How its values are written.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Its picture.
+    /// Kind of picture.
     pub picture: Picture,
-    /// Curves: PromQL, where `{}` stands for the choice of an instance, and what the curve is called.
+    /// Curves: PromQL, in which `{}` stands for the instance selector, and the name of the curve.
     pub curves: &'static [(&'static str, &'static str)],
 }
 
-/// How values are written.
+/// Unit of values.
 #[derive(Clone, Copy)]
 pub enum Unit {
-    /// As numbers.
+    /// Numbers.
     Number,
     /// A share from 0 to 1.
     Share,
@@ -25,16 +25,16 @@ pub enum Unit {
     Seconds,
     /// Bytes.
     Bytes,
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerSecond,
-    /// So many a second.
+    /// Events per second.
     PerSecond,
-    /// Seconds since 1970, as how long ago.
+    /// Seconds since 1970, shown as a relative time.
     Ago,
 }
 
 impl Unit {
-    /// As Grafana calls it.
+    /// Grafana's name of the unit.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Number => "short",
@@ -57,13 +57,13 @@ pub enum Picture {
     Figure,
 }
 
-/// Every panel, in rows of four figures or two pictures.
+/// All panels, in rows of four figures or two charts.
 pub const PANELS: &[Panel] = &[
-    figure("State", "What the crawl does.", Unit::Number, &[("recrawl_state{} == 1", "{{state}}")]),
-    figure("Version", "The program's.", Unit::Number, &[("recrawl_build_info{}", "{{version}}")]),
+    figure("State", "State of the crawl.", Unit::Number, &[("recrawl_state{} == 1", "{{state}}")]),
+    figure("Version", "Program version.", Unit::Number, &[("recrawl_build_info{}", "{{version}}")]),
     figure(
         "Pages",
-        "How many are known.",
+        "Known, visited and gone pages.",
         Unit::Number,
         &[
             ("recrawl_pages{}", "known"),
@@ -71,21 +71,21 @@ pub const PANELS: &[Panel] = &[
             ("recrawl_pages_gone{}", "gone"),
         ],
     ),
-    figure("Hosts", "How many are known.", Unit::Number, &[("recrawl_hosts{}", "hosts")]),
+    figure("Hosts", "Known hosts.", Unit::Number, &[("recrawl_hosts{}", "hosts")]),
     curves(
         "ChangeRate",
-        "How many of the visits that the score chose met a change, beside what was to be expected. Falling for days: see \
-         the formula.",
+        "Share of the revisits selected by score that found a change, and the expected share. If it falls for \
+         days, check the formula.",
         Unit::Share,
         &[
             ("recrawl_last_cycle_change_ratio{}", "last cycle"),
-            ("recrawl_last_cycle_promised_change_ratio{}", "promised"),
+            ("recrawl_last_cycle_promised_change_ratio{}", "expected"),
             ("recrawl_cycle_change_ratio{}", "this cycle so far"),
         ],
     ),
     curves(
         "Freshness",
-        "Share of pages that are as they were seen last, by the audit sample, with its interval.",
+        "Share of pages whose copy is current, estimated from the audit sample, with its interval.",
         Unit::Share,
         &[
             ("recrawl_freshness_ratio{}", "estimate"),
@@ -95,13 +95,13 @@ pub const PANELS: &[Panel] = &[
     ),
     curves(
         "Pages by outcome",
-        "What comes of scheduled pages.",
+        "Scheduled pages by outcome.",
         Unit::PerSecond,
         &[("rate(recrawl_pages_done_total{}[$__rate_interval])", "{{outcome}}")],
     ),
     curves(
-        "The running cycle",
-        "Where it is in its schedule.",
+        "Running cycle",
+        "Progress of its schedule.",
         Unit::Number,
         &[
             ("recrawl_cycle_pages_scheduled{}", "scheduled"),
@@ -112,7 +112,7 @@ pub const PANELS: &[Panel] = &[
     ),
     curves(
         "Time",
-        "How long cycles take and have left, and since when nothing moved.",
+        "Cycle duration, time left, and time since the last progress.",
         Unit::Seconds,
         &[
             ("recrawl_last_cycle_duration_seconds{}", "last cycle"),
@@ -122,7 +122,7 @@ pub const PANELS: &[Panel] = &[
     ),
     curves(
         "Visits",
-        "Visits a second, answers 304 among them, and links found.",
+        "Visits, 304 responses and links found, per second.",
         Unit::PerSecond,
         &[
             ("rate(recrawl_visits_total{}[$__rate_interval])", "visits"),
@@ -132,13 +132,13 @@ pub const PANELS: &[Panel] = &[
     ),
     curves(
         "Bytes fetched",
-        "Of bodies.",
+        "Body bytes per second.",
         Unit::BytesPerSecond,
         &[("rate(recrawl_body_bytes_total{}[$__rate_interval])", "bodies")],
     ),
     curves(
         "Disk and memory",
-        "The crawl stops when less is free than reserved.",
+        "The crawl stops when free space falls below the reserve.",
         Unit::Bytes,
         &[
             ("recrawl_disk_used_bytes{}", "data directory"),
@@ -148,8 +148,8 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     figure(
-        "Bugs and losses",
-        "Requests begun before the delay promised to their host was over: 0, or a bug. Lines of the log that nobody took.",
+        "Early requests, lost log lines",
+        "Requests sent too early (0, or a bug). Log lines dropped.",
         Unit::Number,
         &[
             ("increase(recrawl_early_requests_total{}[$__range])", "early requests"),
@@ -158,7 +158,7 @@ pub const PANELS: &[Panel] = &[
     ),
     figure(
         "Cycles",
-        "The running one, the last committed one, and the generation.",
+        "Running cycle, last committed cycle, generation.",
         Unit::Number,
         &[
             ("recrawl_cycle{}", "running"),
@@ -167,36 +167,36 @@ pub const PANELS: &[Panel] = &[
         ],
     ),
     figure(
-        "Since and until",
-        "When things began, ended, and are due.",
+        "Times",
+        "Start of process and cycle, last commit, next cycle.",
         Unit::Ago,
         &[
-            ("process_start_time_seconds{} * 1000", "process began"),
-            ("recrawl_cycle_start_time_seconds{} * 1000", "cycle began"),
+            ("process_start_time_seconds{} * 1000", "process start"),
+            ("recrawl_cycle_start_time_seconds{} * 1000", "cycle start"),
             ("recrawl_last_cycle_end_time_seconds{} * 1000", "last commit"),
             ("recrawl_next_cycle_time_seconds{} * 1000", "next cycle"),
         ],
     ),
     figure(
         "Operators",
-        "What they paused and blocked.",
+        "Paused hosts and blocked patterns.",
         Unit::Number,
-        &[("recrawl_hosts_paused{}", "hosts paused"), ("recrawl_patterns_blocked{}", "patterns blocked")],
+        &[("recrawl_hosts_paused{}", "paused hosts"), ("recrawl_patterns_blocked{}", "blocked patterns")],
     ),
     curves(
         "Cycles by result",
-        "Committed and failed, within an hour.",
+        "Committed and failed cycles per hour.",
         Unit::Number,
         &[("increase(recrawl_cycles_total{}[1h])", "{{result}}")],
     ),
     curves(
-        "The console",
-        "Its answers by status, what it refused, and streams of events.",
+        "Console",
+        "Responses by status, rejected requests, event streams.",
         Unit::PerSecond,
         &[
             ("rate(recrawl_console_answers_total{}[$__rate_interval])", "{{class}}"),
-            ("rate(recrawl_console_refused_changes_total{}[$__rate_interval])", "changes refused"),
-            ("rate(recrawl_console_refused_connections_total{}[$__rate_interval])", "connections refused"),
+            ("rate(recrawl_console_refused_changes_total{}[$__rate_interval])", "rejected changes"),
+            ("rate(recrawl_console_refused_connections_total{}[$__rate_interval])", "rejected connections"),
             ("recrawl_console_event_streams{}", "streams"),
         ],
     ),

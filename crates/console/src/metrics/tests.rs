@@ -11,7 +11,7 @@ fn names() -> BTreeSet<&'static str> {
     METRICS.iter().map(|metric| metric.name).collect()
 }
 
-/// The metrics that an expression speaks of.
+/// The metrics that an expression names.
 fn mentioned(expression: &str) -> impl Iterator<Item = &str> {
     expression
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
@@ -80,13 +80,13 @@ fn panels_and_alerts_speak_of_metrics_that_there_are_and_panels_show_them_all() 
         PANELS.iter().flat_map(|p| p.curves).flat_map(|(query, _)| mentioned(query)).collect();
     let watched = ALERTS.iter().flat_map(|alert| mentioned(alert.when));
     for name in shown.iter().copied().chain(watched) {
-        assert!(names.contains(name), "there is no metric {name}");
+        assert!(names.contains(name), "unknown metric {name}");
     }
     for name in names {
         assert!(shown.contains(&name), "no panel shows {name}: add it to one in panel.rs");
     }
     for (query, _) in PANELS.iter().flat_map(|p| p.curves) {
-        assert!(query.contains("{}"), "{query} does not heed the choice of an instance");
+        assert!(query.contains("{}"), "{query} lacks the instance selector");
     }
 }
 
@@ -100,7 +100,7 @@ fn every_alert_says_what_to_do() {
     }
 }
 
-/// What promtool says to `input`; none where it is not installed (Debian has it in the package `prometheus`).
+/// The output of promtool for `input`; none if it is not installed (Debian: package `prometheus`).
 fn promtool(arguments: &[&str], input: &str) -> Option<String> {
     let command = Command::new("promtool")
         .args(arguments)
@@ -110,8 +110,8 @@ fn promtool(arguments: &[&str], input: &str) -> Option<String> {
         .spawn();
     let mut child = match command {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            // Past the test's own capture: who runs the tests should know what was not tried.
-            let text = format!("promtool {arguments:?} was not tried: install Debian's package prometheus\n");
+            // Bypasses the capture of test output: a skipped check must be visible.
+            let text = format!("promtool {arguments:?} was skipped: install Debian's package prometheus\n");
             io::stderr().write_all(text.as_bytes()).unwrap();
             return None;
         }

@@ -1,4 +1,4 @@
-//! What the console counts of its own requests.
+//! Counters of the console's own requests.
 
 use axum::http::StatusCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Changes without a right to them are logged no more often than this: anybody can try, and a log has a disk to fill.
+/// Minimum interval between log lines of unauthorized changes: anybody can send them, and the log must not
+/// fill the disk.
 pub const REFUSALS_LOGGED: Duration = Duration::from_secs(1);
 
-/// Counts since the console began. They only grow.
+/// Counters since the console started.
 #[derive(Default)]
 pub struct Traffic {
     classes: [AtomicU64; 5],
@@ -18,7 +19,7 @@ pub struct Traffic {
     logged: Mutex<Logged>,
 }
 
-/// When a refusal was logged last, and how many came since.
+/// The time of the last logged rejection, and the number of unlogged ones since.
 #[derive(Default)]
 struct Logged {
     at: Option<Instant>,
@@ -26,13 +27,13 @@ struct Logged {
 }
 
 impl Traffic {
-    /// One more answer.
+    /// Counts a response.
     pub fn answered(&self, status: StatusCode) {
         let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;
         self.classes[class].fetch_add(1, Relaxed);
     }
 
-    /// One more change that was refused for want of a right to it. When it is to be logged: how many were not, before it.
+    /// Counts an unauthorized change. Returns the number of unlogged ones before it if this one is to be logged.
     pub fn unauthorized(&self, now: Instant) -> Option<u64> {
         self.unauthorized.fetch_add(1, Relaxed);
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,22 +46,22 @@ impl Traffic {
         Some(unlogged)
     }
 
-    /// One more connection too many.
+    /// Counts a connection above the limit.
     pub fn turned_away(&self) {
         self.turned_away.fetch_add(1, Relaxed);
     }
 
-    /// Answers by the first digit of their status, from 1 to 5.
+    /// Responses by the first digit of their status, from 1 to 5.
     pub fn answers(&self) -> [u64; 5] {
         std::array::from_fn(|i| self.classes[i].load(Relaxed))
     }
 
-    /// Changes refused for want of a right to them.
+    /// Unauthorized changes.
     pub fn refused_changes(&self) -> u64 {
         self.unauthorized.load(Relaxed)
     }
 
-    /// Connections too many.
+    /// Connections above the limit.
     pub fn refused_connections(&self) -> u64 {
         self.turned_away.load(Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Changes: what they do, that they may be repeated, and that they are logged.
+//! Changes: effects, idempotence and log.
 
 use super::client::{ANNA, Served, served, served_with};
 use super::crawl::{MadeUp, NOW};
@@ -114,10 +114,10 @@ fn a_change_whose_client_left_has_its_turn_and_its_line() {
             served.address
         );
         gone.write_all(head.as_bytes()).unwrap();
-        // A request that nobody has read yet may leave with its client.
+        // A request that has not been read yet is lost with its client.
         served.until("two wait", || served.running.as_ref().unwrap().console.changes_waiting() == 2);
         drop(gone);
-        // Answered on the same runtime after it: by then the console has seen that the client left.
+        // The same runtime answers this later, so by then the console has seen the disconnect.
         assert_eq!(served.get("/health").status, 200);
         go_on.send(()).unwrap();
         assert_eq!(first.join().unwrap().status, 200);
@@ -141,7 +141,7 @@ fn more_changes_than_may_wait_are_told_to_come_back() {
         change("/api/v1/hosts/gate.example/pause");
         entered.recv().unwrap();
         (1..MAX_CHANGES + TOO_MANY).for_each(|_| change("/api/v1/pause"));
-        // Those that wait are not answered before the first is.
+        // Queued changes get their response after the first one.
         for _ in 0..TOO_MANY {
             assert_eq!(statuses.recv().unwrap(), 503);
         }

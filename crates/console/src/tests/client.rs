@@ -1,4 +1,4 @@
-//! A console on a port of its own, and a client that sends what no good client would.
+//! A console on its own port, and a client that can send arbitrary bytes.
 
 use super::crawl::MadeUp;
 use crate::{ConsoleConfig, Entry, Running, Tokens, serve};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// A token that the console knows as `anna`'s.
+/// The token of `anna`.
 pub const ANNA: &str = "anna-0123456789abcdef0123456789abcdef";
 
 /// A console that serves a made-up crawl, until it is dropped.
@@ -36,7 +36,7 @@ pub fn tokens() -> Tokens {
     Tokens::read(file.path()).unwrap()
 }
 
-/// How tests have it: an address may ask as often as it likes.
+/// Test configuration, without an effective rate limit.
 pub fn config() -> ConsoleConfig {
     ConsoleConfig {
         listen: ([127, 0, 0, 1], 0).into(),
@@ -67,7 +67,7 @@ pub fn served_with(crawl: MadeUp, adapt: impl FnOnce(&mut ConsoleConfig)) -> Ser
     Served { address: running.address(), crawl, stop, log, running: Some(running) }
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -84,7 +84,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.body))
     }
 
-    /// The kind of a problem, once it was seen to be one.
+    /// The kind of a problem; asserts that the response is one.
     pub fn problem(&self) -> String {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let problem = self.json();
@@ -110,7 +110,7 @@ impl Served {
         TcpStream::connect(self.address).unwrap()
     }
 
-    /// Sends exactly this, and reads to the end.
+    /// Sends these bytes and reads to the end.
     pub fn raw(&self, request: &str) -> Answer {
         let mut stream = self.connect();
         stream.write_all(request.as_bytes()).unwrap();
@@ -119,7 +119,7 @@ impl Served {
         parsed(&answer)
     }
 
-    /// With these header lines, each of which ends as lines of HTTP do.
+    /// Sends a request with these header lines, each ending with CRLF.
     pub fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let address = self.address;
         let length = match body.is_empty() {
@@ -135,7 +135,7 @@ impl Served {
         self.ask("GET", path, "", "")
     }
 
-    /// Waits until it is so.
+    /// Waits until a condition holds.
     pub fn until(&self, what: &str, is_so: impl Fn() -> bool) {
         let begun = Instant::now();
         while !is_so() {
@@ -144,7 +144,7 @@ impl Served {
         }
     }
 
-    /// As anna.
+    /// Sends a request with anna's token.
     pub fn change(&self, method: &str, path: &str, body: &str) -> Answer {
         self.ask(method, path, &format!("Authorization: Bearer {ANNA}\r\n"), body)
     }

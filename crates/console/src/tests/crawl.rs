@@ -1,4 +1,4 @@
-//! A crawl that is made up: it has a few hosts and some thousand pages, and remembers what was changed.
+//! A made-up crawl with a few hosts and some thousand pages. It records changes.
 
 use crate::view::*;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 /// Pages of the crawl.
 pub const PAGES: usize = 2500;
-/// Another time of the crawl's clock than any that a test runs at.
+/// Time of the crawl's clock, different from the time of any test run.
 pub const NOW: u64 = 1_700_000_000_000;
 
 /// The crawl.
@@ -23,11 +23,11 @@ struct Inner {
     seeds: BTreeSet<String>,
     recrawls: BTreeSet<String>,
     formulas: Vec<FormulaUse>,
-    /// Every change that was let in.
+    /// Every accepted change.
     changes: Vec<(Change, Who)>,
 }
 
-/// Holds comparisons of formulas, and the pause of `gate.example`, until the test lets them go on.
+/// Blocks comparisons of formulas and the pause of `gate.example` until the test releases them.
 struct Gate {
     entered: Mutex<Sender<()>>,
     go_on: Mutex<Receiver<()>>,
@@ -143,19 +143,19 @@ impl MadeUp {
         MadeUp { inner: Mutex::new(inner), gate: None }
     }
 
-    /// One whose comparisons tell the first end that they have begun, and wait for the second.
+    /// A crawl whose comparisons signal the receiver when they start and wait for the sender.
     pub fn with_gate() -> (MadeUp, Receiver<()>, Sender<()>) {
         let ((entered, has_entered), (go, go_on)) = (channel(), channel());
         let gate = Gate { entered: Mutex::new(entered), go_on: Mutex::new(go_on) };
         (MadeUp { gate: Some(gate), ..MadeUp::new() }, has_entered, go)
     }
 
-    /// Changes its figures.
+    /// Changes the status.
     pub fn set(&self, set: impl FnOnce(&mut Status)) {
         set(&mut self.inner.lock().unwrap().status);
     }
 
-    /// What was let in.
+    /// The accepted changes.
     pub fn changes(&self) -> Vec<(Change, Who)> {
         self.inner.lock().unwrap().changes.clone()
     }
@@ -176,7 +176,7 @@ impl MadeUp {
 const HOSTS: [&str; 3] = ["a.example", "b.example", "c.example"];
 
 fn no_cursor() -> Refusal {
-    Refusal::invalid("cursor", "not one of ours", "take the `next` of the answer before")
+    Refusal::invalid("cursor", "unknown cursor", "use the `next` of the previous response")
 }
 
 fn expression(text: &str) -> Result<&str, Refusal> {
@@ -239,7 +239,7 @@ impl CrawlView for MadeUp {
             }
             "panic.example" => panic!("a view that breaks off"),
             _ if HOSTS.contains(&host) => Ok(vec![json!({"host": host})]),
-            _ => Err(Refusal::NotFound(format!("{host}: never asked anything"))),
+            _ => Err(Refusal::NotFound(format!("{host}: unknown host"))),
         }
     }
 
@@ -381,7 +381,7 @@ impl CrawlView for MadeUp {
     }
 }
 
-/// For those who need one only to look at.
+/// A crawl for tests that change nothing.
 pub fn shared() -> Arc<MadeUp> {
     Arc::new(MadeUp::new())
 }

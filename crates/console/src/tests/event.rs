@@ -1,4 +1,4 @@
-//! Streams of events, by a clock that stands still until nothing else is left to do.
+//! Event streams, with a paused clock.
 
 use super::client::{Served, config, served};
 use super::crawl::{MadeUp, NOW, shared};
@@ -49,7 +49,7 @@ impl Events {
         Events { body: answer.into_body().into_data_stream(), text: String::new() }
     }
 
-    /// The next: its name and what it says; none at the end. Comments are passed over.
+    /// The next event: name and data; none at the end. Skips comments.
     async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             while let Some((event, rest)) = self.text.split_once("\n\n") {
@@ -72,7 +72,7 @@ async fn figures_come_at_once_and_then_when_they_change() {
     let mut events = Events::of(&here).await;
     let (name, first) = events.next().await.unwrap();
     assert_eq!((name.as_str(), &first["generation"]), ("status", &7.into()));
-    // What was told at the first beat may be told once more; after that only what is new.
+    // The first status may come twice; after that only changes come.
     let begun = Instant::now();
     let crawl = here.crawl.clone();
     tokio::spawn(async move {
@@ -166,7 +166,7 @@ async fn streams_end_with_the_console() {
     assert_eq!(here.console.news.streams(), 0, "its place is free again");
 }
 
-/// Opens a stream of events over a socket, and reads until its first event.
+/// Opens an event stream over a socket and reads up to its first event.
 fn listen(served: &Served) -> TcpStream {
     let mut stream = served.connect();
     stream
@@ -185,7 +185,7 @@ fn listen(served: &Served) -> TcpStream {
 #[test]
 fn one_stream_too_many_is_told_so_and_the_end_closes_all() {
     let mut served = served();
-    // The rest is kept for others.
+    // The rest is reserved for other clients.
     let all = MAX_STREAMS - MAX_STREAMS / 4;
     let streams: Vec<TcpStream> = (0..all).map(|_| listen(&served)).collect();
     let refused = served.get("/api/v1/events");

@@ -1,4 +1,4 @@
-//! How much one may ask.
+//! Limits of one client.
 
 use super::client::{served, served_with};
 use super::crawl::MadeUp;
@@ -7,7 +7,7 @@ use std::io::Read;
 #[test]
 fn an_address_that_asks_too_often_is_told_when_to_come_back() {
     let served = served_with(MadeUp::new(), |config| config.requests = 1);
-    // One a second: of many in a row some are too many, on any machine that answers within a second.
+    // One per second: some of many consecutive requests exceed it on any machine that responds within a second.
     let refused = (0..100).map(|_| served.get("/health")).find(|answer| answer.status != 200).unwrap();
     assert_eq!((refused.status, refused.problem().as_str()), (429, "rate-limit"));
     assert_eq!(refused.header("retry-after"), Some("1"));

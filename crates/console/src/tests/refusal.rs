@@ -1,4 +1,4 @@
-//! What nobody should get.
+//! Requests that must be rejected.
 
 use super::client::{Served, served, served_with};
 use super::crawl::MadeUp;
@@ -7,7 +7,7 @@ use crate::view::Change;
 use proptest::prelude::*;
 use std::io::{Read, Write};
 
-/// Every change, with a body that would be right.
+/// Every change, with a valid body.
 const CHANGES: &[(&str, &str, &str)] = &[
     ("PUT", "/api/v1/pause", ""),
     ("DELETE", "/api/v1/pause", ""),
@@ -162,7 +162,7 @@ fn a_body_that_does_not_say_how_long_it_is_is_read_to_the_limit() {
     );
     stream.write_all(head.as_bytes()).unwrap();
     let chunk = format!("10000\r\n{}\r\n", "[".repeat(0x10000));
-    // The answer comes before the end of what is sent, and the connection may be closed then.
+    // The response comes before the end of the request, and the connection may be closed then.
     let sent = (0..160).take_while(|_| stream.write_all(chunk.as_bytes()).is_ok()).count();
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -184,7 +184,7 @@ fn a_body_just_beyond_the_limit_is_refused_in_words() {
         body.len()
     );
     let mut stream = served.connect();
-    // The last bytes may find the connection closed: the answer is there all the same.
+    // The last bytes may hit a closed connection; the response is there all the same.
     let _ = stream.write_all(chunked.as_bytes());
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).unwrap();

@@ -1,4 +1,4 @@
-//! Every route once, as it is meant.
+//! Every route once, with a valid request.
 
 use super::client::{Answer, Served, served, served_with};
 use super::crawl::{MadeUp, PAGES};
@@ -7,7 +7,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Method, path as it is described, path as it is asked for, body, status.
+/// Method, described path, requested path, body, status.
 const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("GET", "/", "/", "", 200),
     ("GET", "/assets/{name}", "/assets/style.css", "", 200),
@@ -39,7 +39,7 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("DELETE", "/api/v1/formula", "/api/v1/formula", "", 202),
 ];
 
-/// Described and tested elsewhere: it has no end.
+/// Tested elsewhere, because it never ends.
 const ENDLESS: (&str, &str) = ("GET", "/api/v1/events");
 
 /// The operations of the document.

@@ -1,101 +1,100 @@
-//! Lists of hosts and pages, asked for a part at a time.
+//! Paginated lists of hosts and pages.
 
 use super::HostState;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Which hosts, and in what order.
+/// Query of the list of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostQuery {
-    /// The order.
+    /// Sort order.
     pub sort: HostSort,
-    /// Only those in this state.
+    /// Only hosts in this state.
     pub state: Option<HostState>,
-    /// Go on where [`HostList::next`] of an earlier answer said. Comes from strangers: up to
-    /// [`MAX_CURSOR_BYTES`](crate::MAX_CURSOR_BYTES) bytes, none of them a control character, and nothing else is
-    /// known of it.
+    /// Continue at [`HostList::next`] of an earlier response. Untrusted: only its length (at most
+    /// [`MAX_CURSOR_BYTES`](crate::MAX_CURSOR_BYTES)) and the absence of control characters are checked.
     pub cursor: Option<String>,
-    /// At most so many, from 1 to [`MAX_ROWS`](crate::MAX_ROWS).
+    /// Maximum rows, 1 to [`MAX_ROWS`](crate::MAX_ROWS).
     pub limit: usize,
 }
 
-/// The order of a list of hosts. Numbers go from the largest to the smallest.
+/// Sort order of hosts. Numbers sort in descending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostSort {
-    /// The order of URLs: labels reversed.
+    /// By name, with reversed labels, as URLs are sorted.
     #[default]
     Name,
-    /// Pages known.
+    /// Known pages.
     Pages,
-    /// Pages still to ask for in the running cycle.
+    /// Pages left to fetch in the running cycle.
     Queue,
-    /// The delay between an answer and the next request.
+    /// Delay between a response and the next request.
     Delay,
-    /// How long answers take.
+    /// Response time.
     Latency,
-    /// Failures in a row.
+    /// Consecutive failures.
     Failures,
-    /// Changes met in the running cycle, then in the last.
+    /// Changes found in the running cycle, or in the last one.
     Changes,
 }
 
-/// Some hosts.
+/// A part of the list of hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct HostList {
-    /// In the order asked for.
+    /// Hosts in the requested order.
     pub hosts: Vec<HostRow>,
-    /// Where to go on; none at the end.
+    /// Cursor of the next part; null at the end.
     pub next: Option<String>,
 }
 
-/// A host among others.
+/// A host in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct HostRow {
-    /// Its origin: scheme and name, with the port where that is not the scheme's own.
+    /// Origin: scheme and host, with a non-default port.
     pub host: String,
-    /// What becomes of its queue.
+    /// State of the host's queue.
     pub state: HostState,
-    /// Pages known.
+    /// Known pages.
     pub pages: u64,
-    /// Of these, fetched at least once.
+    /// Pages fetched at least once.
     pub visited: u64,
-    /// Pages still to ask for in the running cycle.
+    /// Pages left to fetch in the running cycle.
     pub queue: u64,
     /// Pages done in the running cycle.
     pub done: u64,
-    /// Changes met in the running cycle, or in the last where none runs.
+    /// Changes found in the running cycle, or in the last one.
     pub changed: u64,
-    /// Requests ever sent to it.
+    /// Requests sent so far.
     pub requests: u64,
-    /// Pages that its robots.txt forbade.
+    /// Pages denied by robots.txt.
     pub robots_denied: u64,
-    /// Milliseconds between an answer and the next request.
+    /// Milliseconds between a response and the next request.
     pub delay_ms: u64,
-    /// Milliseconds that its answers take, smoothed; none before the first.
+    /// Smoothed response time in milliseconds; null before the first response.
     pub latency_ms: Option<u64>,
-    /// Failures in a row.
+    /// Consecutive failures.
     pub failures: u32,
 }
 
-/// Which pages.
+/// Query of the list of pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageQuery {
-    /// Only those whose URL begins so; empty for all. Comes from strangers.
+    /// URL prefix; empty for all pages. Untrusted.
     pub prefix: String,
-    /// Go on where [`PageList::next`] of an earlier answer said; as strange as [`HostQuery::cursor`].
+    /// Continue at [`PageList::next`] of an earlier response. Untrusted, as [`HostQuery::cursor`].
     pub cursor: Option<String>,
-    /// At most so many, from 1 to [`MAX_ROWS`](crate::MAX_ROWS).
+    /// Maximum rows, 1 to [`MAX_ROWS`](crate::MAX_ROWS).
     pub limit: usize,
 }
 
-/// Some pages.
+/// A part of the list of pages.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct PageList {
-    /// As `recrawl export pages` prints them, in the order of URLs.
+    /// Pages as printed by `recrawl export pages`, in URL order.
     #[schema(value_type = Vec<Object>)]
     pub pages: Vec<Value>,
-    /// Where to go on; none at the end.
+    /// Cursor of the next part; null at the end.
     pub next: Option<String>,
 }

@@ -1,55 +1,55 @@
-//! What an operator can change, and what holds of it.
+//! Changes by operators, and the decisions in force.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use utoipa::ToSchema;
 
-/// A change, as it is logged too.
+/// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Change {
-    /// Ask for nothing more: of one host, or at all.
+    /// Pause the crawl or one host.
     Pause {
-        /// The host; none for all.
+        /// Host; null for the whole crawl.
         host: Option<String>,
     },
-    /// The end of a pause.
+    /// End a pause.
     Resume {
-        /// The host; none for all. A pause of all and pauses of hosts are apart from each other.
+        /// Host; null for the whole crawl. Pauses of the crawl and of hosts are independent.
         host: Option<String>,
     },
-    /// More seeds, from the next cycle on.
+    /// Add seed URLs from the next cycle on.
     AddSeeds {
-        /// Their URLs.
+        /// URLs.
         urls: Vec<String>,
     },
-    /// Never ask for what a pattern covers: a host, and what is below it, or the beginning of a URL.
+    /// Block a host with its subdomains, or a URL prefix.
     Block {
         /// `example.com` or `https://example.com/a/`.
         pattern: String,
     },
-    /// The end of a block.
+    /// Remove a block.
     Unblock {
-        /// As it was blocked.
+        /// The blocked pattern.
         pattern: String,
     },
-    /// Fetch a page now, as far as politeness has it.
+    /// Fetch a page now, within robots.txt and politeness.
     Recrawl {
-        /// Its URL.
+        /// URL.
         url: String,
     },
-    /// Another formula, from the next cycle on.
+    /// Use another formula from the next cycle on.
     UseFormula {
-        /// A name, an expression, or a formula file's text.
+        /// A name, an expression, or the text of a formula file.
         text: String,
     },
-    /// The formula before, from the next cycle on.
+    /// Roll back to the previous formula from the next cycle on.
     RollBackFormula,
 }
 
 impl Change {
-    /// Its kind, as it is written in JSON.
+    /// The kind, as in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Change::Pause { .. } => "pause",
@@ -64,7 +64,7 @@ impl Change {
     }
 }
 
-/// In a line, however much is changed.
+/// One line, whatever the size of the change.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -85,37 +85,37 @@ impl fmt::Display for Change {
     }
 }
 
-/// Who asks for a change.
+/// The operator who makes a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Who {
-    /// The name beside the token.
+    /// Name of the token.
     pub name: String,
-    /// The address that it came from.
+    /// Client address.
     pub from: IpAddr,
 }
 
-/// That a change is in force, or will be.
+/// Result of an accepted change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Accepted {
-    /// What was done.
+    /// What was done with the change.
     pub did: Did,
-    /// What that means, in words.
+    /// Description.
     pub detail: String,
 }
 
-/// What was done about a change.
+/// What was done with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Did {
-    /// It is in force.
+    /// Applied.
     Done,
-    /// It was in force before.
+    /// No change needed.
     Already,
-    /// It will be in force from the next cycle on.
+    /// Applies from the next cycle on.
     NextCycle,
 }
 
-/// What operators decided, as far as it holds now.
+/// Operator decisions in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Controls {
     /// The pause of the whole crawl.
@@ -124,23 +124,23 @@ pub struct Controls {
     pub paused_hosts: Vec<Decision>,
     /// Blocked patterns.
     pub blocks: Vec<Decision>,
-    /// What was taken down and is asked for no more, by a command while the crawl stood still: `example.com`,
-    /// `*.example.com` or the beginning of URLs. No unblocking ends that.
+    /// Patterns taken down with `recrawl takedown` and never fetched: `example.com`, `*.example.com` or a URL
+    /// prefix. Unblocking does not affect them.
     pub taken_down: Vec<String>,
-    /// Seeds that wait for the next cycle.
+    /// Seeds queued for the next cycle.
     pub seeds_waiting: u64,
-    /// Pages asked for that were not fetched yet.
+    /// Requests to fetch a page now that are still queued.
     pub recrawls_waiting: u64,
 }
 
-/// One decision that holds.
+/// A pause or block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Decision {
-    /// The host, or the pattern; empty for the whole crawl.
+    /// Host or pattern; empty for the whole crawl.
     pub what: String,
-    /// The name beside the token.
+    /// Name of the operator's token.
     pub who: String,
-    /// When.
+    /// Time.
     pub at: u64,
 }
 

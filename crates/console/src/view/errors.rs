@@ -1,52 +1,50 @@
-//! Pages that were not got: what went wrong last, and how often what did.
+//! Failures: the last failed pages, and counts by kind.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Pages that were not got.
+/// Failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Errors {
-    /// How many of each kind in the running cycle, or in the last where none runs; the most frequent first. What was
-    /// skipped is counted too.
+    /// Counts by kind in the running cycle, or in the last one; most frequent first. Includes skipped pages.
     pub kinds: Vec<ErrorCount>,
-    /// The last ones since the process began, newest first; at most 50. What was skipped is not among them: it was not
-    /// asked for.
+    /// The last 50 failures since the process started, newest first. Excludes skipped pages.
     pub last: Vec<PageError>,
 }
 
-/// A kind of failure, and how many pages met it.
+/// A kind of failure and its number of pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ErrorCount {
     /// The kind.
     #[serde(flatten)]
     pub kind: ErrorKind,
-    /// How many pages.
+    /// Number of pages.
     pub pages: u64,
 }
 
-/// How it ended, in the words of docs/outcomes.md and of the visits that are kept.
+/// Outcome, as named in docs/outcomes.md and in exported visits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ErrorKind {
     /// `not_found`, `failed`, `robots_denied`, `robots_unreachable`, `refused_address` or `skipped`.
     pub outcome: String,
-    /// What made it fail, or why it was skipped; none where the outcome says it all.
+    /// Cause of the failure or skip; null if the outcome says it all.
     pub why: Option<String>,
-    /// The server's status, where that is what decided.
+    /// HTTP status, if it decided the outcome.
     pub status: Option<u16>,
 }
 
-/// One page that was not got.
+/// A failed page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PageError {
-    /// When.
+    /// Time.
     pub at: u64,
-    /// Its URL.
+    /// URL.
     pub url: String,
-    /// Its host, as lists of hosts call it.
+    /// Host, as listed by /api/v1/hosts.
     pub host: String,
     /// The kind.
     #[serde(flatten)]
     pub kind: ErrorKind,
-    /// The same in words.
+    /// Description.
     pub detail: String,
 }

@@ -1,4 +1,4 @@
-//! Formulas, as they are shown and compared.
+//! Formulas and comparisons of their rankings.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,95 +7,95 @@ use utoipa::ToSchema;
 /// A formula.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct FormulaText {
-    /// What people call it.
+    /// Name.
     pub name: String,
     /// The expression.
     pub expression: String,
-    /// One line on what it does; may be empty.
+    /// One-line description; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Where it comes from, as its file has it.
+    /// Provenance from its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub provenance: Option<Value>,
 }
 
-/// A formula, and since when.
+/// A formula in the history.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct FormulaUse {
     /// The formula.
     #[serde(flatten)]
     pub formula: FormulaText,
-    /// When it was chosen.
+    /// Time of the selection.
     pub at: u64,
-    /// Who chose it: the name beside a token, or `command line`.
+    /// Who selected it: the name of a token, or `command line`.
     pub who: String,
-    /// The first cycle it ranked, or will.
+    /// First cycle that uses it.
     pub from_cycle: Option<u64>,
 }
 
 /// The formulas of a crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Formulas {
-    /// The one in force.
+    /// Formula in force.
     pub in_force: FormulaText,
-    /// The one from the next cycle on, where it is another.
+    /// Formula from the next cycle on, if different.
     pub next: Option<FormulaText>,
-    /// What operators chose, newest first.
+    /// Formulas selected by operators, newest first.
     pub history: Vec<FormulaUse>,
-    /// Those that the program brings.
+    /// Built-in formulas.
     pub built_in: Vec<FormulaText>,
 }
 
-/// What a formula uses and costs, and what to beware of.
+/// Terminals, cost and warnings of a formula.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct FormulaCheck {
-    /// Its name; of an expression, its text.
+    /// Name; for an expression, its text.
     pub name: String,
-    /// The expression as it was understood.
+    /// Parsed expression.
     pub expression: String,
-    /// The simplified expression, where it is another.
+    /// Simplified expression, if different.
     pub simplified: Option<String>,
-    /// The terminals it reads.
+    /// Terminals of the expression.
     pub terminals: Vec<String>,
-    /// Nodes as written.
+    /// Nodes of the expression before simplification.
     pub nodes: u64,
-    /// Depth; a single terminal has 1.
+    /// Depth; 1 for a single terminal.
     pub depth: u64,
-    /// Steps a page.
+    /// Operations per page.
     pub cost: u64,
-    /// What to beware of, in words: scores that are not finite, fall with age, or starve pages.
+    /// Warnings: scores that are not finite, fall with age or starve pages.
     pub warnings: Vec<String>,
 }
 
-/// Where another formula would rank pages otherwise.
+/// Ranking differences between two formulas.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct RankChanges {
-    /// The formula, as it was understood.
+    /// Parsed expression of the other formula.
     pub expression: String,
-    /// Pages that both ranked.
+    /// Pages ranked by both.
     pub pages: u64,
-    /// How many each would choose.
+    /// Pages that each formula selects.
     pub k: u64,
-    /// Share of the k that both choose.
+    /// Share of those selected by both.
     pub overlap: f64,
-    /// Pages that rise most, those that rise further first.
+    /// Pages that rise most, largest rise first.
     pub rise: Vec<RankChange>,
-    /// Pages that fall most, those that fall further first.
+    /// Pages that fall most, largest fall first.
     pub fall: Vec<RankChange>,
 }
 
-/// A page that another formula would rank otherwise. Rank 1 is fetched first.
+/// A page with different ranks. Rank 1 is fetched first.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct RankChange {
-    /// The page.
+    /// URL.
     pub url: String,
-    /// By the formula in force.
+    /// Rank by the formula in force.
     pub rank: u64,
-    /// By the other.
+    /// Rank by the other formula.
     pub other_rank: u64,
-    /// The score by the formula in force; none where it is not finite.
+    /// Score by the formula in force; null if not finite.
     pub score: Option<f64>,
-    /// The score by the other; none where it is not finite.
+    /// Score by the other formula; null if not finite.
     pub other_score: Option<f64>,
 }

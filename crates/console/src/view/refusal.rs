@@ -1,30 +1,30 @@
-//! Why a crawl does not answer.
+//! Errors of [`CrawlView`](super::CrawlView).
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a question or a change was refused; the console makes problem+json of it.
+/// Why a read or a change failed; the console turns it into problem+json.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is none: 404. What there is none of, and where to look.
+    /// 404: what does not exist, and where to look.
     NotFound(String),
-    /// It makes no sense, whenever it is asked: 422.
+    /// 422: invalid.
     Invalid {
         /// What is wrong.
         what: String,
-        /// Where: a parameter, a field, a place in a text.
+        /// Where: a parameter, a field, a position in a text.
         at: String,
-        /// What to do about it.
+        /// What to do.
         todo: String,
     },
-    /// It makes sense, but not now: 503. What is in the way.
+    /// 503: temporarily impossible, and why.
     Busy(String),
-    /// The crawl could not do its part: 500. What failed, where, and what to do.
+    /// 500: what failed, where, and what to do.
     Failed(String),
 }
 
 impl Refusal {
-    /// [`Refusal::Invalid`] in fewer words.
+    /// Creates [`Refusal::Invalid`].
     pub fn invalid(at: impl Into<String>, what: impl Into<String>, todo: impl Into<String>) -> Refusal {
         Refusal::Invalid { what: what.into(), at: at.into(), todo: todo.into() }
     }

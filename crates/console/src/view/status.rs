@@ -1,96 +1,96 @@
-//! Where a crawl stands: the figures that are looked at several times a second.
+//! Status of a crawl: figures that are read several times a second.
 
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use utoipa::ToSchema;
 
-/// Where the crawl stands at one moment.
+/// Status of the crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Status {
-    /// The program's version.
+    /// Program version.
     pub version: String,
-    /// The data directory.
+    /// Data directory.
     pub data_dir: String,
-    /// This moment by the crawl's clock, so that a reader need not trust its own.
+    /// Current time by the crawl's clock, which clients should use instead of their own.
     pub now: u64,
-    /// When this process began.
+    /// Start of this process.
     pub started: u64,
-    /// Milliseconds since the crawl last moved, by a clock that never steps: it planned, recorded a page,
-    /// merged, or woke to see that the next cycle is not due. [`/health`](crate) goes by it.
+    /// Milliseconds since the last progress (planning, recording a page, merging, or waking while waiting),
+    /// by a monotonic clock. `/health` uses it.
     pub idle_ms: u64,
-    /// What it does.
+    /// State.
     pub state: State,
-    /// Why, where that is not plain: what failed, or who paused it.
+    /// Reason of the state: what failed, or who paused the crawl.
     pub reason: Option<String>,
-    /// The last generation that was committed.
+    /// Last committed generation.
     pub generation: u64,
-    /// Pages known.
+    /// Known pages.
     pub pages: u64,
-    /// Of these, fetched at least once.
+    /// Pages fetched at least once.
     pub visited: u64,
-    /// Of these, gone.
+    /// Pages confirmed gone.
     pub gone: u64,
-    /// Hosts known.
+    /// Known hosts.
     pub hosts: u64,
-    /// Bytes of the data directory, as far as they were counted.
+    /// Bytes used by the data directory, as last counted.
     pub bytes_on_disk: u64,
-    /// Bytes that its disk has left.
+    /// Free bytes on its disk.
     pub bytes_free: Option<u64>,
-    /// Bytes that must be left free there: below them the crawl stops (`storage.reserve`).
+    /// Free bytes below which the crawl stops (`storage.reserve`).
     pub bytes_reserved: u64,
     /// Resident memory of the process, in bytes.
     pub memory_bytes: Option<u64>,
-    /// The formula in force.
+    /// Formula in force.
     pub formula: super::FormulaText,
-    /// The running cycle.
+    /// Running cycle.
     pub cycle: Option<CycleNow>,
-    /// The last committed cycle.
+    /// Last committed cycle.
     pub last: Option<CycleDone>,
-    /// When the next cycle is due.
+    /// Start of the next cycle.
     pub next_cycle_at: Option<u64>,
-    /// Share of the pages due for a revisit that were as seen last, estimated from the last audit sample.
+    /// Freshness, estimated from the last audit sample.
     pub freshness: Option<Freshness>,
-    /// Counts over all cycles since this process began, the running one included. They only grow.
+    /// Counters since the process started, including the running cycle. They only grow.
     pub totals: Counts,
-    /// Cycles committed since this process began.
+    /// Cycles committed since the process started.
     pub cycles_done: u64,
-    /// Cycles that failed since this process began.
+    /// Cycles that failed since the process started.
     pub cycles_failed: u64,
-    /// Requests since this process began that started before the delay promised to their host, or its
-    /// address, was over. More than none is a bug.
+    /// Requests sent before the delay of their host or address had passed, since the process started.
+    /// Above 0 is a bug.
     pub early_requests: u64,
-    /// Lines of the log that nobody took since this process began: whoever reads its standard error stood still.
+    /// Log lines dropped since the process started because standard error was not being read.
     pub log_lines_lost: u64,
-    /// Hosts that operators paused.
+    /// Hosts paused by operators.
     pub paused_hosts: u64,
-    /// Patterns that operators blocked.
+    /// Patterns blocked by operators.
     pub blocked: u64,
 }
 
-/// What a crawl does.
+/// State of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It opens its data.
+    /// Opening the data directory.
     Starting,
-    /// A cycle runs.
+    /// Running a cycle.
     Crawling,
-    /// The next cycle is not due yet.
+    /// Waiting for the next cycle.
     Waiting,
-    /// An operator paused it.
+    /// Paused by an operator.
     Paused,
-    /// Pages in flight are finished, then it ends.
+    /// Finishing the pages in flight, then exiting.
     Stopping,
     /// The last cycle failed; [`Status::reason`] says why.
     Failed,
 }
 
 impl State {
-    /// All of them.
+    /// All states.
     pub const ALL: [State; 6] =
         [State::Starting, State::Crawling, State::Waiting, State::Paused, State::Stopping, State::Failed];
 
-    /// As it is written in JSON and in labels.
+    /// The name in JSON and in metric labels.
     pub fn name(self) -> &'static str {
         match self {
             State::Starting => "starting",
@@ -103,37 +103,37 @@ impl State {
     }
 }
 
-/// Counts of what came of pages. docs/outcomes.md says what each outcome is.
+/// Counts by outcome; see docs/outcomes.md.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Counts {
     /// Visits: fetched, not modified or redirected.
     pub fetched: u64,
-    /// Of these, that met a change.
+    /// Visits that found a change.
     pub changed: u64,
-    /// Of these, that met none.
+    /// Visits that found no change.
     pub unchanged: u64,
-    /// Of these, the first of their page.
+    /// First visits.
     pub first_visits: u64,
-    /// 304 among the unchanged.
+    /// Unchanged visits answered with 304.
     pub not_modified: u64,
-    /// Looked for and not got.
+    /// Failed visits.
     pub failed: u64,
     /// 404 and 410.
     pub not_found: u64,
-    /// Forbidden by robots.txt, or robots.txt could not be had.
+    /// Forbidden by robots.txt, or robots.txt unreachable.
     pub robots_denied: u64,
-    /// Addresses that the configuration refuses.
+    /// Pages on rejected IP addresses.
     pub refused: u64,
-    /// Scheduled and not asked for.
+    /// Scheduled but skipped.
     pub skipped: u64,
-    /// Links found, each time they were.
+    /// Links found, repeats included.
     pub links_seen: u64,
     /// Body bytes.
     pub bytes: u64,
 }
 
 impl Counts {
-    /// Pages that came to an end, whatever it was.
+    /// Pages finished with any outcome.
     pub fn done(&self) -> u64 {
         self.fetched + self.failed + self.not_found + self.robots_denied + self.refused + self.skipped
     }
@@ -159,138 +159,138 @@ impl AddAssign for Counts {
 /// The running cycle.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CycleNow {
-    /// Its number.
+    /// Number.
     pub cycle: u64,
-    /// What it does.
+    /// Stage.
     pub stage: CycleStage,
-    /// When it began.
+    /// Start.
     pub started: u64,
-    /// When what is not fetched by then is skipped.
+    /// Deadline; pages not fetched by then are skipped.
     pub deadline: Option<u64>,
     /// Pages in the schedule.
     pub scheduled: u64,
-    /// Of these, done.
+    /// Finished pages of the schedule.
     pub done: u64,
-    /// Known pages that the plan or the merge has come past; where it passes them twice, each counts twice.
+    /// Known pages processed by the plan or the merge. Two passes count twice.
     pub passed: u64,
-    /// How many it comes past in all; 0 while neither runs.
+    /// Known pages to process; 0 while neither runs.
     pub to_pass: u64,
-    /// Of the schedule, asked for at this moment.
+    /// Pages in flight.
     pub in_flight: u64,
-    /// Hosts with pages still to ask for, in memory.
+    /// Hosts in memory with pages left to fetch.
     pub open_hosts: u64,
-    /// What came of the pages done.
+    /// Outcomes of the finished pages.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Seconds until the schedule is done, estimated from the pace so far and the queues of hosts.
+    /// Estimated seconds left, from the rate so far and the host queues.
     pub seconds_left: Option<f64>,
-    /// Changed visits by comparable visits, of those that the score chose, so far.
+    /// ChangeRate so far: share of the revisits selected by score that found a change.
     pub change_rate: Option<f64>,
-    /// What to expect of it.
+    /// Expected ChangeRate.
     pub promise: Option<Promise>,
-    /// The hosts with the longest way to go, at most 20.
+    /// The hosts with the longest estimated time left, at most 20.
     pub slowest: Vec<HostNow>,
 }
 
-/// What a cycle does.
+/// Stage of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CycleStage {
-    /// Pages are scored and the best are chosen.
+    /// Scoring and selecting pages.
     Planning,
-    /// Pages are fetched.
+    /// Fetching pages.
     Fetching,
-    /// Visits and links become the next generation.
+    /// Merging visits and links into the next generation.
     Merging,
-    /// An operator holds it.
+    /// Paused by an operator.
     Waiting,
 }
 
-/// A committed cycle, as far as metrics need it; its whole report is in `/api/v1/cycles`.
+/// Summary of a committed cycle; the full report is in `/api/v1/cycles`.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CycleDone {
-    /// Its number.
+    /// Number.
     pub cycle: u64,
-    /// When it was committed.
+    /// Time of the commit.
     pub ended: u64,
-    /// How long it took, in seconds, interruptions included.
+    /// Duration in seconds, including interruptions.
     pub seconds: f64,
-    /// Pages that were scheduled.
+    /// Scheduled pages.
     pub scheduled: u64,
-    /// What came of them.
+    /// Outcomes.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Changed visits by comparable visits, of those that the score chose.
+    /// ChangeRate: share of the revisits selected by score that found a change.
     pub change_rate: Option<f64>,
-    /// What was to be expected of it.
+    /// Expected ChangeRate.
     pub promise: Option<Promise>,
 }
 
-/// The ChangeRate to be expected, and by what.
+/// Expected ChangeRate and its basis.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Promise {
     /// From 0 to 1.
     pub change_rate: f64,
-    /// In 95 of 100 cycles the ChangeRate is expected to be at least this; none after too few cycles to tell.
+    /// Lower bound of the 95 % prediction interval; null after too few cycles.
     pub low: Option<f64>,
-    /// And at most this.
+    /// Upper bound of that interval.
     pub high: Option<f64>,
-    /// What it rests on, in words.
+    /// Basis, in words.
     pub basis: String,
 }
 
-/// The share of pages that are as they were seen last, of those that were due for a revisit.
+/// Freshness: share of the pages due for a revisit whose copy was current.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Freshness {
-    /// The estimate, from 0 to 1. Each page of the sample is weighed by the inverse of its probability.
+    /// Estimate, from 0 to 1. Each page of the sample is weighted by the inverse of its probability.
     pub share: f64,
-    /// The lower end of the interval of 95 %.
+    /// Lower bound of the 95 % interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper bound of that interval.
     pub high: f64,
-    /// The size of a sample with equal probabilities that would tell as much.
+    /// Effective sample size.
     pub effective: f64,
-    /// Audited pages that answered.
+    /// Audited pages that were fetched.
     pub answered: u64,
-    /// Audited pages that did not: failed, forbidden, refused or skipped. The estimate leaves them out.
+    /// Audited pages that failed or were forbidden, rejected or skipped. They are not in the estimate.
     pub unanswered: u64,
-    /// Pages that the sample was drawn from.
+    /// Population of the sample.
     pub population: Option<u64>,
-    /// The cycle, the population, the sample and the interval, in words.
+    /// Basis of the estimate, in words.
     pub basis: String,
 }
 
 /// A host of the running cycle.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct HostNow {
-    /// Its name, without scheme and port.
+    /// Host name.
     pub host: String,
-    /// Pages still to ask for in this cycle.
+    /// Pages left to fetch in this cycle.
     pub queue: u64,
     /// Pages done in this cycle.
     pub done: u64,
-    /// Milliseconds between an answer and the next request.
+    /// Milliseconds between a response and the next request.
     pub delay_ms: u64,
-    /// Milliseconds that its answers take, smoothed; none before the first.
+    /// Smoothed response time in milliseconds; null before the first response.
     pub latency_ms: Option<u64>,
-    /// Failures in a row.
+    /// Consecutive failures.
     pub failures: u32,
-    /// What becomes of its queue.
+    /// State of the host's queue.
     pub state: HostState,
 }
 
-/// What becomes of a host's queue.
+/// State of a host's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostState {
-    /// A request to it is under way.
+    /// A request is in flight.
     Asking,
-    /// Its delay is not over, or it has nothing to do.
+    /// Waiting for its delay, or idle.
     Waiting,
-    /// It failed or asked to be left alone, and is.
+    /// Backed off after failures or Retry-After.
     BackedOff,
-    /// An operator or its owner forbids it.
+    /// Blocked by an operator, or opted out.
     Blocked,
-    /// An operator paused it.
+    /// Paused by an operator.
     Paused,
 }

@@ -15,9 +15,9 @@ pub(super) fn unpack(body: &[u8], limit: usize) -> (Cow<'_, [u8]>, Option<String
     let mut decoder = MultiGzDecoder::new(body);
     let outcome = decoder.by_ref().take(limit as u64).read_to_end(&mut bytes);
     let cut = match outcome {
-        Err(_) => Some(format!("the gzip data break off after {} bytes", bytes.len())),
+        Err(_) => Some(format!("the gzip data end early after {} bytes", bytes.len())),
         Ok(_) if bytes.len() == limit && !matches!(decoder.read(&mut [0]), Ok(0)) => {
-            Some(format!("unpacked, it is larger than the limit of {limit} bytes"))
+            Some(format!("larger than the limit of {limit} bytes when unpacked"))
         }
         Ok(_) => None,
     };

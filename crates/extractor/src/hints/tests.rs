@@ -228,7 +228,7 @@ fn inside_gzip_once_and_under_a_limit() {
     // Cut, broken, too large: what stands before counts.
     let whole = packed(URLSET.as_bytes());
     let cut = hints(&whole[..whole.len() - 12]);
-    assert!(cut.damage.as_ref().is_some_and(|d| d.contains("break off")), "{:?}", cut.damage);
+    assert!(cut.damage.as_ref().is_some_and(|d| d.contains("end early")), "{:?}", cut.damage);
     let limits = Limits { max_unpacked: URLSET.len() - 200, ..Limits::default() };
     let Extracted::Hints(large, _) = extracted(&whole, None, &limits) else { panic!("a sitemap") };
     assert_eq!(large.entries.len(), 2);
@@ -248,9 +248,9 @@ fn inside_gzip_once_and_under_a_limit() {
 fn what_stands_before_damage_counts_and_is_said_so() {
     let two = "<urlset><url><loc>/1</loc></url><url><loc>/2</loc><lastmod>2005-01-01</lastmod></url>";
     for (rest, says) in [
-        ("", "ends before"),
-        ("<url><loc>/3</loc>", "ends before"),
-        ("<url><loc>/3", "ends before"),
+        ("", "ends within an element"),
+        ("<url><loc>/3</loc>", "ends within an element"),
+        ("<url><loc>/3", "ends within an element"),
         ("<url><loc>/3</lo", "at byte"),
         ("<url><loc>/3</loc><!-- ", "at byte"),
         ("<url attribute='", "at byte"),

@@ -77,7 +77,7 @@ pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
             Event::CData(text) => walk.push(&text),
             Event::GeneralRef(reference) => walk.refer(&reference),
             Event::Eof if walk.depth > 0 => {
-                return found.damaged(reader.buffer_position(), "it ends before its last element does");
+                return found.damaged(reader.buffer_position(), "it ends within an element");
             }
             Event::Eof => return,
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}

@@ -8,8 +8,8 @@ use recrawl_types::Reads;
 /// Σ i·I_i / Σ i.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "aad",
-    help: "arithmetically adaptive: a change weighs by its place in the history",
-    visits: "sum of i over the visits i that met a change / (1 + 2 + ... + n)",
+    help: "arithmetically adaptive: the weight of a change is its position in the history",
+    visits: "sum of i over the visits i that found a change / (1 + 2 + ... + n)",
     cycles: "sum of h over the cycles h of seen changes (the first fetch is cycle 1) / (1 + 2 + ... + s)",
     reads: |basis| match basis {
         Basis::Visits => Reads::VISITS | Reads::RAMP_VISITS,

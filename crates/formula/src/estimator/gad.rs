@@ -8,7 +8,7 @@ use recrawl_types::Reads;
 /// written so that nothing in it grows with the history.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "gad",
-    help: "geometrically adaptive: a change weighs twice as much as one a step earlier",
+    help: "geometrically adaptive: a change has twice the weight of one a step earlier",
     visits: "s / (2 - 2^(1-n)), where s <- s/2 + I at every visit",
     cycles: "sum of 2^(h-1) over the cycles h of seen changes (the first fetch is cycle 1) / (2^s - 1)",
     reads: |basis| match basis {

@@ -7,7 +7,7 @@ use recrawl_types::Reads;
 /// All changes count alike: X over the visits, or over the elapsed cycles.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "nad",
-    help: "non-adaptive: every seen change counts alike",
+    help: "non-adaptive: all seen changes have the same weight",
     visits: "X / n",
     cycles: "X / s",
     reads: |basis| match basis {

@@ -6,8 +6,8 @@ use recrawl_types::Reads;
 /// Only the most recent look counts: 1 if it met a change, else 0.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "sad",
-    help: "shortsighted adaptive: only the most recent look counts",
-    visits: "1 if the last visit met a change, else 0",
+    help: "shortsighted adaptive: only the latest observation counts",
+    visits: "1 if the last visit found a change, else 0",
     cycles: "1 if a change was seen in the cycle before this one, else 0",
     reads: |_| Reads::CHANGES | Reads::LAST_CHANGE,
     load,

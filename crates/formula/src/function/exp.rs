@@ -5,7 +5,7 @@ use super::{Function, Syntax, unary};
 pub(super) static FUNCTION: Function = Function {
     name: "exp",
     syntax: Syntax::Call,
-    help: "e to the x; infinite above 709.78",
+    help: "e to the power of x; infinite above 709.78",
     arity: 1,
     kernel: |_| unary!(crate::math::exp),
 };

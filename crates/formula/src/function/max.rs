@@ -5,7 +5,7 @@ use super::{Function, Syntax, binary};
 pub(super) static FUNCTION: Function = Function {
     name: "max",
     syntax: Syntax::Call,
-    help: "the greater of x and y, the latter of equals; NaN if either is",
+    help: "maximum of x and y, y if they are equal; NaN if either is NaN",
     arity: 2,
     kernel: |_| binary!(greatest),
 };

@@ -5,7 +5,7 @@ use super::{Function, Syntax, binary};
 pub(super) static FUNCTION: Function = Function {
     name: "min",
     syntax: Syntax::Call,
-    help: "the lesser of x and y, the latter of equals; NaN if either is",
+    help: "minimum of x and y, y if they are equal; NaN if either is NaN",
     arity: 2,
     kernel: |_| binary!(least),
 };

@@ -8,7 +8,7 @@ use crate::math::{pow, pow_rows};
 pub(super) static FUNCTION: Function = Function {
     name: "pow",
     syntax: Syntax::Call,
-    help: "x to the y; NaN where x < 0 and y is no whole number",
+    help: "x to the power of y; NaN if x < 0 and y is not an integer",
     arity: 2,
     kernel: |_| Kernel::Binary(rows),
 };

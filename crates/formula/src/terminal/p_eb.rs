@@ -5,7 +5,7 @@ use crate::posterior::{self, Mean};
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_eb",
-    help: "probability of a change since the last visit, under that prior: 1 - (b'/(b' + t))^a'",
+    help: "probability of a change since the last visit, with the prior of eb: 1 - (b'/(b' + t))^a'",
     reads: |_| GAMMA_GLOBAL,
     load: |tile, out| posterior::load_probability(tile, Mean::Global, out),
 };

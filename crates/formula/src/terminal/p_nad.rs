@@ -5,7 +5,7 @@ use crate::estimator::nad::ESTIMATOR;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "p_nad",
-    help: "1 - exp(-nad * t): the probability of a change since the last visit",
+    help: "probability of a change since the last visit: 1 - exp(-nad * t)",
     reads: ESTIMATOR.reads,
     load: |tile, out| probability(ESTIMATOR, tile, out),
 };

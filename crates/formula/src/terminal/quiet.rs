@@ -5,7 +5,7 @@ use recrawl_types::Reads;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "quiet",
-    help: "cycles since the last visit that met a change, or since the first fetch if none did",
+    help: "cycles since the last visit that found a change, or since the first fetch if none did",
     reads: |_| Reads::FIRST | Reads::LAST_CHANGE,
     load: |tile, out| {
         let (c, cycle) = (tile.columns, tile.cycle);

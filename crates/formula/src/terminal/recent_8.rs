@@ -5,7 +5,7 @@ use recrawl_types::Reads;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "recent_8",
-    help: "seen changes, each of them halved with every 8 cycles that it is past",
+    help: "seen changes, each with a weight that halves every 8 cycles",
     reads: |_| Reads::DECAYED[1] | Reads::LAST_CHANGE,
     load: |tile, out| recent(1, tile, out),
 };

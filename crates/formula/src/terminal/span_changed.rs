@@ -5,7 +5,7 @@ use recrawl_types::Reads;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "span_changed",
-    help: "S1: of these cycles, those between a visit that met a change and the one before",
+    help: "S1: part of span, from the previous visit to each visit that found a change",
     reads: |_| Reads::CHANGED_CYCLES,
     load: |tile, out| tile.map(&tile.columns.changed_cycles, out, f64::from),
 };

@@ -5,7 +5,7 @@ use recrawl_types::Reads;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "span_same",
-    help: "S0: of these cycles, those between a visit that met no change and the one before",
+    help: "S0: part of span, from the previous visit to each visit that found no change",
     reads: |_| Reads::FIRST | Reads::CHANGED_CYCLES,
     load: |tile, out| {
         let c = tile.columns;

@@ -5,7 +5,7 @@ use recrawl_types::Reads;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "streak",
-    help: "visits in a row, up to the last, that met a change; below 0, that met none",
+    help: "consecutive last visits that found a change; negative if they found none",
     reads: |_| Reads::STREAK | Reads::CHANGES | Reads::LAST_CHANGE,
     load: |tile, out| {
         let c = tile.columns;

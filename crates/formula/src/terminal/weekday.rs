@@ -5,7 +5,7 @@ use recrawl_types::Reads;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "weekday",
-    help: "share of the seen changes in cycles that are this one plus whole weeks: (those + 1) / (X + 7)",
+    help: "share of the seen changes a multiple of 7 cycles ago: (those + 1) / (X + 7)",
     reads: |_| Reads::CHANGES | Reads::WEEKDAYS,
     load: |tile, out| {
         let c = tile.columns;

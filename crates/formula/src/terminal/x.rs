@@ -5,7 +5,7 @@ use recrawl_types::Reads;
 
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "X",
-    help: "how many of the n visits met a change",
+    help: "visits of n that found a change",
     reads: |_| Reads::CHANGES,
     load: |tile, out| tile.map(&tile.columns.changes, out, f64::from),
 };

@@ -1,7 +1,6 @@
-//! Little data that becomes much: compressed bodies that unpack to more than a machine holds.
+//! Decompression bombs: compressed bodies that unpack to more than a machine can hold.
 //!
-//! All of them are a beginning and a block that is repeated for as long as the client reads, so that a bomb
-//! has no size.
+//! Each bomb is a start and a block that is repeated as long as the client reads.
 
 use super::{Action, Kind};
 use crate::raw::Raw;
@@ -16,8 +15,8 @@ const BLOCK: usize = 1 << 20;
 /// A bomb.
 pub const BOMB: Kind = Kind {
     name: "bomb",
-    help: "sends a body that unpacks to any size; value: gzip or deflate (a thousand to one), zstd (thirty \
-           thousand to one), wide or window (zstd that asks for a window of 128 MiB or 2 GiB), gzip",
+    help: "a body that unpacks without end; value: gzip or deflate (a thousand to one), zstd (thirty thousand to \
+           one), wide or window (zstd with a window of 128 MiB or 2 GiB), default gzip",
     parse: |value| {
         let value = value.unwrap_or("gzip");
         let (coding, first, again) = match value {
@@ -26,7 +25,7 @@ pub const BOMB: Kind = Kind {
             "zstd" => ("zstd", zstd_head(22), zstd_block()),
             "wide" => ("zstd", zstd_head(27), zstd_block()),
             "window" => ("zstd", zstd_head(31), zstd_block()),
-            other => return Err(format!("{other:?} is no bomb")),
+            other => return Err(format!("unknown bomb {other:?}")),
         };
         let head =
             format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: {coding}\r\n\r\n");
@@ -35,11 +34,11 @@ pub const BOMB: Kind = Kind {
     },
 };
 
-/// Much data that becomes nothing.
+/// Much data that unpacks to nothing.
 pub const HOLLOW: Kind = Kind {
     name: "hollow",
-    help: "sends a body that unpacks to nothing, and takes long over it; value: members (a few kB: empty gzip members, \
-           packed twice more), blocks (empty blocks of deflate for ever), frames (empty frames of zstd for ever), members",
+    help: "a body that unpacks to nothing, slowly; value: members (a few kB: empty gzip members, packed twice \
+           more), blocks (endless empty deflate blocks) or frames (endless empty zstd frames), default members",
     parse: |value| {
         let (coding, body) = match value.unwrap_or("members") {
             "members" => {
@@ -52,7 +51,7 @@ pub const HOLLOW: Kind = Kind {
             }
             "blocks" => ("deflate", (vec![0x78, 0x9c], EMPTY_BLOCK.repeat(8_192))),
             "frames" => ("zstd", (Vec::new(), EMPTY_FRAME.repeat(4_096))),
-            other => return Err(format!("{other:?} is nothing hollow")),
+            other => return Err(format!("unknown body {other:?}")),
         };
         let head =
             format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: {coding}\r\n\r\n");

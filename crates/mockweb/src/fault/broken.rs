@@ -1,4 +1,4 @@
-//! Answers that are no HTTP, or stop being it.
+//! Responses that are not valid HTTP.
 
 use super::{Action, Kind};
 use crate::raw::{End, Raw};
@@ -6,10 +6,10 @@ use crate::raw::{End, Raw};
 /// No HTTP.
 pub const BROKEN: Kind = Kind {
     name: "broken",
-    help: "answers with what is no HTTP; value: head (reset in the middle of it), blank (closed without a byte), \
-           noise (bytes of any kind), version (of HTTP: 9.9), status (000), switch (101 unasked), field (with a \
-           NUL), fold (a field without a name), chunk (of a size that is no number) or overflow (of 2^64 bytes), \
-           head",
+    help: "invalid HTTP; value: head (reset within the header), blank (closed without a byte), \
+           noise (random bytes), version (HTTP/9.9), status (000), switch (unrequested 101), field (with a NUL), \
+           fold (a field without a name), chunk (with an invalid size) or overflow (a chunk of 2^64 bytes), \
+           default head",
     parse: |value| {
         let ok = |rest: &str| format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n{rest}");
         let raw = match value.unwrap_or("head") {
@@ -26,7 +26,7 @@ pub const BROKEN: Kind = Kind {
                 ok("transfer-encoding: chunked\r\n\r\n10000000000000000\r\n<p>text</p>"),
                 End::Close,
             ),
-            other => return Err(format!("{other:?} is not among what can be broken")),
+            other => return Err(format!("unknown part {other:?}")),
         };
         Ok(Box::new(move |_| Action::Raw(raw.clone())))
     },

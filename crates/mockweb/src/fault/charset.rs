@@ -1,4 +1,4 @@
-//! Pages in every encoding of the Encoding Standard, beside the same pages in UTF-8.
+//! Pages in every encoding of the Encoding Standard, and the same pages in UTF-8.
 
 use super::{Action, Kind, page};
 use encoding_rs::{
@@ -8,19 +8,21 @@ use encoding_rs::{
 /// An encoding.
 pub const CHARSET: Kind = Kind {
     name: "charset",
-    help: "answers with a page in this encoding; value: its label, and how it is told: /header, /meta, /mark \
-           (a byte order mark), /not (at all), or /twin for the same text in UTF-8, windows-1252/header",
+    help: "a page in another encoding; value: its label, then where it is declared: /header, /meta, /mark (byte \
+           order mark) or /not (nowhere), or /twin for the same text in UTF-8; default windows-1252/header",
     parse: |value| {
         let value = value.unwrap_or("windows-1252");
         let (label, told) = value.split_once('/').unwrap_or((value, "header"));
         let encoding = Encoding::for_label_no_replacement(label.as_bytes())
-            .ok_or_else(|| format!("{label:?} is no label of an encoding"))?;
+            .ok_or_else(|| format!("unknown encoding {label:?}"))?;
         let (media, meta) = match told {
             "header" => (format!("text/html; charset={label}"), String::new()),
             "meta" => ("text/html".into(), format!("<meta charset=\"{label}\">")),
             "mark" | "not" => ("text/html".into(), String::new()),
             "twin" => ("text/html; charset=utf-8".into(), String::new()),
-            other => return Err(format!("{other:?} is no way to tell an encoding")),
+            other => {
+                return Err(format!("unknown declaration {other:?}; use header, meta, mark, not or twin"));
+            }
         };
         let text =
             format!("<p>{}</p>\n<p><a href=\"/private/open-charset\">a link</a></p>", sample(encoding));

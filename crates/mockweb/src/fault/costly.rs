@@ -1,4 +1,4 @@
-//! Pages of few bytes that cost a parser much time.
+//! Small pages that take a parser much time.
 
 use super::{Action, Kind, page};
 use flate2::{Compression, write::GzEncoder};
@@ -9,19 +9,19 @@ const BYTES: usize = 2 << 20;
 /// Elements that are open around it.
 const OPEN: usize = 500;
 
-/// Markup that is dear to read.
+/// Markup that is slow to parse.
 pub const COSTLY: Kind = Kind {
     name: "costly",
-    help: "answers with 2 MiB of markup in a few kB of gzip, each tag of which makes a parser look at all open \
-           elements; value: hr (rules inside 500 div), misnested (formatting elements that are closed in the wrong \
-           order), table (text between the rows of tables), deep (elements within elements), hr",
+    help: "2 MiB of markup in a few kB of gzip, whose every tag makes a parser search all open elements; value: \
+           hr (rules inside 500 div), misnested (formatting elements closed in the wrong order), table (text \
+           between table rows), deep (nested elements), default hr",
     parse: |value| {
         let (before, again) = match value.unwrap_or("hr") {
             "hr" => ("<div>".repeat(OPEN), "<hr>".to_owned()),
             "misnested" => ("<div>".repeat(OPEN), "<b><i><p></b></i>x".to_owned()),
             "table" => ("<table>".repeat(OPEN), "<tr>x<td>y".to_owned()),
             "deep" => (String::new(), "<p><span><b>x".to_owned()),
-            other => return Err(format!("{other:?} costs nothing")),
+            other => return Err(format!("unknown markup {other:?}")),
         };
         let again = again.repeat((BYTES - before.len()) / again.len());
         let body = packed(&page("Costly", &format!("{before}{again}")));

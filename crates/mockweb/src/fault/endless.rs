@@ -1,4 +1,4 @@
-//! Answers without an end: the body, the head, or something on the way between them.
+//! Endless responses: endless body, header, or a part between them.
 
 use super::{Action, Kind, number};
 use crate::raw::{End, Raw};
@@ -8,11 +8,11 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\
 const CHUNKED: &str = "transfer-encoding: chunked\r\n\r\n10\r\n<p>Once upon</p>\r\n";
 const TEXT: &str = "<p>and so on and on, and so on and on</p>\n";
 
-/// Something that never ends.
+/// An endless part of a response.
 pub const ENDLESS: Kind = Kind {
     name: "endless",
-    help: "never ends; value: what does not: body, status (its line), head (fields), field (one of them), \
-           interim (answers 100), extension (of a chunk) or trailers, body",
+    help: "one part never ends; value: body, status (the status line), head (fields), field (one field), interim \
+           (100 responses), extension (of a chunk) or trailers, default body",
     parse: |value| {
         let raw = match value.unwrap_or("body") {
             "body" => Raw::endless(format!("{HEAD}\r\n<!DOCTYPE html>\n"), TEXT.repeat(100)),
@@ -22,24 +22,24 @@ pub const ENDLESS: Kind = Kind {
             "interim" => Raw::endless("", "HTTP/1.1 100 Continue\r\n\r\n".repeat(100)),
             "extension" => Raw::endless(format!("{HEAD}{CHUNKED}10;x="), "andsoon".repeat(100)),
             "trailers" => Raw::endless(format!("{HEAD}{CHUNKED}0\r\n"), "x-more: and so on\r\n".repeat(100)),
-            other => return Err(format!("{other:?} is nothing that can be endless")),
+            other => return Err(format!("unknown part {other:?}")),
         };
         Ok(Box::new(move |_| Action::Raw(raw.clone())))
     },
 };
 
-/// The slowest drip, in bytes a second: one an hour and a half.
+/// The slowest drip, in bytes per second: one byte in an hour and a half.
 const MIN_RATE: f64 = 0.0002;
 
-/// A head that comes drop by drop.
+/// A header sent byte by byte.
 pub const DRIP: Kind = Kind {
     name: "drip",
-    help: "sends a field of the head byte by byte and never ends; value: bytes a second, 1",
+    help: "an endless header field, byte by byte; value: bytes per second, default 1",
     parse: |value| {
         let rate: f64 = number(value, 1.0)?;
         if !(MIN_RATE..=1e9).contains(&rate) {
             return Err(format!(
-                "{rate} bytes a second is not from {MIN_RATE} to 1000000000: silence is timeout"
+                "{rate} bytes per second: use {MIN_RATE} to 1000000000, or timeout for silence"
             ));
         }
         let pause = Duration::from_secs_f64(1.0 / rate);

@@ -1,19 +1,19 @@
-//! Bodies of another length than `Content-Length` says.
+//! Bodies whose length differs from `Content-Length`.
 
 use super::{Action, Kind, page};
 use crate::raw::{End, Raw};
 
-/// What follows a body that is longer than it says. A client that takes it for the answer to its next
-/// request takes that page for gone.
+/// Sent after a body that is longer than announced. A client that takes it for the response to its next
+/// request counts that page as gone.
 const POISON: &str = "HTTP/1.1 404 Not Found\r\ncontent-type: text/plain\r\ncontent-length: 5\r\n\r\ngone\n";
 
 /// A wrong length.
 pub const LENGTH: Kind = Kind {
     name: "length",
-    help: "sends a body of another length than it says; value: short (half of it is announced, and a 404 for \
-           the next request follows), none (204 with a body and the same), long (a byte is missing, and the \
-           connection stays open), vast (a tebibyte is announced, then closed), negative, overflow, two (that \
-           differ) or both (a length and chunks), short",
+    help: "a body with a wrong length; value: short (half of it is announced, and a 404 for the next request \
+           follows), none (204 with a body, and the same), long (one byte is missing, and the connection stays \
+           open), vast (one tebibyte is announced, then closed), negative, overflow, two (different lengths) or \
+           both (a length and chunks), default short",
     parse: |value| {
         let body = page("Length", "<p>The length of this page is not what it seems.</p>");
         let whole = body.len();
@@ -34,7 +34,7 @@ pub const LENGTH: Kind = Kind {
                 let fields = "content-length: 5\r\ntransfer-encoding: chunked";
                 Raw::once(answer("200 OK", fields, &chunked), End::Close)
             }
-            other => return Err(format!("{other:?} is no wrong length")),
+            other => return Err(format!("unknown length {other:?}")),
         };
         Ok(Box::new(move |_| Action::Raw(raw.clone())))
     },

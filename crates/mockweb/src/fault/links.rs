@@ -1,4 +1,4 @@
-//! Pages whose links are a hazard: by number, by length, by what they name.
+//! Pages with hazardous links: too many, too long, or to no page.
 
 use super::{Kind, Request, html, number, page};
 use crate::seed::mix_text;
@@ -41,7 +41,7 @@ const NOWHERE: [&str; 30] = [
 /// Many links.
 pub const LINKS: Kind = Kind {
     name: "links",
-    help: "answers with a page of links that all differ and lead to nothing; value: how many, 100000",
+    help: "a page of different links to nothing; value: number of links, default 100000",
     parse: |value| {
         let count: u32 = number(value, 100_000)?;
         Ok(Box::new(move |_| {
@@ -57,8 +57,7 @@ pub const LINKS: Kind = Kind {
 /// Long links.
 pub const LONG_LINKS: Kind = Kind {
     name: "long-links",
-    help: "answers with a page of links that are long in path, query, host, user or fragment; value: bytes, \
-           1000000",
+    help: "a page of links with a long path, query, host, user or fragment; value: bytes, default 1000000",
     parse: |value| {
         let length: usize = number(value, 1_000_000)?;
         Ok(Box::new(move |_| {
@@ -84,9 +83,9 @@ pub const LONG_LINKS: Kind = Kind {
 /// Links to no page.
 pub const SCHEMES: Kind = Kind {
     name: "schemes",
-    help: "answers with a page of links to no page: javascript:, data:, mailto:, file: and such; no value",
+    help: "a page of javascript:, data:, mailto:, file: and similar links; no value",
     parse: |value| match value {
-        Some(value) => Err(format!("{value:?} means nothing here")),
+        Some(value) => Err(format!("unexpected value {value:?}; this kind takes none")),
         None => Ok(Box::new(|_| {
             let links = NOWHERE.map(|link| format!("<a href='{link}'>nowhere</a>"));
             html(page("Schemes", &links.join("\n")))
@@ -97,7 +96,7 @@ pub const SCHEMES: Kind = Kind {
 /// A page at every address.
 pub const EVERYTHING: Kind = Kind {
     name: "everything",
-    help: "answers 200 with much the same page to everything, and links to more of it; value: links, 5",
+    help: "200 with similar pages at every URL, and links to more; value: links, default 5",
     parse: |value| {
         let count: u64 = number(value, 5)?;
         Ok(Box::new(move |request: &Request| {

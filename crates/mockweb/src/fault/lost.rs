@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Silence.
 pub const TIMEOUT: Kind = Kind {
     name: "timeout",
-    help: "accepts the request and says nothing, then closes; value: the seconds until then, 3600",
+    help: "accepts the request, sends nothing, then closes; value: seconds, default 3600",
     parse: |value| {
         let seconds = number(value, 3_600)?;
         Ok(Box::new(move |_| Action::Silence(Duration::from_secs(seconds))))
@@ -16,7 +16,7 @@ pub const TIMEOUT: Kind = Kind {
 /// A reset connection.
 pub const RESET: Kind = Kind {
     name: "reset",
-    help: "resets the connection; value: bytes of the body that are sent before, 0 for not even a head, 0",
+    help: "resets the connection; value: bytes of the body sent before, default 0 (no header either)",
     parse: |value| {
         let after = number(value, 0)?;
         Ok(Box::new(move |_| Action::Reset { after }))
@@ -26,8 +26,8 @@ pub const RESET: Kind = Kind {
 /// A connection that is kept open, and not for long.
 pub const IDLE: Kind = Kind {
     name: "idle",
-    help: "closes a connection that was idle for so long just as the next request is on its way; the right answer else; \
-           value: milliseconds, 1000",
+    help: "closes a connection that was idle this long when the next request arrives, else sends the correct \
+           response; value: milliseconds, default 1000",
     parse: |value| {
         let time = Duration::from_millis(number(value, 1_000)?);
         Ok(Box::new(move |_| Action::CloseIdle(time)))
@@ -37,7 +37,7 @@ pub const IDLE: Kind = Kind {
 /// A body that ends early.
 pub const TRUNCATED: Kind = Kind {
     name: "truncated",
-    help: "closes before all bytes that Content-Length promises are sent; value: bytes sent, half of them",
+    help: "closes before Content-Length bytes are sent; value: bytes sent, default half",
     parse: |value| {
         let after = value.map(|text| number(Some(text), 0)).transpose()?;
         Ok(Box::new(move |_| Action::Truncate { after }))

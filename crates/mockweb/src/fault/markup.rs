@@ -1,4 +1,4 @@
-//! Pages whose bytes are a hazard to whoever parses them.
+//! Pages whose bytes are hard to parse.
 
 use super::{Fault, Kind, html, page};
 
@@ -22,11 +22,11 @@ const NO_UTF8: [&[u8]; 12] = [
 /// Elements within elements.
 pub const NESTED: Kind = Kind {
     name: "nested",
-    help: "answers with a page of elements within elements, none of them closed, a link in the innermost; \
-           value: how many, with /NAME for another element than div, 100000",
+    help: "nested elements, none of them closed, with a link in the innermost; value: number, then /NAME for an \
+           element other than div, default 100000",
     parse: |value| {
         let (count, name) = value.map_or(("100000", "div"), |v| v.split_once('/').unwrap_or((v, "div")));
-        let count: usize = count.parse().map_err(|_| format!("{count:?} is no number"))?;
+        let count: usize = count.parse().map_err(|_| format!("{count:?} is not a number"))?;
         let name = name.to_string();
         Ok(Box::new(move |_| {
             let inside = format!("<{name}>").repeat(count);
@@ -38,21 +38,21 @@ pub const NESTED: Kind = Kind {
 /// NUL bytes.
 pub const NUL: Kind = Kind {
     name: "nul",
-    help: "answers with a page that has NUL bytes everywhere; no value",
+    help: "a page with NUL bytes everywhere; no value",
     parse: |value| scattered(value, &[b"\0"]),
 };
 
 /// Invalid UTF-8.
 pub const NO_UTF_8: Kind = Kind {
     name: "no-utf-8",
-    help: "answers with a page that says it is UTF-8 and is not, everywhere; no value",
+    help: "a page with invalid UTF-8 everywhere, declared as UTF-8; no value",
     parse: |value| scattered(value, &NO_UTF8),
 };
 
 /// A page with these bytes in its text, tags, attributes and links, and one sound link.
 fn scattered(value: Option<&str>, bytes: &'static [&'static [u8]]) -> Result<Fault, String> {
     if let Some(value) = value {
-        return Err(format!("{value:?} means nothing here"));
+        return Err(format!("unexpected value {value:?}; this kind takes none"));
     }
     let parts = [
         "<p>some te",

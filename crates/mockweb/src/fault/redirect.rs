@@ -9,7 +9,7 @@ fn to(location: String) -> Action {
 /// A redirect.
 pub const REDIRECT: Kind = Kind {
     name: "redirect",
-    help: "answers 302; value: the Location, without one the target with the rule's prefix taken off",
+    help: "302; value: Location, default the target without the prefix of the rule",
     parse: |value| {
         let value = value.map(str::to_string);
         Ok(Box::new(move |request: &Request| {
@@ -21,10 +21,10 @@ pub const REDIRECT: Kind = Kind {
     },
 };
 
-/// A redirect that never arrives.
+/// An endless redirect.
 pub const LOOP: Kind = Kind {
     name: "loop",
-    help: "redirects in a circle; value: addresses in the circle, 0 for a chain that never repeats, 2",
+    help: "redirects in a circle; value: URLs in the circle, 0 for an endless chain, default 2",
     parse: |value| {
         let length: u64 = number(value, 2)?;
         Ok(Box::new(move |request: &Request| {
@@ -36,10 +36,10 @@ pub const LOOP: Kind = Kind {
     },
 };
 
-/// A chain of redirects that arrives.
+/// A chain of redirects to a page.
 pub const CHAIN: Kind = Kind {
     name: "chain",
-    help: "redirects several times and then shows a page; value: how many times, 5",
+    help: "several redirects, then a page; value: number of redirects, default 5",
     parse: |value| {
         let length: u64 = number(value, 5)?;
         Ok(Box::new(move |request: &Request| {
@@ -56,7 +56,7 @@ pub const CHAIN: Kind = Kind {
 /// A redirect to a long address.
 pub const FAR: Kind = Kind {
     name: "far",
-    help: "redirects to an address that is long; value: its bytes, 1000000",
+    help: "redirects to a long URL; value: bytes, default 1000000",
     parse: |value| {
         let length: usize = number(value, 1_000_000)?;
         Ok(Box::new(move |_| to(format!("/{}", "a".repeat(length)))))

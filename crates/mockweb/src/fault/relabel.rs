@@ -1,4 +1,4 @@
-//! Right answers under wrong names.
+//! Correct responses with wrong labels.
 
 use super::{Action, Kind, page};
 use flate2::{Compression, write::GzEncoder};
@@ -7,7 +7,7 @@ use std::io::Write;
 /// A wrong content coding.
 pub const CODING: Kind = Kind {
     name: "coding",
-    help: "sends the page as it is and calls it compressed; value: the coding, or cut for half a gzip, gzip",
+    help: "the uncompressed page with a Content-Encoding; value: the coding, or cut for half a gzip, default gzip",
     parse: |value| {
         let coding = value.unwrap_or("gzip").to_string();
         Ok(Box::new(move |_| match coding.as_str() {
@@ -23,7 +23,7 @@ pub const CODING: Kind = Kind {
 /// A wrong type.
 pub const MEDIA: Kind = Kind {
     name: "media",
-    help: "sends the page as it is and calls it something else; value: the Content-Type, image/png",
+    help: "the page with a wrong Content-Type; value: the type, default image/png",
     parse: |value| {
         let media = value.unwrap_or("image/png").to_string();
         Ok(Box::new(move |_| Action::Relabel(vec![("content-type", media.clone())])))

@@ -1,4 +1,4 @@
-//! Sitemaps that a crawler should not follow to their end.
+//! Hostile sitemaps.
 
 use super::{Action, Kind, Request};
 use std::fmt::Write;
@@ -9,13 +9,13 @@ const SPACE: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
 /// A sitemap.
 pub const SITEMAP: Kind = Kind {
     name: "sitemap",
-    help: "answers with a sitemap; value: loop (an index of itself), deep (of indexes for ever), wide (an index \
-           of 50,000), huge (100,000 pages), laughs (entities of entities), cut (in the middle of an entry) or \
-           elsewhere (pages of other hosts), loop",
+    help: "a hostile sitemap; value: loop (an index of itself), deep (an endless chain of indexes), wide (an index \
+           of 50,000), huge (100,000 pages), laughs (nested entities), cut (in the middle of an entry) or \
+           elsewhere (pages of other hosts), default loop",
     parse: |value| {
         let shape = value.unwrap_or("loop").to_string();
         if !["loop", "deep", "wide", "huge", "laughs", "cut", "elsewhere"].contains(&shape.as_str()) {
-            return Err(format!("{shape:?} is no shape of a sitemap"));
+            return Err(format!("unknown sitemap {shape:?}"));
         }
         Ok(Box::new(move |request: &Request| Action::Page {
             fields: vec![("content-type", "application/xml".into())],
@@ -24,8 +24,7 @@ pub const SITEMAP: Kind = Kind {
     },
 };
 
-/// Addresses begin at the path: a fault does not know what its host is called, and a reader joins them to the
-/// address it asked.
+/// URLs are relative: a fault does not know the name of its host.
 fn body(shape: &str, request: &Request) -> String {
     let (path, level) = request.target.split_once("?level=").unwrap_or((request.target, "0"));
     let next = level.parse::<u64>().unwrap_or(0) + 1;

@@ -1,7 +1,7 @@
-//! Webs without end: scripts that make a link, or several, to themselves on every page.
+//! Endless webs: scripts whose every page links to more pages of the same script.
 //!
-//! What their pages say is nearly the same on all of them, and is not the procedural web's: a calendar without
-//! events, a shop without goods. Each address has one page, so that what is asked twice is answered the same.
+//! Their pages are nearly equal, and their texts differ from those of the procedural web: a calendar without
+//! events, a shop without goods. Each URL has one page, so that a repeated request gets the same response.
 
 use super::{Fault, Kind, Request, html, number, page};
 use crate::seed::{mix, mix_text};
@@ -46,7 +46,7 @@ fn snare(title: &str, links: &[(String, String)]) -> super::Action {
 
 fn none(value: Option<&str>, fault: fn(&Request) -> super::Action) -> Result<Fault, String> {
     match value {
-        Some(value) => Err(format!("{value:?} means nothing here")),
+        Some(value) => Err(format!("unexpected value {value:?}; this kind takes none")),
         None => Ok(Box::new(fault)),
     }
 }
@@ -64,7 +64,7 @@ fn below(request: &Request, rest: &str) -> String {
 /// Months for ever.
 pub const CALENDAR: Kind = Kind {
     name: "calendar",
-    help: "answers with a month of a calendar without events, and links to the next and the one before; no value",
+    help: "a month of an empty calendar, with links to the next and the previous one; no value",
     parse: |value| {
         none(value, |request| {
             let (year, month) = rest(request).split_once('/').unwrap_or(("2026", "1"));
@@ -89,13 +89,12 @@ pub const CALENDAR: Kind = Kind {
 /// A new session in every link.
 pub const SESSION: Kind = Kind {
     name: "session",
-    help: "answers with a page whose links have sessions never given before, in the path or (value \"query\") in the \
-           query",
+    help: "a page whose links have new session IDs; value: path or query (where the ID is), default path",
     parse: |value| {
         let in_query = match value {
             None | Some("path") => false,
             Some("query") => true,
-            Some(value) => return Err(format!("{value:?} is neither path nor query")),
+            Some(value) => return Err(format!("unknown value {value:?}; use path or query")),
         };
         Ok(Box::new(move |request| {
             let links: Vec<(String, String)> = (1..=3)
@@ -115,7 +114,7 @@ pub const SESSION: Kind = Kind {
 /// Facets in all combinations.
 pub const FACETED: Kind = Kind {
     name: "facets",
-    help: "answers with a list of nothing, filtered by its parameters, and a link for each further filter; no value",
+    help: "an empty list with a link for each further filter; no value",
     parse: |value| {
         none(value, |request| {
             let query = request.target.split_once('?').map_or("", |(_, query)| query);
@@ -138,7 +137,7 @@ pub const FACETED: Kind = Kind {
 /// A page at every address, and links to more.
 pub const FARM: Kind = Kind {
     name: "farm",
-    help: "answers 200 with the same text to everything, and links to new addresses of words; value: links, 6",
+    help: "200 with the same text at every URL, and links to new URLs made of words; value: links, default 6",
     parse: |value| {
         let count: u64 = number(value, 6)?;
         Ok(Box::new(move |request| {
@@ -156,7 +155,7 @@ pub const FARM: Kind = Kind {
 /// Relative links that go wrong.
 pub const SPIRAL: Kind = Kind {
     name: "spiral",
-    help: "answers with a page whose relative links lead one segment deeper each, to itself; no value",
+    help: "a page whose relative links lead one segment deeper, to the same page; no value",
     parse: |value| {
         none(value, |_| {
             snare("A corridor", &["left/", "right/"].map(|step| (step.to_string(), "On and on".to_string())))
@@ -167,7 +166,7 @@ pub const SPIRAL: Kind = Kind {
 /// Links without end, many on each page.
 pub const FLOOD: Kind = Kind {
     name: "flood",
-    help: "answers with a page of links to more such pages, all of them new; value: links, 100",
+    help: "a page of links to more such pages, all new; value: links, default 100",
     parse: |value| {
         let count: u64 = number(value, 100)?;
         Ok(Box::new(move |request| {

@@ -1,4 +1,4 @@
-//! Answers that take their time.
+//! Slow responses.
 
 use super::{Action, Kind, number};
 use std::time::Duration;
@@ -9,12 +9,12 @@ const PIECES: usize = 10;
 /// A slow body.
 pub const SLOW: Kind = Kind {
     name: "slow",
-    help: "sends the right body slowly, a tenth of a second between two pieces; value: bytes a second, 1000",
+    help: "the correct body in pieces, ten per second; value: bytes per second, default 1000",
     parse: |value| {
         let rate: usize = number(value, 1_000)?;
         let piece = (rate / PIECES).max(1);
         if rate == 0 {
-            return Err("0 bytes a second never end: use timeout".into());
+            return Err("0 bytes per second would never end; use timeout".into());
         }
         let pause = Duration::from_secs_f64(piece as f64 / rate as f64);
         Ok(Box::new(move |_| Action::Trickle { piece, pause }))

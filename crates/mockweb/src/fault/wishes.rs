@@ -1,16 +1,16 @@
-//! What a page asks crawlers to do with it, in its header and its head.
+//! Robots directives of a page, in header fields and in `<head>`.
 
 use super::{Action, Kind, page};
 
-/// Fields that a wish may be told by, or that decide how it is read.
+/// Fields that hold directives or decide how they are read.
 const FIELDS: [&str; 4] = ["x-robots-tag", "link", "content-type", "x-content-type-options"];
 
 /// Robots directives, canonical addresses, types.
 pub const WISHES: Kind = Kind {
     name: "wishes",
-    help: "answers with what a page asks of crawlers; value: parts separated by |, NAME: VALUE for a header field, \
-           <…> for the head of a page of four links (one plain, one each nofollow, ugc, sponsored) that is shown \
-           in place of the right one, x-robots-tag: noindex",
+    help: "robots directives; value: parts separated by |, each NAME: VALUE for a header field, or <…> for the \
+           <head> of a page of four links (plain, nofollow, ugc, sponsored) that replaces the correct page; \
+           default x-robots-tag: noindex",
     parse: |value| {
         let (mut fields, mut head) = (Vec::new(), String::new());
         for part in value.unwrap_or("x-robots-tag: noindex").split('|').map(str::trim) {
@@ -18,9 +18,10 @@ pub const WISHES: Kind = Kind {
                 head.push_str(part);
                 continue;
             }
-            let (name, value) = part.split_once(':').ok_or_else(|| format!("{part:?} is no field"))?;
+            let (name, value) =
+                part.split_once(':').ok_or_else(|| format!("{part:?} is not a field NAME: VALUE"))?;
             let name = FIELDS.into_iter().find(|known| name.trim().eq_ignore_ascii_case(known));
-            let name = name.ok_or_else(|| format!("{part:?} begins with none of {}", FIELDS.join(", ")))?;
+            let name = name.ok_or_else(|| format!("unknown field {part:?}; use {}", FIELDS.join(", ")))?;
             fields.push((name, value.trim().to_owned()));
         }
         if head.is_empty() {

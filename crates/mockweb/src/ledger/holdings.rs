@@ -1,4 +1,4 @@
-//! Which version of each page the visitors hold, and how often each page was given out.
+//! The version of each page that clients hold, and how often each page was served.
 
 use super::Access;
 use crate::web::Web;

@@ -1,4 +1,4 @@
-//! The access log: one line a request, in memory up to a limit or in a file without one.
+//! The access log: one line per request, in memory up to a limit, or in a file without one.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-/// One request and what became of it. `http://{host}{path}` is its URL.
+/// One request and its response. `http://{host}{path}` is its URL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     /// Number of the line, from 0, in the order in which exchanges ended.
@@ -16,11 +16,11 @@ pub struct Access {
     pub ms: u64,
     /// The clock when the request arrived; it decides what is served.
     pub cycle: u32,
-    /// The host as the client called it, `name:port`; empty when none of ours was meant.
+    /// The host as the client named it, `name:port`; empty for an unknown host.
     pub host: String,
-    /// The host's number, from 0; `None` when none of ours was meant.
+    /// The host's number, from 0; `None` for an unknown host.
     pub host_id: Option<u32>,
-    /// `GET`, or whatever was asked.
+    /// Method.
     pub method: String,
     /// Path and query.
     pub path: String,
@@ -30,21 +30,21 @@ pub struct Access {
     pub version: Option<u32>,
     /// The status sent; 0 when no head was.
     pub status: u16,
-    /// Was the whole response accepted by the operating system for sending? A client that goes away
-    /// before it reads may still have been sent everything; one that has read everything always was.
+    /// Whether the operating system accepted the whole response. That can be true for a client that
+    /// disconnected before reading, and is always true for one that has read everything.
     pub complete: bool,
     /// Bytes written to the socket, head included.
     pub bytes: u64,
-    /// Did the request carry a condition?
+    /// Whether the request was conditional.
     pub conditional: bool,
     /// The version that the client holds after this exchange: the one served, or the one a 304 truly
     /// confirms. `None` when the exchange says nothing about it.
     pub holds: Option<u32>,
-    /// The fault that struck.
+    /// The fault of the response.
     pub fault: Option<String>,
 }
 
-/// Why a log cannot be kept or read.
+/// Why a log cannot be written or read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LogError {
@@ -55,7 +55,7 @@ pub enum LogError {
         /// What the system said.
         cause: io::Error,
     },
-    /// A line is none of ours.
+    /// A line is invalid.
     Line {
         /// The file.
         path: PathBuf,
@@ -93,13 +93,13 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// A log of which the last `max_lines` lines are kept.
+    /// A log in memory that keeps the last `max_lines` lines.
     pub fn in_memory(max_lines: usize) -> AccessLog {
         AccessLog { next: 0, place: Place::Memory { lines: VecDeque::new(), max_lines } }
     }
 
-    /// A log that goes on in the file; `replay` is shown every line already there and says whether it
-    /// can be one of this web. A last line cut short by a crash is dropped.
+    /// A log in a file. `replay` gets every existing line and says whether it can belong to this web. A last
+    /// line cut short by a crash is dropped.
     pub fn in_file(path: &Path, mut replay: impl FnMut(&Access) -> bool) -> Result<AccessLog, LogError> {
         let named = |cause| LogError::Io { path: path.to_path_buf(), cause };
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(named)?;
@@ -115,7 +115,7 @@ impl AccessLog {
             let wrong = |why: String| LogError::Line { path: path.to_path_buf(), line: next + 1, why };
             let access: Access = serde_json::from_slice(&line).map_err(|e| wrong(e.to_string()))?;
             if access.seq != next || !replay(&access) {
-                return Err(wrong("it tells of another web".into()));
+                return Err(wrong("it belongs to another web".into()));
             }
             next += 1;
             sound += read as u64;
@@ -144,7 +144,7 @@ impl AccessLog {
             Place::File { file, failed, .. } => {
                 let mut line = serde_json::to_vec(&access).expect("a line is plain data");
                 line.push(b'\n');
-                // The exchange itself went well; whoever asks for the log is told.
+                // The exchange itself succeeded; readers of the log get the error.
                 if let Err(cause) = file.write_all(&line) {
                     failed.get_or_insert(cause);
                 }
@@ -295,6 +295,6 @@ mod tests {
         let path = folder.path().join("log");
         AccessLog::in_file(&path, |_| true).unwrap().push(access("/a"));
         let why = AccessLog::in_file(&path, |_| false).err().unwrap().to_string();
-        assert!(why.contains("line 1: it tells of another web"), "{why}");
+        assert!(why.contains("line 1: it belongs to another web"), "{why}");
     }
 }

@@ -1,8 +1,8 @@
-//! Whether the visitors behave: robots.txt, delays, and how many requests run at once.
+//! Politeness of the clients: robots.txt, delays, and concurrent requests.
 //!
-//! Kept by host and, apart from that, by address, since several hosts can share one. A gap is the time
-//! between the arrivals of two requests that follow each other. Gaps are counted by whole milliseconds,
-//! so that any delay can be asked about later.
+//! Figures are kept per host and per address, since several hosts can share an address. A gap is the time
+//! between the arrivals of two consecutive requests. Gaps are counted by whole milliseconds, so that a
+//! query can use any delay.
 
 use super::Arrival;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// The longest gap that is told from longer ones.
+/// Longer gaps are counted as this one.
 const MAX_GAP_MS: u64 = 100_000;
 /// How many of a host's violations are kept by name; all are counted.
 const MAX_SAMPLES: usize = 20;

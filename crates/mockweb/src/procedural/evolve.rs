@@ -1,9 +1,8 @@
-//! When a page changes: four laws, each a pure function of (seed, page, cycle).
+//! Change laws of pages: four pure functions of (seed, page, cycle).
 //!
-//! Time is cut into blocks, and the events of a block are drawn from a stream of their own. For a
-//! memoryless law that is exact, not an approximation: a Bernoulli process that starts anew at every
-//! block boundary is the same process. With some four events a block expected, the last change before
-//! any cycle is found in a block or two, however late the cycle.
+//! Time is divided into blocks, and each block draws its events from its own random stream. This is exact
+//! for a memoryless law: a Bernoulli process that restarts at every block boundary is the same process. A
+//! block has about four events, so the last change before any cycle is found in one or two blocks.
 //!
 //! A page's version is the cycle of its last change, 0 before the first.
 
@@ -181,16 +180,16 @@ impl std::str::FromStr for Mix {
         for part in text.split(',') {
             let (law, weight) =
                 part.split_once('=').ok_or_else(|| format!("{part:?} is not of the form law=weight"))?;
-            let weight: f64 = weight.parse().map_err(|_| format!("{weight:?} is no number"))?;
+            let weight: f64 = weight.parse().map_err(|_| format!("{weight:?} is not a number"))?;
             if !weight.is_finite() || weight < 0.0 {
-                return Err(format!("a weight of {weight} is not possible"));
+                return Err(format!("weight {weight}: use a finite number from 0 on"));
             }
             match law {
                 "static" => mix.fixed = weight,
                 "poisson" => mix.poisson = weight,
                 "periodic" => mix.periodic = weight,
                 "bursty" => mix.bursty = weight,
-                _ => return Err(format!("{law:?} is none of static, poisson, periodic, bursty")),
+                _ => return Err(format!("unknown law {law:?}; use static, poisson, periodic, bursty")),
             }
         }
         if mix.fixed + mix.poisson + mix.periodic + mix.bursty <= 0.0 {

@@ -1,4 +1,4 @@
-//! Sitemaps and feeds of a procedural web: each host has them in one format, dated truly or not.
+//! Sitemaps and feeds of a procedural web. Each host has one format; the dates may be wrong on purpose.
 
 use super::Procedural;
 use super::page::date;
@@ -59,7 +59,7 @@ impl FromStr for Format {
             "hidden" => Format::Hidden,
             _ => {
                 return Err(format!(
-                    "{text:?} is none of urlset, index, gzip, text, rss, atom, feed, hidden"
+                    "unknown format {text:?}; use urlset, index, gzip, text, rss, atom, feed, hidden"
                 ));
             }
         })
@@ -74,7 +74,7 @@ impl FromStr for Lastmod {
             "true" => Ok(Lastmod::True),
             "today" => Ok(Lastmod::Today),
             "never" => Ok(Lastmod::Never),
-            _ => Err(format!("{text:?} is none of true, today, never")),
+            _ => Err(format!("unknown dates {text:?}; use true, today, never")),
         }
     }
 }

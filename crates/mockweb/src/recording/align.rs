@@ -1,8 +1,8 @@
 //! Several recordings as one, over the dates they share.
 //!
-//! A page of the joined recording shows at each shared date what it showed at that date in its own; what
-//! it showed between two shared dates is skipped, and its versions are numbered anew by first appearance.
-//! Joining one recording with nothing leaves it as it is.
+//! At each common date, a page of the joined recording has the content of its own recording. Contents
+//! between two common dates are skipped, and versions are renumbered by first appearance. A single
+//! recording stays unchanged.
 
 use super::RecordingError;
 use super::table::{RecordedPage, Table};

@@ -1,4 +1,4 @@
-//! A small recording out of large ones: some lively and some quiet pages over the dates they share.
+//! Cuts a small recording out of large ones, with both lively and quiet pages.
 
 use super::align::{AlignedPage, Alignment};
 use super::table::Table;

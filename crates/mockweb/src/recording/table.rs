@@ -68,14 +68,14 @@ fn read_dates(source: &Source) -> Result<Vec<String>, RecordingError> {
             _ => return Err(lines.error(format!("expected cycle {} and its date", dates.len()))),
         };
         if seconds_of_date(&date).is_none() {
-            return Err(lines.error(format!("{date:?} is no date of the form 2001-12-31")));
+            return Err(lines.error(format!("{date:?} is not a date of the form 2001-12-31")));
         }
         if dates.last().is_some_and(|last| *last >= date) {
             return Err(lines.error("the dates are not in order"));
         }
         dates.push(date);
     }
-    if dates.is_empty() { Err(lines.error("there is no cycle")) } else { Ok(dates) }
+    if dates.is_empty() { Err(lines.error("no cycles")) } else { Ok(dates) }
 }
 
 fn read_pages(source: &Source, cycles: u32) -> Result<Vec<RecordedPage>, RecordingError> {
@@ -94,21 +94,21 @@ fn read_pages(source: &Source, cycles: u32) -> Result<Vec<RecordedPage>, Recordi
 fn read_page(line: &str, expected_id: usize, cycles: u32) -> Result<RecordedPage, String> {
     let columns: Vec<&str> = line.split('\t').collect();
     let &[id, url, path, group, title, first, last, changes] = &columns[..] else {
-        return Err(format!("{} columns instead of 8", columns.len()));
+        return Err(format!("expected 8 columns, found {}", columns.len()));
     };
     if id.parse() != Ok(expected_id) {
-        return Err(format!("page_id {id:?} instead of {expected_id}"));
+        return Err(format!("expected page_id {expected_id}, found {id:?}"));
     }
-    let cycle = |text: &str| text.parse::<u32>().map_err(|_| format!("{text:?} is no cycle"));
+    let cycle = |text: &str| text.parse::<u32>().map_err(|_| format!("{text:?} is not a cycle"));
     let (first, last) = (cycle(first)?, cycle(last)?);
     if first > last || last >= cycles {
-        return Err(format!("there from cycle {first} to {last}, with {cycles} cycles in all"));
+        return Err(format!("present from cycle {first} to {last}, with {cycles} cycles in all"));
     }
     let changes = changes
         .split_ascii_whitespace()
         .map(|pair| {
-            let (at, version) = pair.split_once(':').ok_or_else(|| format!("{pair:?} is no change"))?;
-            let version = version.parse::<u32>().map_err(|_| format!("{version:?} is no version"))?;
+            let (at, version) = pair.split_once(':').ok_or_else(|| format!("{pair:?} is not a change"))?;
+            let version = version.parse::<u32>().map_err(|_| format!("{version:?} is not a version"))?;
             Ok((cycle(at)?, version))
         })
         .collect::<Result<Vec<(u32, u32)>, String>>()?;

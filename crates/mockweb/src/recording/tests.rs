@@ -142,18 +142,18 @@ fn a_broken_recording_is_named_by_file_and_line() {
         Recording::load(&[source]).err().expect("it is broken").to_string()
     };
     for (pages, why) in [
-        (&[("a", 0, 4, ""), ("b", 3, 2, "")][..], "pages.tsv.gz line 3: there from cycle 3 to 2"),
-        (&[("a", 0, 5, "")][..], "pages.tsv.gz line 2: there from cycle 0 to 5, with 5 cycles"),
+        (&[("a", 0, 4, ""), ("b", 3, 2, "")][..], "pages.tsv.gz line 3: present from cycle 3 to 2"),
+        (&[("a", 0, 5, "")][..], "pages.tsv.gz line 2: present from cycle 0 to 5, with 5 cycles"),
         (&[("a", 0, 4, "1:2")][..], "change 1:2 does not follow 0:0"),
         (&[("a", 0, 4, "2:1 1:2")][..], "change 1:2 does not follow 2:1"),
-        (&[("a", 0, 4, ""), ("a", 0, 4, "")][..], "both have a page \"a\""),
+        (&[("a", 0, 4, ""), ("a", 0, 4, "")][..], "both recordings have a page \"a\""),
     ] {
         let found = refused(pages);
         assert!(found.contains(why), "{found}");
     }
     let source = write(folder.path(), &["2026-01-01", "2026-13-01"], &[]);
     let found = Recording::load(&[source]).err().unwrap().to_string();
-    assert!(found.contains("cycles.tsv line 3: \"2026-13-01\" is no date"), "{found}");
+    assert!(found.contains("cycles.tsv line 3: \"2026-13-01\" is not a date"), "{found}");
 
     let source = write(folder.path(), &DATES, &[("a", 0, 4, "1:1")]);
     let first = serde_json::json!({"page_id": 0, "cycle": 0, "version": 0, "text": "x"});

@@ -1,10 +1,9 @@
-//! The contents, held so that any version of any page is a moment away and memory stays small.
+//! The contents of a recording, compressed, with fast access to any version of any page.
 //!
-//! A page's versions resemble each other. Each is kept as a zstd frame of its own whose dictionary is an
-//! earlier version of the same page, the key text, kept whole. Every sixteenth version is a key text
-//! again, as pages drift away from what they were. A read unpacks two frames at most. 1.3 GB of recorded
-//! text take some 100 MB this way; one stream over everything would be smaller and could not be entered
-//! in the middle.
+//! Versions of a page are similar. Each version is a zstd frame whose dictionary is an earlier version of
+//! the same page, the key text. Every sixteenth version is a new key text, because pages drift. A read
+//! unpacks at most two frames. 1.3 GB of recorded text take about 100 MB. One stream over everything would
+//! be smaller, but would have no random access.
 
 use super::RecordingError;
 use super::align::Alignment;

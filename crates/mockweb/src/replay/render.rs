@@ -1,7 +1,7 @@
-//! Recorded Markdown as HTML, with its links led to the local web.
+//! Renders recorded Markdown as HTML, with links to the local web.
 //!
-//! Markdown may hold raw HTML, tables above all. It is shown as it is, but for the elements that would
-//! swallow the text behind them or change what its links mean: these become text.
+//! Markdown may contain raw HTML, mostly tables. It is kept, except for elements that would hide the text
+//! after them or change the meaning of links: these become text.
 
 use super::ExternalLinks;
 use crate::web::push_escaped;

@@ -1,4 +1,4 @@
-//! The body of a response of the web: whole, in small pieces, or only its beginning.
+//! Response bodies: whole, in small pieces, or truncated.
 
 use super::connection::Line;
 use bytes::Bytes;
@@ -65,7 +65,7 @@ impl Body for PageBody {
                 self.give(piece)
             }
             Manner::Until(0) => {
-                Poll::Ready(Some(Err(io::Error::other("the fault asked for breaks off here"))))
+                Poll::Ready(Some(Err(io::Error::other("requested fault: the body ends here"))))
             }
             Manner::Until(bytes) => {
                 // What was given before must leave the buffer before the connection fails.

@@ -1,4 +1,4 @@
-//! How to serve which web, and why that can be impossible.
+//! Configuration and start errors of a server.
 
 use crate::fault::Rule;
 use crate::ledger::LogError;
@@ -113,14 +113,14 @@ impl fmt::Display for StartError {
             StartError::Recording(cause) => cause.fmt(f),
             StartError::Log(cause) => cause.fmt(f),
             StartError::Hosts(n) => {
-                write!(f, "{n}: ask for 1 to {MAX_HOSTS} hosts and at most one address for each")
+                write!(f, "{n}: use 1 to {MAX_HOSTS} hosts and at most one address per host")
             }
-            StartError::NoDomain => {
-                f.write_str("hosts that share an address need names: give --names, for example mock.test")
-            }
+            StartError::NoDomain => f.write_str(
+                "hosts that share an address need names; add --names, for example --names mock.test",
+            ),
             StartError::Clock(cause) => cause.fmt(f),
             StartError::Listen { at, cause } => write!(f, "cannot listen on {at}: {cause}"),
-            StartError::NoFreePort => f.write_str("found no port that is free on every address: give --port"),
+            StartError::NoFreePort => f.write_str("found no port that is free on every address; set --port"),
             StartError::Threads(cause) => write!(f, "cannot start threads: {cause}"),
         }
     }
@@ -139,7 +139,7 @@ pub struct ClockError {
 
 impl fmt::Display for ClockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no cycle {}: the last one is {}", self.cycle, self.last)
+        write!(f, "no cycle {}: the last one is {}", self.cycle, self.last)
     }
 }
 

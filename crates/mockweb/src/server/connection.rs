@@ -1,13 +1,13 @@
-//! One connection, and the account of the exchange that runs on it.
+//! One connection, and the log entry of its current exchange.
 //!
-//! HTTP/1.1 without pipelining has one exchange at a time. Its entry stays open until it is known how it
-//! ended. *Complete* means that the operating system has taken every byte of the response for sending:
-//! the body (or the head, where there is no body) has been handed over to the HTTP layer to its end, and
-//! then the layer's buffer has been flushed into the socket. An exchange that is not complete when the
-//! next one begins, or when the connection goes, never was.
+//! HTTP/1.1 without pipelining has one exchange at a time. Its entry stays open until its end is known.
+//! *Complete* means that the operating system accepted every byte of the response: the body (or the header,
+//! if there is no body) was handed over to the HTTP layer completely, and then the buffer of that layer was
+//! flushed into the socket. An exchange that is not complete when the next one starts, or when the
+//! connection closes, stays incomplete.
 //!
-//! A client that closes its side, be it only for writing, has given up: the HTTP layer sees that while an
-//! answer is waited for or sent, `Wire::wait` behind it, and both end connection and exchange at once.
+//! A client that closes its side, even only for writing, has given up. The HTTP layer sees that while a
+//! response is pending or being sent, and `Wire::wait` after that. Both end connection and exchange at once.
 
 use super::{Core, control, respond};
 use crate::ledger::Access;

@@ -151,7 +151,7 @@ fn route(
         }
         _ => Err(Refusal(
             StatusCode::NOT_FOUND,
-            format!("there is no {method} {path}; docs/internals/mockweb.md lists what there is"),
+            format!("unknown request {method} {path}; see docs/internals/mockweb.md"),
         )),
     }
 }
@@ -199,7 +199,7 @@ impl Query<'_> {
         match pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next() {
             None => Ok(default),
             Some(value) => {
-                value.parse().map_err(|_| Refusal::bad(format!("{name}={value} is no number that fits")))
+                value.parse().map_err(|_| Refusal::bad(format!("{name}={value} is not a valid number")))
             }
         }
     }

@@ -93,7 +93,7 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
     };
     if matches!(struck, Some((_, Action::CloseIdle(_)))) {
         core.ledger.lost(access);
-        return Err(io::Error::other("the connection had been idle for too long"));
+        return Err(io::Error::other("requested fault: idle connection closed"));
     }
     core.ledger.arrived(&Arrival {
         at,
@@ -122,7 +122,7 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
         Action::Raw(raw) => {
             line.note(|exchange| exchange.status = raw.status());
             line.send_raw(raw);
-            return Err(io::Error::other("bytes past HTTP were asked for"));
+            return Err(io::Error::other("requested fault: raw bytes"));
         }
         Action::CloseIdle(_) => Manner::Whole,
         Action::Relabel(fields) => {
@@ -130,7 +130,7 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
             Manner::Whole
         }
         Action::Answer { status, fields } => {
-            let mut answer = Answer::text(status, "a fault was asked for\n");
+            let mut answer = Answer::text(status, "requested fault\n");
             answer
                 .fields
                 .extend(fields.into_iter().map(|(name, value)| (HeaderName::from_static(name), value)));
@@ -138,11 +138,11 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
         }
         Action::Silence(time) => {
             tokio::time::sleep(time).await;
-            return Err(io::Error::other("silence was asked for"));
+            return Err(io::Error::other("requested fault: silence"));
         }
         Action::Reset { after: 0 } => {
             line.reset();
-            return Err(io::Error::other("a reset was asked for"));
+            return Err(io::Error::other("requested fault: reset"));
         }
         Action::Reset { after } => Manner::Until(after),
         Action::Truncate { after: Some(after) } => Manner::Until(after),

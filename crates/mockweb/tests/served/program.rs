@@ -54,8 +54,8 @@ fn what_is_wrong_is_said_in_one_line() {
     for (arguments, code, why) in [
         (&["replay", "/nowhere"][..], 1, "/nowhere/cycles.tsv: "),
         (&["procedural", "--pages", "3", "--hosts", "4"][..], 1, "4 hosts for 3 pages"),
-        (&["procedural", "--fault", "/=drought"][..], 2, "none of status, busy"),
-        (&["procedural", "--mix", "weekly=1"][..], 2, "none of static, poisson"),
+        (&["procedural", "--fault", "/=drought"][..], 2, "use status, busy"),
+        (&["procedural", "--mix", "weekly=1"][..], 2, "use static, poisson"),
         (&["cut", "/nowhere", "--out", "/nowhere/out"][..], 1, "/nowhere/cycles.tsv: "),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_recrawl-mockweb")).args(arguments).output().unwrap();

@@ -1,4 +1,4 @@
-//! One archived answer, read back: from where a page's record, or the answer after it, says that it lies.
+//! Reads one archived response, from the position in a page's record or in a later response.
 
 use super::records::{MAX_HEAD, Records, cut_head, field, http_status};
 use super::{BODY_BEFORE, file_name, file_path, number_in};
@@ -10,23 +10,23 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Bytes of an archived body that are read back.
+/// Maximum bytes of an archived body that are read.
 pub const MAX_ARCHIVED_BODY: u64 = 2 << 20;
 
-/// A record of the archive, its body cut at [`MAX_ARCHIVED_BODY`].
+/// A record of the archive, its body truncated to [`MAX_ARCHIVED_BODY`].
 #[derive(Debug)]
 pub struct Answer {
     head: Vec<u8>,
     http: Vec<u8>,
-    /// The body, as it was after its content codings were undone.
+    /// The body after decoding.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// Reads the record that begins there.
+    /// Reads the record at this position.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] when the file is not there; else that it cannot be read, with file and byte.
+    /// [`io::ErrorKind::NotFound`] if the file is missing; other errors name the file and byte.
     pub fn read(folder: &Path, position: ArchivePosition) -> io::Result<Answer> {
         let path = file_path(folder, position.file);
         let named = |e: io::Error| {
@@ -42,7 +42,7 @@ impl Answer {
         let mut bytes = Vec::new();
         GzDecoder::new(member).take(MAX_HEAD + MAX_ARCHIVED_BODY).read_to_end(&mut bytes)?;
         if !bytes.starts_with(b"WARC/1.") {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no WARC record"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a WARC record"));
         }
         let (head, block) = cut_head(&bytes);
         let length = field(head, "Content-Length").and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
@@ -51,35 +51,35 @@ impl Answer {
         Ok(Answer { body: body.to_vec(), head: head.to_vec(), http: http.to_vec() })
     }
 
-    /// A field of the record.
+    /// A field of the WARC record.
     pub fn field(&self, name: &str) -> Option<&str> {
         field(&self.head, name)
     }
 
-    /// A field of the answer.
+    /// A header of the HTTP response.
     pub fn http_field(&self, name: &str) -> Option<&str> {
         field(&self.http, name)
     }
 
-    /// The answer's status; 0 where there is none.
+    /// The HTTP status; 0 if there is none.
     pub fn status(&self) -> u16 {
         http_status(&self.http).and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// When it was fetched, in seconds since 1970; 0 where that cannot be read.
+    /// Time of the fetch, in seconds since 1970; 0 if it cannot be parsed.
     pub fn time(&self) -> u64 {
         let date = self.field("WARC-Date").and_then(|text| humantime::parse_rfc3339(text).ok());
         date.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).map_or(0, |at| at.as_secs())
     }
 
-    /// Where the page's body before this one lies.
+    /// Position of the page's previous body.
     pub fn before(&self) -> Option<ArchivePosition> {
         let (name, offset) = self.field(BODY_BEFORE)?.split_once(' ')?;
         Some(ArchivePosition { file: number_in(name)?, offset: offset.parse().ok()? })
     }
 }
 
-/// Is there a whole record with the body of this page?
+/// Does a complete record with this page's body begin at this position?
 pub fn holds(storage: &dyn Storage, position: ArchivePosition, url: &str) -> bool {
     let records = Records::of(storage, &file_name(position.file), position.offset);
     let found = records.and_then(|records| records.checked().next_record());
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn each_body_leads_to_the_one_before() {
         let folder = tempfile::tempdir().unwrap();
-        // A limit of one byte: each record in a file of its own.
+        // With a limit of one byte, each record gets a file of its own.
         let mut archive = crate::archive::tests::begun(folder.path(), 1);
         let first = archive.append(&response(b"one", None)).unwrap();
         let second = archive.append(&response(b"two\r\n\r\n", Some(first))).unwrap();

@@ -1,8 +1,8 @@
-//! The cap on all WARC files together, and which bodies are still there.
+//! The cap on the size of all WARC files, and the test which bodies are still archived.
 //!
-//! Files are removed between two cycles, the oldest first, and never the newest, in which the next
-//! cycle goes on. A page's record keeps its position: that the file is not there is what tells a
-//! body that was removed from one that never was.
+//! Files are removed between cycles, the oldest first, and never the newest, to which the next
+//! cycle appends. A page's record keeps its position: a missing file means that the body was
+//! removed, and no position that no body was archived.
 
 use super::{file_name, number_in};
 use recrawl_repository::storage::{FileStorage, Storage};
@@ -11,19 +11,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// Some WARC files: those that were removed, or those that are there.
+/// A number of WARC files, removed or present.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    /// How many.
+    /// Number of files.
     pub files: u32,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
-/// The WARC files of a folder; none where there is no folder.
+/// The WARC files of a folder; none if the folder is missing.
 ///
 /// # Errors
-/// When it cannot be listed.
+/// When the folder cannot be listed.
 pub fn taken(folder: &Path) -> io::Result<Files> {
     if !folder.is_dir() {
         return Ok(Files::default());
@@ -33,8 +33,7 @@ pub fn taken(folder: &Path) -> io::Result<Files> {
     Ok(Files { files: files.len() as u32, bytes })
 }
 
-/// Number, length and name of each WARC file. One that a running crawl removes meanwhile is not
-/// there.
+/// Number, length and name of each WARC file, without files that a running crawl removes meanwhile.
 fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
     let mut files = Vec::new();
     for name in folder.list()? {
@@ -48,11 +47,10 @@ fn lengths(folder: &dyn Storage) -> io::Result<Vec<(u32, u64, String)>> {
     Ok(files)
 }
 
-/// Removes the oldest WARC files until the others take `max` bytes or fewer, or the newest alone is
-/// left.
+/// Removes the oldest WARC files until at most `max` bytes or only the newest file remains.
 ///
 /// # Errors
-/// When the folder cannot be read, or a file cannot be removed. Files removed before it stay so.
+/// When the folder cannot be read or a file cannot be removed. Files removed before stay removed.
 pub fn keep_within(folder: &dyn Storage, max: u64) -> io::Result<Files> {
     let mut files = lengths(folder)?;
     files.sort_unstable();
@@ -74,20 +72,21 @@ pub fn keep_within(folder: &dyn Storage, max: u64) -> io::Result<Files> {
     Ok(removed)
 }
 
-/// The page's body comes again at its next visit, which must not be conditional.
+/// Forgets body and validators, so that the next visit is unconditional and archives the body
+/// again.
 pub(super) fn forget(content: &mut Content) {
     (content.archive, content.validators) = (None, Validators::default());
 }
 
-/// The WARC files that are there, with their lengths.
+/// The present WARC files with their lengths.
 #[derive(Clone, Debug, Default)]
 pub struct Bodies(BTreeMap<u32, u64>);
 
 impl Bodies {
-    /// Of this folder; none where there is no folder.
+    /// The bodies in this folder; none if the folder is missing.
     ///
     /// # Errors
-    /// When it cannot be listed.
+    /// When the folder cannot be listed.
     pub fn of(folder: &Path) -> io::Result<Bodies> {
         match FileStorage::existing(folder) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Bodies::default()),
@@ -95,26 +94,26 @@ impl Bodies {
         }
     }
 
-    /// Of these files.
+    /// The bodies in this storage.
     ///
     /// # Errors
-    /// When they cannot be listed.
+    /// When the storage cannot be listed.
     pub fn in_storage(storage: &dyn Storage) -> io::Result<Bodies> {
         Ok(Bodies(lengths(storage)?.into_iter().map(|(number, length, _)| (number, length)).collect()))
     }
 
-    /// Is the record there?
+    /// Is the record present?
     pub fn has(&self, position: ArchivePosition) -> bool {
         self.0.get(&position.file).is_some_and(|length| position.offset < *length)
     }
 
-    /// Is its file there, and ends before it? Then it was lost.
+    /// Was the record lost: does its file exist, but end before it?
     pub fn has_lost(&self, position: ArchivePosition) -> bool {
         self.0.contains_key(&position.file) && !self.has(position)
     }
 
-    /// What names a lost body is taken out of a page's record, and its validators with it: a page
-    /// that is asked for without a condition brings its body again.
+    /// Removes the position of a lost body from a page's record, with the validators, so that the
+    /// next visit is unconditional and archives the body again.
     pub fn forget_lost(&self, record: &mut PageRecord) {
         let content = record.visited.as_mut().map(|visited| &mut visited.content);
         if let Some(content) = content.filter(|c| c.archive.is_some_and(|position| self.has_lost(position))) {
@@ -122,8 +121,8 @@ impl Bodies {
         }
     }
 
-    /// `archived`, `removed` with its file, or `lost` where the file ends before it; none where no
-    /// body was ever archived.
+    /// `archived`, `removed` with its file, or `lost` if the file ends before it; none if no body
+    /// was ever archived.
     pub fn state(&self, content: Option<&Content>) -> Option<&'static str> {
         let position = content?.archive?;
         Some(match () {
@@ -133,17 +132,14 @@ impl Bodies {
         })
     }
 
-    /// The same for a person.
+    /// The same as text for a reader.
     pub fn words(&self, content: Option<&Content>) -> Option<String> {
         let position = content?.archive?;
         let name = file_name(position.file);
         Some(match () {
             () if self.has(position) => format!("in {name}, byte {}", position.offset),
             () if self.has_lost(position) => {
-                format!(
-                    "lost: {name} ends before byte {}; it is archived again at the next visit",
-                    position.offset
-                )
+                format!("lost: {name} ends before byte {}; the next visit archives it again", position.offset)
             }
             () => format!("was in {name}, which was removed"),
         })

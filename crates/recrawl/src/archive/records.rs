@@ -1,4 +1,4 @@
-//! What is in a WARC file of ours: record after record, each a gzip member, and where it lies.
+//! Reads the WARC files of the archive record by record, with the position of each.
 
 use super::recovery::is_damage;
 use flate2::bufread::GzDecoder;
@@ -8,57 +8,56 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-/// How a gzip member begins (RFC 1952 §2.3.1): two bytes of its own, and the method.
+/// The first bytes of a gzip member (RFC 1952 §2.3.1): two magic bytes and the method.
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 
-/// Bytes of a record in which its fields, and those of the answer in it, are looked for.
+/// Bytes of a record that are searched for its fields and those of the HTTP response in it.
 pub(super) const MAX_HEAD: u64 = 128 << 10;
 
-/// A record: where it lies, and how it begins.
+/// A record: its position and its fields.
 pub struct Found {
-    /// Where its member begins in the file.
+    /// Offset of its gzip member in the file.
     pub offset: u64,
-    /// Bytes of the member.
+    /// Length of the member in bytes.
     pub length: u64,
-    /// Does the file end within it? Then its fields are those that could still be read.
+    /// Does the file end within the record? Then the fields are those that could still be read.
     pub is_torn: bool,
-    /// What is wrong with it, where that was looked at ([`Records::checked`]).
+    /// A problem found by [`Records::checked`].
     pub problem: Option<&'static str>,
-    /// Fields of the record.
+    /// Fields of the WARC record.
     head: Vec<u8>,
-    /// Status line and fields of the answer in it, where there is one.
+    /// Status line and headers of the HTTP response, if there is one.
     http: Vec<u8>,
 }
 
 impl Found {
-    /// Its type: `response`, `revisit`, ….
+    /// The record type: `response`, `revisit`, ….
     pub fn kind(&self) -> Option<&str> {
         self.field("WARC-Type")
     }
 
-    /// A field of the record.
+    /// A field of the WARC record.
     pub fn field(&self, name: &str) -> Option<&str> {
         field(&self.head, name)
     }
 
-    /// A field of the answer.
+    /// A header of the HTTP response.
     pub fn http_field(&self, name: &str) -> Option<&str> {
         field(&self.http, name)
     }
 
-    /// The answer's status.
     pub fn http_status(&self) -> Option<&str> {
         http_status(&self.http)
     }
 }
 
-/// The status in the first line of an answer.
+/// The status in the first line of an HTTP response.
 pub(super) fn http_status(http: &[u8]) -> Option<&str> {
     let line = std::str::from_utf8(http.split(|byte| *byte == b'\r').next()?).ok()?;
     line.strip_prefix("HTTP/")?.split(' ').nth(1).filter(|status| !status.is_empty())
 }
 
-/// The first field of this name.
+/// The first field with this name.
 pub(super) fn field<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
     let lines = head.split(|byte| *byte == b'\n').skip(1);
     lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':')).find_map(|(found, value)| {
@@ -70,15 +69,15 @@ pub(super) fn field<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
 pub struct Records<R> {
     name: String,
     reader: Counted<BufReader<R>>,
-    /// Are length and digest of each record's payload worked out?
+    /// Are length and digest of each payload verified?
     is_checked: bool,
 }
 
 impl Records<File> {
-    /// Opens the file.
+    /// Opens a file.
     ///
     /// # Errors
-    /// With its name.
+    /// With the file's name.
     pub fn open(path: &Path) -> io::Result<Records<File>> {
         let file = File::open(path).map_err(|e| super::named(path, &e))?;
         Ok(Records::over(file, path.display().to_string()))
@@ -86,10 +85,10 @@ impl Records<File> {
 }
 
 impl Records<Stored> {
-    /// Opens a file of a storage and reads it from the end of a record on.
+    /// Opens a file of a storage and reads it from offset `from`, the end of a record.
     ///
     /// # Errors
-    /// With its name.
+    /// With the file's name.
     pub fn of(storage: &dyn Storage, name: &str, from: u64) -> io::Result<Records<Stored>> {
         let opened = storage.open(name).and_then(|file| Ok((file.length()?, file)));
         let (length, file) = opened.map_err(|e| super::in_file(storage, name, &e))?;
@@ -99,13 +98,13 @@ impl Records<Stored> {
         Ok(records)
     }
 
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     pub fn length(&self) -> u64 {
         self.reader.inner.get_ref().length
     }
 
-    /// After damage: goes on with the next whole record that begins at `from` or later, and says
-    /// where; none where there is none. A damaged record may have been read far into those behind
+    /// Skips damage: seeks to the next complete record that begins at `from` or later and returns
+    /// its offset, if there is one. A damaged record may have been read far into the records after
     /// it.
     ///
     /// # Errors
@@ -129,13 +128,13 @@ impl Records<Stored> {
     fn go_to(&mut self, offset: u64) {
         let stored = self.reader.inner.get_mut();
         stored.at = offset;
-        // What the buffer holds is of another place.
+        // The buffer holds bytes of the old position.
         let left = self.reader.inner.buffer().len();
         self.reader.inner.consume(left);
         self.reader.at = offset;
     }
 
-    /// Where the next bytes are that a gzip member begins with.
+    /// Offset of the next bytes that look like the start of a gzip member.
     fn next_magic(&mut self) -> io::Result<Option<u64>> {
         let mut window = [0; MAGIC.len()];
         loop {
@@ -157,20 +156,20 @@ impl Records<Stored> {
 }
 
 impl<R: Read> Records<R> {
-    /// Reads what this gives; the name is for messages.
+    /// Reads from `reader`; `name` is for messages.
     pub fn over(reader: R, name: String) -> Records<R> {
         let reader = Counted { inner: BufReader::with_capacity(256 << 10, reader), at: 0 };
         Records { name, reader, is_checked: false }
     }
 
-    /// Each record is held against its own length and digest, and the header of its member against
-    /// what we write.
+    /// Verifies each record against its own length and digest, and its gzip header against the one
+    /// that recrawl writes.
     #[must_use]
     pub fn checked(self) -> Records<R> {
         Records { is_checked: true, ..self }
     }
 
-    /// Where the next record begins.
+    /// Offset of the next record.
     pub fn offset(&self) -> u64 {
         self.reader.at
     }
@@ -178,11 +177,12 @@ impl<R: Read> Records<R> {
     /// The next record; none at the end.
     ///
     /// # Errors
-    /// With file and offset, where a member is damaged. Nothing behind it can be read.
+    /// With file and offset, if a member is damaged. Nothing after it can be read without
+    /// [`Records::next_sound`].
     pub fn next_record(&mut self) -> io::Result<Option<Found>> {
         let offset = self.reader.at;
         self.read().map_err(|e| {
-            let text = format!("{}, byte {offset}: the record cannot be read: {e}", self.name);
+            let text = format!("{}, byte {offset}: cannot read the record: {e}", self.name);
             io::Error::new(e.kind(), text)
         })
     }
@@ -209,13 +209,13 @@ impl<R: Read> Records<R> {
         let problem = match payload {
             _ if !self.is_checked || is_torn => None,
             _ if !header.is_some_and(|(time, system)| time == 0 && SYSTEMS.contains(&system)) => {
-                Some("the header of its gzip member is not one of ours")
+                Some("gzip header not written by recrawl")
             }
             Some(payload) => payload.problem(&start),
-            None => Some("it does not say how long it is"),
+            None => Some("missing length"),
         };
         if !is_torn && !start.starts_with(b"WARC/1.") {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no WARC record"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a WARC record"));
         }
         let (head, rest) = cut_head(&start);
         let is_answer = field(head, "Content-Type").is_some_and(|kind| kind.starts_with("application/http"));
@@ -225,7 +225,7 @@ impl<R: Read> Records<R> {
     }
 }
 
-/// What stands before the first empty line, and what behind it.
+/// The bytes before the first empty line, and those after it.
 pub(super) fn cut_head(bytes: &[u8]) -> (&[u8], &[u8]) {
     match bytes.windows(4).position(|part| part == b"\r\n\r\n") {
         Some(end) => (&bytes[..end + 2], &bytes[end + 4..]),
@@ -233,20 +233,20 @@ pub(super) fn cut_head(bytes: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// What a gzip member of ours names as the system that made it: Unix, as zlib does, or none.
+/// Operating systems in the gzip headers that recrawl writes: Unix, as zlib does, or unknown.
 const SYSTEMS: [u8; 2] = [3, 255];
 
-/// The payload of a record, as it is unpacked.
+/// The payload of a record while it is unpacked.
 struct Payload {
     digest: Sha1,
-    /// Bytes of it that are still to come.
+    /// Bytes still expected.
     left: u64,
-    /// Bytes that came behind it.
+    /// Bytes found after the payload.
     behind: u64,
 }
 
 impl Payload {
-    /// From the beginning of a record; none where that does not say how long its block is.
+    /// From the first bytes of a record; none if they do not give the length of the block.
     fn of(start: &[u8]) -> Option<Payload> {
         let (head, block) = cut_head(start);
         let length: u64 = field(head, "Content-Length")?.parse().ok()?;
@@ -266,16 +266,16 @@ impl Payload {
     }
 
     fn problem(self, start: &[u8]) -> Option<&'static str> {
-        // Two ends of lines close a record.
+        // Two line ends close a record.
         if self.left > 0 || self.behind != 4 {
-            return Some("it is not as long as it says");
+            return Some("length does not match the header");
         }
         let (head, _) = cut_head(start);
-        // That of a revisit is of a body that another record has.
+        // The digest of a revisit is that of another record's body.
         let said =
             field(head, "WARC-Payload-Digest").filter(|_| field(head, "WARC-Type") == Some("response"))?;
         let found = data_encoding::BASE32.encode(&self.digest.finalize());
-        (said.strip_prefix("sha1:") != Some(found.as_str())).then_some("its body is not that of its digest")
+        (said.strip_prefix("sha1:") != Some(found.as_str())).then_some("body does not match the digest")
     }
 }
 
@@ -306,7 +306,7 @@ impl Read for Stored {
     }
 }
 
-/// A reader that knows where it is.
+/// A reader that counts its position.
 struct Counted<R> {
     inner: R,
     at: u64,

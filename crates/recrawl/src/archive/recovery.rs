@@ -1,16 +1,15 @@
-//! Where the archive ends after a stop, a crash or a power cut, and which positions of the visit
-//! log lead into it.
+//! Finds the end of the archive after a stop, a crash or a power cut, and thereby which visits of
+//! the log have their bodies.
 //!
 //! The recorder appends a body first and the visit that names it second, and syncs them in the same
-//! order every few seconds. But a disk writes what was not synced in any order: after a power cut
-//! the log may name bodies that the archive does not have. So the archive is recovered before the
-//! log: its newest file is read from the last end that is known to be durable, and what it has of
-//! whole records is its sound end. The log is cut before the first visit whose body lies behind it,
-//! and such pages are visited again. Older files are whole: each was synced before the next was
-//! begun.
+//! order every few seconds. But a disk writes unsynced data in any order: after a power cut the log
+//! may name bodies that the archive does not have. So the archive is recovered before the log. Its
+//! newest file is read from the last end known to be durable, and its sound end is the end of the
+//! last complete record. The log is then cut before the first visit whose body lies behind that
+//! end, and the pages of the visits cut off are visited again. Older files are complete: each was
+//! synced before the next was created.
 //!
-//! After a recovery a new file is begun. So no position can come to mean another record than the
-//! one it was given for.
+//! Every recovery starts a new file. So no position can come to refer to another record.
 
 use super::records::Records;
 use super::{ArchiveEnd, file_name, in_file, numbers};
@@ -18,10 +17,10 @@ use recrawl_repository::storage::Storage;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
 
-/// What is remembered of the archive, outside of it.
+/// The remembered state of the archive, stored outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveMark {
-    /// All before this end is durable.
+    /// Everything before this end is durable.
     #[serde(flatten)]
     pub end: ArchiveEnd,
     /// May something have been appended since?
@@ -29,20 +28,20 @@ pub struct ArchiveMark {
     pub is_open: bool,
 }
 
-/// How the archive was found.
+/// Result of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// No body of the log's lies at or behind it.
+    /// End of the sound part: every body named by the log lies before it.
     pub sound: ArchiveEnd,
-    /// The archive goes on here.
+    /// Where the archive is continued.
     pub end: ArchiveEnd,
-    /// In a new file? Else the last one was closed, and nothing has touched it.
+    /// Is it continued in a new file? Otherwise the last file was closed properly.
     pub is_new_file: bool,
 }
 
-/// Finds the end of the archive; `mark` is what was remembered when it was opened or closed last.
-/// Where that is missing, or the file that it names, `named` gives the highest number of a file
-/// that a page's record names: files may have been taken away.
+/// Finds the end of the archive. `mark` is the state remembered when the archive was last opened or
+/// closed. If the mark or the file that it names is missing, `named` gives the highest file number
+/// in any page's record, since files may have been moved away.
 ///
 /// # Errors
 /// When a file cannot be read, cut or synced; with its name.
@@ -69,14 +68,14 @@ pub fn recover(
     let from = if known.number == newest { known.length.min(length) } else { 0 };
     let (sound, is_tail) = sound_length(storage, newest, from)?;
     let mut file = storage.append(&name).map_err(failed)?;
-    // What a killed process left may be on no disk yet, and this file will not be the newest any
-    // more.
+    // Data left by a killed process may not be on disk yet, and this file will no longer be the
+    // newest.
     file.sync().map_err(failed)?;
     let mut end = here;
-    // What is torn at the end would stop other programs. Where nobody remembers what is committed,
-    // nothing is cut.
+    // An incomplete record at the end would stop other programs. Without a mark, nothing is cut,
+    // since it is unknown what is committed.
     if mark.is_some() && is_tail && sound < length {
-        // A file of which nothing is whole was just being made.
+        // A file without a complete record was just being created.
         end = if sound == 0 {
             ArchiveEnd { number: newest - 1, length: 0 }
         } else {
@@ -86,14 +85,15 @@ pub fn recover(
             0 => storage.remove(&name).and_then(|()| storage.sync_dir()).map_err(failed)?,
             _ => file.truncate(sound).map_err(failed)?,
         }
-        tracing::warn!(file = %storage.locate(&name), bytes = length - sound, "a torn end of the archive was cut off");
+        let (file, bytes) = (storage.locate(&name), length - sound);
+        tracing::warn!(%file, bytes, "truncated an incomplete record at the end of the archive");
     }
     let sound = ArchiveEnd { number: newest, length: sound };
     Ok(Recovery { sound: sound.max(known), end: end.max(known), is_new_file: true })
 }
 
-/// Up to where file `number` has whole records, from an end of one on; and is nothing whole behind
-/// that?
+/// The end of the complete records of file `number`, read from the record end `from`, and whether
+/// nothing complete follows.
 fn sound_length(storage: &dyn Storage, number: u32, from: u64) -> io::Result<(u64, bool)> {
     let mut records = Records::of(storage, &file_name(number), from)?;
     let mut sound = from;
@@ -109,7 +109,7 @@ fn sound_length(storage: &dyn Storage, number: u32, from: u64) -> io::Result<(u6
     Ok((sound, records.next_sound(sound + 1)?.is_none()))
 }
 
-/// Is it the bytes that are wrong, and not the reading of them?
+/// Is the data damaged, as opposed to unreadable?
 pub fn is_damage(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof)
 }

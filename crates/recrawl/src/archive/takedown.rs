@@ -1,8 +1,10 @@
-//! Bodies taken out of the archive: their records are overwritten in place, so that no other record moves.
+//! Removes bodies from the archive: their records are overwritten in place, so that no other record
+//! moves.
 //!
-//! What stands there then is one gzip member of the same length, stored without compression, with a WARC record of
-//! type `metadata` that says no more than that something was taken down. A file is written anew beside the old one and
-//! renamed over it, so at any moment it is the one or the other, whole, and to begin again after a stop is right.
+//! Each is replaced by one gzip member of the same length, stored without compression. It holds a
+//! WARC record of type `metadata` which only says that something was taken down. The file is
+//! written anew beside the old one and renamed over it. So at any moment one of them is complete,
+//! and the takedown can be repeated after an interruption.
 
 use super::records::Records;
 use super::{in_file, number_in, record_id, timestamp};
@@ -10,33 +12,36 @@ use flate2::Crc;
 use recrawl_repository::storage::Storage;
 use std::io;
 
-/// What a deflate block that is only stored holds at most.
+/// Maximum bytes of a stored deflate block.
 const BLOCK: usize = 65_535;
 /// Bytes copied at a time.
 const CHUNK: u64 = 1 << 20;
-/// What the record says; spaces fill the rest of its place.
-const WORDS: &[u8] = b"takedown: what was recorded here was removed\r\n";
-/// A file in the making; what a stop has left of one is written anew.
+/// Text of the replacing record; spaces fill the rest.
+const WORDS: &[u8] = b"takedown: this record was removed\r\n";
+/// Suffix of the new file until it is complete; a leftover of an interrupted takedown is
+/// overwritten.
 const PART: &str = ".part";
 
-/// What was taken down.
+/// Result of a takedown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TakenDown {
-    /// Files that had such records.
+    /// Files with such records.
     pub files: u64,
-    /// Records.
+    /// Number of records.
     pub records: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Files of which only the beginning could be read, and why: what is behind may be meant, and is as it was.
+    /// Files that could only be read in part, and why. Matching records in the unread part are
+    /// still there.
     pub unreadable: Vec<String>,
 }
 
-/// Overwrites the records of all addresses that are meant, in all WARC files of the folder; or only counts them. A record
-/// that is damaged keeps nobody from the other files.
+/// Overwrites the records of all matching URLs in all WARC files of the folder, or only counts
+/// them. A damaged record does not stop the takedown in other files.
 ///
 /// # Errors
-/// When a file cannot be written; with its name. The files before it are done, it and those behind are as they were.
+/// When a file cannot be written, with its name. The files before it are done; this one and the
+/// later ones are unchanged.
 pub fn take_down(
     folder: &dyn Storage,
     is_meant: &dyn Fn(&str) -> bool,
@@ -70,7 +75,7 @@ struct Place {
     length: u64,
 }
 
-/// Where the records lie that are meant, as far as the file can be read.
+/// Positions of the matching records, as far as the file can be read.
 fn find(
     folder: &dyn Storage,
     name: &str,
@@ -80,7 +85,8 @@ fn find(
     let mut records = Records::of(folder, name, 0)?;
     let length = records.length();
     while let Some(found) = records.next_record()? {
-        // A damaged record may be read to the end of the file, and end before the next one all the same.
+        // Reading a damaged record may run to the end of the file, although it ends before the next
+        // record.
         let end = match found.is_torn {
             true => records.next_sound(found.offset + 1)?.unwrap_or(length),
             false => found.offset + found.length,
@@ -114,7 +120,7 @@ fn rewrite(folder: &dyn Storage, name: &str, places: &[Place], now: u64) -> io::
     };
     for place in places {
         copy(at, place.offset, &mut |bytes| new.write(bytes))?;
-        // What is too short for a record was torn, and stays what no reader can read.
+        // A place too short for a record held an incomplete one; zeros keep it unreadable.
         let id = record_id(&format!("{name}/{}", place.offset), now);
         let notice = notice(place.length as usize, &id, now);
         new.write(&notice.unwrap_or_else(|| vec![0; place.length as usize]))?;
@@ -125,21 +131,21 @@ fn rewrite(folder: &dyn Storage, name: &str, places: &[Place], now: u64) -> io::
     drop(new);
     let written = folder.open(&part)?.length()?;
     if written != length {
-        let text = format!("{written} bytes were written in place of {length}; the file stays as it was");
+        let text = format!("wrote {written} bytes instead of {length}; the file was not changed");
         return Err(io::Error::other(text));
     }
     folder.rename(&part, name)?;
     folder.sync_dir()
 }
 
-/// A gzip member of exactly this length with a record in it; none where the length is too small.
+/// A gzip member of exactly this length with a record in it; none if the length is too small.
 fn notice(length: usize, id: &str, now: u64) -> Option<Vec<u8>> {
-    // Header and trailer of the member, five bytes a block, and the rest is the record.
+    // Header and trailer of the member, five bytes per block; the rest is the record.
     let inside = length.checked_sub(10 + 8)?;
     let blocks = inside.div_ceil(BLOCK + 5).max(1);
     let record_bytes = inside.checked_sub(5 * blocks)?;
     let head = |content: usize| {
-        // Of one width whatever the number is: spaces before a field's value mean nothing.
+        // A fixed width for any number: spaces before a field's value mean nothing.
         format!(
             "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {}\r\n\
              Content-Type: application/warc-fields\r\nContent-Length: {content:>12}\r\n\r\n",
@@ -152,7 +158,7 @@ fn notice(length: usize, id: &str, now: u64) -> Option<Vec<u8>> {
     record.extend_from_slice(b"\r\n\r\n");
 
     let mut member = Vec::with_capacity(length);
-    // No name, no time, no flags; made on an unknown system (RFC 1952 §2.3).
+    // No name, no time, no flags, unknown operating system (RFC 1952 §2.3).
     member.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
     let mut rest = record.as_slice();
     for block in 0..blocks {

@@ -1,4 +1,4 @@
-//! WARC records as a reader finds them.
+//! WARC records as read by other programs.
 
 use super::*;
 use flate2::read::GzDecoder;
@@ -48,7 +48,7 @@ fn a_position_leads_to_its_record() {
 
 #[test]
 fn the_payload_digest_is_sha1_in_base32() {
-    // The SHA-1 of nothing, as every WARC tool spells it.
+    // The SHA-1 of nothing, as in every WARC tool.
     assert_eq!(payload_digest(b""), "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
 }
 

@@ -1,7 +1,7 @@
-//! Every byte of the archive checked: each gzip member decodes, each record is as long as it says
-//! and has the body of its digest, and each page's position leads to a record of that page.
+//! Verifies every byte of the archive: each gzip member decodes, each record has the stated length
+//! and digest, and each page's position leads to a record of that page.
 //!
-//! Memory: 24 bytes a page whose body is archived.
+//! Memory: 24 bytes per page whose body is archived.
 
 use super::answer::holds;
 use super::cap::{Bodies, forget};
@@ -15,30 +15,30 @@ use std::collections::BTreeMap;
 use std::io;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Pages of a file whose positions lead elsewhere that are named.
+/// Maximum number of pages per file that are listed with a wrong position.
 const NAMED: usize = 10;
 
-/// What was found.
+/// Result of the verification.
 #[derive(Debug, Default)]
 pub struct Verified {
-    /// Records that are whole.
+    /// Number of complete records.
     pub records: u64,
-    /// What is not as it was written.
     pub damage: Vec<Damage>,
-    /// What is no damage: torn ends that a stop has left, and that no page's record leads to.
+    /// Findings that are no damage: incomplete ends left by an interrupted write, to which no page
+    /// refers.
     pub notes: Vec<String>,
 }
 
-/// A page's position in a file.
+/// The position in a page's record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Named {
     offset: u64,
-    /// Of its URL.
+    /// Hash of the page's URL.
     hash: u64,
     ordinal: u64,
 }
 
-/// Checks all WARC files, and the positions of the generation's pages.
+/// Verifies all WARC files, and the positions of the generation's pages.
 ///
 /// # Errors
 /// When a file or a page cannot be read for another reason than damage.
@@ -52,8 +52,8 @@ pub fn verify(storage: &dyn Storage, generation: &Generation) -> io::Result<Veri
     Ok(verified)
 }
 
-/// The pages' positions, by file and in order. What cannot be read of the pages is told by the
-/// repository.
+/// The positions of all pages, by file and in order. The repository itself reports pages that
+/// cannot be read.
 fn positions(generation: &Generation) -> BTreeMap<u32, Vec<Named>> {
     let mut named = BTreeMap::<u32, Vec<Named>>::new();
     let mut records = generation.records();
@@ -78,7 +78,7 @@ fn verify_file(
     let name = file_name(number);
     let damage = |offset, what: String| Damage { file: storage.locate(&name), offset, what };
     let mut records = match Records::of(storage, &name, 0) {
-        // A running crawl may remove the oldest.
+        // A running crawl may remove the oldest file.
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         records => records?.checked(),
     };
@@ -99,7 +99,7 @@ fn verify_file(
                 verified.damage.extend(found.problem.map(|what| damage(offset, what.into())));
                 continue;
             }
-            Ok(Some(_)) => "the record is torn".to_owned(),
+            Ok(Some(_)) => "incomplete record".to_owned(),
             Err(e) if is_damage(&e) => e.to_string(),
             Err(e) => return Err(e),
         };
@@ -109,11 +109,12 @@ fn verify_file(
         match next {
             None if !is_named && is_torn_end(storage, &name, offset, &problem)? => {
                 verified.notes.push(format!(
-                    "{}: its last {left} bytes are a record that a stop has torn; no page leads to it",
+                    "{}: the last {left} bytes are an incomplete record of an interrupted write; \
+                     no page refers to it",
                     storage.locate(&name)
                 ))
             }
-            _ => verified.damage.push(damage(offset, format!("{problem}; {left} bytes cannot be read"))),
+            _ => verified.damage.push(damage(offset, format!("{problem}; {left} bytes are unreadable"))),
         }
         if next.is_none() {
             break;
@@ -124,21 +125,18 @@ fn verify_file(
     for position in astray.iter().take(NAMED) {
         let url = generation.gather([position.ordinal].into_iter()).next_page()?;
         let url = url.map_or_else(String::new, |(_, url, _)| url.to_string());
-        verified.damage.push(damage(
-            position.offset,
-            format!("no whole record of {url} is there, whose body it should have"),
-        ));
+        verified.damage.push(damage(position.offset, format!("missing record with the body of {url}")));
     }
     if more > 0 {
-        let what = format!("and {more} pages more whose bodies are not where they should be");
+        let what = format!("and {more} more pages with missing bodies");
         verified.damage.push(damage(astray[NAMED].offset, what));
     }
     Ok(())
 }
 
-/// What a stop leaves at the end of a file: half a record, or nothing but zeros.
+/// Is this what an interrupted write leaves at the end of a file: half a record, or only zeros?
 fn is_torn_end(storage: &dyn Storage, name: &str, offset: u64, problem: &str) -> io::Result<bool> {
-    if problem == "the record is torn" {
+    if problem == "incomplete record" {
         return Ok(true);
     }
     let file = storage.open(name)?;
@@ -154,7 +152,7 @@ fn is_torn_end(storage: &dyn Storage, name: &str, offset: u64, problem: &str) ->
     Ok(true)
 }
 
-/// Is it the body of the page? One that was taken down says so itself.
+/// Is this the body of the page, or the record that replaced it at a takedown?
 fn leads_to(found: &Found, hash: u64) -> bool {
     match found.kind() {
         Some("response") => found.field("WARC-Target-URI").is_some_and(|url| xxh3_64(url.as_bytes()) == hash),
@@ -162,8 +160,8 @@ fn leads_to(found: &Found, hash: u64) -> bool {
     }
 }
 
-/// Takes out of a page's record the position of a body that cannot be read, so that it is archived
-/// again; was there one? A body whose file was removed stays as it is.
+/// Removes the position of an unreadable body from a page's record, so that it is archived again.
+/// Returns whether there was one. A body whose file was removed is left alone.
 pub fn forget_unreadable(
     storage: &dyn Storage,
     bodies: &Bodies,

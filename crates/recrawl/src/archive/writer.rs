@@ -1,4 +1,4 @@
-//! The growing end of the archive: one WARC file at a time, made when its first record comes.
+//! Appends to the archive: one WARC file at a time, created with its first record.
 
 use super::{file_name, in_file, warcinfo};
 use recrawl_repository::storage::{Storage, WriteFile};
@@ -11,14 +11,14 @@ use std::time::{Duration, SystemTime};
 /// An end of the archive: a file and its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ArchiveEnd {
-    /// Number of the file, from 1; 0 before the first.
+    /// File number, from 1; 0 before the first file.
     pub number: u32,
-    /// Its length in bytes.
+    /// Length of the file in bytes.
     pub length: u64,
 }
 
 impl ArchiveEnd {
-    /// Does a record that begins there lie before this end?
+    /// Does a record that begins at this position lie before this end?
     pub fn is_behind(self, position: ArchivePosition) -> bool {
         (position.file, position.offset) < (self.number, self.length)
     }
@@ -29,14 +29,14 @@ pub struct Archive {
     storage: Arc<dyn Storage>,
     limit: u64,
     end: ArchiveEnd,
-    /// None until the first record comes, which begins a file.
+    /// None until the first record, which creates a file.
     file: Option<Box<dyn WriteFile>>,
-    /// A write or a sync failed, and nobody knows what the file holds.
+    /// A write or a sync failed, so the content of the file is unknown.
     broken: bool,
 }
 
 impl Archive {
-    /// Goes on behind `end`: in that file, or, where `is_new_file`, in the one after it.
+    /// Continues at `end`: in that file or, if `is_new_file`, in the next one.
     ///
     /// # Errors
     /// With the file's name.
@@ -54,21 +54,22 @@ impl Archive {
         Ok(Archive { storage, limit, end, file, broken: false })
     }
 
-    /// Appends a compressed record and says where it begins.
+    /// Appends a compressed record and returns its position.
     ///
     /// # Errors
-    /// With the file's name. What was written of the record is cut off again.
+    /// With the file's name. A partly written record is cut off again.
     pub fn append(&mut self, member: &[u8]) -> io::Result<ArchivePosition> {
         self.check()?;
         if self.file.is_none() || self.end.length >= self.limit {
-            // Before the next file is begun: only the newest may hold what is not durable yet.
+            // Sync before the next file is created: only the newest file may hold data that is not
+            // durable yet.
             self.sync()?;
             self.begin_file()?;
         }
         let position = ArchivePosition { file: self.end.number, offset: self.end.length };
         let file = self.file.as_mut().expect("one was just begun");
         if let Err(error) = file.write(member) {
-            // A torn record would hide those behind it from readers that go through the whole file.
+            // An incomplete record would hide the records after it from sequential readers.
             self.broken = file.truncate(self.end.length).is_err();
             return Err(self.named(&error));
         }
@@ -76,7 +77,7 @@ impl Archive {
         Ok(position)
     }
 
-    /// Makes the next file, with a `warcinfo` record, and its name durable.
+    /// Creates the next file with a `warcinfo` record, and makes its name durable.
     fn begin_file(&mut self) -> io::Result<()> {
         let number = self.end.number + 1;
         let name = file_name(number);
@@ -94,7 +95,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Where the archive ends now.
+    /// The current end of the archive.
     pub fn end(&self) -> ArchiveEnd {
         self.end
     }
@@ -102,8 +103,8 @@ impl Archive {
     /// Makes all appended records durable.
     ///
     /// # Errors
-    /// With the file's name. What a failed sync lost, a second one does not bring back: nothing is
-    /// appended any more.
+    /// With the file's name. A second sync does not bring back what a failed one lost, so nothing
+    /// can be appended afterwards.
     pub fn sync(&mut self) -> io::Result<()> {
         self.check()?;
         let Some(file) = &mut self.file else { return Ok(()) };
@@ -115,7 +116,7 @@ impl Archive {
 
     fn check(&self) -> io::Result<()> {
         match self.broken {
-            true => Err(self.named(&io::Error::other("an earlier write failed; start again"))),
+            true => Err(self.named(&io::Error::other("an earlier write failed; restart the crawl"))),
             false => Ok(()),
         }
     }

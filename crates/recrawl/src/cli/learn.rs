@@ -1,4 +1,4 @@
-//! The words of `recrawl learn`.
+//! Arguments of `recrawl learn`.
 
 use super::ReplayArgs;
 use clap::{Args, ValueEnum};
@@ -7,88 +7,90 @@ use std::path::PathBuf;
 /// `recrawl learn`
 #[derive(Args)]
 pub struct LearnArgs {
-    /// The recorded history: a folder or a file
+    /// Recorded history: a folder or a file
     #[arg(long, value_name = "PATH")]
     pub data: PathBuf,
-    /// Its format; without it, recognised from what is there
+    /// Format. Default: detected
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// All parameters of the learner: thesis, journal, program, recrawl, or a file
+    /// Parameter preset: thesis, journal, program, recrawl, or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "recrawl")]
     pub preset: String,
-    /// Which pages and cycles train, validate and test; overrides the preset
+    /// Split into training, validation and test data; overrides the preset
     #[arg(long, value_enum)]
     pub protocol: Option<Protocol>,
-    /// What formulas are made of; overrides the preset
+    /// Terminals of formulas; overrides the preset
     #[arg(long, value_enum)]
     pub terminals: Option<Terminals>,
-    /// What is maximised: change_rate, ndcg, freshness, harmonic, age, or a sum as 0.5*change_rate+0.5*freshness
+    /// Fitness to maximise: change_rate, ndcg, freshness, harmonic, age, or a weighted sum such as
+    /// 0.5*change_rate+0.5*freshness
     #[arg(long, value_name = "NAME", default_value = "change_rate")]
     pub fitness: String,
-    /// Individuals in a generation; overrides the preset (300 in those of the program)
+    /// Individuals per generation; overrides the preset (built-in presets: 300)
     #[arg(long, value_name = "N")]
     pub population: Option<usize>,
-    /// Generations; overrides the preset (50 in those of the program)
+    /// Generations; overrides the preset (built-in presets: 50)
     #[arg(long, value_name = "N")]
     pub generations: Option<u32>,
-    /// One run for each of these seeds; overrides the preset (111,222,333,444,555 in those of the program)
+    /// Random seeds, one run each; overrides the preset (built-in presets: 111,222,333,444,555)
     #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
     pub random_seeds: Option<Vec<u64>>,
-    /// A formula to start from: an expression, a file, `rivals` for all known ones, or `none`; may be given
-    /// again; overrides the preset
+    /// Start formula: expression, file, `rivals` for all built-in ones, or `none` (repeatable);
+    /// overrides the preset
     #[arg(long = "start-from", value_name = "EXPR|FILE")]
     pub start_from: Vec<String>,
-    /// Number of folds; each is the test once
+    /// Number of folds; each one is the test set once
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub folds: usize,
-    /// What is never divided between folds
+    /// Unit that a fold never splits
     #[arg(long, value_enum, default_value_t = FoldBy::Page)]
     pub fold_by: FoldBy,
-    /// Only this fold, from 1 on
+    /// Run only this fold (counted from 1)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub only_fold: Option<u32>,
-    /// Budget, warm-up, ties.
     #[command(flatten)]
     pub replay: ReplayArgs,
-    /// Threads; without it, one for each core. The result is the same
+    /// Threads; does not change the result. Default: one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// The formula file to write; a report (.md) and curves (.svg) go beside it [default: learned-DATA.toml]
+    /// Output formula file; a report (.md) and plots (.svg) are written next to it
+    /// [default: learned-DATA.toml]
     #[arg(long, value_name = "FILE.toml")]
     pub out: Option<PathBuf>,
-    /// Go on from where this learning was interrupted
+    /// Resume an interrupted run
     #[arg(long)]
     pub resume: bool,
-    /// One JSON document on standard output
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Which pages and cycles train, validate and test.
+/// Split into training, validation and test data.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Protocol {
-    /// Two fifths of the pages train, two validate, one is the test; all cycles
+    /// 2/5 of the pages train, 2/5 validate, 1/5 tests; all cycles
     Thesis,
-    /// Three fifths train in the first third of the time, one validates in the second, one is the test in the last
+    /// 3/5 of the pages train in the first third of the cycles, 1/5 validates in the second, 1/5
+    /// tests in the last
     Journal,
 }
 
-/// What formulas are made of.
+/// Terminals of formulas.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Terminals {
     /// n, X and t
     Basic,
-    /// These and the five estimators of the papers
+    /// n, X, t and the five estimators of the papers
     All,
-    /// Everything that is known of a page and its site
+    /// All features of a page and its site
     Extended,
 }
 
-/// What is never divided between folds.
+/// Unit that a fold never splits.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum FoldBy {
     /// Pages
     Page,
-    /// Sites: what is learned is tested on sites never seen
+    /// Sites, so that the test sites are unseen in training
     Site,
 }

@@ -1,44 +1,44 @@
-//! The words for the rules of a replay.
+//! Arguments for the rules of a replay.
 
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use recrawl_scheduler::Ties;
 use recrawl_simulation::{Budget, Dataset, Rules};
 
-/// Under which rules a recorded history is replayed.
+/// Rules of a replay: budget, warm-up, ties, cycles.
 #[derive(Args)]
 pub struct ReplayArgs {
-    /// Visit this share of the pages in every cycle [default: 0.05]
+    /// Share of pages to visit per cycle [default: 0.05]
     #[arg(long, value_name = "SHARE", conflicts_with = "pages_per_cycle")]
     pub share: Option<f64>,
-    /// Visit this many pages in every cycle; all, where there are fewer
+    /// Number of pages to visit per cycle (all if there are fewer)
     #[arg(long, value_name = "N")]
     pub pages_per_cycle: Option<u64>,
-    /// Visit every page in this many cycles before scores choose
+    /// Warm-up cycles that visit every page before scores apply
     #[arg(long, value_name = "CYCLES", default_value_t = 2)]
     pub warmup: u32,
-    /// What decides between equal scores
+    /// Tie-breaking rule
     #[arg(long, value_enum, default_value_t = TieRule::Hash)]
     pub ties: TieRule,
-    /// Begin with this cycle: it becomes cycle 0 [default: 0]
+    /// First cycle; it becomes cycle 0 [default: 0]
     #[arg(long, value_name = "CYCLE")]
     pub first: Option<u32>,
-    /// Stop after this cycle
+    /// Last cycle
     #[arg(long, value_name = "CYCLE")]
     pub last: Option<u32>,
 }
 
-/// What decides between equal scores.
+/// Tie-breaking rule.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum TieRule {
-    /// The page that comes first in the data
+    /// By position in the data
     Index,
-    /// A seeded shuffle, another one in every cycle
+    /// By a seeded shuffle, different in each cycle
     Hash,
 }
 
 impl ReplayArgs {
-    /// The rules, where all else is as in the papers.
+    /// The rules; options that are not given default to those of the papers.
     pub fn rules(&self) -> Rules {
         let ordinary = Rules::default();
         let budget = match (self.share, self.pages_per_cycle) {
@@ -53,32 +53,32 @@ impl ReplayArgs {
         Rules { warmup: self.warmup, budget, ties, ..ordinary }
     }
 
-    /// Warns where most pages come after the first of these cycles, as they do in a young crawl: only those that are there
-    /// throughout will take part.
+    /// Warns if most pages appear after the first cycle, as in a young crawl: only pages present in
+    /// every cycle take part.
     pub fn warn_of_few(&self, data: &Dataset) {
         let (fixed, all) = (data.fixed().len(), data.pages.len());
         let settled = self.first.unwrap_or(0) + data.settled();
         if fixed < all / 2 && data.settled() > 0 {
             tracing::warn!(
-                "{}: only {fixed} of {all} pages are there throughout; nine in ten of those that stay are there from cycle \
-                 {settled} on (--first {settled})",
+                "{}: only {fixed} of {all} pages are present in every cycle; 90 % of the pages that stay \
+                 exist from cycle {settled} on (use --first {settled})",
                 data.name
             );
         }
     }
 
-    /// The cycles that were asked for, with the pages that are there in any of them. Where these are not all, the
-    /// name says so, since what is learned from them carries it.
+    /// Cuts the data to the requested cycles and the pages present in any of them. A part is named
+    /// as such, because learned formulas carry the name.
     ///
     /// # Errors
-    /// When there are no such cycles.
+    /// When the data has no such cycles.
     pub fn cut(&self, data: Dataset) -> Result<Dataset, Failure> {
         let recorded = data.truth.cycles();
         let (first, last) = (self.first.unwrap_or(0), self.last.unwrap_or(recorded));
         if last > recorded || first > last {
             let word = if last > recorded { format!("--last {last}") } else { format!("--first {first}") };
             return Err(Failure::Usage(format!(
-                "{word}: {} has cycles 0 to {}",
+                "{word}: out of range for {}; use a cycle from 0 to {}",
                 data.name,
                 last.min(recorded)
             )));

@@ -1,4 +1,4 @@
-//! `recrawl completions`: the words of the program for a shell.
+//! `recrawl completions`: shell completion scripts.
 
 use super::print;
 use crate::cli::Cli;
@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 
-/// Prints the script that `shell` reads.
+/// Prints the script for `shell`.
 ///
 /// # Errors
-/// When standard output takes no more.
+/// When standard output cannot be written.
 pub fn run(shell: Shell) -> Result<(), Failure> {
     print(script(shell).trim_end())
 }
@@ -17,7 +17,7 @@ pub fn run(shell: Shell) -> Result<(), Failure> {
 fn script(shell: Shell) -> String {
     let mut script = Vec::new();
     generate(shell, &mut Cli::command(), "recrawl", &mut script);
-    String::from_utf8(script).expect("the words of the program are UTF-8")
+    String::from_utf8(script).expect("completion scripts are UTF-8")
 }
 
 #[cfg(test)]

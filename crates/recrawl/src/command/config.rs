@@ -1,4 +1,4 @@
-//! `recrawl config`: whether a configuration can be used, and what it says in full.
+//! `recrawl config`: checks or prints a configuration.
 
 use super::{print, print_json};
 use crate::cli::ConfigCommand;
@@ -10,11 +10,11 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::Check { config } => {
             let settings = Settings::load(config.as_deref(), None)?;
-            // As the daemon would at its start.
+            // Checked as the daemon does at its start.
             serve::tokens_of(&settings)?;
             match config {
-                Some(file) => print(format!("{}: fine", file.display())),
-                None => print("the built-in defaults: fine"),
+                Some(file) => print(format!("{}: ok", file.display())),
+                None => print("built-in defaults: ok"),
             }
         }
         ConfigCommand::Show { config, json } => {

@@ -1,4 +1,4 @@
-//! `recrawl crawl`: cycle after cycle.
+//! `recrawl crawl`: runs cycles.
 
 use super::thousands;
 use crate::archive::timestamp;
@@ -32,23 +32,26 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         settings.fetch.contact = Some(contact.to_owned());
     }
     if args.json && args.events.as_deref() == Some(Path::new("-")) {
-        let text = "--json and --events - would both print to standard output: give --events a file";
+        let text = "--json and --events - both print to standard output; give --events a file";
         return Err(Failure::Usage(text.into()));
     }
     settings.files.extend([&args.seed_file, &args.events].into_iter().flatten().cloned());
     files::make_room(&mut settings, 0)?;
     let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
-    // Where there are tables, seeds may wait that were sent over the console.
+    // The tables of an existing crawl may have seeds that were sent to the console.
     if seeds.is_empty() && !data_dir::is_begun(&settings.data_dir) {
-        let text = "nothing to start from: give --seed URL or --seeds FILE, or the --data-dir of a crawl";
+        let text = "no seeds: pass --seed URL or --seeds FILE, or the --data-dir of an existing crawl";
         return Err(Failure::Usage(text.into()));
     }
     if !args.json && std::io::stderr().is_terminal() {
-        eprintln!("data in {}", settings.data_dir.display());
+        eprintln!("data directory: {}", settings.data_dir.display());
     }
     let mut crawl = Crawl::open(settings, &seeds, args.random_seed)?;
     if let Some(Mark { who, at }) = crawl.control.paused() {
-        let text = format!("{who} paused this crawl at {}: `recrawl serve` lets it go on", timestamp(at));
+        let text = format!(
+            "{who} paused this crawl at {}; resume it in the console of `recrawl serve`",
+            timestamp(at)
+        );
         return Err(Failure::Usage(text));
     }
     let mut events = args.events.as_deref().map(|at| Events::open(at, &crawl)).transpose()?;
@@ -59,7 +62,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         crawl.admit(&waiting)?;
         match cycle::turn(&mut crawl, &[&seeds[..], &waiting].concat())? {
             Turn::Interrupted => {
-                tracing::info!("stopped; the next start goes on with this cycle");
+                tracing::info!("stopped; the next start resumes this cycle");
                 return Ok(());
             }
             Turn::Committed(report) => {
@@ -81,22 +84,23 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     }
 }
 
-/// Waits until `cycle.period` after the start of the cycle just done, so that cycles do not drift by their
-/// own length; true when a signal came. A clock that stepped back makes the wait one period at most.
+/// Waits until `cycle.period` after the start of the last cycle, so that the length of a cycle does
+/// not delay the next one; true if a signal came. If the clock is set back, waits one period at
+/// most.
 fn wait_for_next(crawl: &Crawl, report: &CycleReport) -> bool {
     let period = crawl.settings.config.cycle.period.0;
     let gone_by = Duration::from_millis((crawl.clock)().saturating_sub(report.started));
     crawl.shutdown.wait(period.saturating_sub(gone_by))
 }
 
-/// One JSON object, or one aligned row, a cycle.
+/// Prints the report of a cycle as one JSON object or one aligned row.
 fn publish(report: &CycleReport, rows: u32, json: bool, printed: &mut Printed) -> Result<(), Failure> {
     if json {
         return printed.line(&String::from_utf8(report.to_json()).expect("JSON is UTF-8"));
     }
     if rows.is_multiple_of(20) {
         printed.line(
-            "cycle  scheduled  fetched  first  changed  change rate  failed  not asked  new links      known  seconds",
+            "cycle  scheduled  fetched    new  changed  change rate  failed    skipped  new links      known  seconds",
         )?;
     }
     let tally = &report.tally;
@@ -118,17 +122,18 @@ fn publish(report: &CycleReport, rows: u32, json: bool, printed: &mut Printed) -
     if tally.fetched == 0 && report.scheduled > 0 { printed.line(&why_nothing(tally)) } else { Ok(()) }
 }
 
-/// A cycle that fetched nothing is what a first try looks like when something is set wrong: say what.
+/// Explains a cycle that fetched nothing: often the first one, with a wrong configuration.
 fn why_nothing(tally: &Tally) -> String {
     let reasons = [
         (
             tally.refused,
-            "at addresses that are refused (private and loopback ones must stand in fetch.allow_addresses; without crawler.contact all others are refused)",
+            "at rejected addresses (list private and loopback addresses in fetch.allow_addresses; set \
+             crawler.contact for all others)",
         ),
-        (tally.robots_denied, "forbidden by robots.txt, or robots.txt could not be had"),
-        (tally.skipped, "skipped (deadline, scope, a host left alone or opted out)"),
+        (tally.robots_denied, "forbidden by robots.txt, or robots.txt could not be fetched"),
+        (tally.skipped, "skipped (deadline, scope, host in back-off or opted out)"),
         (tally.not_found, "not found"),
-        (tally.failed, "failed (name, connection, time-out, status: RECRAWL_LOG=debug says more)"),
+        (tally.failed, "failed (DNS, connection, time-out, status; see RECRAWL_LOG=debug)"),
     ];
     let met = reasons.iter().filter(|(count, _)| *count > 0);
     let list: Vec<String> = met.map(|(count, reason)| format!("{} {reason}", thousands(*count))).collect();

@@ -1,4 +1,4 @@
-//! `recrawl dataset`: recorded histories of pages, in figures, in other formats, and made up.
+//! `recrawl dataset`: describes, converts and generates recorded histories of pages.
 
 use super::{print, print_json, thousands};
 use crate::cli::{DatasetCommand, PageSet};
@@ -35,7 +35,8 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
 }
 
 fn read(path: &Path, format: Option<&str>, cycle: Option<Span>) -> Result<Dataset, Failure> {
-    // A fraction of a second is no length of a cycle: 0 is refused with the reason.
+    // A cycle length with a fraction of a second is invalid: 0 makes the reader reject it with a
+    // reason.
     let seconds = |span: Span| if span.0.subsec_nanos() == 0 { span.0.as_secs() } else { 0 };
     Ok(Reading { format, cycle_seconds: cycle.map(seconds) }.open(path)?)
 }
@@ -46,8 +47,8 @@ fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
         PageSet::Fixed => data.fixed_part(),
     };
     if fixed.pages.is_empty() {
-        let what = "no page is there from the first cycle to the last";
-        return Err(Failure::work(format!("{}: {what}: take --set all", data.name)));
+        let what = "no page is present in every cycle";
+        return Err(Failure::work(format!("{}: {what}; use --set all", data.name)));
     }
     Ok(fixed)
 }
@@ -60,7 +61,7 @@ fn write(data: &Dataset, to: &Path, format: &str) -> Result<(), Failure> {
         thousands(data.pages.len() as u64),
         data.truth.cycles()
     ))?;
-    losses.iter().try_for_each(|loss| print(format!("this format does not keep {loss}")))
+    losses.iter().try_for_each(|loss| print(format!("lost in this format: {loss}")))
 }
 
 fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
@@ -76,23 +77,23 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
     let row = |name: &str, value: String| print(format!("{name:26}{value}"));
     row("data set", data.name.clone())?;
     row("pages", thousands(summary.pages))?;
-    row("  there in all cycles", thousands(summary.fixed))?;
+    row("  present in all cycles", thousands(summary.fixed))?;
     row("sites", thousands(summary.sites))?;
     let dates =
-        summary.dates.as_ref().map_or("days not known".into(), |(first, last)| format!("{first} to {last}"));
+        summary.dates.as_ref().map_or("dates unknown".into(), |(first, last)| format!("{first} to {last}"));
     row("cycles", format!("0 to {} ({dates})", summary.cycles))?;
     print(match summary.over {
-        "fixed" => "of the pages that are there in all cycles:",
-        _ => "of all pages, since none is there in all cycles:",
+        "fixed" => "pages present in all cycles:",
+        _ => "all pages (none is present in all cycles):",
     })?;
     row("  change rate", format!("{:.5} changes per page and cycle", summary.change_rate))?;
     let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
     let counted = if summary.over == "fixed" { summary.fixed } else { summary.pages };
     row("  never change", format!("{} ({:.1} %)", thousands(summary.never), share(summary.never, counted)))?;
     row("  changes per page", quantiles(&summary.per_page))?;
-    row("  changed pages a cycle", quantiles(&summary.per_cycle))?;
-    row("  on the top 5 % of pages", format!("{:.1} % of the changes", 100.0 * summary.top_share))?;
-    row("  go back", format!("{} of {} changes", thousands(summary.back), thousands(summary.changes)))?;
+    row("  changed pages per cycle", quantiles(&summary.per_cycle))?;
+    row("  in the top 5 % of pages", format!("{:.1} % of the changes", 100.0 * summary.top_share))?;
+    row("  reverted", format!("{} of {} changes", thousands(summary.back), thousands(summary.changes)))?;
     row("  pages by change rate", format!("{:>12} {:>9}", "0", thousands(summary.never)))?;
     for class in &summary.rates {
         let range = format!("{} to {}", class.above, class.up_to);
@@ -104,5 +105,5 @@ fn info(data: &Dataset, as_json: bool) -> Result<(), Failure> {
 
 fn quantiles(of: &Quantiles) -> String {
     let Quantiles { min, p50, p75, p90, p99, max, mean } = of;
-    format!("least {min}, median {p50}, 75 % {p75}, 90 % {p90}, 99 % {p99}, most {max}, mean {mean:.1}")
+    format!("min {min}, median {p50}, p75 {p75}, p90 {p90}, p99 {p99}, max {max}, mean {mean:.1}")
 }

@@ -1,26 +1,27 @@
-//! How far the dates of an origin's sitemaps and feeds are trusted, for people and for programs.
+//! Trust in the dates of an origin's sitemaps and feeds, as text and as JSON.
 
 use crate::lastmods::is_trusted;
 use crate::settings::Settings;
 use recrawl_types::LastmodCounts;
 use serde_json::{Value, json};
 
-/// On one line.
+/// As one printed line.
 pub fn text(settings: &Settings, counts: &LastmodCounts) -> String {
     if counts.total() == 0 {
-        return "nothing compared yet".into();
+        return "no dates compared yet".into();
     }
     let LastmodCounts { newer_changed, newer_unchanged, same_changed, .. } = *counts;
     let newer = u64::from(newer_changed) + u64::from(newer_unchanged);
-    let verdict = if is_trusted(counts, min_trust(settings)) { "acted upon" } else { "only counted" };
+    let verdict = if is_trusted(counts, min_trust(settings)) { "trusted" } else { "not trusted" };
     format!(
-        "trust {:.2}, {verdict}: {newer_changed} of {newer} newer dates met a change, {same_changed} of {} others hid one",
+        "trust {:.2}, {verdict}: {newer_changed} of {newer} newer dates announced a real change; \
+         {same_changed} of {} unchanged dates missed one",
         counts.trust(),
         counts.total() - newer
     )
 }
 
-/// The counts and what follows from them.
+/// The counts and the resulting trust.
 pub fn json(settings: &Settings, counts: &LastmodCounts) -> Value {
     json!({
         "newer_changed": counts.newer_changed, "newer_unchanged": counts.newer_unchanged,

@@ -1,4 +1,5 @@
-//! `recrawl explain`: what is known of a URL, how its score comes about, and whether it is visited next.
+//! `recrawl explain`: the record of a URL, how its score is computed, and whether it is visited
+//! next.
 
 mod canonical;
 mod competition;
@@ -41,50 +42,51 @@ use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord,
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// For a formula that does not look at them.
+/// For a formula that does not use site rates.
 const NO_RATES: SiteRates = SiteRates { global: 0.0, site: 0.0 };
-/// Reports in which the last cycle that crawled is looked for: imports and takedowns have reports too.
+/// Number of reports searched for the last crawl cycle: imports and takedowns write reports too.
 const RECENT: usize = 100;
 
-/// What decides about a page, in the order in which it is asked.
+/// Everything that decides whether a page is visited next.
 pub struct Explanation {
     url: CanonicalUrl,
     record: PageRecord,
     cycle: Cycle,
     formula: Formula,
     gate: Gate,
-    /// What the page is taken for, where the formula asks.
+    /// Prior change rates, if the formula uses them.
     rates: Option<SiteRates>,
-    /// Among the pages that compete by score; from 1.
+    /// Rank among the pages that compete by score; from 1.
     rank: Option<u64>,
-    /// What `schedule.max_per_host` leaves for it; none where there is no such limit, or it competes for nothing.
+    /// The page's place under `schedule.max_per_host`; none without that limit, or if the page does
+    /// not compete.
     places: Option<HostPlaces>,
-    /// Pages that the next cycle chooses by all shares together.
+    /// Pages that all shares of the next cycle select together.
     chosen: u64,
-    /// Of these, the places that go by score whatever the others leave.
+    /// How many of these the score share selects at least.
     score_places: u64,
-    /// Pages that no fetch was ever tried of, after the last cycle.
+    /// Known pages without any fetch attempt, after the last cycle.
     never_tried: Option<u64>,
     score: Option<f64>,
     cutoff: Option<f64>,
     robots: Robots,
     left_alone: Option<LeftAlone>,
-    /// Failures in a row of its host, where one page of it is tried in a cycle until it answers.
+    /// Consecutive failures of a host that is down: each cycle tries one page until it answers.
     host_failures: Option<u32>,
-    /// What its host may expect between an answer and the next request.
+    /// Time between a response of its host and the next request.
     delay: Option<Duration>,
-    /// Are the host's validators believed? None where that cannot be looked up, or nothing is known.
+    /// Trust in the host's validators; none if it cannot be read, or the host is unknown.
     trust: Option<ValidatorTrust>,
     in_scope: Option<bool>,
-    /// Why it is outside the scope, if it is.
+    /// Why the page is outside the scope, if it is.
     refusal: Option<Refusal>,
-    /// What is known of the patterns of its address.
+    /// Evidence about the URL's trap patterns.
     trap: Option<traps::Standing>,
-    /// Where it is said that the host's owner opted out.
+    /// The list and line by which the host's owner opted out.
     opted_out: Option<String>,
-    /// What operators decided.
+    /// Operators' pauses and blocks.
     held: Held,
-    /// What is known of the page that this one names as canonical.
+    /// State of the page's canonical claim.
     canonical: Option<Standing>,
     lastmod: Lastmod,
     bodies: Bodies,
@@ -93,8 +95,10 @@ pub struct Explanation {
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut settings = args.at.settings()?;
-    let url =
-        settings.rules.canonicalize(&args.url).map_err(|e| Failure::Usage(format!("{}: {e}", args.url)))?;
+    let url = settings
+        .rules
+        .canonicalize(&args.url)
+        .map_err(|e| Failure::Usage(format!("invalid URL {}: {e}", args.url)))?;
     let formula = match &args.formula {
         Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
         None => formula_file::in_force(&settings)?,
@@ -112,7 +116,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         reports.iter().rev().find(|report| report.is_of_crawl()).map(|report| report.random_seed);
     let last = reports.pop();
     let history = PageHistory::read(&repository.kept(), &url)?;
-    // Opened last and for a moment: the tables are one process's, and a crawl may be about to start.
+    // Opened last and only briefly: one process at a time can open the tables, and a crawl may be
+    // about to start.
     let tables = || reading::tables(&data_dir);
     let decided = reading::decisions(&data_dir, tables)?;
     let origins = generation.origins().map_err(Failure::work)?;
@@ -132,31 +137,31 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     if args.json { print_json(&explanation.json()) } else { explanation.print() }
 }
 
-/// A page to be explained.
+/// A page to explain, and what its explanation needs.
 pub struct Page<'r> {
-    /// Its address. It is known.
+    /// A known URL.
     pub url: CanonicalUrl,
-    /// Its place in the generation.
+    /// Position in the generation.
     pub ordinal: u64,
-    /// What the generation knows of it.
     pub record: PageRecord,
-    /// What is to rank it.
+    /// Ranks the page.
     pub formula: Formula,
-    /// The report of the last cycle.
+    /// Report of the last cycle.
     pub last: Option<&'r CycleReport>,
-    /// The crawl's `--random-seed`: it breaks ties.
+    /// The crawl's `--random-seed`, which breaks ties.
     pub random_seed: u64,
-    /// Its visits in the cycles whose visits are kept.
+    /// The page's stored visits.
     pub history: PageHistory,
-    /// The origins of the generation.
+    /// All origins of the generation.
     pub origins: &'r [OriginRun],
-    /// How the generation's pages are ranked by the formula; else the page is counted among them.
+    /// Ranks of all pages under `formula`. Without them, the rank is computed by a pass over all
+    /// pages.
     pub ranks: Option<&'r Ranks>,
-    /// What operators decided.
+    /// The operators' decisions.
     pub decided: &'r Decisions,
 }
 
-/// Whether a score suffices.
+/// Is a page's score high enough to be selected?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chance {
     Sure,
@@ -165,10 +170,10 @@ enum Chance {
 }
 
 impl Explanation {
-    /// Looks up all that decides about a page; the tables last.
+    /// Looks up everything about a page, the tables last.
     ///
     /// # Errors
-    /// When something cannot be read.
+    /// When pages or tables cannot be read.
     pub fn of(
         page: Page<'_>,
         settings: &mut Settings,
@@ -220,7 +225,7 @@ impl Explanation {
         let trust = state.map(|state| state.trust);
         let lastmod = lookup::lastmod(settings, &tables, &url, &record)?;
         let held = lookup::held(decided, &url);
-        // The cut-off of another formula says nothing of this one's scores.
+        // The cut-off of another formula is not comparable with this formula's scores.
         let cutoff = last.filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
         Ok(Explanation {
             url,
@@ -261,68 +266,72 @@ impl Explanation {
             return format!("never: {why}");
         }
         if let Some(refusal) = &self.refusal {
-            return format!("no: it is outside the scope: {refusal}");
+            return format!("none: outside the scope: {refusal}");
         }
         let trap = self.trap.as_ref().filter(|_| self.record.visited.is_none());
         if let Some(refusal) = trap.and_then(traps::Standing::refusal) {
-            return format!("no: {refusal}");
+            return format!("none: {refusal}");
         }
         if let Some((what, by)) = self.held.first() {
-            return format!("no: {what} by {} since {}", by.who, timestamp(by.at));
+            return format!("none: {what} by {} since {}", by.who, timestamp(by.at));
         }
         if self.robots.is_forbidden {
             return match self.robots.rule {
-                Some(_) => "no: robots.txt forbids it".into(),
+                Some(_) => "none: forbidden by robots.txt".into(),
                 None => format!("not now: robots.txt {}", self.robots.words),
             };
         }
         if let Some(left_alone) = self.left_alone {
             let until = left_alone.until().map(|at| format!(" before {}", timestamp(at)));
-            return format!("not{}: its host is left alone, since {left_alone}", until.unwrap_or_default());
+            return format!("none{}: the host is skipped: {left_alone}", until.unwrap_or_default());
         }
         if let Some(failures) = self.host_failures {
             return format!(
-                "only if it is the best page of its host: {failures} requests in a row failed there, so one page is tried in a cycle until it answers"
+                "only if it ranks first on its host: the host's last {failures} requests failed, so each \
+                 cycle tries one of its pages until it answers"
             );
         }
         if let Some(places) = self.places.filter(HostPlaces::are_taken) {
             let HostPlaces { limit, before, .. } = places;
             return format!(
-                "not in the next cycle, unless the sample draws it: its host has {limit} places, and {before} of its pages go before it"
+                "not in the next cycle, unless the audit sample selects it: the host may have {limit} pages \
+                 per cycle, and {before} of its pages come first"
             );
         }
         match self.gate {
-            Gate::Gone => "never: it is gone, confirmed three times; a seed that names it revives it".into(),
+            Gate::Gone => "never: gone (confirmed three times); add it as a seed to fetch it again".into(),
             Gate::Refused => format!(
-                "no: a rule refused it in cycle {}; the cycle after the rule lets it in, or {} later, it competes again",
+                "none: refused by a rule in cycle {}; eligible in the cycle after the rule allows it \
+                 (checked at least every {} cycles)",
                 known.last_attempt,
                 crate::readmission::RECHECK_EVERY
             ),
             Gate::BackOff => {
                 let due = known.last_attempt.0 + known.back_off();
-                format!("not before cycle {due}: its last {} attempts failed", known.failures)
+                format!("not before cycle {due}: the last {} attempts failed", known.failures)
             }
-            Gate::Discovery => "as the discovery share comes to it: it was never fetched".into(),
-            Gate::Warmup => "in the next cycle: its warm-up visits are due whatever its score".into(),
+            Gate::Discovery => "when the discovery share reaches it: it was never fetched".into(),
+            Gate::Warmup => "in the next cycle: a warm-up visit, whatever its score".into(),
             Gate::Revisit if self.lastmod.is_news => {
-                "as the share of what is announced comes to it: a trusted date says that it changed".into()
+                "when the announced share reaches it: a trusted date says that it changed".into()
             }
             Gate::Revisit => {
                 let when = match self.by_rank() {
                     Some(Chance::Sure) => "in the next cycle",
                     Some(Chance::Likely) => "probably in the next cycle",
-                    Some(Chance::None) => "not in the next cycle, unless the sample draws it",
-                    None => return "by its score".into(),
+                    Some(Chance::None) => "not in the next cycle, unless the audit sample selects it",
+                    None => return "depends on its score".into(),
                 };
                 format!("{when}: {}", self.standing())
             }
         }
     }
 
-    /// Whether its score suffices for the next cycle, as far as that can be told before; none of a page without one.
+    /// Predicts whether the score suffices for the next cycle; none for a page without a score.
     ///
-    /// A rank within the score's own places does, one beyond all places does not. What is between hangs on what other shares
-    /// leave, as they did or did not in the last cycle.
+    /// A rank within the score share suffices; one beyond all pages of a cycle does not. Between
+    /// them it depends on what other shares leave, for which the last cycle's cut-off is the
+    /// estimate.
     fn by_rank(&self) -> Option<Chance> {
         let (score, rank) = (self.score?, self.rank?);
         let would_have = self.cutoff.is_none_or(|cutoff| score >= cutoff);
@@ -333,12 +342,14 @@ impl Explanation {
         })
     }
 
-    /// Its rank beside the places there are.
+    /// Rank and score, compared with the pages of a cycle.
     fn standing(&self) -> String {
         let (rank, score) = (self.rank.unwrap_or_default(), self.score.unwrap_or_default());
-        let cutoff = self.cutoff.map(|cutoff| format!(", and the lowest chosen last was {cutoff:.4}"));
+        let cutoff =
+            self.cutoff.map(|score| format!("; lowest selected score in the last cycle: {score:.4}"));
         format!(
-            "rank {rank} by its score {score:.4}; of {} places {} go by score, and what others leave{}",
+            "rank {rank} with score {score:.4}; of {} pages per cycle, {} are selected by score, plus what \
+             other shares leave{}",
             self.chosen,
             self.score_places,
             cutoff.unwrap_or_default()
@@ -349,7 +360,7 @@ impl Explanation {
         self.formula.explain(history, self.rates.unwrap_or(NO_RATES), self.cycle)
     }
 
-    /// An estimator's value for this page, in the formula's basis: the terminal of its name, alone.
+    /// An estimator and its value for this page, in the formula's basis.
     fn rate(&self, name: &str, history: &History) -> String {
         let terminal = Formula::from_expression(name).expect("every estimator is a terminal");
         let alone = Formula { basis: self.formula.basis, ..terminal };
@@ -367,7 +378,7 @@ impl Explanation {
         }
     }
 
-    /// For machines.
+    /// The document of `--json` and of the console.
     pub fn json(&self) -> Value {
         let obstacles = self.obstacles();
         let history = self.record.visited.as_ref().map(|v| v.history);
@@ -395,13 +406,13 @@ impl Explanation {
         let known = &self.record.known;
         print(format!("url         {}", self.url))?;
         print(format!(
-            "known       since cycle {}, {} links from a seed, linked from {} pages",
+            "known       since cycle {}, depth {}, linked from {} pages",
             known.discovered, known.depth, known.in_links
         ))?;
         if known.failures > 0 {
             let (failures, last) = (known.failures, known.last_attempt);
             print(format!(
-                "attempts    {failures} in a row failed or were denied, the last in cycle {last}"
+                "attempts    {failures} consecutive failures or denials, the last in cycle {last}"
             ))?;
         }
         match &self.record.visited {
@@ -418,7 +429,7 @@ impl Explanation {
                 print(format!("estimators  {} (by {})", rates.join(", "), self.formula.basis))?;
                 if let Some(rates) = self.rates {
                     print(format!(
-                        "taken for   {:.4} changes a cycle by its site, {:.4} by all pages",
+                        "prior       {:.4} changes per cycle (site), {:.4} (all pages)",
                         rates.site, rates.global
                     ))?;
                 }
@@ -442,15 +453,15 @@ impl Explanation {
         }
         if let Some(trust) = &self.lastmod.trust {
             let at = timestamp(u64::from(known.lastmod) * 1000);
-            let moved = if known.is_announced { "moved" } else { "not moved" };
-            print(format!("lastmod     {at}, {moved} since the last visit; {trust}"))?;
+            let moved = if known.is_announced { "newer than" } else { "the same as" };
+            print(format!("lastmod     {at}, {moved} at the last visit; {trust}"))?;
         }
         if let Some(rank) = self.rank {
             print(format!("rank        {rank} by score"))?;
         }
         print(format!("robots.txt  {}", self.robots.words))?;
         if let Some(delay) = self.delay {
-            print(format!("host        asked {delay:?} after each answer"))?;
+            print(format!("host        delay {delay:?} after each response"))?;
         }
         if let Some(trust) = &self.trust {
             print(format!("validators  {}", trust::words(trust)))?;
@@ -461,7 +472,7 @@ impl Explanation {
         let scope = match (&self.refusal, self.in_scope) {
             (Some(refusal), _) => format!("outside: {refusal}"),
             (None, Some(_)) => "inside".into(),
-            (None, None) => "not looked up: the running crawl keeps the sites of its seeds to itself".into(),
+            (None, None) => "unknown: the running crawl has the seed sites locked".into(),
         };
         print(format!("scope       {scope}"))?;
         if let Some(why) = &self.opted_out {
@@ -473,9 +484,9 @@ impl Explanation {
         for (what, by) in self.held.all() {
             print(format!("operator    {what} by {} since {}", by.who, timestamp(by.at)))?;
         }
-        print(format!("visited     {}", self.verdict()))?;
+        print(format!("next visit  {}", self.verdict()))?;
         self.obstacles()
             .iter()
-            .try_for_each(|obstacle| print(format!("            would be fetched if {}", obstacle.lifted)))
+            .try_for_each(|obstacle| print(format!("            To fetch it: {}", obstacle.lifted)))
     }
 }

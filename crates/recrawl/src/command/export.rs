@@ -1,4 +1,5 @@
-//! `recrawl export`: what is known, for other programs. docs/outputs.md has each file's schema.
+//! `recrawl export`: pages, visits, cycles and the WARC index as files. docs/outputs.md has the
+//! schemas.
 
 mod cdxj;
 mod cycles;
@@ -25,13 +26,14 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         Exported::Cycles if format(args)? == Format::Jsonl => cycles::export(&settings, &args.out),
         Exported::Cdxj if args.format.is_none() => cdxj::export(&settings, &args.out),
         Exported::Cycles | Exported::Cdxj => {
-            let text = "CSV and Parquet are for pages and visits; cycles are JSON lines, and CDXJ is a format of its own";
+            let text = "CSV and Parquet are only for pages and visits; cycles are JSON lines, and cdxj takes \
+                        no --format";
             Err(Failure::Usage(text.into()))
         }
     }
 }
 
-/// What was asked for, or what the name of the file says.
+/// The format from `--format`, else from the file extension.
 fn format(args: &ExportArgs) -> Result<Format, Failure> {
     let ending = args.out.extension().map(OsStr::to_ascii_lowercase);
     let named = match ending.as_deref().map(OsStr::to_string_lossy).as_deref() {
@@ -43,16 +45,16 @@ fn format(args: &ExportArgs) -> Result<Format, Failure> {
     args.format.or(named).ok_or_else(|| {
         let out = args.out.display();
         Failure::Usage(format!(
-            "--out {out}: its ending names no format: end it in .jsonl, .csv or .parquet, or give --format"
+            "--out {out}: unknown file extension; use .jsonl, .csv or .parquet, or pass --format"
         ))
     })
 }
 
 fn named(out: &Path, error: &io::Error) -> Failure {
-    Failure::Work(format!("{}: {error}", out.display()))
+    Failure::Work(format!("cannot write {}: {error}", out.display()))
 }
 
-/// Says what was written, unless it went to standard output.
+/// Prints how much was written, unless it went to standard output.
 fn report(out: &Path, written: u64, what: &str) -> Result<(), Failure> {
     if out == Path::new("-") {
         return Ok(());

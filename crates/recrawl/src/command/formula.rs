@@ -1,4 +1,4 @@
-//! `recrawl formula`: which formulas there are, what they say, whether they can be trusted.
+//! `recrawl formula`: lists, shows, checks and selects score formulas.
 
 use super::{print, print_json};
 use crate::cli::FormulaCommand;
@@ -72,7 +72,7 @@ fn check(formula: &Formula, as_json: bool) -> Result<(), Failure> {
     print(format!("terminals   {}", check.terminals.join(" ")))?;
     print(format!("protection  {}, estimators by {}", formula.protection, formula.basis))?;
     print(format!(
-        "size        {} nodes, depth {}, {} operations a page",
+        "size        {} nodes, depth {}, {} operations per page",
         check.nodes, check.depth, check.cost
     ))?;
     let warnings = check.warnings();
@@ -80,6 +80,6 @@ fn check(formula: &Formula, as_json: bool) -> Result<(), Failure> {
     if !warnings.is_empty() {
         Ok(())
     } else {
-        print("fine        finite, rising with age, no page starves (on the grid of states tried)")
+        print("ok          finite, increases with age, starves no page (on the tested grid of states)")
     }
 }

@@ -1,4 +1,4 @@
-//! `recrawl import`: lists of URLs and indexes of archives become known pages.
+//! `recrawl import`: adds the URLs of lists and web archive indexes as known pages.
 
 use super::{print, print_json, thousands};
 use crate::cli::{ImportArgs, ImportCommand};
@@ -10,14 +10,14 @@ use recrawl_simulation::format::{Capture, IndexLines, shown};
 use serde_json::json;
 use std::path::Path;
 
-/// So many bad lines are named; the rest is counted.
+/// Bad lines quoted in messages; more are only counted.
 const NAMED_LINES: usize = 5;
 
 pub fn run(command: &ImportCommand) -> Result<(), Failure> {
     let (ImportCommand::List(args) | ImportCommand::Cdx(args)) = command;
     let clock = recrawl_fetcher::system_clock();
-    let failed = |e: std::io::Error| Failure::Work(format!("{}: {e}", args.file.display()));
-    // Before anything is touched.
+    let failed = |e: std::io::Error| Failure::Work(format!("cannot read {}: {e}", args.file.display()));
+    // Before the data directory is touched.
     let mut lines = TextLines::open(&args.file).map_err(|e| Failure::Usage(failed(e).to_string()))?;
     let mut settings = args.at.settings()?;
     settings.files.push(args.file.clone());
@@ -39,12 +39,11 @@ pub fn run(command: &ImportCommand) -> Result<(), Failure> {
         bad.add(&args.file, last, &what);
     }
     if bad.count > 0 && !args.skip_bad {
-        let text =
-            format!("{}; nothing was imported: mend them, or leave them out with --skip-bad", bad.words());
+        let text = format!("{}; nothing was imported: fix these lines or pass --skip-bad", bad.words());
         return Err(Failure::Work(text));
     }
     if bad.count > 0 {
-        tracing::warn!("left out: {}", bad.words());
+        tracing::warn!("skipped: {}", bad.words());
     }
     let counts = import.counts.clone();
     let report = import.commit(clock())?;
@@ -63,14 +62,14 @@ fn tell(
     }
     let of = |name: &str| thousands(counts[name].as_u64().unwrap_or(0));
     print(format!(
-        "{} URLs taken, {} of them with a date; {} new, {} known now",
+        "imported {} URLs, {} with a date; {} new, {} known in total",
         of("taken"),
         of("dated"),
         thousands(new),
         thousands(known)
     ))?;
     print(format!(
-        "left out: {} outside the scope, {} bad lines, {} dates in the future",
+        "skipped: {} outside the scope, {} bad lines; ignored {} dates in the future",
         of("out_of_scope"),
         thousands(bad),
         of("ahead")
@@ -88,21 +87,21 @@ fn offer_line(import: &mut Import, line: &str) -> Result<Offered, Failure> {
     }
 }
 
-/// The captures of an index, as pages: those of an address stand together.
+/// Combines the captures of an index into pages: captures of a URL are adjacent.
 #[derive(Default)]
 struct Pages {
     index: IndexLines,
     page: Option<Page>,
 }
 
-/// What the captures of an address say so far.
+/// The captures of a URL so far.
 struct Page {
     key: String,
     address: String,
-    /// Does the last capture show it?
+    /// Did the last capture succeed?
     is_there: bool,
     digest: String,
-    /// The first capture since which it shows the same, in seconds since 1970.
+    /// Time of the first capture with the current content, in seconds since 1970.
     since: u64,
 }
 
@@ -119,7 +118,7 @@ impl Pages {
             }
             Ok(())
         });
-        // What is wrong with an address is told at the line behind its captures, as nothing else is wrong there.
+        // An error of the URL before is reported at this line, unless the line itself is bad.
         let offered = before.map_or(Ok(Ok(())), |page| page.offer(import))?;
         Ok(read.map(drop).and(offered))
     }
@@ -150,7 +149,7 @@ impl Page {
         if shows && !capture.url.is_empty() {
             self.address = capture.url.into();
         }
-        // A revisit shows what was there before.
+        // A revisit record has the content of the capture before.
         self.is_there = shows;
     }
 
@@ -164,7 +163,7 @@ impl Page {
     }
 }
 
-/// Lines that cannot be used.
+/// Lines that cannot be imported.
 struct BadLines {
     named: Vec<String>,
     count: u64,

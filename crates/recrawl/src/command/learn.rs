@@ -1,4 +1,4 @@
-//! `recrawl learn`: a score formula learned from recorded page changes.
+//! `recrawl learn`: learns a score formula from recorded page changes.
 
 mod files;
 mod json;
@@ -27,11 +27,10 @@ pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let options = order.for_data(&data, files.name());
     let runs =
         if args.resume { files.resume(&data, &options)?.runs } else { files.vacant().map(|()| vec![])? };
-    let shutdown =
-        Shutdown::new("stopping; the generation is finished first (a second signal ends it at once)")?;
+    let shutdown = Shutdown::new("stopping after this generation (a second signal stops at once)")?;
     let threads = args.threads.map_or(0, |n| n as usize);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)?;
-    tracing::info!(pages = data.pages.len(), cycles = data.truth.cycles(), "learning begins");
+    tracing::info!(pages = data.pages.len(), cycles = data.truth.cycles(), "learning started");
     let mut progress = Progress::new(&shutdown);
     let ending = learn(&data, &options, runs, &pool, &mut progress).map_err(|e| failure(e, args))?;
     progress.finish();
@@ -47,7 +46,7 @@ fn stopped(checkpoint: &Checkpoint, files: &Files, args: &LearnArgs) -> Result<(
     if args.json {
         return print_json(&json!({"stopped": true, "checkpoint": files.checkpoint}));
     }
-    print(format!("stopped; {path} keeps what was done. The same command with --resume goes on"))
+    print(format!("stopped; progress saved in {path}. Run the same command with --resume to continue"))
 }
 
 fn finished(
@@ -66,33 +65,33 @@ fn finished(
     }
     let (chosen, work) = (report.chosen(), learned.work);
     print(format!("{}\n", learned.formula.expr))?;
-    print(format!("{} on the test parts", options.fitness))?;
+    print(format!("{} on the test data", options.fitness))?;
     print(format!("  learned           {:.4}", chosen.fitness))?;
     if let Some(best) = report.best_known() {
         let told = match best.verdict() {
-            Verdict::CannotTell => "these cycles and sites cannot tell it from learned".to_owned(),
-            verdict => format!("learned is {}", verdict.name()),
+            Verdict::CannotTell => "no significant difference on this data".to_owned(),
+            verdict => format!("the learned formula is {}", verdict.name()),
         };
         print(format!("  {:16}  {:.4}  the best known policy: {told}", best.name, best.fitness))?;
     }
-    print(format!("written: {}", learned.why()))?;
+    print(format!("wrote {}", learned.why()))?;
     warnings.iter().try_for_each(|text| print(format!("warning: {text}")))?;
     print(format!(
-        "{} individuals, {} of them replayed, {} of {} cycles remembered, {seconds:.0} s",
+        "{} individuals, {} simulated, {} of {} cycles cached, {seconds:.0} s",
         thousands(work.asked),
         thousands(work.replayed),
         thousands(work.cycles_remembered),
         thousands(work.cycles)
     ))?;
     print(format!(
-        "{} holds the formula, {} the report; 'recrawl formula use {}' puts it in force",
+        "formula: {}; report: {}; to use it: recrawl formula use {}",
         files.formula.display(),
         files.report.display(),
         files.formula.display()
     ))
 }
 
-/// What to beware of: in the formula, and in what formulas could be made of at all.
+/// Warnings about the formula, and about the functions that the preset allows.
 fn warnings(learned: &Learned, options: &Options) -> Vec<String> {
     let Preset { name, protection, tree, .. } = &options.preset;
     let is_flat =
@@ -102,7 +101,7 @@ fn warnings(learned: &Learned, options: &Options) -> Vec<String> {
     learned.formula.check().warnings().into_iter().chain(of_preset).collect()
 }
 
-/// What was asked for in words is wrong use; what the data does not allow is not.
+/// Wrong arguments are a usage error; data that does not allow learning is not.
 fn failure(error: LearnError, args: &LearnArgs) -> Failure {
     match error {
         LearnError::Preset(_)

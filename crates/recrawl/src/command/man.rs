@@ -1,4 +1,4 @@
-//! `recrawl man`: the manual pages, from the words of the command line.
+//! `recrawl man`: writes manual pages generated from the command-line help.
 
 use crate::cli::Cli;
 use crate::failure::Failure;
@@ -7,12 +7,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Writes `recrawl.1` and a page for each command into `out`.
+/// Writes `recrawl.1` and one page per command into `out`.
 ///
 /// # Errors
-/// When they cannot be written.
+/// When the pages cannot be written.
 pub fn run(out: &Path) -> Result<(), Failure> {
-    write(out).map_err(|e| Failure::Work(format!("{}: {e}", out.display())))
+    write(out).map_err(|e| Failure::Work(format!("cannot write manual pages to {}: {e}", out.display())))
 }
 
 fn write(out: &Path) -> io::Result<()> {
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
     use clap::Command;
 
-    /// Commands with what leads to them, as in `recrawl-formula-check`, without those that are hidden.
+    /// All visible commands with their page names, such as `recrawl-formula-check`.
     fn pages(command: &Command, name: &str) -> Vec<(String, Command)> {
         let mut all = vec![(name.to_owned(), command.clone())];
         for inner in command.get_subcommands().filter(|c| !c.is_hide_set()) {

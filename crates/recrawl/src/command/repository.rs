@@ -1,4 +1,4 @@
-//! `recrawl repository`: how large it is, whether every byte of it is sound, what of it can be saved, and copies of it.
+//! `recrawl repository`: statistics, verification, salvage and snapshots.
 
 mod salvage;
 mod snapshot;
@@ -27,22 +27,22 @@ pub fn run(command: &RepositoryCommand) -> Result<(), Failure> {
     }
 }
 
-/// A folder to write a repository into: a new one, or one that is empty.
+/// Creates the folder for a new repository; an empty one may exist.
 fn new_folder(out: &Path, from: &Path) -> Result<FileStorage, Failure> {
-    let refused = |why: &str| Err(Failure::Usage(format!("{}: {why}; name a new folder", out.display())));
+    let refused = |why: &str| Err(Failure::Usage(format!("{}: {why}; choose a new folder", out.display())));
     if out.exists() {
         if out.canonicalize()? == from.canonicalize()? {
-            return refused("this is the data directory itself");
+            return refused("is the data directory itself");
         }
-        // Also where no file of a repository is among them: they are somebody's.
+        // Also if none of the files belongs to a repository.
         if !out.is_dir() || std::fs::read_dir(out)?.next().is_some() {
-            return refused("it exists and is not empty");
+            return refused("exists and is not empty");
         }
     }
-    FileStorage::create(out).map_err(|e| Failure::Work(format!("{}: {e}", out.display())))
+    FileStorage::create(out).map_err(|e| Failure::Work(format!("cannot create {}: {e}", out.display())))
 }
 
-/// The tables, read by way of a copy; none while a crawl has them.
+/// Verifies the tables in a copy; none while a crawl has them locked.
 fn tables(settings: &Settings) -> Result<Option<TablesFound>, Failure> {
     let folder = settings.data_dir.join(TABLES);
     if !folder.is_dir() {
@@ -69,7 +69,7 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
             Some(found.rows)
         }
         None => {
-            notes.push(format!("{TABLES}: in use by the running crawl, and not looked at"));
+            notes.push(format!("{TABLES}: not checked, in use by the running crawl"));
             None
         }
     };
@@ -86,7 +86,7 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     }
     if damage.is_empty() {
         let sound = format!(
-            "generation {}: {} pages, every block is sound; {} records in WARC files and {} rows of tables are sound",
+            "generation {}: ok: {} pages, {} WARC records, {} table rows",
             summary.number,
             thousands(summary.pages),
             thousands(archive.records),
@@ -95,9 +95,9 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         return if as_json { Ok(()) } else { print(sound) };
     }
     let places =
-        if damage.len() == 1 { "one place is".into() } else { format!("{} places are", damage.len()) };
+        if damage.len() == 1 { "1 damaged place".into() } else { format!("{} damaged places", damage.len()) };
     Err(Failure::Work(format!(
-        "{}: {places} damaged; restore the data directory from a backup, or save the rest with --salvage OUT",
+        "{}: {places}; restore the data directory from a backup, or save readable data with --salvage OUT",
         settings.data_dir.display()
     )))
 }

@@ -1,4 +1,4 @@
-//! `recrawl simulate`: policies and formulas replayed over a recorded history, side by side.
+//! `recrawl simulate`: replays policies and formulas over a recorded history and compares them.
 
 mod contest;
 mod curves;
@@ -33,7 +33,8 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let comparison = Comparison::new(&replays, rules.seed);
     if let Some(path) = &args.plot {
         let svg = curves::svg(&data, &rules, &entries, &traces);
-        std::fs::write(path, svg).map_err(|e| Failure::Work(format!("{}: {e}", path.display())))?;
+        std::fs::write(path, svg)
+            .map_err(|e| Failure::Work(format!("cannot write {}: {e}", path.display())))?;
     }
     if args.json {
         return print_json(&report::json(&data, &rules, args, &entries, &traces, &comparison));
@@ -68,8 +69,8 @@ fn chosen_pages(data: Dataset, args: &SimulateArgs) -> Result<Dataset, Failure> 
     };
     if fixed.pages.is_empty() && !data.pages.is_empty() {
         let text = format!(
-            "{}: none of its {} pages is there from the first cycle to the last: give --set all, a later --first, or \
-             an earlier --last",
+            "{}: none of its {} pages is present in every cycle; use --set all, a later --first or an \
+             earlier --last",
             args.data.display(),
             data.pages.len()
         );

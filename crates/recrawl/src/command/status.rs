@@ -1,4 +1,4 @@
-//! `recrawl status`: where a crawl stands, or what one host was promised and given.
+//! `recrawl status`: the state of a crawl, or of one host.
 
 mod refused;
 mod standing;
@@ -39,7 +39,7 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
     }
 }
 
-/// An origin's key as people write it.
+/// An origin's key as printed text.
 fn origin_text(key: &[u8]) -> String {
     let mut url = key.to_vec();
     url.push(b'/');
@@ -54,11 +54,12 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
     let standing = Standing::of(settings);
     let warc = settings.data_dir.join(WARC);
-    let archive = cap::taken(&warc).map_err(|e| Failure::Work(format!("{}: {e}", warc.display())))?;
-    // All else is told whatever is wrong with it; the next cycle would not begin.
+    let archive =
+        cap::taken(&warc).map_err(|e| Failure::Work(format!("cannot read {}: {e}", warc.display())))?;
+    // A broken formula is only reported here; it keeps the next cycle from starting.
     let formula = formula_file::in_force(settings);
     if let Err(fault) = &formula {
-        tracing::warn!("the formula in force cannot be read, and no cycle begins without it: {fault}");
+        tracing::warn!("cannot read the formula in force; no cycle starts without it: {fault}");
     }
     let summary = generation.summary();
     if as_json {
@@ -88,7 +89,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     print(format!("hosts       {}", thousands(summary.origins)))?;
     match &formula {
         Ok(formula) => print(format!("formula     {}: {}", formula.name, formula.expr))?,
-        Err(fault) => print(format!("formula     cannot be read: {fault}"))?,
+        Err(fault) => print(format!("formula     unreadable: {fault}"))?,
     }
     print(format!("control     {}", standing.words()))?;
     print(format!("repository  {} bytes", thousands(summary.bytes)))?;
@@ -96,7 +97,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let s = if files == 1 { "" } else { "s" };
     print(format!("archive     {} bytes in {} WARC file{s}", thousands(bytes), thousands(u64::from(files))))?;
     print(
-        "\ncycle  began                 scheduled  fetched  changed  change rate  failed  seconds  stopped by",
+        "\ncycle  started               scheduled  fetched  changed  change rate  failed  seconds  stopped by",
     )?;
     for report in &reports {
         print(format!(
@@ -124,26 +125,25 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why the tables cannot be had, and where the same is told: `route` of the daemon that may have them.
+/// Why the tables cannot be opened; if a crawl has them, with `route` of its console, which can
+/// answer.
 fn beside(why: String, route: &str) -> String {
     match why.starts_with("in use by") {
-        true => format!(
-            "in use by the running crawl; `{route}` of the console of `recrawl serve` tells it, or stop the crawl first"
-        ),
+        true => format!("in use by the running crawl; use `{route}` of its console, or stop the crawl first"),
         false => why,
     }
 }
 
-/// What is known of an origin.
+/// An origin's state and pages.
 #[derive(Default)]
 struct KnownOrigin {
-    /// The default where nothing was ever asked of it.
+    /// The default if the origin has never been contacted.
     state: HostState,
-    /// Its pages; none where none is known.
+    /// None if no page is known.
     run: Option<OriginRun>,
 }
 
-/// The origins that `host` names: those that were ever asked anything, and those with known pages.
+/// The origins that match `host` and were contacted, or have known pages.
 fn origins_of(
     tables: &SledTables,
     generation: &Generation,
@@ -162,7 +162,8 @@ fn origins_of(
     Ok(found)
 }
 
-/// The document of `recrawl status --host HOST --json`: an array of origins; none of a host that is not known.
+/// The document of `recrawl status --host HOST --json`: an array of origins; none for an unknown
+/// host.
 ///
 /// # Errors
 /// When pages or tables cannot be read.
@@ -191,7 +192,7 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
     let named = NamedHost::parse(host).map_err(|what| Failure::Usage(format!("--host: {what}")))?;
     let tables = reading::tables(&settings.data_dir)
         .map_err(|why| Failure::Work(format!("{host}: {}", beside(why, "GET /api/v1/hosts/HOST"))))?;
-    let unknown = || Failure::Work(format!("{host}: not known; `recrawl status` lists the largest hosts"));
+    let unknown = || Failure::Work(format!("{host}: unknown host; `recrawl status` lists the largest hosts"));
     let generation = reading::repository(settings)?.current();
     if as_json {
         return print_json(&host_document(settings, &tables, &generation, &named)?.ok_or_else(unknown)?);
@@ -199,7 +200,7 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
     let found = origins_of(&tables, &generation, &named)?;
     if found.is_empty() {
         let why = settings.scope.opt_out().because(&named.name).ok_or_else(unknown)?;
-        return print(format!("host          {host}\nopted out     {why}: nothing is sent to it"));
+        return print(format!("host          {host}\nopted out     {why}: no requests are sent"));
     }
     found.iter().try_for_each(|(origin, KnownOrigin { state, run })| {
         print_host(settings, origin, state)?;
@@ -211,7 +212,7 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
     })
 }
 
-/// What the host may expect now.
+/// The delay and back-off in force now.
 fn promise(settings: &Settings, state: &HostState) -> Promise {
     Promise::of(state, &settings.fetch, system_clock()())
 }
@@ -225,16 +226,16 @@ fn pace_json(pace: &Pace) -> Value {
 
 fn pace_text(pace: &Pace) -> String {
     let allowed = match pace.per_minute_promised() {
-        Some(rate) => format!("the promise allowed {rate:.1}"),
-        None => "no delay was promised".into(),
+        Some(rate) => format!("the delay allowed {rate:.1}"),
+        None => "no delay".into(),
     };
     let Pace { cycle, requests, first, last, .. } = pace;
     match pace.per_minute() {
         Some(rate) => {
             let seconds = last.saturating_sub(*first) as f64 / 1000.0;
-            format!("{rate:.1} requests a minute: {requests} in {seconds:.1} s of cycle {cycle}; {allowed}")
+            format!("{rate:.1} requests per minute: {requests} in {seconds:.1} s of cycle {cycle}; {allowed}")
         }
-        None if *requests == 0 => "not counted yet".into(),
+        None if *requests == 0 => "no requests yet".into(),
         None => format!("{requests} requests in cycle {cycle}"),
     }
 }
@@ -268,30 +269,30 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
 fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result<(), Failure> {
     print(format!("host          {origin}"))?;
     if let Some(why) = settings.scope.opt_out().because(&origin.host) {
-        print(format!("opted out     {why}: nothing is sent to it"))?;
+        print(format!("opted out     {why}: no requests are sent"))?;
     }
     let promise = promise(settings, state);
     let pace = pace_text(&state.pace);
     let Promise { delay, because, left_alone } = promise;
     let because = because.map(|why| format!(": {why}")).unwrap_or_default();
-    print(format!("promised      {delay:?} between an answer and the next request{because}"))?;
+    print(format!("delay         {delay:?} between a response and the next request{because}"))?;
     let last = if state.last_request > 0 { timestamp(state.last_request) } else { "never".into() };
-    print(format!("requests      {}, the last answered {last}", thousands(state.requests)))?;
+    print(format!("requests      {}, last response {last}", thousands(state.requests)))?;
     print(format!("pace          {pace}"))?;
-    print(format!("failures      {} in a row", state.failures))?;
+    print(format!("failures      {} consecutive", state.failures))?;
     if let Some(left_alone) = left_alone {
-        let until = left_alone.until().map(|at| format!("until {}, ", timestamp(at))).unwrap_or_default();
-        print(format!("left alone    {until}since {left_alone}"))?;
+        let until = left_alone.until().map(|at| format!("until {}: ", timestamp(at))).unwrap_or_default();
+        print(format!("skipped       {until}{left_alone}"))?;
     }
     print(format!("validators    {}", trust::words(&state.trust)))?;
     print(format!("denied        {} pages by robots.txt", thousands(state.robots_denied)))?;
     match &state.robots {
-        None => print("robots.txt    never asked for"),
+        None => print("robots.txt    not fetched yet"),
         Some(robots) => {
             let meaning = match &robots.body {
-                RobotsBody::AllowAll => "there is none: all is allowed".into(),
+                RobotsBody::AllowAll => "not found: everything is allowed".into(),
                 RobotsBody::DisallowAll(why) => {
-                    format!("{}: all is forbidden (RFC 9309 section 2.3.1.4)", words::no_robots(*why))
+                    format!("{}: everything is forbidden (RFC 9309 section 2.3.1.4)", words::no_robots(*why))
                 }
                 RobotsBody::Rules(_) => "in force:".to_owned(),
             };
@@ -303,7 +304,7 @@ fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result
                 }
                 let more = text.lines().count().saturating_sub(ROBOTS_LINES);
                 if more > 0 {
-                    print(format!("              … and {more} lines more"))?;
+                    print(format!("              … and {more} more lines"))?;
                 }
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! `recrawl takedown`: what is known of pages is removed, and they are asked for no more.
+//! `recrawl takedown`: removes the data of pages and stops fetching them.
 
 use super::{print, print_json, thousands};
 use crate::cli::TakedownArgs;
@@ -7,19 +7,19 @@ use crate::takedown::{self, Pattern, Summary};
 use crate::units::Size;
 use serde_json::json;
 
-/// What is not removed.
+/// What a takedown does not remove.
 const STAYS: [&str; 4] = [
-    "the addresses, to know what not to ask for; blocks, opt-outs and sites of seeds, which say so by name",
-    "what is learned of a whole host or site, where only a beginning of addresses is meant",
-    "control.jsonl, the log of operators' changes, and counts in reports",
-    "copies: exports, events, snapshots and backups made before, and what the disk keeps of removed files",
+    "the URLs (to know what not to fetch); blocks, opt-outs and seed sites that name them",
+    "statistics of a whole host or site, if only a URL prefix is taken down",
+    "control.jsonl (log of operator changes) and counts in reports",
+    "existing copies: exports, events, snapshots, backups, and deleted data that the disk still holds",
 ];
 
 pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let meant = match (&args.host, &args.prefix) {
         (Some(host), _) => Pattern::host(host).map_err(|e| format!("--host: {e}")),
         (None, Some(prefix)) => Pattern::prefix(prefix).map_err(|e| format!("--prefix: {e}")),
-        (None, None) => Err("say what: --host HOST or --prefix URL".into()),
+        (None, None) => Err("pass --host HOST or --prefix URL".into()),
     };
     let meant = meant.map_err(Failure::Usage)?;
     let settings = args.at.settings()?;
@@ -34,7 +34,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     }
     let verb = if args.dry_run { "would be " } else { "" };
     print(format!(
-        "{}: {} pages known, {} of them visited and {verb}emptied; {} kept visits {verb}removed",
+        "{}: {} known pages, {} with data {verb}removed; {} kept visits {verb}removed",
         meant,
         thousands(summary.pages),
         thousands(summary.emptied),
@@ -47,7 +47,8 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
         thousands(summary.warc_files)
     ))?;
     print(format!(
-        "of whole hosts {verb}removed: robots.txt, delays and counts of {}, dates of {}, patterns of addresses of {}; noise floors of {} sites; {} seeds and pages asked for",
+        "{verb}removed: robots.txt, delays and counts of {} hosts, sitemap dates of {}, trap patterns of {}; \
+         noise floors of {} sites; {} waiting seeds and requested pages",
         thousands(summary.hosts),
         thousands(summary.dates),
         thousands(summary.trap_patterns),
@@ -55,18 +56,19 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
         thousands(summary.asked)
     ))?;
     if is_blocked {
-        print("they are asked for no more")?;
+        print("recrawl will not fetch them again")?;
     }
-    STAYS.iter().try_for_each(|what| print(format!("stays: {what}")))?;
+    STAYS.iter().try_for_each(|what| print(format!("kept: {what}")))?;
     whole(&summary)
 }
 
-/// Could all of the archive be looked at? All else is done.
+/// Fails if damaged WARC files could not be searched completely. Everything else is done by then.
 fn whole(summary: &Summary) -> Result<(), Failure> {
     match &summary.warc_unreadable[..] {
         [] => Ok(()),
         files => Err(Failure::Work(format!(
-            "behind the damage nothing could be looked at, and it may hold what is to go: {}; salvage these files or move them away, then do this again",
+            "damaged files could not be searched completely and may still contain such data: {}; salvage or \
+             move these files, then run takedown again",
             files.join("; ")
         ))),
     }

@@ -1,4 +1,4 @@
-//! What is known of an address's patterns, and of a host's, in words and as JSON.
+//! Evidence about the trap patterns of a URL or a host, as text and as JSON.
 
 use crate::traps::{self, Evidence, OriginTraps, PROBED, Pattern, TrapRules};
 use recrawl_repository::SledTables;
@@ -6,7 +6,7 @@ use recrawl_types::{CanonicalUrl, Origin};
 use serde_json::{Value, json};
 use std::io;
 
-/// How an address stands: the pattern that decides, or the one that most is known of.
+/// The trap pattern that applies to a URL: the one that cuts it off, else the first with evidence.
 pub struct Standing {
     pattern: Pattern,
     evidence: Evidence,
@@ -15,7 +15,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Of this address; none where nothing is known of its patterns.
+    /// Looks up a URL; none if its patterns have no evidence.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -30,28 +30,30 @@ impl Standing {
         }))
     }
 
-    /// Why the address is not visited, as long as it never was; none where it is.
+    /// Why a URL that was never fetched is not visited; none if it may be.
     pub fn refusal(&self) -> Option<String> {
         let words = words(&self.pattern, &self.evidence);
-        (self.is_cut && !self.is_probe).then(|| format!("a trap: {words}"))
+        (self.is_cut && !self.is_probe).then(|| format!("trap pattern {words}"))
     }
 
-    /// For people.
+    /// As printed text.
     pub fn words(&self) -> String {
         let words = words(&self.pattern, &self.evidence);
         match (self.is_cut, self.is_probe) {
-            (false, _) if self.evidence.cut_since.is_some() => format!("{words}; here traps are left alone"),
+            (false, _) if self.evidence.cut_since.is_some() => {
+                format!("{words}; trap detection is off for this host")
+            }
             (false, _) => words,
             (true, false) => {
-                format!("{words}; 1 in {PROBED} of its addresses is still visited, not this one")
+                format!("{words}; 1 in {PROBED} of its URLs is still visited, not this one")
             }
             (true, true) => {
-                format!("{words}; 1 in {PROBED} of its addresses is still visited, also this one")
+                format!("{words}; 1 in {PROBED} of its URLs is still visited, including this one")
             }
         }
     }
 
-    /// For machines.
+    /// As JSON.
     pub fn json(&self) -> Value {
         let mut value = json(&self.pattern, &self.evidence);
         value["cut_off"] = self.is_cut.into();
@@ -63,7 +65,7 @@ impl Standing {
 fn words(pattern: &Pattern, evidence: &Evidence) -> String {
     let Evidence { first_visits, near_duplicates, cut_since, .. } = evidence;
     let since = cut_since.map_or("not cut off".into(), |cycle| format!("cut off since cycle {cycle}"));
-    format!("{pattern} is {since}: {near_duplicates} of {first_visits} first visits met a near-duplicate")
+    format!("{pattern} is {since}: {near_duplicates} of {first_visits} first visits found a near-duplicate")
 }
 
 fn json(pattern: &Pattern, evidence: &Evidence) -> Value {
@@ -73,7 +75,7 @@ fn json(pattern: &Pattern, evidence: &Evidence) -> Value {
     })
 }
 
-/// What is known of a host; nothing where traps are left alone.
+/// Evidence about a host; empty if trap detection is off for it.
 ///
 /// # Errors
 /// When the table cannot be read.
@@ -81,12 +83,12 @@ pub fn of_host(rules: &TrapRules, tables: &SledTables, origin: &Origin) -> io::R
     if rules.hold_for(&origin.host) { traps::known(tables, origin) } else { Ok(OriginTraps::default()) }
 }
 
-/// The lines that a host's status has on what is cut off.
+/// The patterns that are cut off, as printed lines.
 pub fn lines(known: &OriginTraps) -> impl Iterator<Item = String> {
     known.cut_patterns().map(|(pattern, evidence)| words(pattern, evidence))
 }
 
-/// The same for machines.
+/// The patterns that are cut off, as a JSON array.
 pub fn list(known: &OriginTraps) -> Value {
     known.cut_patterns().map(|(pattern, evidence)| json(pattern, evidence)).collect()
 }

@@ -1,11 +1,11 @@
-//! Patterns that an operator blocked: hosts with all below them, and beginnings of URLs.
+//! Patterns that an operator blocked: hosts with their subdomains, and URL prefixes.
 
 use crate::scope::HostPattern;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Bound;
 
-/// The patterns, ready to be asked about each page: the time does not grow with their number.
+/// The blocked patterns. The time of a lookup does not grow with their number.
 #[derive(Debug, Default, PartialEq)]
 pub struct Blocks {
     hosts: HashSet<String>,
@@ -13,10 +13,10 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// A pattern in its canonical spelling: `example.com`, or `https://example.com/a/`.
+    /// A pattern in its canonical spelling: `example.com` or `https://example.com/a/`.
     ///
     /// # Errors
-    /// That it is none, and how one is written.
+    /// That it is invalid, and how to write one.
     pub fn pattern(text: &str) -> Result<String, String> {
         let text = text.trim();
         if text.contains("://") {
@@ -26,12 +26,12 @@ impl Blocks {
         match HostPattern::parse(text) {
             Ok(HostPattern::Exact(host)) => Ok(host),
             Ok(HostPattern::Any | HostPattern::WithSubdomains(_)) | Err(_) => Err(format!(
-                "{text:?} is no pattern: write example.com, which covers all below it too, or https://example.com/a/"
+                "invalid pattern {text:?}; write example.com (with its subdomains) or https://example.com/a/"
             )),
         }
     }
 
-    /// Of patterns in their canonical spelling.
+    /// From patterns in their canonical spelling.
     pub fn of<'p>(patterns: impl Iterator<Item = &'p String>) -> Blocks {
         let mut blocks = Blocks::default();
         for pattern in patterns {
@@ -44,7 +44,7 @@ impl Blocks {
         blocks
     }
 
-    /// Differs when the patterns do.
+    /// A digest that changes when the patterns do.
     pub fn digest(&self) -> u64 {
         let hosts: BTreeSet<&String> = self.hosts.iter().collect();
         xxhash_rust::xxh3::xxh3_64(format!("{hosts:?}{:?}", self.prefixes).as_bytes())
@@ -61,8 +61,9 @@ impl Blocks {
             return None;
         }
         let text = url.to_string();
-        // What is not after the text and no beginning of it differs from it somewhere; a beginning of the text
-        // that comes before it is then no longer than what they share.
+        // `nearest` sorts at or before the text. If it is not a prefix of the text, both differ
+        // somewhere, and any prefix of the text that sorts before `nearest` is at most as long as
+        // what they share.
         let mut end = text.as_bytes();
         loop {
             let nearest =
@@ -75,7 +76,7 @@ impl Blocks {
         }
     }
 
-    /// The pattern that covers all of this host, if one does.
+    /// The pattern that covers this whole host, if one does.
     pub fn cover_host(&self, host: &str) -> Option<String> {
         let mut name = host;
         loop {

@@ -1,42 +1,42 @@
-//! What operators asked for, as it is kept in the tables: plain data, in JSON, every field with a default, so that an older
-//! entry is read.
+//! Decisions stored in the tables, as JSON. Every field has a default, so that older entries can be
+//! read.
 
 use super::Effect;
 use crate::decisions::{Mark, Marks};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Seeds that wait.
+/// Queued seeds.
 pub type Seeds = BTreeSet<String>;
-/// Pages that are asked for.
+/// Requested pages.
 pub type Asked = BTreeMap<String, Wish>;
 /// The history of formulas.
 pub type Chosens = Vec<Chosen>;
 
-/// Who asked for a page, and how often a cycle came to it and could not ask.
+/// Who requested a page, and how often it was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
-    /// Who, and when.
+    /// Who requested it, and when.
     #[serde(flatten)]
     pub mark: Mark,
-    /// Cycles that skipped it for a reason that passes.
+    /// Cycles that skipped it for a temporary reason.
     #[serde(default)]
     pub tries: u32,
 }
 
-/// A formula that was chosen.
+/// A chosen formula.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
-    /// The text of its file.
+    /// Text of the formula file.
     pub toml: String,
     /// Who chose it, and when.
     #[serde(flatten)]
     pub mark: Mark,
-    /// The first cycle that it ranks; none where nobody knows.
+    /// The first cycle ranked by it; none if unknown.
     pub from_cycle: Option<u64>,
 }
 
-/// Enters a decision, or takes it out where `mark` is none.
+/// Adds a decision, or removes it if `mark` is none.
 pub fn set(all: &mut Marks, what: &str, mark: Option<Mark>, limit: usize) -> Effect {
     match mark {
         Some(_) if all.contains_key(what) => Effect::Already,

@@ -12,7 +12,7 @@ fn mark() -> Mark {
     Mark { who: "anna".into(), at: 7 }
 }
 
-/// What outlives a process: the file of decisions, and the tables.
+/// The data that outlives a process: the file of decisions and the tables.
 fn kept() -> (Arc<MemoryStorage>, Arc<SledTables>) {
     (Arc::new(MemoryStorage::new()), Arc::new(SledTables::temporary().unwrap()))
 }
@@ -103,7 +103,8 @@ fn nobody_who_looks_waits_for_a_change_that_waits_for_the_disk() {
     for i in 0..2 * ANSWERS_A_WRITE {
         assert_eq!(control.ask(&url(&format!("http://a.test/{i}")), mark()).unwrap(), Effect::Done);
     }
-    // As a change holds it while it writes: on this thread, so that whoever waits for it waits for ever.
+    // Hold the lock as a writing change does: on this thread, so that a caller who waits for it
+    // deadlocks.
     let writing = control.turn();
     assert!(control.paused().is_none() && control.seeds().is_empty() && !control.has_seeds());
     assert!(
@@ -172,7 +173,7 @@ fn what_an_older_program_kept_is_read() {
     assert!(damaged.is_err(), "what is damaged is not taken for nothing");
 }
 
-/// What cannot be kept is not in force.
+/// A change that cannot be stored does not take effect.
 #[test]
 fn a_decision_that_the_disk_refuses_has_changed_nothing() {
     let (storage, tables) = (Arc::new(FaultyStorage::new()), kept().1);

@@ -1,5 +1,5 @@
-//! A power cut at every point of a whole cycle of the program, over all that outlives it:
-//! repository, archive, tables of hosts and what operators decide.
+//! A power cut at every point of a whole cycle, over all durable data: repository, archive, tables
+//! of hosts and decisions.
 
 use super::*;
 use crate::archive::answer::holds;
@@ -21,15 +21,15 @@ use std::sync::Arc;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// A machine: a disk whose power fails by plan, and the folder of the tables with what of it is
-/// durable.
+/// A machine: a disk with a planned power cut, and the folder of the tables with their durable
+/// copy.
 struct Machine {
     storage: Arc<FaultyStorage>,
     folder: tempfile::TempDir,
 }
 
 impl Machine {
-    /// With this on its disk.
+    /// A machine with these files.
     fn with(files: &Files, tables: Option<&Path>) -> Machine {
         let machine = Machine {
             storage: Arc::new(FaultyStorage::with_files(files.clone())),
@@ -50,12 +50,11 @@ impl Machine {
         self.folder.path().join("durable")
     }
 
-    /// What a sync makes durable is what the files hold then. Once the power is off nothing is
-    /// synced any more.
+    /// A sync makes the present contents durable. Without power nothing is synced.
     fn sync(&self) -> SyncFolder {
         let (storage, durable) = (self.storage.clone(), self.durable());
         Arc::new(move |dir| {
-            // A point of its own, which changes nothing.
+            // An extra point of failure, which changes nothing.
             match storage.remove("nothing") {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
                 _ => {}
@@ -83,8 +82,7 @@ impl Machine {
         Crawl::over(disk, live, settings, seeds, 1)
     }
 
-    /// What the machine has when it is started again; of the tables either what is durable, or all
-    /// that was written.
+    /// The state after a restart; of the tables either what is durable, or all that was written.
     fn after(&self, survivors: Survivors) -> Machine {
         let files = self.storage.after_power_cut(survivors).image();
         let tables = if survivors == Survivors::All { self.tables() } else { self.durable() };
@@ -106,7 +104,7 @@ fn mark() -> Mark {
     Mark { who: "anna".into(), at: 7 }
 }
 
-/// What the cycle is to have kept, as far as it was told that it had.
+/// The data that the cycle reported as stored.
 #[derive(Default)]
 struct Told {
     blocked: bool,
@@ -125,7 +123,7 @@ fn run(machine: &Machine, seeds: &[CanonicalUrl], block: &str, told: &mut Told) 
     Ok(())
 }
 
-/// All that is known of pages and can be compared between runs: visits, changes, digest.
+/// The data of pages that can be compared between runs: visits, changes, digest.
 fn pages(generation: &Generation) -> BTreeMap<String, (u32, u32, u64)> {
     let mut pages = BTreeMap::new();
     let mut records = generation.records();
@@ -136,7 +134,7 @@ fn pages(generation: &Generation) -> BTreeMap<String, (u32, u32, u64)> {
     pages
 }
 
-/// Each page that was visited has a body, and its position leads to it.
+/// Each visited page has a body at its position.
 fn each_body_is_there(storage: &dyn Storage, generation: &Generation, what: &str) -> u64 {
     let mut records = generation.records();
     let mut bodies = 0;
@@ -157,7 +155,7 @@ fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_mea
     let server = Server::start(recrawl_mockweb::Config::new(WebConfig::Procedural(procedural))).unwrap();
     let canonical = |url: &String| UrlRules::default().canonicalize(url).unwrap();
     let seeds: Vec<CanonicalUrl> = server.seeds().iter().map(canonical).collect();
-    // Two cycles that nothing disturbs, and what the third must come to.
+    // Two undisturbed cycles, and the expected result of the third.
     let start = Machine::with(&Files::new(), None);
     (0..2).for_each(|_| run(&start, &seeds, "earlier.test", &mut Told::default()).unwrap());
     server.advance().unwrap();

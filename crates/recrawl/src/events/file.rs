@@ -1,7 +1,8 @@
-//! A file of events: taken up where its last cycle ends, and put aside, as `FILE.1`, once it is full.
+//! The events file: continued where its last cycle ends, and rotated to `FILE.1` once it is full.
 //!
-//! It is put aside between two cycles, so that no cycle, and no line, is in two files. Each file begins with the end of the
-//! cycle before its first, so that it can be taken up whenever the program stopped.
+//! It is rotated between two cycles, so that no cycle and no line is split. Each file begins with
+//! the end line of the cycle before its first, so that it can be continued whenever the program
+//! stopped.
 
 use super::{End, put};
 use crate::config;
@@ -12,34 +13,35 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// How the line begins that ends a cycle; no other line begins so.
+/// Prefix of the line that ends a cycle; no other line begins with it.
 const END: &[u8] = b"{\"end_of_cycle\":";
-/// No such line is longer.
+/// Maximum length of such a line.
 const END_BYTES: usize = 128;
-/// Bytes in which the last such line is looked for at a time.
+/// Bytes searched at a time for the last such line.
 pub const WINDOW: u64 = 64 << 10;
 
-/// A file that is appended to.
+/// A file for appending.
 pub struct EventFile {
     path: PathBuf,
     file: File,
-    /// Bytes up to the last end of a cycle; what is behind them does not count.
+    /// Length up to the last end of a cycle; later bytes do not count.
     end: u64,
 }
 
-/// Where a file goes on.
+/// Where a file is continued.
 pub enum Ended {
-    /// Behind the end of this cycle.
+    /// After the end of this cycle.
     Here(Cycle),
-    /// It is empty; the one that was put aside before it, if any, ends with this cycle.
+    /// It is empty; the last rotated file, if any, ends with this cycle.
     Before(Option<Cycle>),
 }
 
 impl EventFile {
-    /// Opens the file, or makes one, and cuts off what no line ends.
+    /// Opens or creates the file, and cuts off an incomplete cycle.
     ///
     /// # Errors
-    /// [`Failure::Usage`] when it is no file of events; [`Failure::Work`] when it cannot be read or written.
+    /// [`Failure::Usage`] when it is not an events file; [`Failure::Work`] when it cannot be read
+    /// or written.
     pub fn open(path: &Path) -> Result<(EventFile, Ended), Failure> {
         let failed = |e: io::Error| failed(path, &e);
         let is_new = !path.exists();
@@ -53,7 +55,7 @@ impl EventFile {
             }
             None => {
                 let text =
-                    format!("{}: is no file of events, and stays as it is: give another", path.display());
+                    format!("{}: not an events file, left unchanged; choose another file", path.display());
                 return Err(Failure::Usage(text));
             }
         };
@@ -66,11 +68,11 @@ impl EventFile {
         Ok((EventFile { path: path.into(), file, end }, ended))
     }
 
-    /// Cuts off what a cycle left behind that could not be written to its end. False when the file is shorter than it
-    /// was: somebody else has cut it.
+    /// Cuts off an incompletely written cycle. Returns false when the file is shorter than before:
+    /// another program truncated it.
     ///
     /// # Errors
-    /// When it cannot be cut.
+    /// When it cannot be truncated.
     pub fn mend(&mut self) -> io::Result<bool> {
         let length = self.file.metadata()?.len();
         let is_whole = length >= self.end;
@@ -83,10 +85,10 @@ impl EventFile {
         Ok(is_whole)
     }
 
-    /// Makes what was written count. It is durable before the line that says so is written.
+    /// Writes the end line of a cycle, after making the cycle's events durable.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the file cannot be written.
     pub fn end_cycle(&mut self, end: &End) -> io::Result<()> {
         self.file.sync_data()?;
         put(&mut &self.file, end)?;
@@ -95,15 +97,17 @@ impl EventFile {
         Ok(())
     }
 
-    /// Is it as large as it may become?
+    /// Has the file reached its maximum size?
     pub fn is_full(&self, rotation: &config::Events) -> bool {
         rotation.max_bytes.0 > 0 && self.end >= rotation.max_bytes.0
     }
 
-    /// Puts it aside, and those before it one further; the oldest go. What is written next goes to a new one.
+    /// Rotates the file: it becomes `FILE.1`, older ones move by one, the oldest are removed, and a
+    /// new file is started.
     ///
     /// # Errors
-    /// When the folder cannot be written to. Then the file goes on, or a start finds the one put aside.
+    /// When the folder cannot be written to. Then the file is continued, or the next start finds
+    /// the rotated one.
     pub fn put_aside(&mut self, keep: u32, end: &End) -> io::Result<()> {
         for number in (keep.max(1)..).take_while(|number| aside(&self.path, *number).exists()) {
             fs::remove_file(aside(&self.path, number))?;
@@ -118,7 +122,6 @@ impl EventFile {
         sync_folder(&self.path)
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -134,19 +137,18 @@ impl Write for EventFile {
     }
 }
 
-/// What went wrong with the file.
 pub fn failed(path: &Path, error: &io::Error) -> Failure {
-    Failure::Work(format!("events: {}: {error}", path.display()))
+    Failure::Work(format!("cannot write events to {}: {error}", path.display()))
 }
 
-/// `FILE.1`, the newest that was put aside, and so on.
+/// `FILE.1`, the newest rotated file, and so on.
 fn aside(path: &Path, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));
     name.into()
 }
 
-/// With which cycle the file ends that was put aside last.
+/// The last cycle in the newest rotated file.
 fn last_put_aside(path: &Path) -> Result<Option<Cycle>, Failure> {
     let path = aside(path, 1);
     let last = File::open(&path).and_then(|file| last_end(&file, file.metadata()?.len()));
@@ -161,7 +163,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Is it empty, or a part of a first line that a stop has cut?
+/// Is it empty, or the incomplete first line of an events file?
 fn begins_as_ours(file: &File, length: u64) -> io::Result<bool> {
     let mut start = vec![0; length.min(END_BYTES as u64) as usize];
     file.read_exact_at(&mut start, 0)?;
@@ -169,13 +171,14 @@ fn begins_as_ours(file: &File, length: u64) -> io::Result<bool> {
     Ok(length < END_BYTES as u64 && start[..shared] == END[..shared])
 }
 
-/// Where the last line that ends a cycle ends, and which cycle that is.
+/// Where the last line that ends a cycle ends, and its cycle.
 fn last_end(file: &File, length: u64) -> io::Result<Option<(u64, Cycle)>> {
     let mut to = length;
     let mut bytes = Vec::new();
     while to > 0 {
         let from = to.saturating_sub(WINDOW);
-        // A line that begins before `to` may end behind it; one that begins at `from` is told by what stands before.
+        // A line that begins before `to` may end after it. Whether one begins at `from` depends on
+        // the byte before.
         let before = from.saturating_sub(1);
         bytes.resize((length.min(to + END_BYTES as u64) - before) as usize, 0);
         file.read_exact_at(&mut bytes, before)?;

@@ -1,4 +1,4 @@
-//! A stream that is cut anywhere goes on as if it never had been.
+//! A stream that is cut anywhere continues as if it had not been cut.
 
 use super::file::WINDOW;
 use super::*;
@@ -13,7 +13,7 @@ fn url(text: &str) -> CanonicalUrl {
     UrlRules::default().canonicalize(text).unwrap()
 }
 
-/// A crawl of so many cycles: in each every page is to be visited.
+/// A crawl of this many cycles, each scheduling every page.
 fn crawled(cycles: u32) -> Repository {
     let storage = Arc::new(MemoryStorage::new());
     let mut repository = Repository::open(storage).unwrap().keeping_visits(100);
@@ -59,7 +59,7 @@ impl World {
         self.folder.path().join("events.jsonl")
     }
 
-    /// Opens the stream and lets it follow; what the file holds then.
+    /// Opens the stream and lets it follow; returns the content of the file.
     fn follow(&self, repository: &Repository) -> Result<String, Failure> {
         let mut events = Events::at(&self.path(), None, repository, &self.tables)?;
         events.add(&self.rotation, repository, &self.tables)?;
@@ -102,13 +102,13 @@ fn a_file_cut_at_any_byte_loses_and_doubles_nothing() {
     commit(&mut repository, 2);
     let whole = world.follow(&repository).unwrap();
     let first = whole.find('\n').unwrap() + 1;
-    // Each sync of a real disk takes its time: all bytes of the ends of lines, and some of the rest.
+    // Syncs of a real disk take time, so test all bytes of the end lines and some of the rest.
     let is_odd = |cut: &usize| cut.is_multiple_of(29) || whole[cut - 1..=*cut].contains('\n');
     let ends = whole.len() - 32..whole.len();
     for cut in (first..whole.len()).filter(|cut| is_odd(cut) || ends.contains(cut)) {
         fs::write(world.path(), &whole[..cut]).unwrap();
         assert_eq!(world.follow(&repository).unwrap(), whole, "cut at byte {cut}");
-        // A power cut may leave the length, and of the bytes that no end covers nothing.
+        // A power cut may keep the length, but none of the bytes after the last end line.
         let mut blank = whole.as_bytes()[..cut].to_vec();
         let sound = whole[..cut].rfind("{\"end").filter(|at| whole[*at..cut].contains('\n'));
         let sound = sound.map_or(first, |at| at + whole[at..].find('\n').unwrap() + 1).min(cut);
@@ -116,7 +116,7 @@ fn a_file_cut_at_any_byte_loses_and_doubles_nothing() {
         fs::write(world.path(), &blank).unwrap();
         assert_eq!(world.follow(&repository).unwrap(), whole, "blank from byte {sound} to {cut}");
     }
-    // Cut within its first line, the file is as good as new: it begins with the next commit.
+    // A file cut within its first line is as good as new: it begins with the next commit.
     for cut in 0..first {
         fs::write(world.path(), &whole[..cut]).unwrap();
         assert_eq!(world.follow(&repository).unwrap(), "{\"end_of_cycle\":2,\"events\":0}\n", "cut at {cut}");
@@ -164,18 +164,18 @@ fn what_is_no_file_of_this_crawls_events_is_left_alone() {
         fs::write(world.path(), text).unwrap();
         let error = world.follow(&repository).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");
-        assert!(error.to_string().contains("give another"), "{error}");
+        assert!(error.to_string().contains("choose another file"), "{error}");
         assert_eq!(fs::read_to_string(world.path()).unwrap(), text);
     }
 }
 
 impl World {
-    /// One that puts a file aside after each cycle but the smallest.
+    /// A file that is rotated after each cycle but the smallest.
     fn rotating(keep: u32) -> World {
         World { rotation: config::Events { max_bytes: Size(200), keep }, ..World::new() }
     }
 
-    /// Numbers of files put aside, and the text of all that are there, oldest first.
+    /// Numbers of rotated files, and the text of all files, oldest first.
     fn all(&self) -> (Vec<u32>, Vec<String>) {
         let at = |number: u32| self.folder.path().join(format!("events.jsonl.{number}"));
         let numbers: Vec<u32> = (1..100).rev().filter(|number| at(*number).exists()).collect();
@@ -184,7 +184,7 @@ impl World {
         (numbers, texts)
     }
 
-    /// Each file is whole, and all together tell these cycles, each once.
+    /// Each file is complete, and together they have these cycles, each once.
     fn tells(&self, cycles: std::ops::RangeInclusive<u32>) {
         let (_, texts) = self.all();
         let mut told = Vec::new();
@@ -221,7 +221,7 @@ fn a_full_file_is_put_aside_and_the_oldest_go() {
     world.follow(&repository).unwrap();
     assert_eq!(world.all().0, [3, 2, 1]);
     world.tells(5..=7);
-    // Fewer are kept from now on.
+    // Keep fewer files from now on.
     let world = World { rotation: config::Events { keep: 1, ..world.rotation.clone() }, ..world };
     commit(&mut repository, 1);
     world.follow(&repository).unwrap();
@@ -238,7 +238,8 @@ fn a_stop_anywhere_while_a_file_is_put_aside_loses_and_doubles_nothing() {
     world.follow(&repository).unwrap();
     commit(&mut repository, 2);
     let aside = |number: u32| world.folder.path().join(format!("events.jsonl.{number}"));
-    // As it is left behind: the old ones moved, the full one not; or moved too, and the new one not there, empty, or torn.
+    // A rotation interrupted after the old files moved, or also after the full one moved, with the
+    // new one missing, empty or incomplete.
     let full = fs::read_to_string(aside(1)).unwrap();
     for torn in [None, Some(""), Some("{\"end_of"), Some("{\"end_of_cycle\":4,\"events\":0}")] {
         match torn {
@@ -275,7 +276,7 @@ fn a_file_that_somebody_else_put_aside_is_begun_anew() {
     let moved = world.folder.path().join("events.jsonl-20261121");
     fs::rename(world.path(), &moved).unwrap();
     commit(&mut repository, 1);
-    // Until it is told, it goes on where it was.
+    // Until it is reopened, it writes to the old file.
     events.add(&world.rotation, &repository, &world.tables).unwrap();
     let mut events = Events::at(&world.path(), Some(events.up_to), &repository, &world.tables).unwrap();
     commit(&mut repository, 1);
@@ -284,7 +285,7 @@ fn a_file_that_somebody_else_put_aside_is_begun_anew() {
     assert!(old.ends_with("{\"end_of_cycle\":3,\"events\":7}\n"), "{old}");
     assert!(new.starts_with("{\"end_of_cycle\":3,\"events\":0}\n"), "{new}");
     assert!(new.ends_with("{\"end_of_cycle\":4,\"events\":7}\n"), "{new}");
-    // One that was emptied in place is begun anew as well, and what was not ended is cut off.
+    // A file emptied in place also starts anew, and an incomplete cycle is cut off.
     fs::write(world.path(), "").unwrap();
     commit(&mut repository, 1);
     events.add(&world.rotation, &repository, &world.tables).unwrap();

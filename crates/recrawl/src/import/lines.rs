@@ -1,14 +1,13 @@
-//! The lines of a file or of standard input, in gzip or not, in bounded memory whatever they are.
+//! Reads lines of a file or of standard input, plain or gzip, in bounded memory.
 
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// The longest line, in bytes; what is longer is a bad line.
+/// Maximum bytes of a line; a longer one is reported as bad.
 pub const MAX_LINE: usize = 64 << 10;
 
-/// Reads line after line.
 pub struct TextLines {
     reader: Box<dyn BufRead>,
     line: Vec<u8>,
@@ -16,7 +15,7 @@ pub struct TextLines {
 }
 
 impl TextLines {
-    /// Opens a file; standard input for `-`.
+    /// Opens a file; `-` is standard input.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -37,10 +36,11 @@ impl TextLines {
         Ok(TextLines { reader, line: Vec::new(), number: 0 })
     }
 
-    /// The next line, without its end, and its number from 1; or what is wrong with it. None after the last.
+    /// The next line without its end, or what is wrong with it, with its number from 1. None after
+    /// the last.
     ///
     /// # Errors
-    /// When nothing more can be read: the disk fails, or what is packed is damaged.
+    /// When reading fails, or the compressed data is damaged.
     pub fn next_line(&mut self) -> io::Result<Option<(u64, Result<&str, &'static str>)>> {
         self.line.clear();
         let mut bounded = (&mut self.reader).take(MAX_LINE as u64 + 1);
@@ -51,13 +51,13 @@ impl TextLines {
         let is_whole = self.line.ends_with(b"\n");
         if !is_whole && self.line.len() > MAX_LINE {
             self.skip_line()?;
-            return Ok(Some((self.number, Err("it is longer than 64 KiB"))));
+            return Ok(Some((self.number, Err("line longer than 64 KiB"))));
         }
-        let text = std::str::from_utf8(&self.line).map_err(|_| "it is not UTF-8");
+        let text = std::str::from_utf8(&self.line).map_err(|_| "not UTF-8");
         Ok(Some((self.number, text.map(|line| line.trim_end_matches(['\r', '\n'])))))
     }
 
-    /// Passes over the rest of a line.
+    /// Skips the rest of a line.
     fn skip_line(&mut self) -> io::Result<()> {
         loop {
             let held = self.reader.fill_buf()?;
@@ -98,9 +98,9 @@ mod tests {
         bytes.extend(b"\n\nlast");
         let expected = |lines: Vec<(u64, Result<String, &'static str>)>| {
             assert_eq!(lines[0], (1, Ok("a".into())));
-            assert_eq!(lines[1], (2, Err("it is not UTF-8")));
+            assert_eq!(lines[1], (2, Err("not UTF-8")));
             assert_eq!(lines[2].1.as_ref().map(String::len), Ok(MAX_LINE));
-            assert_eq!(lines[3], (4, Err("it is longer than 64 KiB")));
+            assert_eq!(lines[3], (4, Err("line longer than 64 KiB")));
             assert_eq!(lines[4..], [(5, Ok(String::new())), (6, Ok("last".into()))]);
         };
         expected(read(&bytes));

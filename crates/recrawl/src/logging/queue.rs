@@ -1,39 +1,38 @@
-//! Lines on their way to a writer that may stand still: whoever puts one never waits.
+//! Non-blocking queue of lines for a slow writer.
 //!
-//! One thread writes. While it waits for the writer, lines are kept, up to [`MAX_WAITING`]; those beyond are lost, and
-//! counted, and their number is said where they would stand.
+//! One thread writes. Meanwhile up to [`MAX_WAITING`] bytes of lines are queued; further lines are
+//! dropped and counted, and a line with their number is written in their place.
 
 use std::io::Write;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Bytes of lines that wait; as many more may be with the thread that writes.
+/// Maximum bytes of queued lines; the writing thread may hold as many more.
 pub const MAX_WAITING: usize = 1 << 20;
 
-/// The queue.
 pub struct Queue {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 struct State {
-    /// Each line with its length, so that a line may hold line ends.
+    /// The queued lines, and the end of each, since a line may contain line ends.
     waiting: Vec<u8>,
     ends: Vec<usize>,
-    /// A line was lost since the waiting ones were taken: those behind it are too, so that the gap is in one place.
+    /// A line was dropped since the queue was last emptied. Later lines are dropped too, so that
+    /// the gap is in one place.
     is_full: bool,
-    /// Lost, and not yet said.
+    /// Dropped and not yet reported.
     unsaid: u64,
-    /// Lost since the beginning.
+    /// Dropped since the start.
     lost: u64,
-    /// Lines that are with the thread that writes.
+    /// Does the writing thread hold lines?
     is_writing: bool,
-    /// Lines that the writer took, or refused.
+    /// Lines that were written or failed.
     written: u64,
 }
 
 impl Queue {
-    /// An empty one.
     pub const fn new() -> Queue {
         let state = State {
             waiting: Vec::new(),
@@ -51,7 +50,7 @@ impl Queue {
         self.state.lock().expect("no panic under the lock")
     }
 
-    /// Puts a line, which ends with a line end, or counts it as lost.
+    /// Queues a line with its line end, or drops and counts it.
     pub fn put(&self, line: &[u8]) {
         let mut state = self.state();
         if state.is_full || state.waiting.len() + line.len() > MAX_WAITING {
@@ -67,12 +66,12 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Lines lost since the beginning.
+    /// Lines dropped since the start.
     pub fn lost(&self) -> u64 {
         self.state().lost
     }
 
-    /// Writes the lines that wait, as soon as there are any; then, where lines were lost, the one that says so.
+    /// Waits for lines and writes them, followed by the report of dropped lines, if any.
     pub fn write(&self, out: &mut impl Write, gap: &impl Fn(u64) -> String) {
         let mut state = self.state();
         while state.ends.is_empty() {
@@ -101,7 +100,8 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits until all lines are written; no longer than `patience` for any one of them. False when lines are left.
+    /// Waits until all lines are written, at most `patience` for each. Returns false if lines are
+    /// left.
     pub fn settle(&self, patience: Duration) -> bool {
         let mut state = self.state();
         let (mut written, mut until) = (state.written, Instant::now() + patience);
@@ -129,7 +129,7 @@ mod tests {
         format!("({lines} lost)\n")
     }
 
-    /// A writer that takes a piece only when it is let.
+    /// A writer that takes a piece only when allowed.
     struct Gate {
         let_in: Receiver<()>,
         seen: Sender<Vec<u8>>,
@@ -195,7 +195,7 @@ mod tests {
                     queue.write(&mut gate, &gap);
                 }
             });
-            // The writer holds the first line now, or will: what comes meanwhile waits, up to the limit.
+            // The writer holds the first line now, or soon: later lines wait, up to the limit.
             let line = [b"y".repeat(1023), b"\n".to_vec()].concat();
             for _ in 0..3 * MAX_WAITING / line.len() {
                 queue.put(&line);
@@ -206,13 +206,13 @@ mod tests {
                 let_in.send(()).unwrap();
             }
             assert!(queue.settle(Duration::from_secs(60)));
-            // Where the writer took all at once, its second turn is this one.
+            // If the writer took all at once, this is its second turn.
             queue.put(b"last\n");
             writer.join().unwrap();
         });
         let lines: Vec<Vec<u8>> = seen.try_iter().collect();
         assert_eq!(lines[0], b"first\n");
-        // In one gap, or in two where the writer began in the midst.
+        // In one gap, or in two if the writer started in between.
         let gaps = lines.iter().filter_map(|line| {
             let text = std::str::from_utf8(line).expect("UTF-8").strip_prefix('(')?;
             text.split(' ').next()?.parse::<u64>().ok()

@@ -1,4 +1,4 @@
-//! What is remembered of the visits changes what is read, and nothing that is told.
+//! Remembering visits changes what is read, but not the result.
 
 use super::*;
 use proptest::collection::{btree_set, vec};
@@ -32,7 +32,7 @@ fn commit(repository: &mut Repository, pages: &BTreeSet<u32>) {
     repository.commit(next, b"{}").unwrap();
 }
 
-/// Cycles: the pages that each visits.
+/// Cycles, as the pages that each visits.
 fn cycles() -> impl Strategy<Value = Vec<BTreeSet<u32>>> {
     vec(btree_set(0..PAGES, 0..6), 1..12)
 }
@@ -57,7 +57,7 @@ proptest! {
     }
 }
 
-/// Many frames, and visits of one page that one frame ends and the next begins with.
+/// Many frames, and visits of one page at the end of one frame and the start of the next.
 #[test]
 fn a_page_is_found_in_its_frame() {
     let mut repository = Repository::open(Arc::new(MemoryStorage::new())).unwrap().keeping_visits(1);

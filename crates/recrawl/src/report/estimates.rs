@@ -1,4 +1,4 @@
-//! What a cycle's visits say of more pages than were visited.
+//! Estimates for a population of pages from a cycle's visits.
 
 use super::Tally;
 use crate::plan::Facts;
@@ -6,21 +6,21 @@ use recrawl_scheduler::{Estimate, Weighted};
 use recrawl_types::{Change, Outcome};
 use serde::{Deserialize, Serialize};
 
-/// The audit sample of one cycle. Pages that gave no answer are told, and left out of estimates.
+/// The audit sample of one cycle. Pages without a response are counted, but left out of estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditTally {
-    /// As they were seen last.
+    /// Same as at the last visit.
     pub unchanged: Weighted,
     /// Changed since.
     pub changed: Weighted,
-    /// Answered with 404 or 410: the copy is of a page that is not there.
+    /// Answered with 404 or 410: the stored page no longer exists.
     pub not_found: Weighted,
     /// Failed, forbidden, refused or skipped.
     pub unanswered: Weighted,
 }
 
 impl AuditTally {
-    /// Counts a page of the sample that was drawn with this probability.
+    /// Counts a page drawn with this probability.
     pub fn add(&mut self, outcome: Outcome, probability: f64) {
         let of = match (outcome.change(), outcome) {
             (Some(Change::Unchanged), _) => &mut self.unchanged,
@@ -31,23 +31,24 @@ impl AuditTally {
         of.count(probability);
     }
 
-    /// Pages that were changed, or are not there any more.
+    /// Pages that changed or no longer exist.
     fn stale(&self) -> Weighted {
         self.changed + self.not_found
     }
 
-    /// Pages whose answer says whether the copy is fresh.
+    /// Pages whose response shows whether the stored state is fresh.
     pub fn answered(&self) -> Weighted {
         self.unchanged + self.stale()
     }
 
-    /// The freshness of the population of so many pages, by those that answered.
+    /// The freshness of a population of this size, from the pages with a response.
     pub fn freshness(&self, population: Option<u64>) -> Option<Estimate> {
         Estimate::of(self.unchanged, self.stale(), population)
     }
 
-    /// The lowest and the highest freshness that pages without an answer leave possible: the lower end of the interval if
-    /// none of them is fresh, the upper end if all are (Manski 1989). None without a sample.
+    /// Bounds of the freshness given the pages without a response: the lower end of the interval if
+    /// all of them are stale, and the upper end if all are fresh (Manski 1989). None without a
+    /// sample.
     pub fn freshness_bounds(&self, population: Option<u64>) -> Option<[f64; 2]> {
         let AuditTally { unchanged, unanswered, .. } = *self;
         let low = Estimate::of(unchanged, self.stale() + unanswered, population)?.low;
@@ -55,23 +56,24 @@ impl AuditTally {
     }
 }
 
-/// Shares of pages with their intervals of 95 %; none where there is no sample. Pages that gave no answer are taken to be
-/// like those that did.
+/// Shares of pages with 95 % intervals; none without a sample. Pages without a response are assumed
+/// to be like the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimates {
-    /// Pages that are as they were seen last, before the cycle's visits, of those that were due to compete by score and
-    /// whose hosts had places left.
+    /// Share of pages unchanged since their last visit, before the cycle's visits, among those due
+    /// to compete by score on hosts with free places.
     pub freshness: Option<Estimate>,
-    /// The lowest and the highest freshness that pages without an answer leave possible.
+    /// Bounds of the freshness given the pages without a response.
     pub freshness_bounds: Option<[f64; 2]>,
-    /// Changed pages of the same, those left out that are not there any more.
+    /// Share of changed pages among the same, without those that no longer exist.
     pub audit_change_rate: Option<Estimate>,
-    /// Changed pages of those that the score chose. Without failures it is a count: low and high are the share.
+    /// Share of changed pages among those chosen by score. Without failures it is exact: low and
+    /// high equal the share.
     pub change_rate: Option<Estimate>,
 }
 
 impl Estimates {
-    /// Of a cycle's counts.
+    /// From the counts of a cycle.
     pub fn of(tally: &Tally, facts: &Facts) -> Estimates {
         let AuditTally { unchanged, changed, .. } = tally.audit;
         let unchanged_by_score = tally.score_visits - tally.score_changed;

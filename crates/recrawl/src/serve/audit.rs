@@ -1,5 +1,5 @@
-//! The log of changes: `control.jsonl` in the data directory, two lines a change: that it will be
-//! tried, and what came of it.
+//! The log of changes: `control.jsonl` in the data directory, with two lines per change: the
+//! attempt and its result.
 
 use crate::failure::Failure;
 use recrawl_console::{Audit, Entry};
@@ -10,28 +10,29 @@ use std::sync::{Arc, Mutex};
 
 /// The log of changes, in the data directory.
 pub const FILE: &str = "control.jsonl";
-/// A longer log is put aside as `control.jsonl.1`, in place of the one before: two of these at most.
+/// Size at which the log is rotated to `control.jsonl.1`, replacing the one before.
 const MAX_LOG: u64 = 64 << 20;
 
-/// What the console tells changes to.
+/// The audit log of the console.
 ///
 /// # Errors
 /// When the file cannot be written.
 pub fn log(data_dir: &Path) -> Result<Arc<Audit>, Failure> {
     let path = data_dir.join(FILE);
-    let named = |e: io::Error| Failure::Work(format!("{}: {e}", path.display()));
+    let named = |e: io::Error| Failure::Work(format!("cannot write {}: {e}", path.display()));
     let (file, is_torn) = open(&path).map_err(named)?;
     let log = Mutex::new(Log { file, is_torn, path: path.clone() });
     Ok(Arc::new(move |entry| {
         let mut log = log.lock().expect("no panic under the lock");
-        log.append(entry).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", log.path.display())))
+        log.append(entry)
+            .map_err(|e| io::Error::new(e.kind(), format!("cannot write {}: {e}", log.path.display())))
     }))
 }
 
 struct Log {
     path: PathBuf,
     file: File,
-    /// Its last line has no end: a crash, or a disk that was full, cut it off.
+    /// The last line is incomplete after a crash or on a full disk.
     is_torn: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Every change that an operator can make, one way in.
+//! The changes that operators make over HTTP.
 
 use super::desk::Desk;
 use super::formulas;
@@ -16,10 +16,10 @@ use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
 use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site, Status};
 
-/// What can be done about a takedown: nothing over the console, since it is not that of an operator who is merely in a hurry.
-const END_TAKEDOWN: &str = "`recrawl takedown --keep-crawling` ends that, once the crawl is stopped";
+/// A takedown cannot be undone over HTTP.
+const END_TAKEDOWN: &str = "to undo a takedown, stop the crawl and run `recrawl takedown --keep-crawling`";
 
-/// Makes a change. It is kept, and in force, once this returns.
+/// Makes a change. It is stored and in force when this returns.
 pub fn make(desk: &Desk, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
     let mark = Mark { who: who.name.clone(), at: desk.now() };
     let accepted = match change {
@@ -42,14 +42,12 @@ fn accepted(did: Did, detail: impl Into<String>) -> Result<Accepted, Refusal> {
     Ok(Accepted { did, detail: detail.into() })
 }
 
-/// What came of a decision that is in force at once.
+/// The response to a decision that takes effect at once.
 fn decided(effect: Effect, done: String, limit: usize) -> Result<Accepted, Refusal> {
     match effect {
         Effect::Done => accepted(Did::Done, done),
-        Effect::Already => accepted(Did::Already, format!("as it was before: {done}")),
-        Effect::Full => {
-            Err(Refusal::Busy(format!("there are {limit} already, which is the limit: end some first")))
-        }
+        Effect::Already => accepted(Did::Already, format!("no change: {done}")),
+        Effect::Full => Err(Refusal::Busy(format!("limit of {limit} reached; remove some first"))),
     }
 }
 
@@ -57,19 +55,15 @@ fn pause(desk: &Desk, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted
     let is_pause = mark.is_some();
     let Some(host) = host else {
         let effect = desk.control.pause(mark).map_err(failed)?;
-        let done = if is_pause {
-            "nothing new is asked; what is under way is finished"
-        } else {
-            "the crawl goes on"
-        };
+        let done = if is_pause { "crawl paused; requests in flight are finished" } else { "crawl resumed" };
         return decided(effect, done.into(), 1);
     };
     // All ports of a host are paused together.
     let host = hosts::named(host)?.name;
     let effect = desk.control.pause_host(&host, mark).map_err(failed)?;
     let done = match is_pause {
-        true => format!("{host} is asked for nothing; its pages wait until the cycle's deadline"),
-        false => format!("{host} is asked again"),
+        true => format!("{host} paused; its pages wait until the cycle's deadline"),
+        false => format!("{host} resumed"),
     };
     decided(effect, done, MAX_HELD_HOSTS)
 }
@@ -78,20 +72,18 @@ fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Ref
     let pattern = Blocks::pattern(pattern)
         .map_err(|what| Refusal::invalid("pattern", what, "write example.com or https://example.com/a/"))?;
     let what = match pattern.contains("://") {
-        true => format!("what begins with {pattern}"),
-        false => format!("{pattern} with all hosts below it"),
+        true => format!("URLs with the prefix {pattern}"),
+        false => format!("{pattern} and its subdomains"),
     };
     let settings = desk.settings();
     let down = settings.scope.taken_down().iter().filter(|down| down.meets_block(&pattern));
     let down: Vec<String> = down.map(Pattern::bare).collect();
     let done = match mark {
-        Some(_) => format!("{what} is not asked for"),
-        None if down.is_empty() => format!("{what} is asked for again"),
+        Some(_) => format!("blocked {what}"),
+        None if down.is_empty() => format!("unblocked {what}"),
         None => {
             let down = words::some_of(&down);
-            format!(
-                "{what} is not blocked; what was taken down is still not asked for: {down}; {END_TAKEDOWN}"
-            )
+            format!("unblocked {what}, but these stay taken down: {down}; {END_TAKEDOWN}")
         }
     };
     decided(desk.control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
@@ -113,20 +105,21 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
         if let Some(refusal) = scope.refuse(&url) {
             let todo = match refusal {
                 scope::Refusal::TakenDown(_) => END_TAKEDOWN,
-                _ => "change the scope, and send SIGHUP",
+                _ => "change the scope and send SIGHUP",
             };
             return Err(wrong(refusal.to_string(), todo));
         }
         seeds.push(url);
     }
     contact::check_pages(&settings, &seeds)
-        .map_err(|e| Refusal::invalid("urls", e.to_string(), "set crawler.contact, and send SIGHUP"))?;
+        .map_err(|e| Refusal::invalid("urls", e.to_string(), "set crawler.contact and send SIGHUP"))?;
     seeds.sort_unstable();
     seeds.dedup();
     let generation = desk.generation();
     let mut news = Vec::with_capacity(seeds.len());
     for url in seeds {
-        // One whose site is not let in yet is no news to the repository, and lets it in.
+        // A known page whose site is not in scope yet also counts as new, since it brings the site
+        // into scope.
         let is_known = settings.scope.admits(&url)
             && generation.get(&url).map_err(failed)?.is_some_and(|(_, r)| r.known.status != Status::Gone);
         if !is_known {
@@ -134,15 +127,16 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
         }
     }
     if news.is_empty() {
-        return accepted(Did::Already, "all of them are known");
+        return accepted(Did::Already, "all URLs are already known");
     }
     match desk.control.add_seeds(&news).map_err(failed)? {
         None => Err(Refusal::Busy(format!(
-            "more than {MAX_WAITING_SEEDS} seeds, or {MAX_WAITING_BYTES} bytes of them, would wait: wait for the next cycle"
+            "seed queue full ({MAX_WAITING_SEEDS} seeds or {MAX_WAITING_BYTES} bytes); \
+             try again after the next cycle starts"
         ))),
-        Some(0) => accepted(Did::Already, "all of them are known, or wait for the next cycle already"),
-        Some(1) => accepted(Did::NextCycle, "one seed more waits for the next cycle"),
-        Some(added) => accepted(Did::NextCycle, format!("{added} seeds more wait for the next cycle")),
+        Some(0) => accepted(Did::Already, "all URLs are already known or queued for the next cycle"),
+        Some(1) => accepted(Did::NextCycle, "1 seed queued for the next cycle"),
+        Some(added) => accepted(Did::NextCycle, format!("{added} seeds queued for the next cycle")),
     }
 }
 
@@ -153,7 +147,7 @@ fn recrawl(desk: &Desk, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
     })?;
     let generation = desk.generation();
     let Some((_, record)) = generation.get(&url).map_err(failed)? else {
-        return Err(Refusal::NotFound(format!("{url}: not known; add it as a seed")));
+        return Err(Refusal::NotFound(format!("{url}: unknown URL; add it as a seed")));
     };
     if let Some(down) = settings.scope.taken_down().iter().find(|down| down.matches(&url)) {
         let what = format!("{url} was taken down (recrawl takedown, {down})");
@@ -164,16 +158,16 @@ fn recrawl(desk: &Desk, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
         return Err(Refusal::invalid("url", what, "unblock it first"));
     }
     let effect = desk.control.ask(&url, mark).map_err(failed)?;
-    // A cycle that is planned but not fetched takes it up when it begins to fetch.
+    // A cycle that is planned but not yet fetching reads the request when it starts to fetch.
     let is_fetching = desk.live.now().is_some_and(|now| now.stage == Stage::Fetching);
     if effect == Effect::Done && is_fetching {
         desk.steering.ask(ScheduleEntry { url: url.clone(), share: Share::Asked, record });
     }
     match effect {
         Effect::Done if is_fetching => {
-            accepted(Did::Done, format!("{url} is asked for as soon as politeness has it; once a cycle"))
+            accepted(Did::Done, format!("{url} will be fetched as soon as politeness allows, once per cycle"))
         }
-        Effect::Done => accepted(Did::NextCycle, format!("{url} is asked for first in the next cycle")),
-        other => decided(other, format!("{url} waits to be asked for"), MAX_ASKED),
+        Effect::Done => accepted(Did::NextCycle, format!("{url} will be fetched first in the next cycle")),
+        other => decided(other, format!("{url} is queued"), MAX_ASKED),
     }
 }

@@ -1,4 +1,4 @@
-//! What the thread of the cycles lays out for readers, so that neither waits for the other.
+//! State that the crawl thread shares with API handlers.
 
 use super::disk::{self, Disk};
 use super::hosts::Hosts;
@@ -26,28 +26,28 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Reports of cycles in memory; of older ones `recrawl export cycles` tells.
+/// Maximum cycle reports in memory; `recrawl export cycles` has older ones.
 pub const MAX_REPORTS: usize = 1000;
 
-/// What the crawl is at.
+/// What the crawl is doing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
     /// It opens its data.
     Starting,
     /// A cycle runs.
     Crawling,
-    /// The next cycle is not due.
+    /// It waits for the next cycle.
     Waiting {
-        /// When it is, in milliseconds since 1970; none where that hangs on something else.
+        /// When that is due, in milliseconds since 1970; none if it depends on something else.
         next: Option<u64>,
-        /// What it waits for besides, in words.
+        /// What else it waits for, as text.
         what: Option<&'static str>,
     },
     /// A signal came.
     Stopping,
 }
 
-/// What is laid out.
+/// The shared state.
 pub struct Desk {
     pub tables: Arc<SledTables>,
     pub control: Arc<Control>,
@@ -59,7 +59,7 @@ pub struct Desk {
     clock: WallClock,
     began: Instant,
     pub started: u64,
-    /// The crawl's: it breaks ties.
+    /// Random seed for ties.
     pub random_seed: u64,
     settings: RwLock<Arc<Settings>>,
     generation: RwLock<Arc<Generation>>,
@@ -82,7 +82,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Of a crawl just opened.
+    /// The shared state of a crawl just opened.
     ///
     /// # Errors
     /// When the reports cannot be read.
@@ -119,12 +119,12 @@ impl Desk {
         })
     }
 
-    /// The time of day, in milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub fn now(&self) -> u64 {
         (self.clock)()
     }
 
-    /// By a clock that never steps.
+    /// Time since the start, by a monotonic clock.
     pub fn uptime(&self) -> Duration {
         self.began.elapsed()
     }
@@ -134,37 +134,35 @@ impl Desk {
         self.settings.read().expect("no panic under the lock").clone()
     }
 
-    /// Another is in force.
     pub fn set_settings(&self, settings: &Settings) {
         *self.settings.write().expect("no panic under the lock") = Arc::new(settings.clone());
     }
 
-    /// The last generation that was committed.
+    /// The last committed generation.
     pub fn generation(&self) -> Arc<Generation> {
         self.generation.read().expect("no panic under the lock").clone()
     }
 
-    /// The formula of the next cycle.
     pub fn formula(&self) -> Arc<Formula> {
         self.next.formula()
     }
 
-    /// What the disk of the data directory had when it was looked at last.
+    /// Sizes of the data directory and its disk when last measured.
     pub fn disk(&self) -> Disk {
         lock(&self.disk).clone()
     }
 
-    /// So many bytes are free now; none where the system does not say.
+    /// Sets the free bytes; none if the system does not tell.
     pub fn set_free(&self, free: Option<u64>) {
         lock(&self.disk).free = free;
     }
 
-    /// Why the last cycle failed, if it did, or why the next one would.
+    /// Why the last cycle failed, or why the next one would, if so.
     pub fn failure(&self) -> Option<String> {
         lock(&self.failure).clone().or_else(|| self.next.problem())
     }
 
-    /// What the crawl is at. From the signal on it stops, whatever it has to finish first.
+    /// What the crawl is doing; from a signal on, it is stopping.
     pub fn phase(&self) -> Phase {
         if self.stop.is_cancelled() {
             return Phase::Stopping;
@@ -172,12 +170,11 @@ impl Desk {
         lock(&self.phase).clone()
     }
 
-    /// Cancelled when a signal comes.
+    /// Cancelled by a signal.
     pub fn stop(&self) -> &CancellationToken {
         &self.stop
     }
 
-    /// It is at something else.
     pub fn set_phase(&self, phase: Phase) {
         *lock(&self.phase) = phase;
     }
@@ -187,18 +184,18 @@ impl Desk {
         lock(&self.reports).iter().rev().take(last).cloned().collect()
     }
 
-    /// Those of them that are of cycles that crawled, newest first.
+    /// The reports of the last cycles that crawled, newest first.
     pub fn crawl_reports(&self, last: usize) -> Vec<CycleReport> {
         let reports = lock(&self.reports);
         reports.iter().rev().filter(|report| report.is_of_crawl()).take(last).cloned().collect()
     }
 
-    /// When the last cycle that crawled and was committed began, in milliseconds since 1970.
+    /// Start of the last committed cycle that crawled, in milliseconds since 1970.
     pub fn last_started(&self) -> Option<u64> {
         self.crawl_reports(1).first().map(|report| report.started)
     }
 
-    /// A cycle was committed.
+    /// Publishes a committed cycle.
     pub fn committed(&self, crawl: &Crawl, report: CycleReport) {
         let mut reports = lock(&self.reports);
         reports.push_back(report);
@@ -206,26 +203,26 @@ impl Desk {
             reports.pop_front();
         }
         drop(reports);
-        // Who sees the generation finds its report.
+        // Readers who see the generation must find its report.
         *self.generation.write().expect("no panic under the lock") = crawl.repository.current();
         *lock(&self.disk) = disk::measure(&self.data_dir, &*crawl.storage);
         *lock(&self.failure) = None;
         self.cycles_done.fetch_add(1, Relaxed);
-        // `recrawl formula use` may have left another one.
+        // `recrawl formula use` may have set another one.
         self.next.reread(&crawl.settings);
     }
 
-    /// A cycle broke off, or something after its commit did.
+    /// Notes that a cycle, or something after its commit, failed.
     pub fn failed(&self, why: &Failure) {
         *lock(&self.failure) = Some(why.to_string());
         self.cycles_failed.fetch_add(1, Relaxed);
     }
 
-    /// Waits for the next cycle, a signal, or an operator, and for no more than a tick.
+    /// Waits for the next cycle, a signal or an operator, for at most one tick.
     pub fn wait(&self, shutdown: &Shutdown, left: Duration, has_nothing: bool) {
         let paused = self.control.paused().is_some();
         let next = (!paused && !has_nothing).then(|| self.now() + left.as_millis() as u64);
-        let what = has_nothing.then_some("seeds: it has none yet, and no pages");
+        let what = has_nothing.then_some("seeds (no seeds and no pages yet)");
         self.set_phase(Phase::Waiting { next, what });
         let tick = super::TICK;
         shutdown.runtime().block_on(async {
@@ -237,18 +234,18 @@ impl Desk {
         });
     }
 
-    /// There is something to look at before the next tick.
+    /// Ends the wait before the next tick.
     pub fn wake(&self) {
         self.woken.notify_one();
     }
 
-    /// An operator changed something.
+    /// Notes a change by an operator.
     pub fn changed(&self) {
         self.changed.store(true, Relaxed);
         self.wake();
     }
 
-    /// Did one since this was asked last?
+    /// Did an operator change something since the last call?
     pub fn take_changed(&self) -> bool {
         self.changed.swap(false, Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What the data directory takes, and what its disk and the process have left.
+//! Size of the data directory, free space on its disk, and memory of the process.
 
 use super::desk::Desk;
 use recrawl_repository::storage::Storage;
@@ -10,33 +10,33 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// How often it is looked how much is free: a cycle may take a day, and a disk fills in minutes.
+/// Interval at which free space is measured: a cycle may take a day, and a disk fills in minutes.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Folders within folders that are looked into.
+/// Maximum depth of folders that are counted.
 const MAX_FOLDERS: usize = 4;
 
-/// Of the data directory and its disk.
+/// The data directory and its disk.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disk {
     /// Bytes of its files.
     pub used: u64,
-    /// Bytes that are free; none where the system does not say.
+    /// Free bytes; none if the system does not tell.
     pub free: Option<u64>,
 }
 
-/// Looks at all files.
+/// Counts all files.
 pub fn measure(data_dir: &Path, storage: &dyn Storage) -> Disk {
     Disk { used: bytes_in(data_dir, MAX_FOLDERS), free: storage.free().ok() }
 }
 
-/// Sees to what is free, until it is dropped.
-pub struct Watch(#[expect(dead_code, reason = "its end is the sign")] Sender<()>);
+/// Measures free space until it is dropped.
+pub struct Watch(#[expect(dead_code, reason = "dropping it stops the thread")] Sender<()>);
 
-/// From now on the desk knows what is free, within [`EVERY`].
+/// Starts a thread that updates the free space every [`EVERY`].
 ///
 /// # Errors
-/// When there is no thread to be had.
+/// When no thread can be started.
 pub fn watch(desk: Arc<Desk>, storage: Arc<dyn Storage>) -> io::Result<Watch> {
     let (sender, end) = mpsc::channel();
     let look = move || {
@@ -48,7 +48,7 @@ pub fn watch(desk: Arc<Desk>, storage: Arc<dyn Storage>) -> io::Result<Watch> {
     Ok(Watch(sender))
 }
 
-/// Files that vanish while they are counted count for nothing.
+/// Files that vanish meanwhile count as 0.
 fn bytes_in(folder: &Path, depth: usize) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let bytes = |entry: fs::DirEntry| match entry.metadata() {
@@ -59,7 +59,7 @@ fn bytes_in(folder: &Path, depth: usize) -> u64 {
     entries.flatten().map(bytes).sum()
 }
 
-/// Bytes of memory that the process has; none where the system does not say.
+/// Resident memory of the process in bytes; none if the system does not tell.
 pub fn memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! Pages that were not got, as the console shows them.
+//! Pages that could not be fetched, for the console.
 
 use super::desk::Desk;
 use crate::errors::Missed;
@@ -6,7 +6,7 @@ use crate::words;
 use recrawl_console::view::{ErrorCount, ErrorKind, Errors, PageError};
 use recrawl_types::{Origin, Outcome};
 
-/// What went wrong lately.
+/// Recent errors.
 pub fn list(desk: &Desk) -> Errors {
     let errors = desk.live.errors();
     let count = |(outcome, pages)| ErrorCount { kind: kind(outcome), pages };

@@ -1,4 +1,4 @@
-//! Formulas over the console: shown, checked, compared, chosen and taken back.
+//! Formulas over HTTP: list, check, compare, choose and roll back.
 
 use super::desk::Desk;
 use super::next::Turn;
@@ -18,25 +18,24 @@ use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{Gate, PlanRequest, Policy, TieBreak};
 use std::sync::Arc;
 
-/// Pages that are ranked by two formulas at most; of more, every second, third and so on.
+/// Maximum pages ranked by two formulas; with more, every second, third etc. is.
 const MAX_COMPARED: u64 = 2_000_000;
-/// Pages shown that win or lose most.
+/// Maximum pages shown that rise or fall.
 const SHOWN: usize = 20;
 
-/// A formula as a stranger writes it: a built-in one's name, an expression, or the text of a formula file. Never the name
-/// of a file.
+/// Parses a formula from a client: the name of a built-in one, an expression, or the text of a
+/// formula file. Never the name of a file.
 fn parse(text: &str) -> Result<Formula, Refusal> {
     let wrong = |what: String| {
         Refusal::invalid("formula", what, "send a name, an expression or a formula file's text")
     };
-    // The text of a file has keys, which no expression has.
+    // A file has `key = value` lines; an expression has no `=`.
     if text.contains('=') {
         return Formula::from_toml(text).map_err(|e| wrong(e.to_string()));
     }
     builtin::resolve(text.trim()).map_err(|e| wrong(e.to_string()))
 }
 
-/// All that are known.
 pub fn list(desk: &Desk) -> Result<Formulas, Refusal> {
     desk.next.reread(&desk.settings());
     let chosen = desk.control.chosen();
@@ -57,12 +56,12 @@ pub fn list(desk: &Desk) -> Result<Formulas, Refusal> {
     })
 }
 
-/// What ranked the running cycle; else what ranks the next one.
+/// The formula of the running cycle, or else of the next one.
 pub fn in_force(desk: &Desk) -> Arc<Formula> {
     desk.live.now().and_then(|now| now.ranked_by).unwrap_or_else(|| desk.formula())
 }
 
-/// What a formula uses and costs, and what to beware of.
+/// Terminals, cost and warnings of a formula.
 pub fn check(text: &str) -> Result<FormulaCheck, Refusal> {
     let formula = parse(text)?;
     let check = formula.check();
@@ -78,25 +77,25 @@ pub fn check(text: &str) -> Result<FormulaCheck, Refusal> {
     })
 }
 
-/// From the next cycle on, this formula.
+/// Uses this formula from the next cycle on.
 pub fn choose(desk: &Desk, text: &str, who: &Who) -> Result<Accepted, Refusal> {
     let formula = parse(text)?;
     let turn = desk.next.turn(&desk.settings());
     let before = turn.in_force();
     if before.as_deref() == Some(&formula) {
-        let detail = format!("{} is in force already", formula.name);
+        let detail = format!("{} is already in force", formula.name);
         return Ok(Accepted { did: Did::Already, detail });
     }
     let mut chosen = desk.control.chosen();
     if let Some(before) = before.filter(|before| !is_last(&chosen, before)) {
-        // What is to be gone back to: it was set by the configuration or on the command line.
+        // The formula to roll back to: it was set by the configuration or on the command line.
         let mark = Mark { who: "command line".into(), at: desk.now() };
         chosen.push(entry(&before, mark, None)?);
     }
     let mark = Mark { who: who.name.clone(), at: desk.now() };
     chosen.push(entry(&formula, mark, Some(next_cycle(desk)))?);
     let warnings: String =
-        formula.check().warnings().iter().map(|text| format!("; beware: {text}")).collect();
+        formula.check().warnings().iter().map(|text| format!("; warning: {text}")).collect();
     let accepted = put_in_force(desk, turn, formula, chosen)?;
     Ok(Accepted { detail: accepted.detail + &warnings, ..accepted })
 }
@@ -106,8 +105,8 @@ fn is_last(chosen: &[Chosen], formula: &Formula) -> bool {
     chosen.last().and_then(|last| Formula::from_toml(&last.toml).ok()).as_ref() == Some(formula)
 }
 
-/// From the next cycle on, the formula before the one in force: the last that was chosen, where the command line left
-/// another since, else the one before it.
+/// Uses the previous formula from the next cycle on: the last chosen one if the command line set
+/// another since, or else the one before it.
 pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
     let turn = desk.next.turn(&desk.settings());
     let mut chosen = desk.control.chosen();
@@ -115,7 +114,7 @@ pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
         chosen.pop();
     }
     let Some(last) = chosen.last_mut() else {
-        let detail = "there is none before it: no formula was chosen".into();
+        let detail = "no earlier formula to roll back to".into();
         return Ok(Accepted { did: Did::Already, detail });
     };
     let formula = Formula::from_toml(&last.toml).map_err(failed)?;
@@ -124,8 +123,9 @@ pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
     if formula != settings.formula {
         return put_in_force(desk, turn, formula, chosen);
     }
-    // Back at the configured one, it is the configuration again that says which.
-    let detail = format!("{}: in force from cycle {} on, as configured", formula.name, next_cycle(desk));
+    // Back at the configured formula, the configuration decides again.
+    let from = next_cycle(desk);
+    let detail = format!("{}: in force from cycle {from} on (from the configuration)", formula.name);
     turn.leave_to(&settings).map_err(failed)?;
     desk.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
@@ -147,16 +147,17 @@ fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chose
     Ok(Chosen { toml: formula.to_toml().map_err(failed)?, mark, from_cycle })
 }
 
-/// The first cycle that is not planned yet.
+/// The first cycle that is not yet planned.
 fn next_cycle(desk: &Desk) -> u64 {
     let running = desk.live.now().map(|now| u64::from(now.cycle.0));
     running.unwrap_or_else(|| desk.generation().number().0.into()) + 1
 }
 
-/// Where a formula would rank pages otherwise than the one of the next cycle.
+/// How a formula would rank pages differently from the one of the next cycle.
 pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     let other = parse(text)?;
-    let _scan = desk.scans.begin().ok_or_else(|| Refusal::Busy("as many scans as may run already".into()))?;
+    let too_many = || Refusal::Busy("too many scans are running; try again later".into());
+    let _scan = desk.scans.begin().ok_or_else(too_many)?;
     let (generation, settings, in_force) = (desk.generation(), desk.settings(), desk.formula());
     let request = plan::request(&settings, generation.number().next(), generation.pages(), desk.random_seed);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
@@ -169,7 +170,7 @@ pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     let both =
         ranks.iter().zip(&other_ranks).filter(|(a, b)| u64::from(**a) < k && u64::from(**b) < k).count();
     let mut moved: Vec<usize> = (0..mine.len()).filter(|at| ranks[*at] != other_ranks[*at]).collect();
-    // Risers first; among equals in the order of URLs.
+    // Risers first, ties in URL order.
     moved.sort_by_key(|at| i64::from(other_ranks[*at]) - i64::from(ranks[*at]));
     let rises = |at: &&usize| other_ranks[**at] < ranks[**at];
     let rise: Vec<usize> = moved.iter().filter(rises).take(SHOWN).copied().collect();
@@ -177,8 +178,8 @@ pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     let show = |places: &[usize]| {
         let one = |at: &usize| -> Result<RankChange, Failure> {
             let mut page = generation.gather(std::iter::once(mine[*at].0));
-            let (_, url, _) =
-                page.next_page().map_err(Failure::work)?.ok_or_else(|| Failure::work("a page is gone"))?;
+            let missing = || Failure::work("a page disappeared during the scan");
+            let (_, url, _) = page.next_page().map_err(Failure::work)?.ok_or_else(missing)?;
             let rank = |rank: u32| u64::from(rank) * step + 1;
             Ok(RankChange {
                 url: url.to_string(),
@@ -200,7 +201,7 @@ pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     })
 }
 
-/// Ordinal and score of every `step`-th of the pages that compete by score, by each of two formulas.
+/// Ordinal and score of every `step`-th page that competes by score, by each of two formulas.
 fn scores(
     generation: &Generation,
     origins: &[OriginRun],

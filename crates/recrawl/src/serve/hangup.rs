@@ -1,5 +1,5 @@
-//! SIGHUP: read the configuration anew. Tokens are read at once; the rest at the next boundary of cycles. And who started
-//! the daemon is told at once that a signal ends it.
+//! Handles SIGHUP: tokens are read at once, the rest of the configuration between cycles. Also
+//! notifies systemd when a signal stops the daemon.
 
 use super::desk::Desk;
 use super::notify;
@@ -12,13 +12,13 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// SIGHUP caught: until somebody listens it is only kept from ending the program, as it otherwise would.
+/// SIGHUP is caught, so that it does not end the program, but not yet handled.
 pub struct Caught {
     runtime: Runtime,
     hangups: Signal,
 }
 
-/// Whether a SIGHUP came. Dropped, it no longer listens.
+/// Handles SIGHUP until it is dropped.
 pub struct Hangup {
     came: Arc<AtomicBool>,
     end: CancellationToken,
@@ -26,7 +26,7 @@ pub struct Hangup {
 }
 
 impl Caught {
-    /// Catches SIGHUP from now on. To be called before anybody is told that the daemon is there.
+    /// Catches SIGHUP from now on. Call this before the daemon reports that it is ready.
     ///
     /// # Errors
     /// When the system gives no signal handler.
@@ -36,7 +36,8 @@ impl Caught {
         Ok(Caught { runtime, hangups })
     }
 
-    /// Listens on a thread of its own, so that tokens are taken back whatever the crawl is busy with.
+    /// Handles the signal on a thread of its own, so that tokens are revoked at once whatever the
+    /// crawl is doing.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -59,9 +60,11 @@ impl Caught {
                 }
                 match tokens_of(&desk.settings()) {
                     Ok(tokens) => console.set_tokens(tokens),
-                    // Nobody is to be locked out by a file that is just being replaced, or a disk that is not mounted.
+                    // Keep the tokens if the file is just being replaced, or its disk is not
+                    // mounted.
                     Err(error) => tracing::error!(
-                        "the tokens of before stay in force (an empty file takes them all back): {error}"
+                        "cannot read the tokens file, keeping the previous tokens \
+                         (an empty file revokes all): {error}"
                     ),
                 }
                 told.store(true, Relaxed);
@@ -74,7 +77,7 @@ impl Caught {
 }
 
 impl Hangup {
-    /// Did one come since this was asked last?
+    /// Did a SIGHUP come since the last call?
     pub fn take(&self) -> bool {
         self.came.swap(false, Relaxed)
     }
@@ -84,7 +87,7 @@ impl Drop for Hangup {
     fn drop(&mut self) {
         self.end.cancel();
         if let Some(thread) = self.thread.take() {
-            // It holds the console, which must be let go of before that can be waited for.
+            // The thread holds the console, which must be released before it can be joined.
             drop(thread.join());
         }
     }

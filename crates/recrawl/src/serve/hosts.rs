@@ -15,12 +15,13 @@ use std::collections::HashMap;
 
 pub use glance::Hosts;
 
-/// A host that somebody names, as lists call it or by its name alone.
+/// Parses a host, as listed or by its name alone.
 pub fn named(text: &str) -> Result<NamedHost, Refusal> {
-    NamedHost::parse(text).map_err(|what| Refusal::invalid("host", what, "name it as /api/v1/hosts does"))
+    NamedHost::parse(text)
+        .map_err(|what| Refusal::invalid("host", what, "use a host as listed by /api/v1/hosts"))
 }
 
-/// What becomes of a host's queue.
+/// The state of a host's queue.
 pub fn state(desk: &Desk, host: &str, doing: Option<HostStanding>, is_backed_off: bool) -> HostState {
     let is_forbidden = || {
         desk.control.blocks().cover_host(host).is_some()
@@ -36,16 +37,12 @@ pub fn state(desk: &Desk, host: &str, doing: Option<HostStanding>, is_backed_off
     }
 }
 
-/// Some hosts, in the order asked for.
+/// A page of the list of hosts.
 pub fn list(desk: &Desk, ask: &HostQuery) -> Result<HostList, Refusal> {
     let from = match &ask.cursor {
         None => 0,
         Some(text) => text.parse::<usize>().map_err(|_| {
-            Refusal::invalid(
-                "cursor",
-                "it is none that a list of hosts gave out",
-                "leave it out to begin anew",
-            )
+            Refusal::invalid("cursor", "not a cursor of /api/v1/hosts", "omit it to start over")
         })?,
     };
     let figures = desk.steering.figures();
@@ -55,7 +52,7 @@ pub fn list(desk: &Desk, ask: &HostQuery) -> Result<HostList, Refusal> {
     let row = |run: &OriginRun| row(desk, run, &doing);
     let origins = desk.hosts.origins(&desk.generation())?;
     let (origins, (places, total)) = match (ask.sort, ask.state) {
-        // Order and choice hang on the repository alone.
+        // Order and selection depend on the repository alone.
         (HostSort::Name | HostSort::Pages, None) => {
             let key = |place: usize| if ask.sort == HostSort::Pages { origins[place].pages } else { 0 };
             let places = glance::ordered((0..origins.len()).collect(), from, ask.limit, key);
@@ -68,7 +65,7 @@ pub fn list(desk: &Desk, ask: &HostQuery) -> Result<HostList, Refusal> {
     };
     let rows =
         places.into_iter().map(|place| row(&origins[place])).collect::<Result<Vec<HostRow>, Refusal>>()?;
-    // Some are at something else since they were walked.
+    // The state of some may have changed since the scan.
     let hosts = rows.into_iter().filter(|row| ask.state.is_none_or(|state| row.state == state)).collect();
     Ok(HostList { hosts, next: next(from, ask.limit, total) })
 }

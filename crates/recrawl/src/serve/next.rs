@@ -1,7 +1,9 @@
-//! The formula of the next cycle, as it was last read: the data directory's own, else the configured one.
+//! The formula of the next cycle, as last read: that of the data directory, or else the configured
+//! one.
 //!
-//! `recrawl formula use` may write the file at any time, and so may an operator's change while a commit has it read again:
-//! so file and what is laid out are read or changed together, by one at a time.
+//! `recrawl formula use` may write the file at any time, and an operator may change it while a
+//! commit reads it again. So the file and the shared state are read and changed together, under a
+//! lock.
 
 use crate::failure::Failure;
 use crate::formula_file;
@@ -10,7 +12,6 @@ use recrawl_formula::Formula;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
-/// What is laid out of it.
 pub struct Next {
     turn: Mutex<()>,
     read: RwLock<Read>,
@@ -19,19 +20,20 @@ pub struct Next {
 struct Read {
     /// The last one that could be read.
     formula: Arc<Formula>,
-    /// Why the file holds none, if so.
+    /// Why the file holds no formula, if so.
     problem: Option<String>,
 }
 
-/// The right to choose another: meanwhile nobody reads or writes the file.
+/// The lock for choosing another formula: nobody else reads or writes the file meanwhile.
 pub struct Turn<'n> {
     next: &'n Next,
     _turn: MutexGuard<'n, ()>,
 }
 
 impl Next {
-    /// As these settings and the file in their data directory have it. A file that holds none is told and no reason not
-    /// to look at the crawl: the configured one is shown, and no cycle is planned until the file is mended.
+    /// Reads the file in the data directory of these settings. If it is invalid, the problem is
+    /// reported and the console still works. The configured formula is shown, and no cycle is
+    /// planned until the file is fixed.
     pub fn new(settings: &Settings) -> Next {
         let read = Read { formula: Arc::new(settings.formula.clone()), problem: None };
         let next = Next { turn: Mutex::default(), read: RwLock::new(read) };
@@ -39,22 +41,22 @@ impl Next {
         next
     }
 
-    /// What ranks the next cycle.
+    /// The formula of the next cycle.
     pub fn formula(&self) -> Arc<Formula> {
         self.read.read().expect("no panic under the lock").formula.clone()
     }
 
-    /// Why no cycle can be planned by it, if so.
+    /// Why no cycle can be planned, if so.
     pub fn problem(&self) -> Option<String> {
         self.read.read().expect("no panic under the lock").problem.clone()
     }
 
-    /// Takes up what was left in the data directory since.
+    /// Reads the file in the data directory again.
     pub fn reread(&self, settings: &Settings) {
         drop(self.turn(settings));
     }
 
-    /// The right to choose another, the file read anew before.
+    /// Locks the choice of formula, after reading the file again.
     pub fn turn(&self, settings: &Settings) -> Turn<'_> {
         let turn = self.turn.lock().expect("no panic under the lock");
         match formula_file::in_force(settings) {
@@ -63,7 +65,7 @@ impl Next {
                 let problem = Some(failure.to_string());
                 let mut read = self.read.write().expect("no panic under the lock");
                 if read.problem != problem {
-                    tracing::error!("no cycle can be planned: {failure}");
+                    tracing::error!("cannot plan the next cycle: {failure}");
                     read.problem = problem;
                 }
             }
@@ -78,22 +80,22 @@ impl Next {
 }
 
 impl Turn<'_> {
-    /// What ranks the next cycle; none where the file holds no formula.
+    /// The formula of the next cycle; none if the file is invalid.
     pub fn in_force(&self) -> Option<Arc<Formula>> {
         self.next.problem().is_none().then(|| self.next.formula())
     }
 
-    /// Has another one rank it.
+    /// Uses another formula.
     ///
     /// # Errors
-    /// When the folder takes no file; then nothing has changed.
+    /// When the file cannot be written; then nothing has changed.
     pub fn put(self, data_dir: &Path, formula: Formula) -> Result<(), Failure> {
         formula_file::keep_in_data_dir(data_dir, &formula)?;
         self.next.lay_out(formula);
         Ok(())
     }
 
-    /// Has the configured one rank it, whichever that will be.
+    /// Uses the configured formula, including later changes of the configuration.
     ///
     /// # Errors
     /// When the file in the data directory cannot be removed; then nothing has changed.

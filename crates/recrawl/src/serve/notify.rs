@@ -1,6 +1,7 @@
-//! systemd is told that the crawl has begun, that it ends, and that it lives (sd_notify(3)).
+//! Notifies systemd of start, stop and progress (sd_notify(3)).
 //!
-//! One datagram each to the socket that `NOTIFY_SOCKET` names; nothing where it names none. Small enough to be written out.
+//! Each is one datagram to the socket in `NOTIFY_SOCKET`, if set. The protocol is small enough to
+//! need no library.
 
 use super::desk::Desk;
 use std::env;
@@ -10,14 +11,15 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// What keeps the watchdog fed; dropped, it starves.
-pub struct Watchdog(#[expect(dead_code, reason = "its end is the sign")] Arc<()>);
+/// Feeds the watchdog until it is dropped.
+pub struct Watchdog(#[expect(dead_code, reason = "dropping it stops the watchdog")] Arc<()>);
 
-/// It is ready. From now on the watchdog is fed, where the service has one, as long as the crawl moves.
+/// Reports readiness. From now on the watchdog, if there is one, is fed as long as the crawl makes
+/// progress.
 ///
 /// # Errors
-/// When there is no thread to be had.
-#[expect(clippy::disallowed_methods, reason = "how systemd says that it wants to hear of life")]
+/// When no thread can be started.
+#[expect(clippy::disallowed_methods, reason = "set by systemd: the watchdog interval")]
 pub fn ready(desk: Arc<Desk>, stall: Duration) -> io::Result<Watchdog> {
     tell("READY=1");
     let life = Arc::new(());
@@ -38,17 +40,17 @@ fn feed(lives: &Weak<()>, desk: &Desk, every: Duration, stall: Duration) {
     }
 }
 
-/// It ends.
+/// Reports that the daemon stops.
 pub fn stopping() {
     tell("STOPPING=1");
 }
 
-/// A service manager that cannot be told is no reason to fail.
-#[expect(clippy::disallowed_methods, reason = "how systemd says where it listens")]
+/// Sends a state. Failing to notify the service manager is no reason to stop.
+#[expect(clippy::disallowed_methods, reason = "set by systemd: the notification socket")]
 fn tell(state: &str) {
     let Some(path) = env::var_os("NOTIFY_SOCKET") else { return };
     if let Err(error) = send(&path.to_string_lossy(), state) {
-        tracing::warn!(%error, state, "systemd could not be told");
+        tracing::warn!(%error, state, "cannot notify systemd");
     }
 }
 

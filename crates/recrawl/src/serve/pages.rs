@@ -1,4 +1,4 @@
-//! Lists of pages, and what is known of one.
+//! Lists of pages, and the document of one page.
 
 use super::desk::Desk;
 use super::texts;
@@ -14,7 +14,7 @@ use recrawl_repository::{Generation, KeptCycles};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::Value;
 
-/// The pages whose URLs begin with a prefix, in the order of URLs. Reads the blocks that hold them, and no other.
+/// The pages whose URLs have a prefix, in URL order. Reads only the blocks that hold them.
 pub fn list(desk: &Desk, ask: &PageQuery) -> Result<PageList, Refusal> {
     let rules = UrlRules::keep_all();
     let key = |text: &str, at: &str, todo: &str| {
@@ -25,12 +25,12 @@ pub fn list(desk: &Desk, ask: &PageQuery) -> Result<PageList, Refusal> {
         false => Some(key(
             &ask.prefix,
             "prefix",
-            "write the beginning of a URL with its whole host: https://example.com/a",
+            "write a URL prefix with a complete host, such as https://example.com/a",
         )?),
     };
     let after = match &ask.cursor {
         None => None,
-        Some(text) => Some(key(text, "cursor", "leave it out to begin anew")?),
+        Some(text) => Some(key(text, "cursor", "omit it to start over")?),
     };
     let prefix = prefix.as_ref().map_or(&[][..], CanonicalUrl::key);
     let from = after.as_ref().map_or(prefix, |after| after.key().max(prefix));
@@ -56,7 +56,7 @@ pub fn list(desk: &Desk, ask: &PageQuery) -> Result<PageList, Refusal> {
     Ok(list)
 }
 
-/// The ordinal of the first page of the block in which a key stands, or would.
+/// The ordinal of the first page of the block that holds a key, or would.
 fn first_block(generation: &Generation, key: &[u8]) -> u64 {
     let (mut low, mut high) = (0, generation.blocks());
     while low < high {
@@ -66,7 +66,7 @@ fn first_block(generation: &Generation, key: &[u8]) -> u64 {
     (0..low.saturating_sub(1)).map(|block| generation.block_pages(block) as u64).sum()
 }
 
-/// The document of `recrawl explain URL --json`, and the difference of the last two texts.
+/// The document of `recrawl explain URL --json`, with the difference of the last two texts.
 pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
     let mut settings = (*desk.settings()).clone();
     let url = settings.rules.canonicalize(text).map_err(|e| {
@@ -81,7 +81,7 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
     let _scan = desk
         .scans
         .begin()
-        .ok_or_else(|| Refusal::Busy("as many pages as may are being explained already".into()))?;
+        .ok_or_else(|| Refusal::Busy("too many page requests are running; try again later".into()))?;
     let kept = KeptCycles::new(desk.storage.clone(), generation.number());
     let history = desk.visited.history(&kept, &url).map_err(failed)?;
     let reports = desk.reports(1);

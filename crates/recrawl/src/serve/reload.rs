@@ -1,4 +1,4 @@
-//! The configuration read anew: what can change while the crawl lives does, and what cannot is named.
+//! Reloads the configuration: applies what can change in a running crawl, and names what cannot.
 
 use super::desk::Desk;
 use super::tokens_of;
@@ -13,12 +13,13 @@ use recrawl_fetcher::{Fetcher, HttpNetwork};
 use recrawl_types::HostTable;
 use std::sync::Arc;
 
-/// Reads it and puts it in force between two cycles. One that cannot be used changes nothing.
+/// Reads the configuration and puts it into force between two cycles. An invalid one changes
+/// nothing.
 pub fn reload(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, console: &Running) {
     match args.at.settings().and_then(|fresh| put_in_force(fresh, crawl, desk, console)) {
         Ok(Changes { taken, left }) => {
-            let answer = || tracing::info!(taken = taken.join(" "), "the configuration was read anew");
-            // It is to be heard, so the more talkative of both filters has it.
+            let answer = || tracing::info!(taken = taken.join(" "), "configuration reloaded");
+            // Log this with the more verbose of the two filters.
             let is_heard = tracing::enabled!(tracing::Level::INFO);
             if is_heard {
                 answer();
@@ -29,19 +30,19 @@ pub fn reload(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, console: &Runnin
             }
             if !left.is_empty() {
                 let keys = left.join(", ");
-                tracing::warn!("until the next start these stay as they were: {keys}");
+                tracing::warn!("restart to apply changes of: {keys}");
             }
         }
-        Err(failure) => tracing::error!("the configuration stays as it was: {failure}"),
+        Err(failure) => tracing::error!("kept the previous configuration: {failure}"),
     }
 }
 
-/// Keys with another value than before.
+/// Keys with a new value.
 #[derive(Debug, PartialEq)]
 struct Changes {
-    /// In force.
+    /// Applied.
     taken: Vec<String>,
-    /// Not before the next start.
+    /// Applied at the next start.
     left: Vec<String>,
 }
 
@@ -69,13 +70,14 @@ fn put_in_force(
     }
     crawl.settings = settings;
     desk.set_settings(&crawl.settings);
-    // Here too: the file may be another than the one that the signal had read at once.
+    // The file may have changed since the signal.
     console.set_tokens(tokens);
     desk.next.reread(&crawl.settings);
     Ok(changes)
 }
 
-/// The new configuration with all that belongs to the process, or to the repository for life, as it was.
+/// The new configuration, with the old values of all keys that are fixed for the process or the
+/// repository.
 fn merge(old: &Config, fresh: Config) -> (Config, Changes) {
     let mut merged = fresh.clone();
     merged.storage.data_dir.clone_from(&old.storage.data_dir);

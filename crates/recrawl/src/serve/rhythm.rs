@@ -1,53 +1,55 @@
-//! When the next cycle is due, on clocks that are set and machines that sleep.
+//! Timer of cycles, which copes with clock changes and sleeping machines.
 //!
-//! Two clocks are asked: the time of day, which may be set, and one that never steps but stands still while the machine
-//! sleeps. A cycle is due `cycle.period` after the last one began, by whichever says so first: a clock that was set back
-//! delays nothing by more than a period, a machine that wakes up late begins at once, and a cycle that took longer than the
-//! period is followed at once, by one and not by all that were missed.
+//! It uses two clocks: the system time, which may be set, and a monotonic clock, which stands still
+//! while the machine sleeps. A cycle is due `cycle.period` after the start of the last one, by
+//! whichever clock reaches that first. So a clock that is set back delays a cycle by less than a
+//! period, and a machine that wakes up late starts a cycle at once. A cycle that takes longer than
+//! the period is followed by one cycle at once; missed ones are not made up for.
 
 use std::time::Duration;
 
-/// When the last cycle began, by both clocks.
+/// The start of the last cycle, by both clocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rhythm {
-    /// In milliseconds since 1970; none while there was no cycle.
+    /// In milliseconds since 1970; none before the first cycle.
     started: Option<u64>,
-    /// How long ago that was when this was written down, by the time of day, …
+    /// How long ago that was when noted, by the system time.
     before: Duration,
-    /// … which was at this moment of the clock that never steps.
+    /// When that was noted, by the monotonic clock.
     since: Duration,
-    /// No cycle before this moment of it: the last one failed.
+    /// No cycle before this time of the monotonic clock, since the last one failed.
     not_before: Duration,
 }
 
 impl Rhythm {
-    /// From what is known of the last cycle. `wall` is in milliseconds since 1970, `steady` by the clock that never steps.
+    /// From the start of the last cycle. `wall` is in milliseconds since 1970, `steady` is the
+    /// monotonic clock.
     pub fn new(started: Option<u64>, wall: u64, steady: Duration) -> Rhythm {
         let before = started.map_or(Duration::ZERO, |at| Duration::from_millis(wall.saturating_sub(at)));
         Rhythm { started, before, since: steady, not_before: Duration::ZERO }
     }
 
-    /// A cycle begins now.
+    /// Notes the start of a cycle.
     pub fn began(&mut self, wall: u64, steady: Duration) {
         *self = Rhythm::new(Some(wall), wall, steady);
     }
 
-    /// The last one failed.
+    /// Notes a failed cycle, and when to retry it.
     pub fn retry_at(&mut self, steady: Duration) {
         self.not_before = steady;
     }
 
-    /// Something is otherwise since: it is tried at once.
+    /// Conditions changed: retry now.
     pub fn retry_now(&mut self) {
         self.not_before = Duration::ZERO;
     }
 
-    /// How long a failed cycle is still to be left alone.
+    /// Time until a failed cycle is retried.
     pub fn retry_in(&self, steady: Duration) -> Duration {
         self.not_before.saturating_sub(steady)
     }
 
-    /// How long until the next cycle is due.
+    /// Time until the next cycle is due.
     pub fn left(&self, period: Duration, wall: u64, steady: Duration) -> Duration {
         let Some(started) = self.started else { return Duration::ZERO };
         let by_wall = Duration::from_millis(wall.saturating_sub(started));
@@ -91,7 +93,7 @@ mod tests {
         let set_back = NOON - 10 * 24 * 3_600_000;
         assert_eq!(rhythm.left(DAY, set_back, HOUR), HOUR * 23);
         assert_eq!(rhythm.left(DAY, set_back, DAY), Duration::ZERO);
-        // Also when it was set back while the program was not running.
+        // Also if it was set back while the program was not running.
         let rhythm = Rhythm::new(Some(NOON), set_back, Duration::ZERO);
         assert_eq!(rhythm.left(DAY, set_back, Duration::ZERO), DAY);
         assert_eq!(rhythm.left(DAY, set_back + 3_600_000, HOUR), HOUR * 23);

@@ -1,16 +1,16 @@
-//! Who may scan all pages: few at a time, and few who wait for that.
+//! Limits the requests that scan all pages, and those that wait for a scan.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// Questions that scan all pages, at a time.
+/// Maximum simultaneous scans.
 const MAX_SCANS: usize = 2;
-/// Questions that wait for one of these to end.
+/// Maximum requests that wait for a scan to end.
 const MAX_SCANS_WAITING: usize = 4;
-/// For so long.
+/// Maximum time that a request waits.
 const SCAN_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The scans under way.
+/// Running scans.
 #[derive(Default)]
 pub struct Scans {
     now: Mutex<Now>,
@@ -23,11 +23,11 @@ struct Now {
     waiting: usize,
 }
 
-/// The right to scan all pages.
+/// The permission to scan all pages.
 pub struct Scan<'s>(&'s Scans);
 
 impl Scans {
-    /// The right to one; none when too many wait for it, or it takes too long.
+    /// Permission for a scan; none if too many requests wait, or it takes too long.
     pub fn begin(&self) -> Option<Scan<'_>> {
         self.begin_within(SCAN_PATIENCE)
     }
@@ -78,7 +78,7 @@ mod tests {
                 thread::sleep(Duration::from_millis(1));
             }
             assert!(scans.begin().is_none(), "too many wait");
-            // Each that gets its turn ends at once, and so do those after it.
+            // Each request ends its scan at once when it gets one.
             drop(first);
             assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
         });

@@ -1,4 +1,4 @@
-//! Where the crawl stands, from what lies on the desk.
+//! Status of the crawl, from the shared state.
 
 use super::desk::{Desk, Phase};
 use super::{disk, formulas, hosts};
@@ -15,12 +15,12 @@ use recrawl_simulation::SeriesMean;
 use serde_json::Value;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Hosts shown of a running cycle.
+/// Maximum hosts of a running cycle that are shown.
 const SLOWEST: usize = 20;
-/// Cycles that a promise rests on at most.
+/// Maximum cycles on which an expected ChangeRate is based.
 const PROMISING: usize = 10;
 
-/// Where the crawl stands.
+/// Status of the crawl.
 pub fn of(desk: &Desk) -> Status {
     let (generation, settings, disk) = (desk.generation(), desk.settings(), desk.disk());
     let summary = generation.summary();
@@ -31,7 +31,7 @@ pub fn of(desk: &Desk) -> Status {
         _ if paused.is_some() => (State::Paused, paused.map(|by| format!("paused by {}", by.who))),
         Phase::Crawling => (State::Crawling, None),
         Phase::Waiting { .. } if failure.is_some() => (State::Failed, failure),
-        Phase::Waiting { what, .. } => (State::Waiting, what.map(|what| format!("waits for {what}"))),
+        Phase::Waiting { what, .. } => (State::Waiting, what.map(|what| format!("waiting for {what}"))),
     };
     let next_cycle_at = match phase {
         Phase::Waiting { next, .. } => next,
@@ -71,7 +71,7 @@ pub fn of(desk: &Desk) -> Status {
     }
 }
 
-/// A formula as it is shown.
+/// A formula for display.
 pub fn formula_text(formula: &Formula) -> FormulaText {
     FormulaText {
         name: formula.name.clone(),
@@ -125,7 +125,7 @@ fn cycle_now(desk: &Desk, now: &Now, reports: &[CycleReport]) -> CycleNow {
     }
 }
 
-/// By the pace of this run so far, but no less than what the host with the longest way to go must take.
+/// Estimated from the pace of this run, but at least what the longest host queue needs.
 fn seconds_left(now: &Now, figures: &Figures, at: u64) -> Option<f64> {
     let (done, left) = (now.done - now.done_before, now.scheduled.saturating_sub(now.done));
     let seconds = at.saturating_sub(now.fetching_since) as f64 / 1000.0;
@@ -137,7 +137,7 @@ fn seconds_left(now: &Now, figures: &Figures, at: u64) -> Option<f64> {
     Some(figures.slowest.iter().map(of_host).fold(by_pace, f64::max))
 }
 
-/// A committed cycle; `before` are the reports of those before it, newest first.
+/// A committed cycle; `before` has the reports of earlier ones, newest first.
 fn cycle_done(report: &CycleReport, before: &[CycleReport]) -> CycleDone {
     CycleDone {
         cycle: report.cycle.into(),
@@ -167,12 +167,12 @@ fn counts(tally: &Tally) -> Counts {
     }
 }
 
-/// The reports of the last cycles, newest first, each with what was to be expected of its cycle.
+/// The reports of the last cycles, newest first, each with its expected ChangeRate.
 ///
 /// # Errors
-/// When one is no JSON.
+/// When one is not JSON.
 pub fn reports(desk: &Desk, last: usize) -> serde_json::Result<Vec<Value>> {
-    // A promise rests on the cycles before.
+    // An expected ChangeRate is based on the cycles before.
     with_promises(&desk.reports(last.saturating_add(PROMISING)), last)
 }
 
@@ -185,15 +185,15 @@ fn with_promises(reports: &[CycleReport], last: usize) -> serde_json::Result<Vec
     reports.iter().enumerate().take(last).map(one).collect()
 }
 
-/// Scores are no probabilities in general, so what a formula promises is what it kept: the ChangeRate of the last cycles
-/// that it ranked, all their visits together.
+/// Scores are not probabilities in general. So the expected ChangeRate of a formula is the observed
+/// one: that of all visits of the last cycles that it ranked.
 fn promise(formula: &str, before: &[CycleReport]) -> Option<Promise> {
     let crawled = before.iter().filter(|report| report.is_of_crawl());
     let ranked: Vec<&CycleReport> =
         crawled.take_while(|report| report.formula == formula).take(PROMISING).collect();
     let sum = |of: fn(&Tally) -> u64| ranked.iter().map(|report| of(&report.tally)).sum::<u64>();
     let change_rate = ratio(sum(|t| t.score_changed), sum(|t| t.score_visits))?;
-    let basis = format!("the last {} cycles that this formula ranked", ranked.len());
+    let basis = format!("the last {} cycles with this formula", ranked.len());
     let rates: Vec<f64> = ranked.iter().filter_map(|report| report.change_rate).collect();
     let [low, high] = match SeriesMean::of(&rates).next_value() {
         Some([low, high]) => [Some(low.max(0.0)), Some(high.min(1.0))],
@@ -202,7 +202,7 @@ fn promise(formula: &str, before: &[CycleReport]) -> Option<Promise> {
     Some(Promise { change_rate, low, high, basis })
 }
 
-/// What the audit sample of a cycle says of freshness.
+/// The freshness estimated from the audit sample of a cycle.
 fn freshness(report: &CycleReport) -> Option<Freshness> {
     let estimate = report.estimates.freshness?;
     let (audit, cycle) = (&report.tally.audit, report.cycle);
@@ -213,15 +213,16 @@ fn freshness(report: &CycleReport) -> Option<Freshness> {
     };
     let without = match report.estimates.freshness_bounds {
         Some([low, high]) if unanswered > 0 => format!(
-            " The other {unanswered} gave no answer: whatever they are, freshness is from {:.1} to {:.1} %.",
+            " Another {unanswered} could not be fetched; whatever their state, freshness is between {:.1} \
+             and {:.1} %.",
             100.0 * low,
             100.0 * high
         ),
         _ => String::new(),
     };
     let basis = format!(
-        "Before the visits of cycle {cycle}, of {population} that were due for a revisit: {answered} audited pages \
-         answered (effective sample {:.0}), Wilson interval of 95 %.{without}",
+        "State before cycle {cycle}, of {population} due for a revisit: {answered} audited pages fetched \
+         (effective sample {:.0}), 95 % Wilson interval.{without}",
         estimate.effective
     );
     Some(Freshness {
@@ -279,7 +280,7 @@ mod tests {
         assert!((found.share - 0.5).abs() < 1e-12 && found.effective < 13.0, "{found:?}");
         assert_eq!((found.answered, found.unanswered, found.population), (20, 5, Some(1000)));
         for part in
-            ["cycle 4", "of the 1,000 pages", "20 audited pages answered", "effective sample 13", "other 5"]
+            ["cycle 4", "of the 1,000 pages", "20 audited pages fetched", "effective sample 13", "Another 5"]
         {
             assert!(found.basis.contains(part), "{}", found.basis);
         }

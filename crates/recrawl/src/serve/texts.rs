@@ -1,7 +1,8 @@
-//! The last two texts of a page, out of the archive, and where they differ.
+//! The last two texts of a page, from the archive, and their difference.
 //!
-//! A page's record knows its last body, and each body the one before it ([`BODY_BEFORE`]); so nothing is searched. A
-//! revisit has no body, and a redirect no text: they are stepped over.
+//! A page's record has the position of its last body, and each body that of the one before
+//! ([`BODY_BEFORE`]), so nothing is searched. Revisits (without body) and redirects (without text)
+//! are skipped.
 //!
 //! [`BODY_BEFORE`]: crate::archive::BODY_BEFORE
 
@@ -18,25 +19,25 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Archived answers that are read to find two texts.
+/// Maximum archived responses that are read to find two texts.
 const MAX_ANSWERS: usize = 8;
-/// How long texts are compared; then the difference is told more coarsely.
+/// Time limit of a comparison, after which the difference becomes coarser.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
-/// A text, and where it was found.
+/// A text and its position.
 struct Text {
-    /// When it was fetched, in seconds since 1970.
+    /// Time of the fetch, in seconds since 1970.
     time: u64,
     at: ArchivePosition,
     text: String,
 }
 
-/// Why there are no two texts to compare.
+/// Why there are not two texts to compare.
 #[derive(Debug, PartialEq)]
 struct Missing {
-    /// For programs.
+    /// The reason for programs.
     none: &'static str,
-    /// For people.
+    /// The reason for people.
     why: String,
 }
 
@@ -44,8 +45,8 @@ fn missing(none: &'static str, why: impl Into<String>) -> Missing {
     Missing { none, why: why.into() }
 }
 
-/// The difference of the last two texts, or why there is none: for the document of a page. `now`, in milliseconds since
-/// 1970, decides whether a page may be archived.
+/// The difference of the last two texts, or why there is none. `now`, in milliseconds since 1970,
+/// decides whether the page may be archived.
 pub fn document(
     folder: &Path,
     url: &CanonicalUrl,
@@ -54,7 +55,7 @@ pub fn document(
     now: u64,
 ) -> Value {
     let found = match visited {
-        None => Err(missing("never_fetched", "it was never fetched")),
+        None => Err(missing("never_fetched", "never fetched")),
         Some(visited) => last_two(folder, url, visited, settings, now),
     };
     match found {
@@ -81,17 +82,17 @@ fn last_two(
     let (mut next, mut newest, mut answers) = (visited.content.archive, None, 0);
     while let Some(at) = next {
         if answers == MAX_ANSWERS {
-            let why = format!("the last {MAX_ANSWERS} archived answers hold less than two texts");
+            let why = format!("fewer than two texts among the last {MAX_ANSWERS} archived responses");
             return Err(missing("no_text", why));
         }
         answers += 1;
         let answer = read(folder, at, url)?;
         next = answer.before();
-        // A redirect's body is none of the page's.
+        // A redirect's body is not content of the page.
         if !(200..300).contains(&answer.status()) {
             continue;
         }
-        let why = "one of its last two bodies is no text: an image, say";
+        let why = "one of the last two bodies is not text (for example, an image)";
         let text = text_of(&answer, url, settings).ok_or_else(|| missing("no_text", why))?;
         let text = Text { time: answer.time(), at, text };
         match newest.take() {
@@ -107,19 +108,19 @@ fn read(folder: &Path, at: ArchivePosition, url: &CanonicalUrl) -> Result<Answer
     let answer = Answer::read(folder, at).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             let why =
-                format!("one of its last two bodies was in {name}, which was removed (storage.archive_max)");
+                format!("one of the last two bodies was in {name}, which was removed (storage.archive_max)");
             missing("removed", why)
         }
         _ => missing("unreadable", error.to_string()),
     })?;
     match (answer.field("WARC-Type"), answer.field("WARC-Target-URI")) {
         (Some("response"), Some(of)) if of == url.as_text() => Ok(answer),
-        (Some("metadata"), None) => Err(missing("taken_down", "one of its last two bodies was taken down")),
-        _ => Err(missing("unreadable", format!("{name}, byte {}: it is no answer of this page", at.offset))),
+        (Some("metadata"), None) => Err(missing("taken_down", "one of the last two bodies was taken down")),
+        _ => Err(missing("unreadable", format!("{name}, byte {}: not a response of this page", at.offset))),
     }
 }
 
-/// What the crawl reads of such a body, as people may read it: the visible text, or the lines of a list of pages.
+/// The text of a body for display: the visible text, or the entries of a sitemap or feed.
 fn text_of(answer: &Answer, url: &CanonicalUrl, settings: &Settings) -> Option<String> {
     let nosniff = answer.http_field("X-Content-Type-Options");
     let fields = Fields {
@@ -145,19 +146,19 @@ fn none_before(newest: Option<&Text>, visited: &Visited, settings: &Settings, no
     let (content, history) = (&visited.content, &visited.history);
     match newest {
         None if !settings.config.storage.archive => {
-            missing("not_archived", "bodies are not kept (storage.archive)")
+            missing("not_archived", "bodies are not archived (storage.archive)")
         }
         None if !settings.config.consent.admits_archive(&content.consent, now) => {
             missing("not_archived", "the page asks not to be archived")
         }
-        None => missing("not_archived", "its last visit brought no body that was archived"),
-        Some(_) if history.visits == 0 => missing("one_text", "it was fetched once"),
+        None => missing("not_archived", "the last visit archived no body"),
+        Some(_) if history.visits == 0 => missing("one_text", "fetched only once"),
         Some(_) if history.changes == 0 => {
-            missing("one_text", "its text never changed since the first visit")
+            missing("one_text", "the text has not changed since the first visit")
         }
         Some(_) => missing(
             "one_text",
-            "the body before is not known: it was not archived, or before bodies named the one before them",
+            "the previous body is unknown: it was not archived, or an older version noted no position",
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! The crawl as the console sees it.
+//! Implements the console's view of the crawl.
 
 use super::desk::Desk;
 use super::{changes, errors, formulas, hosts, pages, status};
@@ -14,17 +14,15 @@ use recrawl_console::view::{
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The desk, looked at from outside.
+/// The console's view of the shared state.
 pub struct View(Arc<Desk>);
 
 impl View {
-    /// Of this crawl.
     pub fn new(desk: Arc<Desk>) -> View {
         View(desk)
     }
 }
 
-/// What could not be done, in its own words.
 pub fn failed(error: impl std::fmt::Display) -> Refusal {
     Refusal::Failed(error.to_string())
 }
@@ -50,9 +48,9 @@ impl CrawlView for View {
         let desk = &self.0;
         let named = hosts::named(host)?;
         let found = host_document(&desk.settings(), &desk.tables, &desk.generation(), &named);
-        found
-            .map_err(failed)?
-            .ok_or_else(|| Refusal::NotFound(format!("{host}: not known; /api/v1/hosts lists those known")))
+        found.map_err(failed)?.ok_or_else(|| {
+            Refusal::NotFound(format!("{host}: unknown host; /api/v1/hosts lists the known ones"))
+        })
     }
 
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal> {

@@ -10,17 +10,17 @@ use recrawl_types::{CanonicalUrl, Content, Cycle, History, PageRecord, UrlRules,
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// As `serve.stall` is by default, in milliseconds.
+/// The default of `serve.stall`, in milliseconds.
 const STALL: u64 = 600_000;
 
-/// What time it is, and how long at most the crawl was seen not to move.
+/// The time, and the longest observed time without progress.
 #[derive(Default)]
 struct Clock {
     now: AtomicU64,
     longest: AtomicU64,
 }
 
-/// Files of a disk that takes `step` milliseconds for whatever it is asked.
+/// Files on a disk that takes `step` milliseconds per operation.
 struct Slow {
     files: Arc<FileStorage>,
     clock: Arc<Clock>,
@@ -35,7 +35,8 @@ impl fmt::Debug for Slow {
 }
 
 impl Slow {
-    /// Time passes, and at its end somebody looks. Not while pages are fetched, where what lives is another thing.
+    /// Lets time pass and then checks the progress, except while pages are fetched, where other
+    /// code reports it.
     fn passes(&self) {
         if self.live.now().is_some_and(|now| now.stage == Stage::Fetching) {
             return;
@@ -134,7 +135,7 @@ fn page(number: u32) -> CanonicalUrl {
     UrlRules::default().canonicalize(&format!("http://known.example/{number:06}")).unwrap()
 }
 
-/// So many known pages of a host that the scope does not admit: due, and asked for by nobody.
+/// This many known pages of a host out of scope: due, but never requested.
 fn known_pages(files: &Arc<FileStorage>) {
     let mut repository = Repository::open(files.clone()).unwrap();
     let empty = repository.current();
@@ -148,8 +149,8 @@ fn known_pages(files: &Arc<FileStorage>) {
     repository.commit(writer, b"").unwrap();
 }
 
-/// A cycle over a disk that takes `step` milliseconds each time: how long it took and for how long nothing moved, in
-/// milliseconds, and what was told of the pages passed.
+/// A cycle on a disk that takes `step` milliseconds per operation: its duration and the longest
+/// time without progress, in milliseconds, and the reported numbers of passed pages.
 fn cycle_over(step: u64, formula: &str) -> (u64, u64, (u64, u64)) {
     let folder = tempfile::tempdir().unwrap();
     let files = Arc::new(FileStorage::create(folder.path()).unwrap());

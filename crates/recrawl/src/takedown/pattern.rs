@@ -1,4 +1,4 @@
-//! What is taken down: a host, a domain with all below it, or all addresses with a beginning.
+//! The pages of a takedown: those of a host, of a domain with its subdomains, or with a URL prefix.
 
 use crate::scope::HostPattern;
 use recrawl_types::host::is_within;
@@ -6,43 +6,45 @@ use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};
 
-/// Pages that are meant.
+/// A set of pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Pattern {
-    /// Those of a host, or of a domain.
+    /// The pages of a host or domain.
     Host(HostPattern),
-    /// Those whose canonical address begins so.
+    /// The pages whose canonical URL has this prefix.
     Prefix(String),
 }
 
-/// What stands before a host where a pattern is kept.
+/// Stored form of a host pattern starts with this.
 const HOST: &str = "host ";
-/// What stands before a beginning there.
+/// Stored form of a prefix starts with this.
 const PREFIX: &str = "prefix ";
 
 impl Pattern {
     /// `example.com` or `*.example.com`.
     ///
     /// # Errors
-    /// That it is no host, or every host.
+    /// That it is not a host, or matches every host.
     pub fn host(text: &str) -> Result<Pattern, String> {
         match HostPattern::parse(text)? {
-            HostPattern::Any => Err("\"*\" is everybody: remove the data directory instead".into()),
+            HostPattern::Any => {
+                Err("\"*\" would remove everything; delete the data directory instead".into())
+            }
             host => Ok(Pattern::Host(host)),
         }
     }
 
-    /// A URL with which the addresses begin, canonical as they are.
+    /// A URL prefix, made canonical.
     ///
     /// # Errors
-    /// That it is no URL.
+    /// That it is not a URL.
     pub fn prefix(text: &str) -> Result<Pattern, String> {
         let url = UrlRules::keep_all().canonicalize(text).map_err(|e| format!("{text:?}: {e}"))?;
         Ok(Pattern::Prefix(url.to_string()))
     }
 
-    /// Is this page meant?
+    /// Does the pattern match this page?
     pub fn matches(&self, url: &CanonicalUrl) -> bool {
         match self {
             Pattern::Host(host) => host.matches(&url.host()),
@@ -50,7 +52,7 @@ impl Pattern {
         }
     }
 
-    /// The pattern alone: a host as it was given, or the beginning of addresses.
+    /// The pattern alone: a host as given, or a URL prefix.
     pub fn bare(&self) -> String {
         match self {
             Pattern::Host(host) => host.to_string(),
@@ -58,8 +60,8 @@ impl Pattern {
         }
     }
 
-    /// Can a page be meant that this block covers too? A block is a host with what is below it, or the beginning of
-    /// addresses.
+    /// Can a page match both this pattern and a block? A block is a host with its subdomains, or a
+    /// URL prefix.
     pub fn meets_block(&self, block: &str) -> bool {
         let is_address = |text: &str| text.contains("://");
         let host =
@@ -79,12 +81,13 @@ impl Pattern {
         }
     }
 
-    /// Are all pages of this host meant?
+    /// Does the pattern match all pages of this host?
     pub fn covers_host(&self, host: &str) -> bool {
         matches!(self, Pattern::Host(pattern) if pattern.matches(host))
     }
 
-    /// Are all pages of a host meant that is of this site? What is learned of a site does not say from which host.
+    /// Does the pattern match all pages of a host of this site? Data about a site does not tell
+    /// which host it came from.
     pub fn touches_site(&self, site: &str) -> bool {
         match self {
             Pattern::Host(HostPattern::Exact(name)) => Site::of_host(name).as_str() == site,
@@ -96,17 +99,18 @@ impl Pattern {
     }
 }
 
-/// Does the address begin so? It is written piece by piece, and no further than it agrees: no text is made of it.
+/// Does the URL have this prefix? It is formatted piece by piece up to the first difference,
+/// without building a string.
 fn begins_with(url: &CanonicalUrl, prefix: &str) -> bool {
     let mut left = Left(prefix);
     write!(left, "{url}").is_ok() && left.0.is_empty()
 }
 
-/// What of a beginning is still to be met.
+/// The rest of the prefix.
 struct Left<'p>(&'p str);
 
 impl Write for Left<'_> {
-    /// An error where the address goes on otherwise.
+    /// An error where the URL differs from the prefix.
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         let shared = piece.len().min(self.0.len());
         if piece.as_bytes()[..shared] != self.0.as_bytes()[..shared] {
@@ -139,7 +143,7 @@ impl TryFrom<String> for Pattern {
         match (text.strip_prefix(HOST), text.strip_prefix(PREFIX)) {
             (Some(host), _) => Pattern::host(host),
             (_, Some(prefix)) => Ok(Pattern::Prefix(prefix.into())),
-            _ => Err(format!("{text:?} is neither a host nor a beginning")),
+            _ => Err(format!("{text:?} is neither a host nor a URL prefix")),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Spans on their way to a collector: a bounded queue, one thread, one request at a time.
+//! Sends spans to a collector: a bounded queue, one thread, one request at a time.
 //!
-//! Plain HTTP by the standard library: the collector that the configuration names is spoken to and nobody else, whatever
-//! the environment says of proxies and exporters.
+//! Plain HTTP with the standard library: it connects to the configured collector only, and ignores
+//! the environment's proxies and exporters.
 
 use super::otlp::{self, Finished};
 use std::collections::VecDeque;
@@ -10,22 +10,22 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Spans that wait for the collector.
+/// Maximum number of queued spans.
 pub const MAX_WAITING_SPANS: usize = 10_000;
-/// Spans of one request.
+/// Maximum spans of one request.
 const BATCH: usize = 500;
-/// A request waits so long for more spans, unless it is full.
+/// Time to wait for more spans before sending a request that is not full.
 const GATHER: Duration = Duration::from_secs(1);
-/// A connection, and each piece of a request and its answer, may take so long.
+/// Timeout of connecting, and of each read and write.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// After a failure the next try is so far off; twice as far after each, up to [`LAST_RETRY`].
+/// Delay after a failure; doubled after each further one, up to [`LAST_RETRY`].
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// See [`FIRST_RETRY`].
 const LAST_RETRY: Duration = Duration::from_secs(60);
-/// The port that OTLP over HTTP has where none is named.
+/// The default port of OTLP over HTTP.
 const PORT: &str = "4318";
 
-/// Where spans are sent.
+/// The URL of a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collector {
     /// Name or address, with the port.
@@ -33,17 +33,17 @@ pub struct Collector {
     path: String,
 }
 
-/// Why spans were not taken.
+/// Why spans were not accepted.
 #[derive(Debug)]
 enum Refused {
-    /// The collector is not there, or has no room: another try may help.
+    /// The collector is down or overloaded: a retry may help.
     Now(String),
-    /// It will not have these.
+    /// It rejects these spans.
     ForGood(String),
 }
 
 impl Collector {
-    /// As `log.otlp` has it; none where that is empty.
+    /// Parses `log.otlp`; none if empty.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -53,7 +53,8 @@ impl Collector {
         }
         let wrong = || {
             format!(
-                "{text:?} is no collector: write http://127.0.0.1:{PORT} (plain HTTP; one beside the crawl goes on by TLS)"
+                "{text:?} is not a collector URL; write http://127.0.0.1:{PORT} \
+                 (plain HTTP only; for TLS, run a local collector that forwards)"
             )
         };
         let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
@@ -79,7 +80,7 @@ impl Collector {
         }
     }
 
-    /// The status that it answers with.
+    /// Posts a body; returns the HTTP status.
     fn post(&self, body: &[u8]) -> io::Result<u16> {
         let mut error = io::Error::from(io::ErrorKind::AddrNotAvailable);
         let connected = self
@@ -103,11 +104,11 @@ impl Collector {
         stream.read_exact(&mut status)?;
         let status = std::str::from_utf8(&status).ok().filter(|line| line.starts_with("HTTP/1."));
         let status = status.and_then(|line| line[9..].parse().ok());
-        status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP"))
+        status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the response is not HTTP"))
     }
 }
 
-/// What waits.
+/// The queue of spans.
 pub struct Queue {
     state: Mutex<State>,
     changed: Condvar,
@@ -115,16 +116,15 @@ pub struct Queue {
 
 struct State {
     waiting: VecDeque<Finished>,
-    /// Is a request under way?
+    /// Is a request in flight?
     is_sending: bool,
-    /// The program ends: nothing is waited for any more.
+    /// The program ends: stop waiting.
     is_ending: bool,
-    /// Spans that found no room, or were refused, and that the log does not tell of yet.
+    /// Spans that were dropped or rejected, and not yet logged.
     lost: u64,
 }
 
 impl Queue {
-    /// An empty one.
     pub const fn new() -> Queue {
         let state = State { waiting: VecDeque::new(), is_sending: false, is_ending: false, lost: 0 };
         Queue { state: Mutex::new(state), changed: Condvar::new() }
@@ -134,7 +134,7 @@ impl Queue {
         self.state.lock().expect("no panic under the lock")
     }
 
-    /// Puts a span, or counts it as lost.
+    /// Queues a span, or counts it as lost.
     pub fn put(&self, span: Finished) {
         let mut state = self.state();
         if state.waiting.len() < MAX_WAITING_SPANS {
@@ -146,7 +146,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Sends what waits, for ever.
+    /// Sends queued spans forever.
     pub fn export(&self, collector: &Collector) -> ! {
         let mut retry = FIRST_RETRY;
         let mut is_heard = true;
@@ -158,14 +158,14 @@ impl Queue {
             match sent {
                 Ok(()) => {
                     if !is_heard || lost > 0 {
-                        tracing::warn!(lost, "the collector takes spans again");
+                        tracing::warn!(lost, "the collector accepts spans again");
                     }
                     (retry, is_heard) = (FIRST_RETRY, true);
                 }
-                Err(Refused::ForGood(why)) => tracing::warn!(lost, "the collector refused spans: {why}"),
+                Err(Refused::ForGood(why)) => tracing::warn!(lost, "the collector rejected spans: {why}"),
                 Err(Refused::Now(why)) => {
                     if std::mem::take(&mut is_heard) {
-                        tracing::warn!("the collector of log.otlp takes no spans, they wait: {why}");
+                        tracing::warn!("cannot send spans to the collector (log.otlp), retrying: {why}");
                     }
                     self.pause(retry);
                     retry = (2 * retry).min(LAST_RETRY);
@@ -174,7 +174,7 @@ impl Queue {
         }
     }
 
-    /// The next spans to be sent, once there are any, and have had company for a while.
+    /// The next spans to send, once there are any, after waiting briefly for more.
     fn next(&self) -> Vec<Finished> {
         let mut state = self.state();
         while state.waiting.is_empty() {
@@ -193,7 +193,8 @@ impl Queue {
         state.waiting.drain(..batch).collect()
     }
 
-    /// What came of them; those to be sent again go back, as far as there is room. How many were lost, if it is to be told.
+    /// Handles the result of a request; spans to be sent again are requeued as far as they fit.
+    /// Returns the number of lost spans to log.
     fn sent(&self, batch: Vec<Finished>, is_taken: bool, again: bool) -> u64 {
         let mut state = self.state();
         state.is_sending = false;
@@ -209,13 +210,13 @@ impl Queue {
         lost
     }
 
-    /// Waits so long, or until the program ends.
+    /// Waits for `time`, or until the program ends.
     fn pause(&self, time: Duration) {
         let until = Instant::now() + time;
         let mut state = self.state();
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            // At the end there is one more try, and then no hurry: the process is about to be gone.
+            // At the end there is one more try. After it, waiting longer does not matter.
             if left.is_zero() || std::mem::take(&mut state.is_ending) {
                 return;
             }
@@ -223,7 +224,7 @@ impl Queue {
         }
     }
 
-    /// Waits until all spans are sent, so long at most, and tells of those that are not.
+    /// Waits at most `patience` until all spans are sent, and logs how many were lost.
     pub fn settle(&self, patience: Duration) {
         let until = Instant::now() + patience;
         let mut state = self.state();
@@ -240,14 +241,18 @@ impl Queue {
         let is_sending = state.is_sending;
         drop(state);
         if lost > 0 || is_sending {
-            tracing::warn!(lost, is_sending, "spans did not reach the collector before the end");
+            tracing::warn!(
+                lost,
+                is_sending,
+                "spans lost at shutdown: the collector did not accept them in time"
+            );
         }
     }
 }
 
 #[cfg(test)]
 impl Queue {
-    /// What waits.
+    /// Takes all queued spans.
     pub fn waiting(&self) -> Vec<Finished> {
         self.state().waiting.drain(..).collect()
     }

@@ -1,31 +1,27 @@
-//! Spans as OTLP writes them in JSON (opentelemetry-proto, trace/v1): ids in hexadecimal, 64-bit numbers as text.
+//! Spans in the JSON encoding of OTLP (opentelemetry-proto, trace/v1): ids in hexadecimal, 64-bit
+//! numbers as text.
 
 use serde_json::{Value, json};
 
-/// What the spans of a run of a cycle share.
+/// Id shared by the spans of a run of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceId(pub u128);
 
-/// A span's own.
+/// Id of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanId(pub u64);
 
-/// A span; until it has ended it says so with an end at 0.
+/// A span; `ended` is 0 until it has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// Which trace it is of.
     pub trace: TraceId,
-    /// Its id.
     pub span: SpanId,
-    /// What it is a part of.
     pub parent: Option<SpanId>,
-    /// What it is called.
     pub name: &'static str,
-    /// What else is known of it.
     pub attributes: Vec<(&'static str, Value)>,
-    /// In nanoseconds since 1970.
+    /// Start in nanoseconds since 1970.
     pub began: u64,
-    /// The same.
+    /// End in nanoseconds since 1970.
     pub ended: u64,
 }
 
@@ -42,7 +38,7 @@ pub fn body(spans: &[Finished]) -> Vec<u8> {
 }
 
 fn span(span: &Finished) -> Value {
-    /// A span within a process.
+    /// SPAN_KIND_INTERNAL.
     const INTERNAL: u8 = 1;
     let mut value = json!({
         "traceId": format!("{:032x}", span.trace.0),

@@ -1,4 +1,5 @@
-//! What an origin's first visits tell of its patterns, and the rule that makes a trap of one.
+//! The evidence of an origin's URL patterns from first visits, and the rule that makes a pattern a
+//! trap.
 
 use super::pattern::{Level, Pattern};
 use recrawl_types::{CanonicalUrl, Cycle};
@@ -6,43 +7,44 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Pages of a pattern that its next one is compared with: those that were met, or met again, last.
+/// Number of pages of a pattern with which its next one is compared: those last seen.
 const MAX_SAMPLE: usize = 16;
-/// Patterns kept of an origin: those with the most first visits.
+/// Maximum stored patterns per origin: those with the most first visits.
 const MAX_KEPT: usize = 64;
-/// Patterns of an origin while a cycle's visits are counted; of more, half go.
+/// Maximum patterns of an origin while a cycle's visits are counted; beyond this, half are dropped.
 const MAX_COUNTED: usize = 256;
-/// Counts are halved above so many times `min_pages`: what a pattern was like long ago is forgotten.
+/// Counts above this many times `min_pages` are halved, so that old visits are forgotten.
 const MEMORY: u32 = 10;
-/// A pattern is known to be honest from a share of `min_pages` on.
+/// A pattern can be proven honest from this part of `min_pages` on.
 const HONEST_PART: u32 = 10;
-/// Of the form in which this is kept.
+/// Version of the stored form.
 const VERSION: u32 = 1;
 
-/// When a pattern is a trap.
+/// The rule that makes a pattern a trap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// First visits that a verdict needs.
+    /// First visits needed for a verdict.
     pub min_pages: u32,
-    /// The share of them that saw a page much like another one.
+    /// Share of near-duplicates among them.
     pub near_duplicates: f64,
-    /// Bits in which the SimHashes of two such pages differ at most. Manku et al. 2007, section 4: 3 of 64.
+    /// Maximum bits in which the SimHashes of near-duplicates differ. Manku et al. 2007, section 4:
+    /// 3 of 64.
     pub max_distance: u32,
 }
 
-/// What is known of one pattern.
+/// The evidence of one pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// First visits of its pages that saw text; halved now and then.
+    /// First visits of its pages with text; halved from time to time.
     pub first_visits: u32,
-    /// Those of them whose text was nearly that of another page of it.
+    /// Of these, visits whose text was a near-duplicate of another page of the pattern.
     pub near_duplicates: u32,
-    /// The cycle since which it is cut off; none where it is not.
+    /// The cycle since which it is cut off; none if it is not.
     pub cut_since: Option<Cycle>,
-    /// First visits of a cycle that came when it was cut off already; not kept.
+    /// First visits in this cycle after it was cut off; not stored.
     #[serde(skip)]
     pub probes: u32,
-    /// SimHashes of its pages, the one met last first.
+    /// SimHashes of its pages, the last one seen first.
     sample: Vec<u64>,
 }
 
@@ -57,7 +59,7 @@ impl Evidence {
         self.first_visits += 1;
         self.probes += u32::from(self.cut_since.is_some());
         self.near_duplicates += u32::from(found.is_some());
-        // What is met again stays; what is not makes room, so that a trap that opens among honest pages is seen.
+        // Keep what is seen again and drop the rest, so that a trap among honest pages is noticed.
         match found {
             Some(at) => self.sample[..=at].rotate_right(1),
             None => {
@@ -71,13 +73,13 @@ impl Evidence {
         f64::from(self.near_duplicates) / f64::from(self.first_visits.max(1))
     }
 
-    /// Is it known to have pages that differ? Then no wider pattern's verdict holds for it.
+    /// Is it known to have pages that differ? Then no verdict on a wider pattern applies to it.
     fn is_honest(&self, rule: &Rule) -> bool {
         self.first_visits >= (rule.min_pages / HONEST_PART).max(1)
             && self.share() < rule.near_duplicates / 2.0
     }
 
-    /// Judges it anew; says whether it was cut off just now.
+    /// Judges it again; returns whether it was just cut off.
     fn judge(&mut self, level: Level, cycle: Cycle, rule: &Rule) -> bool {
         match self.cut_since {
             None => {
@@ -95,7 +97,8 @@ impl Evidence {
         }
     }
 
-    /// Makes the counts small enough to be changed by what comes. Of a pattern that is cut off little comes.
+    /// Reduces the counts, so that new visits can change the verdict. A pattern that is cut off
+    /// gets few.
     fn forget(&mut self, rule: &Rule) {
         self.probes = 0;
         let most =
@@ -108,8 +111,8 @@ impl Evidence {
 }
 
 impl Level {
-    /// How many times `min_pages` a verdict needs: the wider a pattern, the more honest pages it may hold that
-    /// were not visited yet.
+    /// A verdict needs this many times `min_pages`: the wider a pattern, the more honest pages it
+    /// may have that were not visited yet.
     fn caution(self) -> u32 {
         match self {
             Level::Address | Level::Query => 1,
@@ -119,15 +122,15 @@ impl Level {
     }
 }
 
-/// What is known of an origin's patterns.
+/// The evidence of an origin's patterns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OriginTraps {
-    /// The last cycle whose visits are in the counts: a cycle counts once.
+    /// The last cycle whose visits are counted, so that a cycle counts once.
     pub as_of: Cycle,
     patterns: BTreeMap<Pattern, Evidence>,
 }
 
-/// The form in which it is kept.
+/// The stored form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
@@ -137,12 +140,12 @@ struct Kept {
 }
 
 impl OriginTraps {
-    /// Takes in the first visit of a page that saw text. Visits come in the order of URLs.
+    /// Adds the first visit of a page with text. Visits come in URL order.
     pub fn observe(&mut self, url: &CanonicalUrl, simhash: u64, rule: &Rule) {
         for pattern in Pattern::all_of(url) {
             let evidence = self.patterns.entry(pattern).or_insert_with(Evidence::new);
             evidence.observe(simhash, rule);
-            // A wider pattern answers for what its narrower ones do not explain.
+            // A wider pattern only counts what its narrower ones do not explain.
             if evidence.cut_since.is_some() {
                 break;
             }
@@ -152,7 +155,7 @@ impl OriginTraps {
         }
     }
 
-    /// Takes in a first visit, judges the patterns of its address at once, and gives those that it cut off.
+    /// Adds a first visit and judges the patterns of its URL. Returns those that it cut off.
     pub fn observe_and_judge(
         &mut self,
         url: &CanonicalUrl,
@@ -164,17 +167,18 @@ impl OriginTraps {
         self.judge(Pattern::all_of(url).collect(), cycle, rule)
     }
 
-    /// Ends a cycle: judges every pattern and gives those that were cut off just now.
+    /// Ends a cycle: judges every pattern and returns those that were just cut off.
     pub fn settle(&mut self, cycle: Cycle, rule: &Rule) -> Vec<Pattern> {
         self.as_of = cycle;
-        // In the order of a map of patterns the narrow ones come first.
+        // Narrow patterns sort first.
         let news = self.judge(self.patterns.keys().cloned().collect(), cycle, rule);
         self.patterns.values_mut().for_each(|evidence| evidence.forget(rule));
         self.keep_most(MAX_KEPT);
         news
     }
 
-    /// Judges these patterns, the narrow ones first, and gives those that were cut off just now.
+    /// Judges these patterns, which come narrow ones first, and returns those that were just cut
+    /// off.
     fn judge(&mut self, mut patterns: Vec<Pattern>, cycle: Cycle, rule: &Rule) -> Vec<Pattern> {
         patterns.retain(|pattern| {
             let Some(evidence) = self.patterns.get_mut(pattern) else { return false };
@@ -194,8 +198,8 @@ impl OriginTraps {
         patterns
     }
 
-    /// The pattern by which the address is cut off, if one is: the narrowest one decides that is known to be a
-    /// trap or to be honest.
+    /// The pattern by which the URL is cut off, if any. The narrowest pattern known to be a trap or
+    /// honest decides.
     pub fn cut(&self, url: &CanonicalUrl, rule: &Rule) -> Option<Pattern> {
         for pattern in Pattern::all_of(url) {
             let Some(evidence) = self.patterns.get(&pattern) else { continue };
@@ -209,12 +213,12 @@ impl OriginTraps {
         None
     }
 
-    /// What is known of a pattern.
+    /// The evidence of a pattern.
     pub fn evidence(&self, pattern: &Pattern) -> Option<&Evidence> {
         self.patterns.get(pattern)
     }
 
-    /// How many patterns are counted.
+    /// The number of counted patterns.
     pub fn patterns(&self) -> usize {
         self.patterns.len()
     }
@@ -224,27 +228,27 @@ impl OriginTraps {
         self.patterns.iter().filter(|(_, evidence)| evidence.cut_since.is_some())
     }
 
-    /// Keeps so many: those that are cut off, then those with the most first visits.
+    /// Keeps this many: those cut off, then those with the most first visits.
     fn keep_most(&mut self, count: usize) {
         if self.patterns.len() <= count {
             return;
         }
         let rank = |e: &Evidence| std::cmp::Reverse((e.cut_since.is_some(), e.first_visits));
         let mut all: Vec<(Pattern, Evidence)> = std::mem::take(&mut self.patterns).into_iter().collect();
-        // Stable: among equals the first in order stay.
+        // Stable: ties keep their order.
         all.sort_by_key(|(_, evidence)| rank(evidence));
         all.truncate(count);
         self.patterns = all.into_iter().collect();
     }
 
-    /// As it is kept.
+    /// The stored form.
     pub fn to_bytes(&self) -> Vec<u8> {
         let patterns = self.patterns.iter().map(|(p, e)| (p.clone(), e.clone())).collect();
         let kept = Kept { version: VERSION, as_of: self.as_of, patterns };
         serde_json::to_vec(&kept).expect("patterns and counts are plain data")
     }
 
-    /// What [`OriginTraps::to_bytes`] gave.
+    /// Parses the output of [`OriginTraps::to_bytes`].
     ///
     /// # Errors
     /// When it is something else, or of another version.
@@ -252,7 +256,10 @@ impl OriginTraps {
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
         let kept: Kept = serde_json::from_slice(bytes).map_err(|e| wrong(e.to_string()))?;
         if kept.version != VERSION {
-            return Err(wrong(format!("version {}, this program reads {VERSION}", kept.version)));
+            return Err(wrong(format!(
+                "unsupported version {} (this program reads {VERSION})",
+                kept.version
+            )));
         }
         Ok(OriginTraps { as_of: kept.as_of, patterns: kept.patterns.into_iter().collect() })
     }

@@ -1,4 +1,4 @@
-//! What a cycle teaches about traps: its first visits, met by the merge in the order of URLs.
+//! Learns about traps from the first visits of a cycle, in the URL order of the merge.
 
 use super::{OriginTraps, TrapRules, known};
 use recrawl_repository::SledTables;
@@ -6,9 +6,10 @@ use recrawl_types::{CanonicalUrl, Content, ContentKind, Cycle, Origin};
 use std::cell::RefCell;
 use std::io;
 
-/// Gathers a cycle, one origin at a time: what is known of it is read when its first page comes, and kept when
-/// the next origin's does. So memory does not grow with the cycle, the order of its log does not matter, and the
-/// targets of redirects, whose visits the merge alone knows to be first ones, count like any page.
+/// Counts the visits of a cycle, one origin at a time: its evidence is read at its first page, and
+/// stored at the first page of the next origin. So memory does not grow with the cycle, and the
+/// order of its log does not matter. Targets of redirects, whose first visits only the merge
+/// recognizes, count like any page.
 pub struct TrapLesson<'t> {
     rules: &'t TrapRules,
     tables: &'t SledTables,
@@ -17,20 +18,20 @@ pub struct TrapLesson<'t> {
     failed: RefCell<Option<io::Error>>,
 }
 
-/// The origin whose pages come.
+/// The origin whose pages are being merged.
 struct Open {
     home: CanonicalUrl,
-    /// None where nothing is to be learned: it is exempt, or an earlier run of the cycle was here.
+    /// None if there is nothing to learn: the host is exempt, or an earlier run of the cycle
+    /// counted it.
     known: Option<OriginTraps>,
 }
 
 impl<'t> TrapLesson<'t> {
-    /// For this cycle.
     pub fn new(rules: &'t TrapRules, tables: &'t SledTables, cycle: Cycle) -> TrapLesson<'t> {
         TrapLesson { rules, tables, cycle, open: RefCell::default(), failed: RefCell::default() }
     }
 
-    /// Takes in a page's first visit.
+    /// Adds a page's first visit.
     pub fn observe(&self, url: &CanonicalUrl, content: &Content) {
         if content.kind != ContentKind::Text {
             return;
@@ -62,15 +63,15 @@ impl<'t> TrapLesson<'t> {
         let Some(Open { home, known: Some(mut known) }) = open else { return Ok(()) };
         let origin = Origin::of(&home);
         for pattern in known.settle(self.cycle, &self.rules.rule) {
-            tracing::warn!(%origin, %pattern, "cut off as a trap: its pages are near-duplicates");
+            tracing::warn!(%origin, %pattern, "trap: pattern cut off, its pages are near-duplicates");
         }
         self.tables.keep_traps(&origin, &known.to_bytes())
     }
 
-    /// Ends the lesson.
+    /// Stores the evidence of the last origin.
     ///
     /// # Errors
-    /// When what is known of an origin could not be read or kept.
+    /// When the evidence of an origin could not be read or stored.
     pub fn keep(self) -> io::Result<()> {
         self.close(self.open.take())?;
         self.failed.into_inner().map_or(Ok(()), Err)

@@ -1,44 +1,44 @@
-//! What addresses of one making have in common: their pattern, and the wider ones that hold it.
+//! Patterns of URLs that are produced by the same rule, and the wider patterns that contain them.
 //!
-//! A script that makes addresses without end makes them by a rule, and leaves its mark in their form: a date, a
-//! counter, a session, a set of parameters. So what varies is masked, and what is left names the script.
+//! A script with endless URLs makes them by a rule, which shows in their form: a date, a counter, a
+//! session, a set of parameters. So the parts that vary are masked, and the rest identifies the
+//! script.
 
 use recrawl_types::CanonicalUrl;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Bytes of a pattern; what is longer ends there.
+/// Maximum bytes of a pattern; longer ones are truncated.
 const MAX_PATTERN: usize = 200;
-/// A run of letters and digits of this length that has both is random: a session, a hash, a key.
+/// A run of at least this many letters and digits with both is random: a session, a hash, a key.
 const RANDOM: usize = 16;
-/// So is a shorter one of this length where letters and digits take turns.
+/// So is a shorter run of this length if letters and digits alternate.
 const SHORT_RANDOM: usize = 8;
-/// Turns that these take: words have a year or a number at their end.
+/// Minimum number of these alternations: words often have a year or a number at their end.
 const TURNS: usize = 3;
-/// A UUID is as long, and has its dashes here.
+/// Length of a UUID, with its dashes at these places.
 const UUID_BYTES: usize = 36;
 const UUID_DASHES: [usize; 4] = [8, 13, 18, 23];
 
-/// How much a pattern says, from the most to the least.
+/// Specificity of a pattern, from the narrowest to the widest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// The whole path, numbers as `#` and random tokens as `{id}`, and the names of the parameters, sorted.
+    /// The whole path, numbers as `#` and random tokens as `{id}`, and the sorted names of the
+    /// parameters.
     Address,
-    /// The path, with whatever parameters: `/list?*`.
+    /// The path with any parameters: `/list?*`.
     Query,
-    /// All of a folder: `/list/*`.
+    /// A folder: `/list/*`.
     Folder,
-    /// All below the first segment: `/list/**`.
+    /// Everything below the first segment: `/list/**`.
     Top,
 }
 
-/// A pattern of addresses, within an origin.
+/// A pattern of URLs, within an origin.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Pattern {
-    /// How much it says.
     pub level: Level,
-    /// As people read it.
     pub text: String,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// The narrowest pattern of an address.
+    /// The narrowest pattern of a URL.
     pub fn of(url: &CanonicalUrl) -> Pattern {
         let (path, query) = url.path_and_query().split_once('?').unwrap_or((url.path_and_query(), ""));
         let mut text = mask(path);
@@ -68,7 +68,7 @@ impl Pattern {
         Pattern { level: Level::Address, text }
     }
 
-    /// The next wider one. It follows from the text alone, so that patterns form a tree.
+    /// The next wider pattern. It follows from the text alone, so patterns form a tree.
     pub fn wider(&self) -> Option<Pattern> {
         let (path, query) = self.text.split_once('?').map_or((&*self.text, None), |(p, q)| (p, Some(q)));
         let folder =
@@ -86,13 +86,13 @@ impl Pattern {
         }
     }
 
-    /// The patterns of an address, the narrowest first.
+    /// The patterns of a URL, narrowest first.
     pub fn all_of(url: &CanonicalUrl) -> impl Iterator<Item = Pattern> {
         std::iter::successors(Some(Pattern::of(url)), Pattern::wider)
     }
 }
 
-/// Numbers as `#`, random tokens as `{id}`. What is masked stays as it is when masked again.
+/// Masks numbers as `#` and random tokens as `{id}`. Masking twice changes nothing.
 fn mask(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What the visits of a running cycle tell of patterns, before the merge counts them.
+//! The evidence of patterns from a running cycle's visits, before the merge counts them.
 
 use super::evidence::Rule;
 use super::{OriginTraps, Pattern};
@@ -7,17 +7,17 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-/// Patterns in memory over all origins while a cycle is fetched; some 15 MB. Beyond it, the half of the origins
-/// whose last first visit is longest ago is forgotten.
+/// Maximum patterns in memory over all origins while a cycle is fetched, about 15 MB. Beyond this,
+/// the half of the origins with the oldest last first visit is dropped.
 const MAX_RUNNING: usize = 100_000;
 
-/// The evidence of the origins that were visited last. It depends on the order of the visits in the log and on
-/// nothing else, so that a cycle that is resumed reads the same out of its log.
+/// The evidence of the origins visited last. It depends only on the order of the visits in the log,
+/// so a resumed cycle gets the same from its log.
 #[derive(Default)]
 pub struct Running {
     /// By the key of an origin.
     origins: HashMap<Box<[u8]>, Counted>,
-    /// Patterns of all of them.
+    /// Number of patterns of all origins.
     patterns: usize,
     /// First visits so far.
     visits: u64,
@@ -25,18 +25,18 @@ pub struct Running {
 
 struct Counted {
     known: Arc<OriginTraps>,
-    /// The number of its last first visit.
+    /// Number of its last first visit.
     last: u64,
 }
 
 impl Running {
-    /// What is known of an origin by now; none where this cycle has added nothing.
+    /// The current evidence of an origin; none if this cycle has added nothing.
     pub fn get(&self, origin_key: &[u8]) -> Option<&Arc<OriginTraps>> {
         self.origins.get(origin_key).map(|counted| &counted.known)
     }
 
-    /// Takes in a first visit and gives the patterns that it cut off. `load` says what was known of the origin
-    /// when the cycle began.
+    /// Adds a first visit and returns the patterns that it cut off. `load` returns the evidence of
+    /// the origin at the start of the cycle.
     ///
     /// # Errors
     /// Those of `load`.
@@ -57,7 +57,7 @@ impl Running {
         let counted = self.origins.get_mut(key).expect("it was put there");
         self.visits += 1;
         counted.last = self.visits;
-        // Where the merge of an earlier run of this cycle came to its end, the visit is in the counts.
+        // An earlier run of this cycle completed its merge, so the visit is already counted.
         if counted.known.as_of >= cycle {
             return Ok(Vec::new());
         }
@@ -119,7 +119,7 @@ mod tests {
         let told: Vec<u32> = (1..=40)
             .filter(|month| !visit(&mut running, &format!("http://a.example/cal/{month}")).is_empty())
             .collect();
-        // The first page has nothing that it could be like: 19 of 20 are .95.
+        // The first page has nothing to be similar to: 19 of 20 are .95.
         assert_eq!(told, [20]);
         assert_eq!(running.cut().count(), 1);
         visit(&mut running, "http://b.example/cal/1");

@@ -16,7 +16,7 @@ fn text(simhash: u64) -> Content {
     Content { kind: ContentKind::Text, fingerprint: Fingerprint { simhash, digest: 0 }, ..Content::default() }
 }
 
-/// Tables that know of a calendar on this host since cycle 3.
+/// Tables with a calendar on this host that is cut off since cycle 3.
 fn tables(rules: &TrapRules) -> Arc<SledTables> {
     let tables = Arc::new(SledTables::temporary().unwrap());
     teach(rules, &tables, 3);
@@ -32,7 +32,7 @@ fn teach(rules: &TrapRules, tables: &SledTables, cycle: u32) {
     lesson.keep().unwrap();
 }
 
-/// An address of the calendar that is no probe, and one that is.
+/// A URL of the calendar that is no probe, and one that is.
 fn addresses(host: &str) -> [CanonicalUrl; 2] {
     let all = || (1000..).map(|month| url(&format!("http://{host}/cal/{month}")));
     [all().find(|url| !is_probe(url)).unwrap(), all().find(is_probe).unwrap()]
@@ -114,11 +114,11 @@ fn a_running_cycle_cuts_off_what_its_log_shows_and_a_resumed_one_the_same() {
     assert_eq!(trapped(&traps), 0, "19 visits are too few");
     log[19..20].iter().for_each(|visit| traps.observe(visit).unwrap());
     assert_eq!(trapped(&traps), 1);
-    // The run ends here; the next one reads the log and goes on.
+    // The run ends here; the next one reads the log and continues.
     let resumed = Traps::new(&rules, &tables, Cycle(3));
     log[..20].iter().for_each(|visit| resumed.observe(visit).unwrap());
     assert_eq!(trapped(&resumed), 1);
-    // The verdict over the cycle is that of the merge, which begins by what was known before it.
+    // The merge makes the verdict over the cycle, starting from the evidence before it.
     teach(&rules, &tables, 3);
     assert_eq!(known(&tables, &Origin::of(&cut)).unwrap().cut_patterns().count(), 1);
     let again = Traps::new(&rules, &tables, Cycle(3));
@@ -127,7 +127,7 @@ fn a_running_cycle_cuts_off_what_its_log_shows_and_a_resumed_one_the_same() {
     assert_eq!(*counted, known(&tables, &Origin::of(&cut)).unwrap(), "a cycle counts once");
 }
 
-/// A trap with more than 64 links on a page does not grow by those that are visited all the same.
+/// A trap with more than 64 links per page does not grow by its probes.
 #[test]
 fn probes_of_a_pattern_are_bounded_in_a_cycle() {
     let rules = rules(|_| {});

@@ -88,7 +88,7 @@ impl PackedLinks {
             let shared: usize = take.narrow()?;
             let rest = take.bytes()?;
             if shared > near.len() {
-                return Err(Malformed("a key shares more than there is"));
+                return Err(Malformed("a key shares more bytes than the last one has"));
             }
             let start = self.keys.len();
             self.keys.extend_from_within(near.start..near.start + shared);
@@ -102,7 +102,7 @@ impl PackedLinks {
                 _ => key.len() <= MAX_URL_BYTES && CanonicalUrl::is_path(&key[origin.max(shared)..]),
             };
             if !is_key {
-                return Err(Malformed("a key is no URL's"));
+                return Err(Malformed("a key is not a URL"));
             }
             if origin == 0 {
                 origin = CanonicalUrl::origin_of(key).len() + 1;

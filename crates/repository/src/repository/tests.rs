@@ -74,8 +74,8 @@ fn a_full_disk_and_a_read_only_one_say_what_to_do() {
     let used: usize = storage.image().values().map(Vec::len).sum();
     let mut repository = Repository::open(storage.clone()).unwrap();
     for (fault, kind, advice) in [
-        (Fault::Full(used as u64 + 100), io::ErrorKind::StorageFull, "make room"),
-        (Fault::ReadOnly, io::ErrorKind::ReadOnlyFilesystem, "mount the disk for writing"),
+        (Fault::Full(used as u64 + 100), io::ErrorKind::StorageFull, "free disk space"),
+        (Fault::ReadOnly, io::ErrorKind::ReadOnlyFilesystem, "mount the disk read-write"),
     ] {
         storage.set_fault(fault);
         let Err(CommitError::Write(error)) = commit(&mut repository) else {

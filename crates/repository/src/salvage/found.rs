@@ -61,7 +61,7 @@ impl fmt::Display for SalvageError {
         match self {
             SalvageError::Occupied(folder) => write!(f, "{folder}: has files already; name a new folder"),
             SalvageError::Nothing(folder) => {
-                write!(f, "{folder}: no file of a committed generation is there; nothing can be saved")
+                write!(f, "{folder}: no file of a committed generation found; nothing can be saved")
             }
             SalvageError::Open(e) => e.fmt(f),
             SalvageError::Write(e) => e.fmt(f),

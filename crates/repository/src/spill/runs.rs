@@ -44,7 +44,7 @@ impl Drop for SpillRuns {
     fn drop(&mut self) {
         for &part in &self.parts {
             if let Err(error) = remove(&*self.storage, self.cycle, part) {
-                tracing::warn!(%error, "a spill file is left behind until the next start");
+                tracing::warn!(%error, "cannot remove a spill file; the next start removes it");
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Damaged tables: what is wrong with them, and what can still be read.
+//! Finds damage in the tables, and the rows that can still be read.
 //!
-//! sled mends what it takes for a torn end while it opens a folder, may give up with a word or two,
-//! and may panic. So the folder is only copied, the copy is opened, and each row is read and held
-//! against its checksum.
+//! When sled opens a folder, it repairs what looks like an incomplete end, and may fail with a
+//! short error or panic. So the folder is copied, the copy is opened, and each row is read and
+//! checked against its checksum.
 
 use super::{
     APPLIED, CACHE_BYTES, FLUSHES, LOST, SledTables, durable, opened, take_host, take_lastmods, take_origin,
@@ -15,36 +15,34 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// What was found in the tables of a folder.
+/// Result of reading the tables of a folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TablesFound {
-    /// Rows that are sound.
+    /// Number of sound rows.
     pub rows: u64,
-    /// What is not. Rows behind a place that cannot be read are not counted: nobody knows how many
-    /// there are.
+    /// The damage. Rows after an unreadable place are not counted, since their number is unknown.
     pub damage: Vec<Damage>,
 }
 
-/// Table, key and value.
 type Row<'r> = (&'r [u8], &'r [u8], &'r [u8]);
 
 impl SledTables {
-    /// Reads every row of the tables in `dir`, of which a copy is made in `scratch`, a folder that
-    /// is not there yet. None where another process has them.
+    /// Reads every row of the tables in `dir` from a copy in `scratch`, a folder that must not
+    /// exist. None if another process has the tables open.
     ///
     /// # Errors
-    /// When they cannot be copied. Damage is none.
+    /// When they cannot be copied. Damage is not an error.
     pub fn verify(dir: &Path, scratch: &Path) -> io::Result<Option<TablesFound>> {
         let read = read_copy(dir, scratch, &mut |_| Ok(()));
         let cleared = if scratch.exists() { fs::remove_dir_all(scratch) } else { Ok(()) };
         cleared.and(read)
     }
 
-    /// Writes all sound rows of the tables in `dir` into new tables in `to`, by way of a copy in
-    /// `scratch`; the damaged ones are only read. None where another process has them.
+    /// Writes all sound rows of the tables in `dir` into new tables in `to`, reading from a copy in
+    /// `scratch`. None if another process has the tables open.
     ///
     /// # Errors
-    /// When they cannot be copied or written. Damage is none.
+    /// When they cannot be copied or written. Damage is not an error.
     pub fn salvage(dir: &Path, to: &Path, scratch: &Path) -> io::Result<Option<TablesFound>> {
         let saved = SledTables::open(to)?;
         let named = |e| super::failed(&saved.path, e);
@@ -75,7 +73,7 @@ fn read_copy(
     };
     let config = sled::Config::new().path(scratch).cache_capacity(CACHE_BYTES).flush_every_ms(None);
     let mut rows = 0;
-    // What sled says while it panics is told as damage.
+    // Messages of sled's panics are reported as damage.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let read = read_rows(|| config.open(), scratch, sound, &mut damaged, &mut rows);
@@ -93,7 +91,7 @@ fn read_rows(
     rows: &mut u64,
 ) -> io::Result<()> {
     match quietly(open) {
-        Err(what) => damaged(format!("it cannot be opened: {what}")),
+        Err(what) => damaged(format!("cannot be opened: {what}")),
         Ok(database) => {
             for name in database.tree_names() {
                 let table = String::from_utf8_lossy(&name).into_owned();
@@ -130,7 +128,7 @@ fn read_rows(
             match durable::flushes(scratch) {
                 Ok(known) if known <= flushes => {}
                 Ok(_) => damaged(LOST.into()),
-                Err(_) => damaged("the number of its flushes is damaged".into()),
+                Err(_) => damaged("the number of flushes is damaged".into()),
             }
             let _ = quietly(|| {
                 drop(database);
@@ -141,12 +139,12 @@ fn read_rows(
     Ok(())
 }
 
-/// Is the row one that was written?
+/// Was the row written by us?
 fn check(table: &[u8], key: &[u8], value: &[u8]) -> Result<(), Malformed> {
     if key == APPLIED {
-        return if value.len() == 4 { Ok(()) } else { Err(Malformed("it is no number of a cycle")) };
+        return if value.len() == 4 { Ok(()) } else { Err(Malformed("not a cycle number")) };
     }
-    // sled keeps what belongs to it in a tree of its own.
+    // sled keeps its own data in a tree of its own.
     if table == b"__sled__default" {
         return Ok(());
     }
@@ -157,30 +155,30 @@ fn check(table: &[u8], key: &[u8], value: &[u8]) -> Result<(), Malformed> {
         b"traps" => take_origin(key).map(drop),
         b"sites" | b"settings" => match std::str::from_utf8(key) {
             Ok(_) => Ok(()),
-            Err(_) => Err(Malformed("its key is no text")),
+            Err(_) => Err(Malformed("the key is not text")),
         },
-        _ => Err(Malformed("nothing is known of such a table")),
+        _ => Err(Malformed("unknown table")),
     }
 }
 
-/// Runs what may fail with sled's own errors or panic on damaged bytes; gives what is wrong in
-/// words.
+/// Runs what may fail with an error of sled, or panic on damaged bytes; returns the problem as
+/// text.
 pub(super) fn quietly<T>(run: impl FnOnce() -> sled::Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(done) => done.map_err(|e| words(&e)),
-        Err(_) => Err("its bytes are not what was written".into()),
+        Err(_) => Err("its bytes differ from what was written".into()),
     }
 }
 
-/// sled tells the place of damage only if it knows one.
+/// sled tells the place of damage only if it knows it.
 pub(super) fn words(error: &sled::Error) -> String {
     match error {
-        sled::Error::Corruption { .. } => "its bytes are not what was written".into(),
+        sled::Error::Corruption { .. } => "its bytes differ from what was written".into(),
         other => other.to_string(),
     }
 }
 
-/// Keeps a process that would write away; none where one does.
+/// Locks out writing processes; none if one has the tables open.
 fn lock(dir: &Path) -> io::Result<Option<File>> {
     let file = match File::open(dir.join("db")) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => File::open(dir)?,

@@ -1,16 +1,17 @@
-//! The host within a key, as it comes back from disk.
+//! Validates the host part of a key that was read from disk.
 
 use super::LABEL;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Is this the host's part of a key that some URL has? Then the URL of the key parses. Written by hand since every
-/// page that is read asks; only names in Punycode, whose rules are long, go to the parser.
+/// Can this be the host part of a URL's key? If so, the URL of the key parses. Handwritten because
+/// it runs for every page that is read; only Punycode names, whose rules are long, go to the
+/// parser.
 pub fn is_sound(host: &[u8]) -> bool {
     is_plain_name(host) || is_sound_in_full(host)
 }
 
-/// Is it a name of lower-case letters, digits and hyphens, that cannot be read as an address and is not in Punycode?
-/// Nearly every host is, and this is told in one walk.
+/// Is it a name of lower-case letters, digits and hyphens that is neither an address nor Punycode?
+/// True for nearly every host, and found in one pass.
 fn is_plain_name(host: &[u8]) -> bool {
     let (mut is_at_start, mut is_punycode) = (true, false);
     for (at, &byte) in host.iter().enumerate() {
@@ -33,7 +34,7 @@ fn is_sound_in_full(host: &[u8]) -> bool {
     }
     let mut labels = host.split(|&b| b == LABEL);
     let last = labels.next().unwrap_or_default();
-    // A name whose last label is a number would be read as an address.
+    // A name whose last label is a number would be parsed as an address.
     if last.first().is_some_and(u8::is_ascii_digit) && (last.contains(&b'.') || is_number(last)) {
         return text.parse::<Ipv4Addr>().is_ok();
     }
@@ -43,7 +44,7 @@ fn is_sound_in_full(host: &[u8]) -> bool {
         && (!host.split(|&b| b == LABEL).any(punycode) || names_the_same(text))
 }
 
-/// Printable, in lower case, no separator, and no forbidden domain code point (URL Standard §3.1).
+/// Printable, lower case, no separator and no forbidden domain code point (URL Standard §3.1).
 fn may_be_in_a_name(byte: u8) -> bool {
     (0x21..0x7f).contains(&byte) && !byte.is_ascii_uppercase() && !b"#%./:<>?@[\\]^|".contains(&byte)
 }
@@ -54,7 +55,7 @@ fn is_number(label: &[u8]) -> bool {
     hexadecimal || label.iter().all(u8::is_ascii_digit)
 }
 
-/// Does the parser take the name for what it is?
+/// Does the parser return the same name?
 fn names_the_same(key: &str) -> bool {
     let name = key.rsplit(char::from(LABEL)).collect::<Vec<_>>().join(".");
     matches!(url::Host::parse(&name), Ok(url::Host::Domain(parsed)) if parsed == name)

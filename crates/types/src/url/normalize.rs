@@ -1,16 +1,16 @@
-//! From any spelling to the canonical one.
+//! Normalises a URL to its canonical form.
 //!
-//! The list of normalisations, in order; docs/urls.md repeats it for users:
+//! The steps in order (docs/urls.md has them for users):
 //! 1. WHATWG parsing (the `url` crate): case of scheme and host, IDNA, every spelling of an IPv4
 //!    address, dot segments (also as `%2e`), backslashes, tabs and newlines, default ports, encoding.
 //! 2. Only `http` and `https`; user name and password are dropped, the fragment too.
 //! 3. One trailing dot of the host is dropped (RFC 3986 §3.2.2: the same name).
 //! 4. Percent-encoding: hex digits in upper case, unreserved characters decoded (RFC 3986 §6.2.2).
-//! 5. Tracking and session parameters that the rules name are dropped, in the query and, behind `;`, in
-//!    the path; then an empty query is.
+//! 5. Tracking and session parameters that the rules name are dropped, in the query and, after `;`, in
+//!    the path; then an empty query is dropped.
 //!
-//! Not touched, since servers may tell these apart: case of the path, trailing slashes, `index.html`,
-//! order of parameters, `www.`, http against https.
+//! Not changed, because they can make a difference to servers: case of the path, trailing slashes,
+//! `index.html`, order of parameters, `www.`, http or https.
 
 use super::{CanonicalUrl, MAX_HOST_BYTES, MAX_URL_BYTES, Scheme};
 use serde::{Deserialize, Serialize};
@@ -18,8 +18,9 @@ use std::borrow::Cow;
 use std::fmt;
 use url::Url;
 
-/// Port 0, the ports of the Fetch Standard's §2.9, "Port blocking", and those of Redis and memcached: behind
-/// them servers of other protocols listen, which can take a request for a command. In order.
+/// Port 0, the ports of the Fetch Standard's §2.9, "Port blocking", and those of Redis and
+/// memcached. Servers of other protocols listen there, which could read a request as a command.
+/// Sorted.
 const REFUSED_PORTS: [u16; 85] = [
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
     104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,
@@ -28,16 +29,16 @@ const REFUSED_PORTS: [u16; 85] = [
     11211,
 ];
 
-/// Is this a port that no URL of a crawl has, since something else than HTTP is meant to listen there?
+/// Is this port blocked, because it belongs to another protocol than HTTP?
 pub fn is_refused_port(port: u16) -> bool {
     REFUSED_PORTS.binary_search(&port).is_ok()
 }
 
-/// Why a text is no URL that can be crawled.
+/// Why a text is not a URL that can be crawled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// The WHATWG parser refused it, for the reason given.
+    /// Rejected by the WHATWG parser, with its reason.
     Parse(String),
     /// Another scheme than `http` or `https`.
     Scheme(String),
@@ -45,11 +46,11 @@ pub enum UrlError {
     Host,
     /// A host longer than [`MAX_HOST_BYTES`], which no server can have.
     HostTooLong(usize),
-    /// A port that is not crawled: see [`is_refused_port`].
+    /// A blocked port: see [`is_refused_port`].
     Port(u16),
     /// Longer than [`MAX_URL_BYTES`].
     TooLong(usize),
-    /// Bytes read from disk that are no key.
+    /// Bytes read from disk that are not a key.
     BadKey,
 }
 
@@ -57,17 +58,16 @@ impl fmt::Display for UrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             UrlError::Parse(why) => write!(f, "not a URL: {why}"),
-            UrlError::Scheme(s) => write!(f, "scheme {s:?} is not crawled, only http and https"),
+            UrlError::Scheme(s) => write!(f, "scheme {s:?} is not supported, only http and https"),
             UrlError::Host => f.write_str("the URL has no host"),
             UrlError::HostTooLong(n) => {
-                write!(f, "its host is {n} bytes long, a name has at most {MAX_HOST_BYTES}")
+                write!(f, "the host is {n} bytes long; the limit is {MAX_HOST_BYTES}")
             }
-            UrlError::Port(0) => f.write_str("port 0 cannot be connected to"),
-            UrlError::Port(port) => write!(
-                f,
-                "port {port} belongs to another protocol than HTTP, so it is not asked (docs/urls.md)"
-            ),
-            UrlError::TooLong(n) => write!(f, "{n} bytes long, the limit is {MAX_URL_BYTES}"),
+            UrlError::Port(0) => f.write_str("port 0 is not a valid port"),
+            UrlError::Port(port) => {
+                write!(f, "port {port} is blocked: it belongs to another protocol than HTTP (docs/urls.md)")
+            }
+            UrlError::TooLong(n) => write!(f, "the URL is {n} bytes long; the limit is {MAX_URL_BYTES}"),
             UrlError::BadKey => f.write_str("the bytes are not a URL key"),
         }
     }
@@ -75,13 +75,13 @@ impl fmt::Display for UrlError {
 
 impl std::error::Error for UrlError {}
 
-/// What a user may decide about canonical form. The rules belong to a repository for life: changing
-/// them gives old pages new names.
+/// Configurable rules of the canonical form. They are fixed for the life of a repository: a change
+/// would give known pages new URLs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UrlRules {
-    /// Parameters that name a visitor or a campaign, not a page. Compared without case; a `*` at the
-    /// end stands for any rest.
+    /// Parameters that identify a visitor or a campaign, not a page. Compared without case; a
+    /// trailing `*` matches any rest.
     pub drop_parameters: Vec<String>,
 }
 
@@ -124,7 +124,7 @@ impl UrlRules {
     /// # Errors
     /// [`UrlError`] says why it cannot be crawled.
     pub fn canonicalize(&self, text: &str) -> Result<CanonicalUrl, UrlError> {
-        // Refused before parsing, which costs time and memory in proportion.
+        // Rejected before parsing, whose time and memory grow with the length.
         if text.len() > 16 * MAX_URL_BYTES {
             return Err(UrlError::TooLong(text.len()));
         }
@@ -166,7 +166,7 @@ impl UrlRules {
         if is_refused_port(port) {
             return Err(UrlError::Port(port));
         }
-        // Names of parameters are compared in their one spelling.
+        // Parameter names are compared in normalised form.
         let mut rest = self.path_without_parameters(&normalize_percent(url.path())).into_owned();
         if let Some(query) = url.query() {
             let query = normalize_percent(query);
@@ -195,8 +195,8 @@ impl UrlRules {
             })
     }
 
-    /// `/a;jsessionid=1/b` → `/a/b`. A segment that would be left as `.` or `..`, and so lead elsewhere, is not
-    /// touched.
+    /// `/a;jsessionid=1/b` → `/a/b`. A segment that would become `.` or `..`, and thus another
+    /// path, is not changed.
     fn path_without_parameters<'p>(&self, path: &'p str) -> Cow<'p, str> {
         if !path.contains(';') {
             return path.into();
@@ -214,17 +214,17 @@ impl UrlRules {
     }
 }
 
-/// The longest spelling of a label that DNS can carry: 59 characters behind `xn--`, each of them four bytes
-/// of UTF-8, each byte percent-encoded.
+/// The longest spelling of a label that DNS can carry: 59 characters behind `xn--`, each of them
+/// four bytes of UTF-8, each byte percent-encoded.
 const MAX_LABEL_SPELLING: usize = 59 * 4 * 3;
 
-/// Refuses a host that no server can have before it is parsed: what a label costs to decode from Punycode
-/// is the square of its length.
+/// Rejects an impossibly long host before it is parsed: decoding a Punycode label takes time
+/// quadratic in its length.
 fn refuse_endless_host(text: &str) -> Result<(), UrlError> {
     if text.len() <= MAX_LABEL_SPELLING {
         return Ok(());
     }
-    // The parser drops these three wherever they stand.
+    // The parser removes these three everywhere.
     let text = text.replace(['\t', '\n', '\r'], "");
     let text = text.trim_start_matches(|c: char| c <= ' ');
     let scheme = text.find([':', '/', '\\', '?', '#']).filter(|&end| text[end..].starts_with(':'));
@@ -240,8 +240,9 @@ fn refuse_endless_host(text: &str) -> Result<(), UrlError> {
     }
 }
 
-/// Upper-case hex digits; unreserved characters (RFC 3986 §2.3) decoded; a stray `%` stays, and so does what
-/// decoded would make an encoding of it: `%2%65` is not `%2e`.
+/// Writes hex digits in upper case and decodes unreserved characters (RFC 3986 §2.3). A stray `%`
+/// stays, and so does an encoding that would complete it when decoded: `%2%65` does not become
+/// `%2e`.
 fn normalize_percent(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return text.into();

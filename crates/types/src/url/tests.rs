@@ -200,7 +200,7 @@ fn a_key_with_a_host_that_no_parser_makes_is_refused() {
 
 #[test]
 fn another_path_of_an_origin_is_made_however_long_the_host_is() {
-    // Nothing is made with such a host any more; one that was recorded before must harm nobody.
+    // Such hosts are rejected now, but an older version may have stored one.
     let host = "a".repeat(MAX_URL_BYTES - 5);
     let page = CanonicalUrl::from_key(&[host.as_bytes(), b"\0\x00\x50\x00/"].concat()).unwrap();
     let robots = page.at_origin("/robots.txt");

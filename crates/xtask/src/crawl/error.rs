@@ -1,29 +1,29 @@
-//! Why the main job stopped short, in words that say what to do.
+//! Errors of the crawls, with remedies.
 
 use super::mockweb::Violations;
 use std::fmt::{self, Display};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Why the crawl stopped short.
+/// Why a crawl stopped.
 #[derive(Debug)]
 pub enum CrawlError {
     /// A file or folder, and what is wrong with it.
     File(PathBuf, String),
-    /// The mock web did not do as asked.
+    /// The mock web failed.
     MockWeb(String),
     /// The crawler failed.
     Program {
         /// Its exit status.
         status: String,
-        /// Where it says why.
+        /// Its log.
         log: PathBuf,
     },
-    /// The crawler's report is none.
+    /// The report of the crawler is invalid.
     Report(String),
     /// The data directory belongs to another recording.
     OtherRecording(Option<String>),
-    /// The crawler did what it must not.
+    /// The crawler broke a rule.
     Violations(Violations),
 }
 
@@ -38,23 +38,23 @@ impl Display for CrawlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CrawlError::File(path, why) => write!(f, "{}: {why}", path.display()),
-            CrawlError::MockWeb(why) => write!(f, "the mock web: {why}"),
+            CrawlError::MockWeb(why) => write!(f, "mock web: {why}"),
             CrawlError::Program { status, log } => {
                 let text = fs::read_to_string(log).unwrap_or_default();
-                let last = text.lines().rfind(|l| !l.trim().is_empty()).unwrap_or("it said nothing");
-                write!(f, "recrawl failed ({status}): {last}; all it said is in {}", log.display())
+                let last = text.lines().rfind(|l| !l.trim().is_empty()).unwrap_or("no output");
+                write!(f, "recrawl failed ({status}): {last}; see {}", log.display())
             }
             CrawlError::Report(why) => f.write_str(why),
             CrawlError::OtherRecording(held) => {
                 let held = held.as_deref().unwrap_or("the bundled recording");
                 write!(
                     f,
-                    "this data directory holds a crawl of {held}: choose another, or start over with CLEAN=1"
+                    "this data directory holds a crawl of {held}; use another one, or start over with CLEAN=1"
                 )
             }
             CrawlError::Violations(v) => write!(
                 f,
-                "the mock web counted {} requests against robots.txt, and {} hosts asked for two things at once",
+                "the mock web counted {} requests against robots.txt and {} hosts with concurrent requests",
                 v.robots, v.politeness
             ),
         }

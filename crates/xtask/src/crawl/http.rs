@@ -1,26 +1,26 @@
-//! A client for the mock web's control port: one request, one answer, loopback only.
+//! A client for the mock web's control port: one request and one response per connection, loopback only.
 //!
-//! HTTP/1.0, because its answers end where the connection does: no chunks to put together. An HTTP
-//! library would be this program's largest dependency, for four calls.
+//! HTTP/1.0, because its responses end with the connection and have no chunks. An HTTP library would be
+//! this program's largest dependency, for four calls.
 
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// The mock web answers from memory; one that takes longer than this hangs.
+/// Timeout. The mock web responds from memory; a slower one hangs.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// No answer is longer: the log of a million visits is below it.
+/// Maximum bytes of a response. The log of a million visits is smaller.
 const MAX_ANSWER: u64 = 1 << 30;
 
 /// Why a request failed.
 #[derive(Debug)]
 pub enum HttpError {
-    /// No connection, or it broke.
+    /// No connection, or it failed.
     Io(io::Error),
-    /// What came was no HTTP, or was cut short.
+    /// The response is not HTTP, or truncated.
     Malformed(&'static str),
-    /// The server answered with another status than 200; its words.
+    /// A status other than 200, with the body.
     Status(u16, String),
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for HttpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HttpError::Io(e) => write!(f, "{e}"),
-            HttpError::Malformed(what) => write!(f, "the answer is malformed: {what}"),
+            HttpError::Malformed(what) => write!(f, "malformed response: {what}"),
             HttpError::Status(status, body) => write!(f, "status {status}: {}", body.trim()),
         }
     }
@@ -40,7 +40,7 @@ impl From<io::Error> for HttpError {
     }
 }
 
-/// Asks for `path` and returns the body of a 200.
+/// Requests `path` and returns the body of a 200.
 pub fn get(server: SocketAddr, path: &str) -> Result<String, HttpError> {
     ask(server, &format!("GET {path} HTTP/1.0\r\nHost: {server}\r\n\r\n"))
 }
@@ -61,9 +61,9 @@ fn ask(server: SocketAddr, request: &str) -> Result<String, HttpError> {
     body(&answer).map(str::to_owned)
 }
 
-/// The body of a whole answer.
+/// The body of a complete response.
 fn body(answer: &str) -> Result<&str, HttpError> {
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or(HttpError::Malformed("no end of the head"))?;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or(HttpError::Malformed("incomplete header"))?;
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|l| l.split(' ').nth(1)).and_then(|s| s.parse::<u16>().ok());
     let status = status.ok_or(HttpError::Malformed("no status"))?;
@@ -71,7 +71,7 @@ fn body(answer: &str) -> Result<&str, HttpError> {
         lines.filter_map(|l| l.split_once(':')).filter(|(n, _)| n.eq_ignore_ascii_case("content-length"));
     let announced = lengths.last().and_then(|(_, value)| value.trim().parse::<usize>().ok());
     if announced.is_some_and(|n| n != body.len()) {
-        return Err(HttpError::Malformed("the body is not as long as announced"));
+        return Err(HttpError::Malformed("the body length differs from Content-Length"));
     }
     if status == 200 { Ok(body) } else { Err(HttpError::Status(status, body.to_owned())) }
 }
@@ -87,9 +87,9 @@ mod tests {
         assert_eq!(body("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi").unwrap(), "hi");
         assert_eq!(body("HTTP/1.0 200 OK\r\n\r\n").unwrap(), "");
         for (answer, words) in [
-            ("HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nhi", "as long as announced"),
+            ("HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nhi", "differs from Content-Length"),
             ("HTTP/1.0 404 Not Found\r\n\r\nno such page\n", "status 404: no such page"),
-            ("HTTP/1.0 200 OK\r\n", "no end of the head"),
+            ("HTTP/1.0 200 OK\r\n", "incomplete header"),
             ("hello\r\n\r\n", "no status"),
         ] {
             let error = body(answer).expect_err(answer).to_string();

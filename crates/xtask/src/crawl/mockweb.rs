@@ -1,4 +1,4 @@
-//! A web of our own as a child process, and its control port.
+//! The mock web as a child process, and its control port.
 
 use super::error::CrawlError;
 use super::http::{self, HttpError};
@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The first port that is tried for the web.
+/// The first port to try for the web.
 const FIRST_PORT: u16 = 8418;
 /// The address of the web's first host.
 pub const FIRST_HOST: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 1);
@@ -20,11 +20,11 @@ pub const FIRST_HOST: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 1);
 pub struct MockWeb {
     child: Child,
     control: SocketAddr,
-    /// Had nobody visited this web when it was started?
+    /// Whether the web had no visits when it was started.
     unvisited: bool,
-    /// Where a crawl of it starts.
+    /// Seed URLs.
     pub seeds: Vec<String>,
-    /// The recording's last clock; a web that goes on for ever has the largest number.
+    /// The last cycle of the recording; the largest number for an endless web.
     pub last_clock: u32,
 }
 
@@ -36,12 +36,12 @@ struct Ready {
     last_cycle: Option<u32>,
 }
 
-/// How many of the pages that exist now the crawler holds as they are now.
+/// Current pages of which the crawler holds the current version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Freshness {
     /// Pages that exist.
     pub total: u64,
-    /// Those whose last complete answer is what stands there now.
+    /// Pages whose last complete response is the current version.
     pub fresh: u64,
 }
 
@@ -52,18 +52,18 @@ struct Held {
 }
 
 impl Freshness {
-    /// The second over the first; none while there is no page.
+    /// `fresh` over `total`; none without pages.
     pub fn share(self) -> Option<f64> {
         (self.total > 0).then(|| self.fresh as f64 / self.total as f64)
     }
 }
 
-/// What the crawler did and should not have.
+/// Rules that the crawler broke.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violations {
     /// Requests that robots.txt forbids, or that came before it was read.
     pub robots: u64,
-    /// Hosts that were asked for two things at once.
+    /// Hosts with concurrent requests.
     pub politeness: u64,
 }
 
@@ -92,35 +92,35 @@ impl Manners {
 }
 
 impl Violations {
-    /// What came after `earlier`, both counted from one start.
+    /// The violations after `earlier`.
     pub fn since(self, earlier: Violations) -> Violations {
         Violations { robots: self.robots - earlier.robots, politeness: self.politeness - earlier.politeness }
     }
 
-    /// Both together.
+    /// The sum.
     pub fn plus(self, other: Violations) -> Violations {
         Violations { robots: self.robots + other.robots, politeness: self.politeness + other.politeness }
     }
 }
 
 impl MockWeb {
-    /// Starts the web that the words `web` mean on `port` and waits until it is ready. The access log in
-    /// `log` is continued, so that the web knows what its visitor holds.
+    /// Starts a web with the arguments `web` on `port` and waits until it is ready. It continues the access
+    /// log in `log`, so that it knows the versions that its client holds.
     ///
     /// # Errors
-    /// It does not start; its own words are on standard error.
+    /// If it does not start; its message is on standard error.
     pub fn start(executable: &Path, web: &[String], port: u16, log: &Path) -> Result<MockWeb, CrawlError> {
         let unvisited = fs::metadata(log).map_or(true, |m| m.len() == 0);
         let mut command = Command::new(executable);
         command.args(web).args(["--with-parent", "--port", &port.to_string(), "--log"]).arg(log);
-        // Its input stays open as long as this process lives, however that ends.
+        // Its input stays open until this process ends, however that happens.
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|e| CrawlError::file(executable, e))?;
         let mut line = String::new();
         let stdout = child.stdout.take().expect("its output is piped");
         let read = BufReader::new(stdout).read_line(&mut line);
         let ready = match read {
-            Ok(0) => Err("its words are above".to_owned()),
+            Ok(0) => Err("see its message above".to_owned()),
             Ok(_) => parse::<Ready>(&line),
             Err(e) => Err(e.to_string()),
         };
@@ -132,18 +132,18 @@ impl MockWeb {
             }
             Err(why) => {
                 end(&mut child);
-                Err(CrawlError::MockWeb(format!("it did not start on port {port}: {why}")))
+                Err(CrawlError::MockWeb(format!("cannot start on port {port}: {why}")))
             }
         }
     }
 
-    /// Lets it be `clock` on the recorded web.
+    /// Sets the clock.
     pub fn set_clock(&self, clock: u32) -> Result<(), CrawlError> {
         let answer = http::post(self.control, "/clock", &format!("{{\"cycle\":{clock}}}"));
         answer.map(drop).map_err(|e| refused("/clock", &e))
     }
 
-    /// Lets these faults strike, and no others.
+    /// Replaces the faults.
     pub fn set_faults(&self, rules: &[String]) -> Result<(), CrawlError> {
         let rules = serde_json::to_string(rules).expect("texts are JSON");
         http::post(self.control, "/faults", &rules).map(drop).map_err(|e| refused("/faults", &e))
@@ -154,23 +154,23 @@ impl MockWeb {
         self.text("/truth")
     }
 
-    /// How the crawler's copy stands.
+    /// Freshness of the crawler's copy.
     pub fn freshness(&self) -> Result<Freshness, CrawlError> {
         self.get::<Held>("/held").map(|held| held.all)
     }
 
-    /// All that was objected to since the start.
+    /// All violations since the start.
     pub fn violations(&self) -> Result<Violations, CrawlError> {
         let manners: Manners = self.get("/violations?delay_ms=0")?;
         Ok(manners.violations(self.unvisited))
     }
 
-    /// The answer to any other question of docs/internals/mockweb.md, as it comes.
+    /// The response to any other request of docs/internals/mockweb.md, as text.
     pub fn text(&self, path: &str) -> Result<String, CrawlError> {
         http::get(self.control, path).map_err(|e| refused(path, &e))
     }
 
-    /// The same, read as a document of JSON.
+    /// The same, parsed as JSON.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CrawlError> {
         parse(&self.text(path)?).map_err(|why| CrawlError::MockWeb(format!("{path}: {why}")))
     }
@@ -187,12 +187,12 @@ pub fn pages(truth: &str) -> Result<Vec<Page>, CrawlError> {
     truth::json_lines(truth).map_err(|why| CrawlError::MockWeb(format!("/truth: {why}")))
 }
 
-/// The first port from [`FIRST_PORT`] on that nobody listens on.
+/// The first free port from [`FIRST_PORT`] on.
 pub fn free_port() -> Result<u16, CrawlError> {
     let is_free = |port: &u16| TcpListener::bind((FIRST_HOST, *port)).is_ok();
     (FIRST_PORT..FIRST_PORT + 100)
         .find(is_free)
-        .ok_or_else(|| CrawlError::MockWeb(format!("no port is free from {FIRST_PORT} on")))
+        .ok_or_else(|| CrawlError::MockWeb(format!("no free port from {FIRST_PORT} on")))
 }
 
 fn parse<T: DeserializeOwned>(json: &str) -> Result<T, String> {
@@ -203,7 +203,7 @@ fn refused(path: &str, error: &HttpError) -> CrawlError {
     CrawlError::MockWeb(format!("{path}: {error}"))
 }
 
-/// Ends and reaps a child; it may have ended by itself.
+/// Kills and reaps a child that may have ended already.
 fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
@@ -225,7 +225,7 @@ mod tests {
             "hosts":[{"host":"a:1","max_requests":1},{"host":"b:1","max_requests":2}]}"#;
         let manners: Manners = parse(json).expect("an account");
         assert_eq!(manners.violations(true), Violations { robots: 5, politeness: 1 });
-        // Known from an earlier run, robots.txt need not be asked for again.
+        // A client that knows robots.txt from an earlier run need not fetch it again.
         let later = manners.violations(false);
         assert_eq!(later, Violations { robots: 2, politeness: 1 });
         assert_eq!(

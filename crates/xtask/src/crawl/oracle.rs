@@ -1,11 +1,11 @@
-//! What a crawler that knows the truth would have met, with the same number of visits.
+//! The ChangeRate of a crawler that knows the truth, with the same number of visits.
 
 use crate::truth::Page;
 
-/// Visits, at every turn, pages that differ from what it saw last, as long as there are any.
+/// At every turn, visits only pages that differ from its last visit.
 ///
-/// Pages that come into being later are seen for the first time as soon as they are there, at no
-/// cost: the crawler's first visits are not in its ChangeRate either.
+/// New pages are seen as soon as they exist, at no cost: the ChangeRate of the crawler does not include
+/// its first visits either.
 pub struct Oracle<'a> {
     /// Page, and the version seen last; none while the page was not there yet.
     pages: Vec<(&'a Page, Option<u32>)>,
@@ -17,8 +17,8 @@ impl<'a> Oracle<'a> {
         Oracle { pages: pages.iter().map(|p| (p, p.version_at(clock))).collect() }
     }
 
-    /// Makes `visits` visits at `clock` and returns how many of them meet a change. Where more pages
-    /// differ than it may visit, it takes them in the order in which the truth lists them.
+    /// Makes `visits` visits at `clock` and returns how many find a change. If more pages differ, it takes
+    /// them in the order of the truth.
     pub fn turn(&mut self, clock: u32, visits: u64) -> u64 {
         let mut met = 0;
         for (page, seen) in &mut self.pages {

@@ -1,18 +1,16 @@
-//! What the next cycle is for, and at which clock of the recorded web it happens: the protocol of the
-//! GP4C papers. At clock 0 the web is discovered, at clocks 1 and 2 every page is visited, from clock
-//! 3 on the score chooses. A function of the turns so far, so that a later run goes on where the
-//! last one stopped.
+//! Phase and clock of the next cycle, after the protocol of the GP4C papers: discovery at clock 0, visits of
+//! every page at clocks 1 and 2, selection by score from clock 3 on. A function of the earlier turns, so that
+//! a later run continues where the last one stopped.
 
 use super::state::Turn;
 use serde::{Deserialize, Serialize};
 
-/// Discovery ends after this many cycles even if links still lead to new pages: those are left to the
-/// cycles that follow, which visit new pages too.
+/// Maximum discovery cycles. Later cycles visit the remaining new pages.
 const DISCOVERY_CYCLES: usize = 6;
 /// Warm-up cycles.
 pub const WARMUP_CYCLES: usize = 2;
 
-/// What a cycle is for.
+/// Phase of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -20,12 +18,12 @@ pub enum Phase {
     Discovery,
     /// Every page is visited.
     Warmup,
-    /// The score chooses within the budget; these cycles are judged.
+    /// The score selects pages within the budget; these cycles are evaluated.
     Scored,
 }
 
 impl Phase {
-    /// As the table calls it.
+    /// Name in the table.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Discovery => "discovery",
@@ -35,7 +33,7 @@ impl Phase {
     }
 }
 
-/// The phase and clock of the turn after `done`.
+/// Phase and clock of the turn after `done`.
 pub fn next(done: &[Turn]) -> (Phase, u32) {
     let Some(last) = done.last() else { return (Phase::Discovery, 0) };
     let count = |phase| done.iter().filter(|t| t.phase == phase).count();

@@ -1,4 +1,4 @@
-//! The crawler as a child process: one cycle a run.
+//! The crawler as a child process, one cycle per run.
 
 use super::error::CrawlError;
 use super::report::Report;
@@ -6,18 +6,18 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How the crawler is called.
+/// How to run the crawler.
 pub struct Program {
     /// The executable.
     pub executable: PathBuf,
     /// Its data directory.
     pub data_dir: PathBuf,
-    /// Where its log goes, in place of the terminal.
+    /// Its log file.
     pub log: PathBuf,
 }
 
 impl Program {
-    /// Runs one cycle, or the rest of one that was interrupted.
+    /// Runs one cycle, or the rest of an interrupted one.
     pub fn crawl(&self, configuration: &Path, seeds: &[String]) -> Result<Report, CrawlError> {
         let mut command = self.command("crawl")?;
         command.arg("--config").arg(configuration).args(["--cycles", "1", "--json"]);

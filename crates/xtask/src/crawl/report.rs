@@ -9,23 +9,23 @@ pub struct Report {
     pub cycle: u32,
     /// Pages in the schedule.
     pub scheduled: u64,
-    /// Pages that came, whole or as "not modified".
+    /// Pages fetched or not modified.
     pub fetched: u64,
-    /// Pages that came for the first time.
+    /// First visits.
     pub first_visits: u64,
-    /// Visits that a page's age asked for, whatever its score.
+    /// Warm-up visits.
     pub warmup_visits: u64,
-    /// Visits that met a change.
+    /// Visits that found a change.
     pub changed: u64,
-    /// Fetches that brought nothing.
+    /// Failed fetches.
     pub failed: u64,
-    /// Known URLs that may be visited and never were.
+    /// Known URLs that were never visited.
     pub never_tried: u64,
-    /// Visits that the score chose and that could be compared.
+    /// Comparable visits selected by score.
     pub score_visits: u64,
-    /// Those of them that met a change.
+    /// Those that found a change.
     pub score_changed: u64,
-    /// The second over the first; none when there was no such visit.
+    /// ChangeRate; none without such visits.
     pub change_rate: Option<f64>,
     /// How long the cycle took.
     pub seconds: f64,
@@ -39,7 +39,7 @@ impl Report {
     pub fn from_output(output: &str) -> Result<Report, String> {
         let line = output.lines().rfind(|l| !l.trim().is_empty());
         let line = line.ok_or("recrawl printed no report")?;
-        serde_json::from_str(line).map_err(|e| format!("recrawl's report cannot be read: {e}: {line}"))
+        serde_json::from_str(line).map_err(|e| format!("cannot read recrawl's report: {e}: {line}"))
     }
 }
 

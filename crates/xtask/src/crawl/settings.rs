@@ -1,18 +1,18 @@
-//! The crawler's configuration for the recorded web: no delays on loopback, every new page at once,
-//! and the protocol's budget.
+//! The crawler's configuration for the recorded web: no delays on loopback, all new pages at once, and the
+//! budget of the protocol.
 
 use std::collections::BTreeSet;
 
-/// While the web is discovered a cycle is for first visits alone.
+/// Budget of discovery cycles: only first visits.
 const DISCOVERY_BUDGET: &str = "pages = 0\npages_min = 0\nwarmup = 0";
 
-/// The configuration for the cycles of discovery.
+/// The configuration of discovery cycles.
 pub fn discovery(seeds: &[String]) -> String {
     configuration(seeds, DISCOVERY_BUDGET, None)
 }
 
-/// The configuration for the cycles after that. `share` is `"5%"` or a number of pages; without a
-/// formula the default holds.
+/// The configuration of later cycles. `share` is `"5%"` or a number of pages. Without a formula the default
+/// applies.
 pub fn recrawl(seeds: &[String], share: &str, formula: Option<&str>) -> String {
     let pages = if share.parse::<u64>().is_ok() { share.to_owned() } else { quoted(share) };
     let budget = format!("pages = {pages}\npages_min = 1\nwarmup = {}", super::plan::WARMUP_CYCLES);

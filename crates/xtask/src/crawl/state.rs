@@ -1,4 +1,4 @@
-//! What one `make crawl` leaves for the next: which recording, on which port, and the turns so far.
+//! State between two runs of `make crawl`: recording, port, and earlier turns.
 
 use super::error::CrawlError;
 use super::mockweb::{Freshness, Violations};
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The content of `state.json`.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// The data set that is replayed; none for the bundled one.
+    /// The replayed data set; none for the bundled one.
     pub recording: Option<String>,
     /// The mock web's port. It is part of every URL, so it stays.
     pub port: u16,
@@ -23,15 +23,15 @@ pub struct State {
 /// One cycle at one clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// What it was for.
+    /// Phase.
     pub phase: Phase,
     /// The mock web's clock.
     pub clock: u32,
-    /// What the crawler reported.
+    /// Report of the crawler.
     pub report: Report,
-    /// How the crawler's copy stood by the mock web's truth, after the cycle.
+    /// Freshness of the crawler's copy after the cycle, by the truth.
     pub freshness: Freshness,
-    /// What the mock web objected to, in this cycle.
+    /// Violations in this cycle.
     pub violations: Violations,
 }
 
@@ -45,11 +45,11 @@ impl State {
         };
         match serde_json::from_str(&text) {
             Ok(state) => Ok(Some(state)),
-            Err(e) => Err(CrawlError::file(file, format!("{e}; start over with `make crawl CLEAN=1`"))),
+            Err(e) => Err(CrawlError::file(file, format!("{e}; to start over, run `make crawl CLEAN=1`"))),
         }
     }
 
-    /// Writes the state beside `file` and puts it in its place, so that it is whole at any moment.
+    /// Writes the state atomically: to a file next to `file`, then renames it.
     pub fn write(&self, file: &Path) -> Result<(), CrawlError> {
         let text = serde_json::to_string_pretty(self).expect("a state is plain data");
         let new = file.with_extension("json.new");

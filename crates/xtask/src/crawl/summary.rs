@@ -1,4 +1,4 @@
-//! What is said before the rows and after them.
+//! The texts before and after the table.
 
 use super::mockweb::Violations;
 use super::plan::Phase;
@@ -7,7 +7,7 @@ use super::state::{State, Turn};
 use super::table::rate;
 use std::path::Path;
 
-/// What is about to be crawled, and from where on.
+/// What is about to be crawled, and where an earlier run continues.
 pub fn opening(state: &State, pages: usize, last_clock: u32, dir: &Path) -> String {
     let recording = state.recording.as_deref().unwrap_or("the bundled recording");
     let (port, dir) = (state.port, dir.display());
@@ -15,23 +15,23 @@ pub fn opening(state: &State, pages: usize, last_clock: u32, dir: &Path) -> Stri
         "{recording}: {pages} pages, cycles 0 to {last_clock}, replayed on port {port}; data in {dir}"
     );
     if let Some(last) = state.turns.last() {
-        text += &format!("\nGoing on after cycle {}, clock {}.", last.report.cycle, last.clock);
+        text += &format!("\nContinuing after cycle {}, clock {}.", last.report.cycle, last.clock);
     }
     text
 }
 
-/// A note on the cycle that has no row: the crawler committed it, and then this program was stopped
-/// before it had heard. The next cycle then ran at the same clock.
+/// A note on a cycle without a row: the crawler committed it, but this program was stopped before it got the
+/// report. The next cycle then ran at the same clock.
 pub fn rowless(turns: &[Turn], next: &Report) -> Option<String> {
     let expected = turns.last().map_or(1, |t| t.report.cycle + 1);
     let is_missing = next.cycle > expected;
     is_missing.then(|| {
-        format!("(cycle {expected} has no row: it ended while nobody watched, at the same clock as the next)")
+        format!("(cycle {expected} has no row: its report was lost; it had the same clock as the next one)")
     })
 }
 
-/// The closing table: the turns from number `before` on, which are those of this run, and all of them
-/// where there were others. `oracle_rates` are the oracle's ChangeRates, one a turn.
+/// The closing table: the turns of this run (from number `before` on), and all turns if there were earlier
+/// ones. `oracle_rates` has the oracle's ChangeRate of each turn.
 pub fn closing(turns: &[Turn], before: usize, oracle_rates: &[Option<f64>]) -> String {
     let mut columns = vec![column("this run", &turns[before..], &oracle_rates[before..])];
     if before > 0 {
@@ -44,7 +44,7 @@ pub fn closing(turns: &[Turn], before: usize, oracle_rates: &[Option<f64>]) -> S
         "ChangeRate of an oracle, mean",
         "fresh pages by the mock web's truth, mean",
         "requests against robots.txt",
-        "hosts asked for two things at once",
+        "hosts with concurrent requests",
     ];
     let line = |(i, title): (usize, &&str)| {
         let cells: String = columns.iter().map(|column| format!("{:>12}", column[i])).collect();
@@ -118,6 +118,8 @@ mod tests {
         assert_eq!(rowless(&state.turns, &turn(Phase::Scored, 13).report), None);
         let note = rowless(&state.turns, &turn(Phase::Scored, 14).report).expect("cycle 14 is missing");
         assert!(note.contains("cycle 14 "), "{note}");
-        assert!(opening(&state, 7, 99, Path::new("data")).ends_with("\nGoing on after cycle 13, clock 12."));
+        assert!(
+            opening(&state, 7, 99, Path::new("data")).ends_with("\nContinuing after cycle 13, clock 12.")
+        );
     }
 }

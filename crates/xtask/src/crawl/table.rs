@@ -1,8 +1,8 @@
-//! The rows that a person reads: one a cycle.
+//! The table of cycles.
 
 use super::state::Turn;
 
-/// Title and width of each column; the first is aligned to the left, the others to the right.
+/// Title and width of each column. The first is left-aligned, the others are right-aligned.
 const COLUMNS: &[(&str, usize)] = &[
     ("phase", 9),
     ("cycle", 5),
@@ -18,12 +18,12 @@ const COLUMNS: &[(&str, usize)] = &[
     ("seconds", 7),
 ];
 
-/// The line above the rows.
+/// The header line.
 pub fn header() -> String {
     align(COLUMNS.iter().map(|(title, _)| (*title).to_owned()))
 }
 
-/// The row of one turn. `oracle` is the ChangeRate of the oracle; none outside scored cycles.
+/// The row of a turn. `oracle` is the oracle's ChangeRate; none outside scored cycles.
 pub fn row(turn: &Turn, oracle: Option<f64>) -> String {
     let r = &turn.report;
     let cells = [
@@ -43,7 +43,7 @@ pub fn row(turn: &Turn, oracle: Option<f64>) -> String {
     align(cells)
 }
 
-/// Three digits, or a dash where there is nothing to divide by.
+/// Three digits, or a dash without a value.
 pub fn rate(rate: Option<f64>) -> String {
     rate.map_or("–".to_owned(), |r| format!("{r:.3}"))
 }

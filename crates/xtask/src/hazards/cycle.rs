@@ -1,4 +1,4 @@
-//! One cycle of the crawler as a child process, its memory watched and its time bounded.
+//! One cycle of the crawler as a child process, with memory measurement and a time limit.
 
 use crate::crawl::error::CrawlError;
 use crate::crawl::report::Report;
@@ -8,22 +8,22 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A cycle that takes longer is ended: no host has more pages than `settings` lets in, each with its delay.
+/// Time limit of a cycle; `settings` limits the pages per host.
 pub const MAX_CYCLE: Duration = Duration::from_secs(600);
-/// Between two looks at the child's memory. The mark that is read is the highest so far, so little is missed.
+/// Interval of memory measurements. The measured value is the peak so far.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a cycle came to.
+/// Result of a cycle.
 pub struct Cycle {
     /// The crawler's report.
     pub report: Report,
-    /// The most memory that it had at any moment, in KiB.
+    /// Peak memory, in KiB.
     pub peak_kib: u64,
-    /// How long the process ran.
+    /// Run time of the process.
     pub wall: Duration,
 }
 
-/// Runs one cycle; what the crawler says on the way is appended to `log`.
+/// Runs one cycle and appends the crawler's log to `log`.
 pub fn run(
     executable: &Path,
     data_dir: &Path,
@@ -44,7 +44,7 @@ pub fn run(
         if started.elapsed() > MAX_CYCLE {
             child.kill().and_then(|()| child.wait()).map_err(failed)?;
             return Err(CrawlError::Program {
-                status: format!("ended after {MAX_CYCLE:?}"),
+                status: format!("stopped after {MAX_CYCLE:?}"),
                 log: log.into(),
             });
         }
@@ -52,7 +52,7 @@ pub fn run(
         std::thread::sleep(LOOK);
     }
     let wall = started.elapsed();
-    // Its one line fits into the pipe, so nothing was waited for with the pipe full.
+    // Its one line fits into the pipe, so the child did not block on a full pipe.
     let output = child.wait_with_output().map_err(failed)?;
     if !output.status.success() {
         return Err(CrawlError::Program { status: output.status.to_string(), log: log.into() });
@@ -62,7 +62,7 @@ pub fn run(
     Ok(Cycle { report, peak_kib, wall })
 }
 
-/// The most memory that a process has had so far, in KiB; 0 when it is gone.
+/// Peak memory of a process so far, in KiB; 0 if it is gone.
 fn peak_memory(process: u32) -> u64 {
     kib(process, "VmHWM").unwrap_or(0)
 }

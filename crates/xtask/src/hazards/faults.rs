@@ -1,15 +1,15 @@
-//! Every kind of fault that the mock web knows (docs/internals/mockweb.md), and where it strikes.
+//! Every kind of fault of the mock web (docs/internals/mockweb.md), and where it applies.
 
 use crate::crawl::mockweb::FIRST_HOST;
 
 /// Hosts of the web.
 pub const HOSTS: usize = 64;
-/// The share of a host's answers that a fault takes.
+/// Share of a host's responses with a fault.
 const SHARE: f64 = 0.02;
 
-/// Faults of answers: on one host each, in place of a share of its pages. `P` is the port of the refused addresses.
-/// Those that cost a host little time come first, since the first hosts have a second fault, which can be a web without
-/// end: many pages on a host that seems slow, and is spared for it, would decide how long all takes.
+/// Faults of single responses, each on one host for a share of its pages. `P` is the port of the rejected
+/// addresses. Fast faults come first, because the first hosts also have a second fault, which can be an endless
+/// web: many pages on a slow host would dominate the run time.
 const ANSWERS: &[&str] = &[
     "redirect:",
     "redirect:javascript:alert(1)",
@@ -88,21 +88,21 @@ const ANSWERS: &[&str] = &[
     "wishes:x-robots-tag: nofollow",
 ];
 
-/// Webs without end: each in a folder of its own, to which a seed leads.
+/// Endless webs, each in its own folder with a seed.
 const FOLDERS: &[&str] =
     &["calendar", "session:path", "session:query", "facets", "farm", "spiral", "everything", "flood:100"];
 
-/// What a host's sitemap can be instead of one. Its pages have to be found by links.
+/// Broken sitemaps. The pages of these hosts are found by links.
 const SITEMAPS: &[&str] =
     &["sitemap:loop", "sitemap:deep", "sitemap:laughs", "sitemap:cut", "sitemap:elsewhere"];
 
-/// Faults of a whole host, robots.txt too: connections that are closed before the next polite request comes.
+/// Faults of a whole host, including robots.txt: connections closed before the next polite request.
 const HOSTWIDE: &[&str] = &["idle:150", "idle:1"];
 
-/// Faults of one cycle, when all hosts are known: robots.txt cannot be had for a while.
+/// Faults of one cycle, when all hosts are known: robots.txt is temporarily unavailable.
 const PASSING: &[&str] = &["/robots.txt=busy:1", "/robots.txt=status:503"];
 
-/// The faults as the mock web's `--fault` takes them, dealt to the hosts in turn; with those of one cycle, or without.
+/// The rules for the mock web's `--fault`, assigned to the hosts in turn, with or without those of one cycle.
 pub fn rules(refused_port: u16, passing_too: bool) -> Vec<String> {
     let with_share = |fault: &str| match fault.split_once(':') {
         Some((kind, value)) => format!("{kind}@{SHARE}:{value}"),
@@ -118,7 +118,7 @@ pub fn rules(refused_port: u16, passing_too: bool) -> Vec<String> {
         .collect()
 }
 
-/// Where the folders are entered, for a web on `port`.
+/// Seeds of the folders, for a web on `port`.
 pub fn entries(port: u16) -> Vec<String> {
     let host = |i: usize| {
         let [a, b, c, d] = FIRST_HOST.octets();
@@ -131,12 +131,12 @@ pub fn entries(port: u16) -> Vec<String> {
         .collect()
 }
 
-/// The folder of a fault; no page of the web lies in one.
+/// The folder of a fault, which has no page of the web.
 fn folder(fault: &str) -> String {
     format!("/without-end-{}", fault.replace(':', "-"))
 }
 
-/// The kinds in use, in order, each once.
+/// The kinds in use, in order, without repetition.
 pub fn kinds() -> Vec<&'static str> {
     let all = ANSWERS.iter().chain(FOLDERS).chain(SITEMAPS).chain(HOSTWIDE);
     let mut kinds: Vec<&str> = all.map(|fault| fault.split(':').next().unwrap_or(fault)).collect();

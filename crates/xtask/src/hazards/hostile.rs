@@ -1,7 +1,7 @@
-//! The hostile web: 64 large hosts, one in three of them an enemy, and 64 hosts of one page beside them, crawled six cycles
-//! under a deadline; how much of each kind of host was covered, by the web's own log.
+//! The hostile web: 64 large hosts, a third of them hostile, and 64 hosts of one page. It is crawled in six
+//! cycles under a deadline; the result is the coverage of each kind of host, by the web's log.
 //!
-//! The arithmetic, by which a crawler that is fair can cover everything: docs/internals/mockweb.md, "The hostile web".
+//! docs/internals/mockweb.md, "The hostile web", shows that a fair crawler can cover everything.
 
 mod account;
 mod kinds;
@@ -20,19 +20,19 @@ use std::time::Duration;
 
 /// Cycles of the crawl.
 const CYCLES: u32 = 6;
-/// From this cycle on hosts have as much to do as a cycle can: what comes late in the crawl comes now.
+/// From this cycle on, hosts have as many pages as a cycle can fetch, and the small hosts appear.
 const BUSY: u32 = 3;
-/// The cycle in which the faults strike that pass.
+/// The cycle of the temporary faults.
 const PASSING: u32 = 4;
-/// The delay that hosts and addresses are promised, in milliseconds.
+/// Delay of hosts and addresses, in milliseconds.
 const DELAY_MS: u64 = 60;
-/// Hosts that are open at a time: as many as there are large ones, so that a crawler that takes these first has no
-/// place left.
+/// Concurrently open hosts: equal to the number of large hosts, so that a crawler that opens these first has no
+/// slot left.
 const OPEN_HOSTS: u32 = LARGE;
-/// Of all pages that robots.txt allows, so many must be covered.
+/// Required coverage of the pages that robots.txt allows.
 const COVERAGE: f64 = 0.99;
 
-/// Crawls the hostile web, large hosts with so many pages each, and prints the account; was every demand met?
+/// Crawls the hostile web and prints the verdict. True if every requirement is met.
 pub fn run(data_dir: &Path, pages_per_host: u32) -> Result<bool, CrawlError> {
     let port = mockweb::free_port()?;
     let dir = data_dir.join(format!("hostile-{port}"));
@@ -71,12 +71,12 @@ pub fn run(data_dir: &Path, pages_per_host: u32) -> Result<bool, CrawlError> {
     Ok(account.is_met(&manners, COVERAGE))
 }
 
-/// Half of a large host's pages take so long, one delay each.
+/// The time for half of a large host's pages, with one delay each.
 fn deadline(pages_per_host: u32) -> Duration {
     Duration::from_millis(DELAY_MS * u64::from(pages_per_host) / 2)
 }
 
-/// The mock web's words.
+/// The arguments of the mock web.
 fn words(hosts: &[Host], pages_per_host: u32) -> Vec<String> {
     let pages = LARGE * pages_per_host + SINGLE;
     let words = format!(
@@ -87,15 +87,15 @@ fn words(hosts: &[Host], pages_per_host: u32) -> Vec<String> {
     words.split(' ').map(str::to_owned).collect()
 }
 
-/// The crawler's configuration. Revisits take a quarter of the known pages, so that a page that was never fetched always has to
-/// be preferred or be given its part; the latency is this machine's own and slows nobody down.
+/// The crawler's configuration. Revisits take a quarter of the known pages, so that new pages compete with
+/// them. The latency is that of this machine and must not raise delays.
 fn settings(hosts: &[Host], deadline: Duration) -> String {
     let first = u32::from(mockweb::FIRST_HOST);
     let address = |host: &Host| Ipv4Addr::from(first + host.number.min(LARGE + SINGLE - CROWD));
     let names =
         hosts.iter().map(|host| format!("\"h{}.mock.test\" = \"{}\"\n", host.number + 1, address(host)));
     format!(
-        "# Written by `make hazards WEB=hostile`; a change here is lost.\n\
+        "# Written by `make hazards WEB=hostile`; changes are overwritten.\n\
          [cycle]\ndeadline = \"{} ms\"\npages = \"25%\"\nwarmup = 0\ndiscovery_min = 1000000\n\
          [politeness]\ndelay_per_host = \"{DELAY_MS} ms\"\ndelay_per_ip = \"{DELAY_MS} ms\"\ndelay_per_latency = 0.0\n\
          robots_cache = \"1 s\"\n\

@@ -1,16 +1,16 @@
-//! Addresses that nobody may connect to, and who does.
+//! Addresses that the crawler must not connect to, with a count of connections.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 
-/// Listeners at a loopback address outside of what the crawl may reach, IPv4 and, where the machine has it, IPv6.
+/// Listeners on loopback addresses that the crawl must not reach: IPv4 and, if available, IPv6.
 pub struct Refused {
     listeners: Vec<TcpListener>,
     port: u16,
 }
 
 impl Refused {
-    /// Listens at both on one port.
+    /// Listens on all addresses with one port.
     pub fn open() -> io::Result<Refused> {
         let first = TcpListener::bind("127.0.0.66:0")?;
         let port = first.local_addr()?.port();
@@ -26,18 +26,17 @@ impl Refused {
         Ok(Refused { listeners, port })
     }
 
-    /// The port of all of them.
+    /// The port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Where they are.
+    /// The addresses.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         self.listeners.iter().map(TcpListener::local_addr).collect()
     }
 
-    /// Connections since the last time of asking. The system keeps them until then, 128 at most: enough to tell
-    /// some from none.
+    /// Connections since the last call. The system queues at most 128, which is enough to tell some from none.
     pub fn connections(&self) -> io::Result<u64> {
         let mut count = 0;
         for listener in &self.listeners {

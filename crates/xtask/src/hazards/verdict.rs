@@ -1,4 +1,4 @@
-//! The rows of the cycles, and the table of what was found beside what must be.
+//! The rows of the cycles, and the table of figures with their limits.
 
 use super::cycle::{Cycle, MAX_CYCLE};
 use super::faults;
@@ -10,24 +10,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-/// The most memory that the crawler may have in a judged cycle, in MiB: with 100 and more faulty answers under way
-/// at a time and bodies of 2 MiB it has no reason for more.
+/// Memory limit of a judged cycle, in MiB, for 100 and more concurrent faulty responses with bodies of 2 MiB.
 const MAX_MEMORY_MIB: u64 = 192;
-/// Memory is flat when no judged cycle has this many percent of what another one has.
+/// Maximum peak memory of a judged cycle, in percent of the lowest peak.
 const FLAT_PERCENT: u64 = 150;
 
-/// Faults behind which a crawler can get the page all the same.
+/// Faults despite which a crawler can get the page.
 pub const EXCUSES_NOTHING: [&str; 1] = ["idle"];
 
 /// A judged cycle.
 pub struct Judged {
-    /// The most memory at any moment, in KiB.
+    /// Peak memory, in KiB.
     pub peak_kib: u64,
-    /// How long it ran.
+    /// Run time.
     pub wall: Duration,
 }
 
-/// The answer of `/violations`, as far as it is judged.
+/// The judged part of `/violations`.
 #[derive(Deserialize)]
 pub struct Manners {
     /// Requests that robots.txt forbids.
@@ -69,24 +68,24 @@ struct Held {
     held: Option<u32>,
 }
 
-/// What the crawl came to.
+/// The verdict.
 pub struct Verdict {
     delay_ms: u64,
     manners: Manners,
     pages: u64,
     held: u64,
-    /// Pages that nobody holds because every answer to them was a fault.
+    /// Pages not held because every response was a fault.
     always_struck: u64,
-    /// Kinds of faults that never struck.
+    /// Kinds of faults that never applied.
     idle: Vec<&'static str>,
     connections: u64,
     judged: Vec<Judged>,
-    /// Pages neither held nor always struck: how often each was asked for.
+    /// Pages not held for another reason, with the number of requests.
     missed: BTreeMap<String, usize>,
 }
 
 impl Verdict {
-    /// Asks the web what it saw.
+    /// Reads the figures from the web.
     pub fn read(
         web: &MockWeb,
         delay_ms: u64,
@@ -115,7 +114,7 @@ impl Verdict {
         })
     }
 
-    /// Is every demand met?
+    /// Whether every requirement is met.
     pub fn is_clean(&self) -> bool {
         self.lines().iter().all(|line| line.is_met)
     }
@@ -127,21 +126,21 @@ impl Verdict {
         let m = &self.manners;
         let delay = self.delay_ms;
         vec![
-            Line::new("requests, robots.txt among them", m.hosts.iter().map(|h| h.requests).sum(), None),
+            Line::new("requests, including robots.txt", m.hosts.iter().map(|h| h.requests).sum(), None),
             Line::new("pages that robots.txt allows and links reach", self.pages, None),
-            Line::new("of them held", self.held, None),
-            Line::new("not held: each answer was a fault", self.always_struck, None),
-            Line::new("not held, for another reason", self.missed.len() as u64, Some(0)),
+            Line::new("pages held", self.held, None),
+            Line::new("not held: every response was a fault", self.always_struck, None),
+            Line::new("not held for another reason", self.missed.len() as u64, Some(0)),
             Line::new("requests that robots.txt forbids", m.forbidden, Some(0)),
             Line::new("requests before robots.txt was read", m.before_robots, Some(0)),
             Line::new(&format!("gaps under {delay} ms on a host"), m.host_gaps_under, Some(0)),
             Line::new(&format!("gaps under {delay} ms on an address"), m.address_gaps_under, Some(0)),
-            Line::new("requests at once on a host, at most", m.max_requests_per_host, Some(1)),
-            Line::new("connections to refused addresses", self.connections, Some(0)),
-            Line::new("kinds of faults that never struck", self.idle.len() as u64, Some(0)),
+            Line::new("concurrent requests on a host", m.max_requests_per_host, Some(1)),
+            Line::new("connections to rejected addresses", self.connections, Some(0)),
+            Line::new("kinds of faults that never applied", self.idle.len() as u64, Some(0)),
             Line::new("peak memory of a judged cycle, MiB", highest / 1024, Some(MAX_MEMORY_MIB)),
             Line::new(
-                "the highest in percent of the lowest",
+                "highest peak in percent of the lowest",
                 highest.saturating_mul(100) / lowest.max(1),
                 Some(FLAT_PERCENT),
             ),
@@ -150,8 +149,8 @@ impl Verdict {
     }
 }
 
-/// Of the pages that are not held, those whose every answer was a fault are counted, and the others named with
-/// how often each was asked for.
+/// Of the pages that are not held: the number of those whose every response was a fault, and the others with
+/// their number of requests.
 fn not_held(pages: &[Page], held: &BTreeSet<u32>, log: &[Access]) -> (u64, BTreeMap<String, usize>) {
     let lacking = pages.iter().filter(|page| !held.contains(&page.page_id));
     let mut answers: BTreeMap<&str, Vec<bool>> =
@@ -189,16 +188,16 @@ impl fmt::Display for Verdict {
             write!(f, "\n{:<46}{:>9}{at_most:>9}{mark}", line.title, line.found)?;
         }
         for (url, asked) in &self.missed {
-            write!(f, "\nnot held: {url}, asked for {asked} times")?;
+            write!(f, "\nnot held: {url}, requested {asked} times")?;
         }
         for kind in &self.idle {
-            write!(f, "\nnever struck: {kind}")?;
+            write!(f, "\nnever applied: {kind}")?;
         }
         Ok(())
     }
 }
 
-/// How many pages the crawler holds by the web's account, in whatever version.
+/// Pages that the crawler holds in any version, by the web's count.
 pub fn held(web: &MockWeb) -> Result<u64, CrawlError> {
     #[derive(Deserialize)]
     struct All {
@@ -211,7 +210,7 @@ pub fn held(web: &MockWeb) -> Result<u64, CrawlError> {
     web.get::<Answer>("/held").map(|answer| answer.all.held)
 }
 
-/// The line above the rows.
+/// The header line.
 pub fn header() -> String {
     format!(
         "{:<10}{:>5}{:>10}{:>9}{:>8}{:>8}{:>9}{:>9}",
@@ -219,7 +218,7 @@ pub fn header() -> String {
     )
 }
 
-/// The row of one cycle. `held`: pages that the crawler holds after it, by the web's own account.
+/// The row of a cycle. `held` is the number of held pages after it, by the web's count.
 pub fn row(phase: &str, cycle: &Cycle, held: u64) -> String {
     let r = &cycle.report;
     format!(

@@ -1,15 +1,15 @@
-//! One connection to the console, kept alive: a request, its answer, the next request.
+//! A client with one persistent connection to the console.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// An answer that takes longer is no answer.
+/// Timeout of a response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// No answer of the console is longer.
+/// Maximum bytes of a response.
 const MAX_ANSWER: u64 = 64 << 20;
 
-/// A connection that is opened when it is needed.
+/// A connection that is opened on demand.
 pub struct Client {
     server: SocketAddr,
     stream: Option<BufReader<TcpStream>>,
@@ -17,22 +17,22 @@ pub struct Client {
 
 /// Status and body.
 pub struct Answer {
-    /// Of HTTP.
+    /// HTTP status.
     pub status: u16,
-    /// Text, or what is left of it where it is none.
+    /// Body as text, lossy.
     pub body: String,
 }
 
 impl Client {
-    /// To a server that need not be there yet.
+    /// A client for a server that may not run yet.
     pub fn new(server: SocketAddr) -> Client {
         Client { server, stream: None }
     }
 
-    /// Asks; `body` makes it a POST of JSON.
+    /// Sends a request; with `body`, a POST of JSON.
     ///
     /// # Errors
-    /// The connection cannot be had or breaks, or what comes is no HTTP/1.1 with a length.
+    /// If the connection fails, or the response is not HTTP/1.1 with a length.
     pub fn ask(&mut self, path: &str, body: Option<&str>) -> io::Result<Answer> {
         let answer = self.exchange(path, body);
         if answer.is_err() {
@@ -59,10 +59,10 @@ impl Client {
     }
 }
 
-/// A stream of server-sent events: how many bytes came until `goes_on` said no.
+/// Reads server-sent events until `goes_on` returns false; returns the number of bytes.
 ///
 /// # Errors
-/// As of [`Client::ask`].
+/// As [`Client::ask`].
 pub fn listen(server: SocketAddr, goes_on: impl Fn() -> bool) -> io::Result<u64> {
     let mut stream = connect(server)?;
     stream.get_ref().set_read_timeout(Some(Duration::from_secs(1)))?;

@@ -1,4 +1,4 @@
-//! `recrawl serve` as a child process, and what is read of it from outside.
+//! `recrawl serve` as a child process, and its figures seen from outside.
 
 use super::client::Client;
 use crate::crawl::error::CrawlError;
@@ -10,37 +10,37 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A daemon that does not answer after so long does not start.
+/// Time limit for the start.
 const START: Duration = Duration::from_secs(60);
-/// Ticks of a second in `/proc`: Linux' USER_HZ, the same on all machines.
+/// Ticks per second in `/proc`: Linux' USER_HZ, equal on all machines.
 const TICKS: f64 = 100.0;
 
-/// The daemon; it is killed with this value, if it was not stopped.
+/// The daemon. Dropping it kills the process.
 pub struct Daemon {
     child: Child,
     client: Client,
 }
 
-/// How it stands at a moment.
+/// Figures of the daemon at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// When it was taken.
+    /// Time of the sample.
     pub at: Instant,
     /// The last generation committed.
     pub generation: u64,
     /// Visits since the process began.
     pub visits: u64,
-    /// Bytes of its memory that are resident.
+    /// Resident memory in bytes.
     pub resident: u64,
-    /// Seconds of processor time that it took.
+    /// Processor time in seconds.
     pub processor: f64,
 }
 
 impl Daemon {
-    /// Starts it and waits until it is ready.
+    /// Starts the daemon and waits until it is ready.
     ///
     /// # Errors
-    /// It ends, or is not ready in time.
+    /// If it ends or is not ready in time.
     pub fn start(
         executable: &Path,
         configuration: &Path,
@@ -70,7 +70,7 @@ impl Daemon {
     /// The document at a path.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is none.
     pub fn get(&mut self, path: &str) -> Result<String, CrawlError> {
         match self.client.ask(path, None) {
             Ok(answer) if answer.status == 200 => Ok(answer.body),
@@ -79,10 +79,10 @@ impl Daemon {
         }
     }
 
-    /// How it stands now.
+    /// The current figures.
     ///
     /// # Errors
-    /// It no longer runs or answers.
+    /// If the daemon no longer runs or responds.
     pub fn sample(&mut self) -> Result<Sample, CrawlError> {
         let metrics = self.get("/metrics")?;
         let at = Instant::now();
@@ -90,22 +90,22 @@ impl Daemon {
         let (generation, visits) = (of("recrawl_generation")?, of("recrawl_visits_total")?);
         let path = format!("/proc/{}/stat", self.child.id());
         let stat = fs::read_to_string(&path).map_err(|e| CrawlError::file(Path::new(&path), e))?;
-        // The second field is the program's name in brackets, whatever it holds.
+        // The second field is the program's name in brackets, and may contain anything.
         let fields: Vec<&str> =
             stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
         let ticks = |field: usize| fields.get(field).and_then(|text| text.parse::<f64>().ok());
         let (Some(kib), Some(user), Some(system)) = (kib(self.child.id(), "VmRSS"), ticks(11), ticks(12))
         else {
-            return Err(CrawlError::Report("this system's /proc is not that of Linux".into()));
+            return Err(CrawlError::Report("/proc of this system is not Linux'".into()));
         };
         let processor = (user + system) / TICKS;
         Ok(Sample { at, generation, visits, resident: kib << 10, processor })
     }
 
-    /// SIGTERM, and how long it took to end.
+    /// Sends SIGTERM and returns the time until the end.
     ///
     /// # Errors
-    /// It ends with another status than 0.
+    /// If the exit status is not 0.
     pub fn stop(mut self, log: &Path) -> Result<Duration, CrawlError> {
         let begun = Instant::now();
         let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
@@ -120,7 +120,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,7 +1,7 @@
-//! A load of so many requests a second, and how long each took.
+//! A load of a fixed number of requests per second, with latencies.
 //!
-//! Requests are due at fixed times, whatever became of those before (an open loop), and a request's latency counts
-//! from when it was due: a server that stands still for a second is charged with all that should have been asked in it.
+//! Requests are due at fixed times (an open loop), and latency counts from the due time. A server that hangs for a
+//! second is charged for all requests due in that second.
 
 use super::client::{self, Client};
 use super::mix::Subjects;
@@ -12,23 +12,23 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Connections that ask.
+/// Connections for requests.
 const ASKING: u64 = 16;
-/// Dashboards that are open: each listens to events.
+/// Open dashboards; each reads an event stream.
 pub const LISTENING: usize = 4;
 
-/// What became of the requests of one kind.
+/// Results of one kind of request.
 #[derive(Debug, Default)]
 pub struct Outcomes {
-    /// Of each answer of 200, microseconds from when it was due to its last byte.
+    /// For each 200, microseconds from the due time to the last byte.
     pub latencies: Vec<u32>,
-    /// Answers of other statuses.
+    /// Responses with other statuses.
     pub refused: BTreeMap<u16, u64>,
-    /// Requests without an answer.
+    /// Requests without a response.
     pub broken: u64,
 }
 
-/// All that was asked, by kind, and the bytes of events that came meanwhile.
+/// Results by kind, and the bytes of events.
 #[derive(Debug, Default)]
 pub struct Load {
     /// By kind.
@@ -38,7 +38,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Both together.
+    /// The sum.
     pub fn add(&mut self, other: Load) {
         self.event_bytes += other.event_bytes;
         for (kind, outcomes) in other.kinds {
@@ -48,7 +48,7 @@ impl Load {
 }
 
 impl Outcomes {
-    /// Both together.
+    /// The sum.
     pub fn add(&mut self, other: Outcomes) {
         self.latencies.extend(other.latencies);
         self.broken += other.broken;
@@ -57,17 +57,17 @@ impl Outcomes {
         }
     }
 
-    /// The least latency that so many of a thousand do not exceed, in milliseconds.
+    /// The latency quantile in per mille, in milliseconds.
     pub fn per_mille(sorted: &[u32], of_thousand: usize) -> f64 {
         let rank = (sorted.len() * of_thousand).div_ceil(1000).max(1);
         sorted.get(rank - 1).map_or(f64::NAN, |micros| f64::from(*micros) / 1000.0)
     }
 }
 
-/// Asks `rate` questions a second for so long.
+/// Sends `rate` requests per second for this long.
 ///
 /// # Errors
-/// A listener's stream breaks.
+/// If an event stream breaks.
 pub fn run(server: SocketAddr, subjects: &Subjects, rate: u32, long: Duration) -> io::Result<Load> {
     let (begun, is_over) = (Instant::now(), AtomicBool::new(false));
     thread::scope(|scope| {

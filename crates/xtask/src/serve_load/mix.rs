@@ -1,16 +1,16 @@
-//! What people and programs ask a console for, in the proportions of a busy one.
+//! The mix of requests to a busy console.
 
-/// A question: the name of its kind, the path, and what is sent.
+/// A request: kind, path and body.
 pub struct Question {
-    /// What the table calls it.
+    /// Name in the table.
     pub kind: &'static str,
-    /// With its query.
+    /// Path with query.
     pub path: String,
-    /// A document to post.
+    /// JSON to post.
     pub body: Option<String>,
 }
 
-/// Kinds by request number: of twenty requests in a row, so many of each.
+/// Kinds of twenty consecutive requests.
 const KINDS: [&str; 20] = [
     "status",
     "page",
@@ -33,10 +33,10 @@ const KINDS: [&str; 20] = [
     "status",
     "dashboard",
 ];
-/// One request of so many compares a formula with the one in force, over all pages.
+/// One request in this many compares a formula with the one in force, over all pages.
 const COMPARE_EVERY: u64 = 1000;
 
-/// What is asked about.
+/// Pages and hosts in the requests.
 pub struct Subjects {
     /// Canonical URLs of known pages.
     pub pages: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Subjects {
 }
 
 impl Subjects {
-    /// The question number `n`.
+    /// Request number `n`.
     pub fn question(&self, n: u64) -> Question {
         if n % COMPARE_EVERY == COMPARE_EVERY / 2 {
             let body = Some(r#"{"text": "t * X / n"}"#.to_owned());
@@ -70,7 +70,7 @@ impl Subjects {
     }
 }
 
-/// For a query.
+/// Percent-encodes a text for a query.
 pub fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

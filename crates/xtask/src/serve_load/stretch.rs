@@ -1,4 +1,4 @@
-//! A stretch of time, with the load or without: what the crawl did in it, and what it took.
+//! A stretch of time with or without load: progress and cost of the crawl.
 
 use super::daemon::{Daemon, Sample};
 use crate::crawl::error::CrawlError;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often the daemon is looked at.
+/// Interval of the samples.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// One stretch.
@@ -18,14 +18,14 @@ pub struct Stretch {
     cycles: u64,
     visits: u64,
     processor: f64,
-    /// Resident bytes: at its begin, at most, at its end.
+    /// Resident bytes: at the start, maximum, at the end.
     resident: [u64; 3],
 }
 
-/// Watches the daemon for so long, while `beside` runs on a thread of its own. Pages change from cycle to cycle.
+/// Samples the daemon for this long while `beside` runs on another thread. Pages change from cycle to cycle.
 ///
 /// # Errors
-/// The daemon or the web no longer answers.
+/// If the daemon or the web no longer responds.
 pub fn watched<T: Send>(
     web: &MockWeb,
     daemon: &mut Daemon,
@@ -51,11 +51,11 @@ pub fn watched<T: Send>(
     })
 }
 
-/// The names of the columns.
+/// The header line.
 pub fn header() -> String {
     format!(
         "{:<8} {:>8} {:>7} {:>9} {:>8} {:>11} {:>10} {:>24}",
-        "load", "seconds", "cycles", "visits", "visits/s", "s a cycle", "processor", "MiB: begin, most, end"
+        "load", "seconds", "cycles", "visits", "visits/s", "s/cycle", "processor", "MiB: start, max, end"
     )
 }
 
@@ -71,14 +71,14 @@ impl Stretch {
         }
     }
 
-    /// What the load costs: visits a second with it over those without it.
+    /// Visits per second with load, relative to those without load.
     pub fn compared(stretches: &[Stretch]) -> String {
         let rate = |is_loaded: bool| {
             let of = || stretches.iter().filter(|stretch| stretch.is_loaded == is_loaded);
             of().map(|s| s.visits).sum::<u64>() as f64 / of().map(|s| s.seconds).sum::<f64>()
         };
         let (with, without) = (rate(true), rate(false));
-        format!("visits/s with the load {with:.1}, without {without:.1}: {:.3} times", with / without)
+        format!("visits/s with load {with:.1}, without {without:.1}: ratio {:.3}", with / without)
     }
 }
 
@@ -114,6 +114,6 @@ mod tests {
             resident: [1 << 20; 3],
         };
         let stretches = [of(false, 10.0, 100), of(true, 10.0, 90), of(false, 30.0, 300)];
-        assert_eq!(Stretch::compared(&stretches), "visits/s with the load 9.0, without 10.0: 0.900 times");
+        assert_eq!(Stretch::compared(&stretches), "visits/s with load 9.0, without 10.0: ratio 0.900");
     }
 }

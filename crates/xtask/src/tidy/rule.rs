@@ -20,13 +20,13 @@ use super::workspace::Workspace;
 
 /// A house rule.
 pub struct Rule {
-    /// The rule's file in this folder, and what a complaint ends with.
+    /// Name of the rule's file, which also ends each complaint.
     pub name: &'static str,
-    /// Finds the breaches.
+    /// Finds the complaints.
     pub check: fn(&Workspace) -> Vec<Complaint>,
 }
 
-/// Every rule, in the order in which complaints are printed.
+/// All rules, in the order of output.
 pub const RULES: &[Rule] = &[
     Rule { name: "module_doc", check: module_doc::check },
     Rule { name: "name", check: name::check },

@@ -1,23 +1,23 @@
-//! The functions, the tests and the inline modules of a source text, found in its code alone
-//! ([`RustText::code`](super::rust_text::RustText::code)).
+//! The functions, tests and inline modules of a source text, found in
+//! [`RustText::code`](super::rust_text::RustText::code).
 
 use super::rust_text::{is_word, words};
 
 /// A function with a body.
 pub struct Function<'a> {
-    /// What it is called.
+    /// Name.
     pub name: &'a str,
-    /// Where its `fn` stands.
+    /// Position of its `fn`.
     pub at: usize,
-    /// What stands between its braces.
+    /// Text between its braces.
     pub body: &'a str,
 }
 
-/// A function that the test harness calls.
+/// A test function.
 pub struct Test<'a> {
     /// The function itself.
     pub function: Function<'a>,
-    /// Is a panic what it is for?
+    /// Whether it should panic.
     pub should_panic: bool,
 }
 
@@ -28,7 +28,7 @@ pub fn functions(code: &str) -> impl Iterator<Item = Function<'_>> {
 
 fn function_at(code: &str, at: usize) -> Option<Function<'_>> {
     let rest = code[at + 2..].trim_start();
-    // `$` for the functions that a macro writes.
+    // `$` for functions in macros.
     let length = rest.bytes().take_while(|&b| is_word(b) || b == b'$').count();
     let name = &rest[..length];
     let after = code.len() - rest.len() + length;
@@ -39,7 +39,7 @@ fn function_at(code: &str, at: usize) -> Option<Function<'_>> {
     (length > 0).then(|| Function { name, at, body: &code[open + 1..close] })
 }
 
-/// Where the bracket closes that `text` begins with; none when it begins with no such bracket.
+/// Position of the bracket that closes the first one of `text`; none if `text` starts with no bracket.
 fn matching(text: &str, open: u8, close: u8) -> Option<usize> {
     let mut depth = 0usize;
     for (i, b) in text.bytes().enumerate() {
@@ -72,7 +72,7 @@ pub fn tests(code: &str) -> impl Iterator<Item = Test<'_>> {
     })
 }
 
-/// The inline modules that stand around a place, from the outermost on.
+/// The inline modules around a position, outermost first.
 pub fn modules_around(code: &str, at: usize) -> Vec<&str> {
     let around = words(code, "mod").take_while(|&module| module < at).filter_map(|module| {
         let rest = code[module + 3..].trim_start();

@@ -1,9 +1,8 @@
-//! Rust source with its comments and literals told apart from its code, by a scanner just large
-//! enough for that. A rule that looks for a word then never meets it in a string, such as in the
-//! rule's own tests. A full parser would be the heaviest dependency of the workspace for less.
+//! A small scanner that separates the code of a Rust source from comments and literals. Rules then never find a
+//! word in a string, such as in their own tests. A full parser would be the heaviest dependency of the workspace.
 
-/// Two masks of one source text. Each has the text's length and line breaks; what does not belong to
-/// it is blank, so positions agree.
+/// Two masks of one source text. Each has the length and line breaks of the text, and blanks elsewhere, so that
+/// positions agree.
 pub struct RustText {
     /// Everything outside comments, and outside the quotes of strings and characters.
     pub code: String,
@@ -45,12 +44,12 @@ pub fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1
 }
 
-/// Can the byte be part of an identifier?
+/// Whether the byte can be part of an identifier.
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// The places where `word` stands as a word of its own.
+/// The positions of `word` as a whole word.
 pub fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let bytes = text.as_bytes();
     text.match_indices(word).map(|(at, _)| at).filter(move |&at| {

@@ -1,31 +1,29 @@
-//! The repository's text files in memory, so that a rule does no reading of its own and its test
-//! needs no disk.
+//! The text files of the repository in memory. Rules and their tests need no disk.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Folders that hold what was built, crawled or found by machines, not what was written.
+/// Folders with generated files.
 const NOT_OURS: &[&str] =
     &[".git", "target", "data", "fuzz/corpus", "fuzz/artifacts", "fuzz/coverage", "fuzz/target"];
 
 /// One text file.
 pub struct File {
-    /// Relative to the root, parted by `/`.
+    /// Path relative to the root, with `/`.
     pub path: String,
-    /// All of it; empty for what is no text.
+    /// Content; empty if not text.
     pub text: String,
 }
 
 impl File {
-    /// The part of the path behind the last `/`.
+    /// The part of the path after the last `/`.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// The file's crate, when it lies in one. The tests of the whole program, at the root, are the
-    /// program's.
+    /// The file's crate, if any. The tests at the root belong to the program.
     pub fn crate_folder(&self) -> Option<&str> {
         if self.path.starts_with("tests/") {
             return Some("recrawl");
@@ -34,13 +32,13 @@ impl File {
     }
 }
 
-/// All text files of the repository, in order of path.
+/// All text files of the repository, by path.
 pub struct Workspace {
     files: Vec<File>,
 }
 
 impl Workspace {
-    /// Reads everything under `root`. Recordings and pictures, which are no UTF-8, are there without a text.
+    /// Reads everything under `root`. Files that are not UTF-8 have no text.
     pub fn read(root: &Path) -> io::Result<Workspace> {
         let mut files = Vec::new();
         read_folder(root, "", &mut files)?;
@@ -48,7 +46,7 @@ impl Workspace {
         Ok(Workspace { files })
     }
 
-    /// A workspace made up for a test.
+    /// A made-up workspace for a test.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Workspace {
         let files = files.iter().map(|(path, text)| File { path: (*path).into(), text: (*text).into() });
@@ -79,7 +77,7 @@ impl Workspace {
     /// The parsed manifest of a crate, or of the workspace when `folder` is none.
     ///
     /// # Panics
-    /// When the manifest is missing or is no TOML: then cargo could not have built this program.
+    /// If the manifest is missing or not valid TOML; then cargo could not have built this program.
     pub fn manifest(&self, folder: Option<&str>) -> toml::Table {
         let path = folder.map_or("Cargo.toml".to_owned(), |f| format!("crates/{f}/Cargo.toml"));
         let text = self.text(&path).unwrap_or_else(|| panic!("{path} is missing"));

@@ -1,5 +1,5 @@
-//! Archive and visit log over one disk whose power fails at every point: what the log names, the
-//! archive has.
+//! Archive and visit log on a disk whose power fails at every point: the archive has all bodies
+//! that the log names.
 
 use super::*;
 use crate::archive::answer::holds;
@@ -13,18 +13,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const CYCLE: Cycle = Cycle(1);
-/// Visits of the cycle.
 const VISITS: u64 = 12;
-/// Every so many visits both are synced.
+/// Number of visits between two syncs.
 const SYNC_EVERY: u64 = 4;
-/// A file holds some three bodies.
+/// A file holds about three bodies.
 const LIMIT: u64 = 4_000;
 
 fn url(index: u64) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(&format!("http://a.example/{index}")).unwrap()
 }
 
-/// A body that does not pack, so that records span sectors.
+/// An incompressible body, so that records span sectors.
 fn body(index: u64) -> Vec<u8> {
     let mut state = index as u32 + 1;
     let step = |_| {
@@ -40,7 +39,7 @@ fn member(index: u64, at: u64) -> Vec<u8> {
     record.compress(&mut Compressor::new(), &head, std::iter::empty())
 }
 
-/// What the tables remember; they are durable by then.
+/// The mark stored in the tables, which are durable by then.
 type Mark = Option<ArchiveMark>;
 
 fn stays(visit: &Visit, sound: ArchiveEnd) -> bool {
@@ -48,7 +47,7 @@ fn stays(visit: &Visit, sound: ArchiveEnd) -> bool {
     position.is_none_or(|position| sound.is_behind(position))
 }
 
-/// What a run of the cycle left for the check.
+/// The results of a run of the cycle for the check.
 #[derive(Default)]
 struct Run {
     /// Visits that were synced.
@@ -56,8 +55,8 @@ struct Run {
     cut: u64,
 }
 
-/// Runs the cycle, or goes on with it, as recorder and plan do; each run writes other bytes of the
-/// same pages.
+/// Runs or resumes the cycle as recorder and plan do; each run writes other bytes of the same
+/// pages.
 fn run(storage: &Arc<dyn Storage>, mark: &mut Mark, at: u64, run: &mut Run) -> io::Result<()> {
     let recovery = recover(&**storage, *mark, || Ok(0))?;
     let observe = |visit: &Visit| stays(visit, recovery.sound);
@@ -87,7 +86,7 @@ fn run(storage: &Arc<dyn Storage>, mark: &mut Mark, at: u64, run: &mut Run) -> i
     Ok(())
 }
 
-/// Where the log says that each page's body lies.
+/// The position of each page's body, according to the log.
 fn positions(storage: &dyn Storage) -> BTreeMap<u64, ArchivePosition> {
     let mut log = VisitLog::read(storage, CYCLE).unwrap();
     let mut positions = BTreeMap::new();
@@ -99,8 +98,8 @@ fn positions(storage: &dyn Storage) -> BTreeMap<u64, ArchivePosition> {
     positions
 }
 
-/// Goes on with what a cut has left, to the end: all synced visits are there, and each position
-/// leads to its page.
+/// Resumes after a power cut until the end: all synced visits are there, and each position leads to
+/// its page.
 fn check(left: MemoryStorage, mut mark: Mark, before: &Run, what: &str) -> u64 {
     let copy = MemoryStorage::with_files(left.image());
     let sound = recover(&copy, mark, || Ok(0)).unwrap().sound;
@@ -125,7 +124,7 @@ fn check(left: MemoryStorage, mut mark: Mark, before: &Run, what: &str) -> u64 {
 #[test]
 fn no_position_of_the_log_leads_elsewhere_after_a_power_cut_at_any_point() {
     let (mut points, mut tried, mut cut, mut kept) = (0, 0, 0, 0);
-    // The first run, one that goes on in the file of an earlier one, and one after a crash.
+    // The first run, one that continues the file of an earlier one, and one after a crash.
     for earlier in 0..3 {
         let prepared = || {
             let storage = Arc::new(FaultyStorage::new());
@@ -167,7 +166,7 @@ fn no_position_of_the_log_leads_elsewhere_after_a_power_cut_at_any_point() {
     assert!(tried > 900 && cut > 100 && kept > 100, "{tried} cuts, {cut} of the log, {kept} synced");
 }
 
-/// An error of the disk at any point ends the run, and the next goes on.
+/// An error of the disk at any point ends the run, and the next one resumes.
 #[test]
 fn an_error_at_any_point_leads_no_position_elsewhere() {
     for point in 1.. {
@@ -199,8 +198,8 @@ fn cut_to(storage: &MemoryStorage, name: &str, length: u64) {
     storage.append(name).unwrap().truncate(length).unwrap();
 }
 
-/// The power failed after the end of a cycle: what the next one appended is gone, to the byte, and
-/// its log is there.
+/// Power fails after the end of a cycle: what the next one appended is gone to the byte, and its
+/// log is there.
 #[test]
 fn a_file_that_ends_where_it_was_closed_is_gone_on_with_only_if_nothing_was_appended_since() {
     let (storage, archive, _) = archive_of(2);
@@ -233,16 +232,17 @@ fn a_torn_end_is_cut_off_and_what_stands_before_damage_is_left_alone() {
         "the torn end is cut"
     );
 
-    // In the midst of the file: the log may name nothing behind it, and no whole record is removed.
+    // Damage in the middle of the file: the log may name nothing after it, and no complete record
+    // is removed.
     let mut damaged = image.clone();
     damaged.get_mut("recrawl-000001.warc.gz").unwrap()[positions[1].offset as usize + 40] ^= 1;
     let damaged = MemoryStorage::with_files(damaged);
     let recovery = recover(&damaged, open(0), || Ok(0)).unwrap();
     assert_eq!((recovery.sound.length, recovery.end.length), (positions[1].offset, length));
-    // What was committed before is not looked at.
+    // Data committed before is not read.
     let recovery = recover(&damaged, open(positions[2].offset), || Ok(0)).unwrap();
     assert_eq!((recovery.sound.length, recovery.end.length), (length, length));
-    // Nobody remembers: nothing is cut.
+    // Without a mark, nothing is cut.
     let torn = MemoryStorage::with_files(image);
     cut_to(&torn, "recrawl-000001.warc.gz", length - 1);
     let recovery = recover(&torn, None, || Ok(0)).unwrap();
@@ -258,7 +258,7 @@ fn numbers_of_files_that_were_taken_away_are_not_given_again() {
     let recovery = recover(&*storage, closed, || Ok(0)).unwrap();
     let mut archive = Archive::open(storage, 1 << 20, recovery.end, recovery.is_new_file).unwrap();
     assert_eq!(archive.append(&member(1, 1)).unwrap().file, 2);
-    // Nor where the tables went with them: pages' records name them.
+    // Nor if the tables are lost too: pages' records name the files.
     let recovery = recover(&MemoryStorage::new(), None, || Ok(7)).unwrap();
     assert_eq!((recovery.end.number, recovery.is_new_file), (7, true));
     let older: ArchiveMark = serde_json::from_str(r#"{"number":3,"length":9}"#).unwrap();

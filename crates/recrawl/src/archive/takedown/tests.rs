@@ -1,4 +1,5 @@
-//! Nothing moves, nothing is left of what was taken down, and a stop at any moment loses nothing.
+//! Nothing moves, nothing remains of the records taken down, and an interruption at any moment
+//! loses nothing.
 
 use super::*;
 use crate::archive::{Compressor, Head, Record, file_name};
@@ -18,7 +19,7 @@ fn member(url: &str, body: &[u8]) -> Vec<u8> {
     )
 }
 
-/// Bytes that do not pack.
+/// Incompressible bytes.
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 7u32;
     let step = |_| {
@@ -28,7 +29,7 @@ fn noise(length: usize) -> Vec<u8> {
     (0..length).map(step).collect()
 }
 
-/// Two files of members, and the address of each.
+/// Two files of members, and the URL of each.
 fn files() -> Vec<Vec<(String, Vec<u8>)>> {
     let urls = |file: u32, count: u32| {
         let members = (0..count).map(move |page| {
@@ -51,7 +52,7 @@ fn is_meant(url: &str) -> bool {
     url.starts_with("http://secret.example/")
 }
 
-/// Every record that is not meant is where it was, byte for byte; in place of each that is stands a record that says so.
+/// Every other record is unchanged byte for byte, and each matching one is replaced by a notice.
 fn is_taken_down(files: &[Vec<(String, Vec<u8>)>], after: &BTreeMap<String, Vec<u8>>) {
     let before = image(files);
     assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
@@ -119,7 +120,8 @@ fn what_is_meant_goes_and_nothing_else_moves() {
 fn a_damaged_record_keeps_nobody_from_the_rest() {
     let files = files();
     let mut image = image(&files);
-    // In the third record of the first file: one that is meant lies before it, another behind.
+    // Damage in the third record of the first file: one matching record lies before it, another
+    // after it.
     let before: usize = files[0][..2].iter().map(|(_, member)| member.len()).sum();
     image.get_mut(&file_name(1)).unwrap()[before] ^= 0xff;
     let folder = MemoryStorage::with_files(image.clone());
@@ -147,7 +149,7 @@ fn a_torn_end_is_taken_down_too_where_it_tells_whose_it_is() {
         let taken = take_down(&folder, &is_meant, NOW, false).unwrap();
         let after = folder.image().remove(&file_name(1)).unwrap();
         assert_eq!((after.len(), &after[..place]), (cut, &bytes[..place]));
-        // Of its first bytes no address can be unpacked.
+        // No URL can be unpacked from its first bytes.
         assert!(taken.records == 1 || cut <= place + 100, "cut at {cut}");
         assert_eq!(after == bytes, taken.records == 0);
     }

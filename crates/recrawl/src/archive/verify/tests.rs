@@ -1,4 +1,4 @@
-//! Each byte of an archive matters: a flip is told, or a page's position leads nowhere.
+//! Each byte of an archive matters: a flipped bit is reported, or a page's position leads nowhere.
 
 use super::*;
 use crate::archive::{Archive, ArchiveEnd, Compressor, Head, Record};
@@ -14,7 +14,7 @@ fn url(page: u32) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(&format!("http://a.example/{page}")).unwrap()
 }
 
-/// An archive of some pages, and what is known of these.
+/// An archive of some pages, and the positions of their bodies.
 fn archived(pages: u32) -> (Arc<MemoryStorage>, Vec<ArchivePosition>) {
     let storage = Arc::new(MemoryStorage::new());
     let mut archive = Archive::open(storage.clone(), 1 << 20, ArchiveEnd::default(), true).unwrap();
@@ -70,9 +70,8 @@ fn a_flipped_bit_in_any_byte_is_told() {
             flips += 1;
             if found.damage.is_empty() && found.notes.is_empty() {
                 untold += 1;
-                // A gzip member has some bits that mean nothing: how hard the compressor tried,
-                // whether it took the bytes for text, and what fills its last byte (RFC 1952
-                // §2.3.1, RFC 1951 §3.2.3).
+                // Some bits of a gzip member mean nothing: the compression level, the text flag,
+                // and the padding of the last byte (RFC 1952 §2.3.1, RFC 1951 §3.2.3).
                 assert_eq!(unpacked(&storage.image()[FILE]), unpacked(&bytes), "byte {at}, bit {bit}");
             }
         }
@@ -92,7 +91,7 @@ fn damage_is_told_where_it_lies_and_what_is_behind_it_is_read() {
     assert!(found.damage.iter().all(|d| d.offset == positions[1].offset), "{found:?}");
     assert!(found.damage.iter().any(|d| d.what.contains("http://a.example/1")), "{found:?}");
 
-    // Torn at the end by a stop: no page leads there, unless one does.
+    // An incomplete record at the end is no damage, unless a page refers to it.
     let torn = &storage.image()[FILE][..storage.image()[FILE].len() - 3];
     let torn = MemoryStorage::with_files([(FILE.into(), torn.to_vec())].into());
     let found = verify(&torn, &generation).unwrap();

@@ -1,30 +1,30 @@
-//! What a page asks to be done with it, and whether the page that it names as canonical agrees.
+//! The directives of a page, and whether its canonical claim holds.
 
 use crate::archive::timestamp;
 use crate::failure::Failure;
 use recrawl_repository::Generation;
 use recrawl_types::{Canonical, CanonicalUrl, PageRecord, Site, Status};
 
-/// Claims that are followed from page to page.
+/// Longest chain of canonical claims that is followed.
 const MAX_STEPS: usize = 10;
 
-/// What is known of the page that a page names as canonical.
+/// State of the page that a canonical claim names.
 #[derive(Debug, PartialEq)]
 pub enum Standing {
-    /// It names itself, or nothing: the claim holds.
+    /// It names itself or nothing: the claim holds.
     Agrees,
-    /// It names a page of its own, and so on, to this one that names no other.
+    /// It names yet another page; this one is the end of the chain.
     LeadsOn(CanonicalUrl),
-    /// The claims lead in a circle, or on and on: none of them holds.
+    /// The claims form a loop or a chain that is too long: all are ignored.
     Circle,
-    /// It was never visited.
+    /// Never visited.
     Unvisited,
-    /// It is confirmed gone.
+    /// Confirmed gone.
     Gone,
 }
 
 impl Standing {
-    /// Looks at the pages that the claims lead to, one after the other; none where the page names no other.
+    /// Follows the chain of claims; none if the page names no other page.
     ///
     /// # Errors
     /// When a record cannot be read.
@@ -55,7 +55,7 @@ impl Standing {
         Ok(Some(Standing::Circle))
     }
 
-    /// One word for machines.
+    /// The name in JSON.
     pub fn name(&self) -> &'static str {
         match self {
             Standing::Agrees => "agrees",
@@ -71,7 +71,7 @@ fn claim(record: &PageRecord) -> Option<CanonicalUrl> {
     record.visited.as_ref()?.content.consent.canonical.other().cloned()
 }
 
-/// Rows for people: what the page said at its last visit.
+/// Printed rows: label and text of what the page said at its last visit.
 pub fn wishes(
     url: &CanonicalUrl,
     record: &PageRecord,
@@ -89,21 +89,21 @@ pub fn wishes(
             .map(|at| format!("unavailable after {}", timestamp(at.saturating_mul(1000)))),
     );
     if !said.is_empty() {
-        rows.push(("asks for", said.join(", ")));
+        rows.push(("directives", said.join(", ")));
     }
     let canonical = match &consent.canonical {
         Canonical::Unclaimed => return rows,
-        Canonical::Itself => "this address".to_owned(),
-        Canonical::Contradictory => "several addresses, of which none is believed".to_owned(),
+        Canonical::Itself => "this URL".to_owned(),
+        Canonical::Contradictory => "several conflicting URLs; ignored".to_owned(),
         Canonical::Other(other) => {
-            let site = if Site::of(other) == Site::of(url) { "" } else { ", of another site" };
+            let site = if Site::of(other) == Site::of(url) { "" } else { " (other site)" };
             let standing = match standing {
                 None => String::new(),
-                Some(Standing::Agrees) => ", which names no other: this page is its duplicate".into(),
-                Some(Standing::LeadsOn(last)) => format!(", which leads on to {last}"),
-                Some(Standing::Circle) => ", from which claims lead in a circle: none is believed".into(),
-                Some(Standing::Unvisited) => ", which was never visited".into(),
-                Some(Standing::Gone) => ", which is gone: this page stands for itself".into(),
+                Some(Standing::Agrees) => ", which names no other URL; this page is a duplicate of it".into(),
+                Some(Standing::LeadsOn(last)) => format!(", whose canonical URL is {last}"),
+                Some(Standing::Circle) => ", part of a canonical loop; ignored".into(),
+                Some(Standing::Unvisited) => ", not visited yet".into(),
+                Some(Standing::Gone) => ", which is gone; this page is its own canonical".into(),
             };
             format!("{other}{site}{standing}")
         }

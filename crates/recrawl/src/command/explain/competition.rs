@@ -1,4 +1,4 @@
-//! The page's place among others in the next cycle.
+//! The page's rank among all pages, and among those of its host, in the next cycle.
 
 use crate::failure::Failure;
 use crate::priors::SitePriors;
@@ -8,12 +8,12 @@ use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{HostPlaces, HostPlacesCounter, PlanRequest, Policy, RankCounter};
 use std::ops::Range;
 
-/// All pages, and what ranks them.
+/// All pages, and how to rank them.
 pub struct Competition<'g> {
     pub request: &'g PlanRequest,
     pub generation: &'g Generation,
     pub formula: &'g Formula,
-    /// The rates of sites, where the formula asks for them.
+    /// Change rates of sites, if the formula uses them.
     pub priors: Option<&'g SitePriors>,
 }
 
@@ -24,7 +24,7 @@ impl Competition<'_> {
         policy
     }
 
-    /// The rank of the page with that ordinal and score, which competes by it: a pass over all pages.
+    /// The rank of a page that competes by this score. Reads the state of all pages.
     pub fn rank(&self, ordinal: u64, score: f64) -> Result<u64, Failure> {
         let (policy, mut counter) = (self.policy(), RankCounter::new(self.request, ordinal, score));
         self.generation.scan(|first, columns| -> Result<(), Failure> {
@@ -37,7 +37,7 @@ impl Competition<'_> {
         Ok(counter.rank())
     }
 
-    /// The place of a page among those of its host: a pass over these.
+    /// The place of a page on its host. Reads the state of the host's pages.
     pub fn places(&self, mut counter: HostPlacesCounter, host: &Range<u64>) -> Result<HostPlaces, Failure> {
         let policy = self.policy();
         let mut states = self.generation.states_from(host.start);

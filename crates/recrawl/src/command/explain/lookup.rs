@@ -1,5 +1,5 @@
-//! What the tables beside the pages say of an address: its host, its scope, its dates. A crawl that runs keeps the
-//! tables to itself; then what they say is left open.
+//! Looks up a URL's host, scope and dates in the tables. A running crawl locks the tables; the
+//! answers that need them are then unknown.
 
 use crate::command::{dates, traps};
 use crate::control::{Blocks, Mark};
@@ -17,31 +17,31 @@ use recrawl_fetcher::system_clock;
 use recrawl_types::host::RobotsBody;
 use recrawl_types::{CanonicalUrl, HostTable, Origin, PageRecord};
 
-/// What a sitemap or feed says of the page, and whether it is acted upon.
+/// The page's date from a sitemap or feed, and whether the scheduler trusts it.
 #[derive(Default)]
 pub struct Lastmod {
-    /// How far its origin's dates are trusted, in words; none where the page has no date.
+    /// Trust in its origin's dates, as text; none if the page has no date.
     pub trust: Option<String>,
     /// Does a trusted date say that the page changed since its last visit?
     pub is_news: bool,
 }
 
-/// Why an address is not among the pages: what refuses it, if something does.
+/// The error for an unknown URL, with the rule that refuses it, if any.
 pub fn unknown(
     settings: &mut Settings,
     decided: &Decisions,
     tables: &Tables,
     url: &CanonicalUrl,
 ) -> Result<Failure, Failure> {
-    let refusal =
-        scope(settings, decided, tables, url)?.flatten().map(|refusal| format!("refused: {refusal}"));
+    let refusal = scope(settings, decided, tables, url)?.flatten();
+    let refusal = refusal.map(|refusal| format!("outside the crawl: {refusal}"));
     let trap = || Ok(trap(settings, tables, url)?.and_then(|trap| trap.refusal()));
     let why = refusal.map_or_else(trap, |refusal| Ok::<_, Failure>(Some(refusal)))?;
-    let why = why.unwrap_or_else(|| "no seed names it and no page visited so far links to it".into());
-    Ok(Failure::Work(format!("{url}: not known: {why}")))
+    let why = why.unwrap_or_else(|| "not a seed, and no visited page links to it".into());
+    Ok(Failure::Work(format!("{url}: unknown URL: {why}")))
 }
 
-/// What is known of the patterns of its address.
+/// Evidence about the URL's trap patterns.
 pub fn trap(
     settings: &Settings,
     tables: &Tables,
@@ -51,7 +51,8 @@ pub fn trap(
     traps::Standing::of(&settings.traps, tables, url).map_err(Failure::from)
 }
 
-/// Why the page does not belong to the crawl, if it does not. None where the sites of the seeds cannot be read.
+/// Why the page is outside the scope, if it is. The outer option is none if the seed sites cannot
+/// be read.
 pub fn scope(
     settings: &mut Settings,
     decided: &Decisions,
@@ -66,7 +67,7 @@ pub fn scope(
     Ok(Some(settings.scope.refuse(url)))
 }
 
-/// Why the page's host is left alone, if it is. What robots.txt says of it stands apart.
+/// Why the page's host is skipped, if it is.
 pub fn left_alone(
     settings: &Settings,
     tables: &Tables,
@@ -77,7 +78,7 @@ pub fn left_alone(
     Ok(state.and_then(|state| Promise::of(&state, &settings.fetch, system_clock()()).left_alone))
 }
 
-/// What a date of the page's is worth.
+/// The page's date and the trust in it.
 pub fn lastmod(
     settings: &Settings,
     tables: &Tables,
@@ -93,72 +94,72 @@ pub fn lastmod(
     Ok(Lastmod { trust: Some(dates::text(settings, &counts)), is_news })
 }
 
-/// What robots.txt says of a page.
+/// What robots.txt says about a page.
 pub struct Robots {
-    /// For people.
+    /// Text for people.
     pub words: String,
-    /// Is the page forbidden, for now or as long as the file stays as it is?
+    /// Is the page forbidden, by a rule or because robots.txt could not be fetched?
     pub is_forbidden: bool,
-    /// The line that forbids it.
+    /// The rule that forbids it.
     pub rule: Option<String>,
     /// When the file was fetched, in milliseconds since 1970.
     pub fetched: Option<u64>,
 }
 
-/// What robots.txt says of the page.
+/// Applies the robots.txt in force to the page.
 pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Result<Robots, Failure> {
     let open = |words: String| Robots { words, is_forbidden: false, rule: None, fetched: None };
     let tables = match tables {
         Ok(tables) => tables,
-        Err(why) => return Ok(open(format!("not looked up: {TABLES}: {why}"))),
+        Err(why) => return Ok(open(format!("unknown: {TABLES}: {why}"))),
     };
     let Some(robots) = tables.load(&Origin::of(url))?.and_then(|state| state.robots) else {
         return Ok(open("not fetched yet".into()));
     };
     let when = crate::archive::timestamp(robots.fetched);
     let (words, is_forbidden, rule) = match robots.body {
-        RobotsBody::AllowAll => (format!("allowed: there was none at {when}"), false, None),
+        RobotsBody::AllowAll => (format!("allowed: no robots.txt at {when}"), false, None),
         RobotsBody::DisallowAll(why) => {
-            (format!("{} at {when}: all is forbidden for now", words::no_robots(why)), true, None)
+            (format!("{} at {when}: everything is forbidden for now", words::no_robots(why)), true, None)
         }
         RobotsBody::Rules(body) => {
             let rules = Rules::parse(&body, settings.fetch.product_token());
             match rules.forbids(url.path_and_query()).map(|rule| rule.to_string()) {
-                Some(rule) => (format!("forbidden by `{rule}` in the file of {when}"), true, Some(rule)),
-                None => (format!("allowed by the file of {when}"), false, None),
+                Some(rule) => (format!("forbidden by `{rule}` (file of {when})"), true, Some(rule)),
+                None => (format!("allowed (file of {when})"), false, None),
             }
         }
     };
     Ok(Robots { words, is_forbidden, rule, fetched: Some(robots.fetched) })
 }
 
-/// What operators decided of a page.
+/// Operators' decisions about a page.
 #[derive(Default)]
 pub struct Held {
-    /// The pattern that blocks it.
+    /// The pattern that blocks the page, and who added it.
     pub blocked: Option<(String, Mark)>,
-    /// The pause of its host.
+    /// Who paused the host.
     pub host: Option<Mark>,
-    /// The pause of all.
+    /// Who paused the crawl.
     pub all: Option<Mark>,
 }
 
 impl Held {
-    /// All that holds, the strongest first, in words and by whom.
+    /// All decisions, the strongest first, as text and mark.
     pub fn all(&self) -> Vec<(String, &Mark)> {
-        let blocked = self.blocked.iter().map(|(pattern, mark)| (format!("{pattern} was blocked"), mark));
-        let host = self.host.iter().map(|mark| ("its host was paused".into(), mark));
-        let all = self.all.iter().map(|mark| ("the whole crawl was paused".into(), mark));
+        let blocked = self.blocked.iter().map(|(pattern, mark)| (format!("blocked ({pattern})"), mark));
+        let host = self.host.iter().map(|mark| ("host paused".into(), mark));
+        let all = self.all.iter().map(|mark| ("crawl paused".into(), mark));
         blocked.chain(host).chain(all).collect()
     }
 
-    /// The strongest.
+    /// The strongest decision.
     pub fn first(&self) -> Option<(String, &Mark)> {
         self.all().into_iter().next()
     }
 }
 
-/// What operators decided of the page.
+/// The operators' decisions that apply to a page.
 pub fn held(decided: &Decisions, url: &CanonicalUrl) -> Held {
     let pattern = Blocks::of(decided.blocks.keys()).cover(url);
     let blocked =

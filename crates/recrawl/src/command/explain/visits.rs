@@ -1,14 +1,14 @@
-//! The history of a page's visits, as far as they are kept.
+//! The stored visits of a page.
 
 use crate::words;
 use recrawl_repository::KeptVisit;
 use recrawl_types::{Change, Cycle, Outcome};
 use serde_json::{Value, json};
 
-/// Visits in a strip for people; the last ones.
+/// Visits in a printed strip: the last ones.
 const STRIP: usize = 60;
 
-/// For machines, oldest first.
+/// As JSON, oldest first.
 pub fn json(visits: &[(Cycle, KeptVisit)]) -> Value {
     let one = |(cycle, visit): &(Cycle, KeptVisit)| {
         let changed = visit.outcome.change().and_then(|change| match change {
@@ -24,14 +24,12 @@ pub fn json(visits: &[(Cycle, KeptVisit)]) -> Value {
     visits.iter().map(one).collect()
 }
 
-/// One sign a visit, oldest first, and what the signs say; none without visits.
+/// One sign per visit, oldest first, and a legend; none without visits.
 pub fn strip(visits: &[(Cycle, KeptVisit)]) -> Option<String> {
     let (first, last) = (visits.first()?.0, visits.last()?.0);
     let signs: String =
         visits[visits.len().saturating_sub(STRIP)..].iter().map(|(_, v)| sign(v.outcome)).collect();
-    Some(format!(
-        "{signs}  (cycles {first} to {last}: * first, # changed, - unchanged, x not got, . not asked)"
-    ))
+    Some(format!("{signs}  (cycles {first} to {last}: * first, # changed, - unchanged, x failed, . skipped)"))
 }
 
 fn sign(outcome: Outcome) -> char {

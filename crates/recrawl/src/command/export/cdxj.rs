@@ -1,7 +1,6 @@
-//! `recrawl export cdxj`: the index of the WARC files, as programs that replay archives read it, by key and time.
+//! `recrawl export cdxj`: the sorted index of the WARC files that replay programs need.
 
 use super::lines::Lines;
-use super::named;
 use crate::archive::records::{Found, Records};
 use crate::archive::{file_name, file_numbers, file_path};
 use crate::crawl::WARC;
@@ -18,15 +17,16 @@ use std::path::Path;
 /// When there is no archive, it cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let folder = settings.data_dir.join(WARC);
-    let numbers = file_numbers(&folder).map_err(|e| named(&folder, &e))?;
+    let numbers =
+        file_numbers(&folder).map_err(|e| Failure::Work(format!("cannot read {}: {e}", folder.display())))?;
     let missing = numbers.last().map_or(0, |last| u64::from(*last) - numbers.len() as u64);
     if missing > 0 {
         tracing::warn!(
             files = missing,
-            "removed WARC files are not in the index; storage.archive_max removes the oldest"
+            "removed WARC files are missing from the index (storage.archive_max)"
         );
     }
-    // Beside what is written, where room is expected to be.
+    // Temporary files go next to the output file, where there should be space.
     let aside = out.parent().filter(|_| out != Path::new("-")).unwrap_or(&settings.data_dir);
     let aside = if aside.as_os_str().is_empty() { Path::new(".") } else { aside };
     let mut sorted = SortedLines::new(aside, settings.config.storage.batch_memory.0 as usize);
@@ -43,14 +43,14 @@ pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     lines.finish("captures")
 }
 
-/// A torn record is what a stop in the middle leaves at a file's end, and what a running crawl is writing.
+/// Reads a WARC file. Its last record is incomplete after a crash, or while a crawl writes it.
 fn read_file(folder: &Path, number: u32, sorted: &mut SortedLines) -> Result<(), Failure> {
     let mut records = Records::open(&file_path(folder, number))?;
     loop {
         match records.next_record() {
             Ok(Some(record)) if record.is_torn => {
                 let (path, at) = (file_path(folder, number), record.offset);
-                tracing::warn!("{}, byte {at}: the last record is torn, and left out", path.display());
+                tracing::warn!("{}, byte {at}: skipped the incomplete last record", path.display());
                 return Ok(());
             }
             Ok(Some(record)) => {
@@ -60,14 +60,14 @@ fn read_file(folder: &Path, number: u32, sorted: &mut SortedLines) -> Result<(),
             }
             Ok(None) => return Ok(()),
             Err(error) => {
-                tracing::warn!("{error}; the rest of the file is left out");
+                tracing::warn!("{error}; skipped the rest of the file");
                 return Ok(());
             }
         }
     }
 }
 
-/// `key time {…}`; none for what is no capture.
+/// `key time {…}`; none for a record that is not a capture.
 fn line(record: &Found, file: &str) -> Option<String> {
     let is_revisit = match record.kind()? {
         "response" => false,
@@ -107,7 +107,7 @@ fn media_type(field: &str) -> Option<&str> {
     Some(&field[..end]).filter(|kind| !kind.is_empty())
 }
 
-/// A text as JSON of ASCII alone, as indexes have it.
+/// Text as a JSON string of ASCII only, as is usual in CDXJ.
 fn ascii_json(text: &str) -> String {
     let json = serde_json::Value::from(text).to_string();
     let mut out = String::with_capacity(json.len());

@@ -1,4 +1,5 @@
-//! `recrawl export cycles`: the reports of all committed cycles, as `recrawl crawl --json` told them.
+//! `recrawl export cycles`: the reports of all committed cycles, as printed by `recrawl crawl
+//! --json`.
 
 use super::lines::Lines;
 use crate::failure::Failure;
@@ -9,7 +10,7 @@ use std::path::Path;
 /// Writes a line of JSON for each cycle, oldest first.
 ///
 /// # Errors
-/// When they cannot be read, or `out` cannot be written.
+/// When the reports cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
     let repository = reading::repository(settings)?;
     let mut reports = repository.reports().map_err(Failure::work)?;

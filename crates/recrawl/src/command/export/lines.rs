@@ -1,4 +1,4 @@
-//! A file of lines, or standard output, which whoever reads it may close before the end.
+//! Writes lines to a file or to standard output, whose reader may close it early.
 
 use super::{named, report};
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The growing file.
+/// A writer of lines that counts them.
 pub struct Lines {
     out: PathBuf,
     sink: Box<dyn Write>,
@@ -15,7 +15,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Makes `out`; standard output for `-`.
+    /// Creates `out`; standard output for `-`.
     ///
     /// # Errors
     /// With the file's name.
@@ -27,7 +27,7 @@ impl Lines {
         Ok(Lines { out: out.into(), sink, written: 0 })
     }
 
-    /// The same, under a line of names, which is not counted.
+    /// Creates `out` and writes a header line, which is not counted.
     ///
     /// # Errors
     /// With the file's name.
@@ -38,7 +38,7 @@ impl Lines {
         Ok(lines)
     }
 
-    /// Writes a line. Does the reader want more?
+    /// Writes a line. False once the reader of standard output has closed it.
     ///
     /// # Errors
     /// With the file's name.
@@ -53,7 +53,7 @@ impl Lines {
         Ok(true)
     }
 
-    /// Ends the file and says how many lines of `what` are in it.
+    /// Flushes the file and prints its number of lines, which are `what`.
     ///
     /// # Errors
     /// With the file's name.

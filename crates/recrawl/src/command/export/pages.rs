@@ -12,7 +12,7 @@ use recrawl_types::{CanonicalUrl, ContentKind, PageRecord, Status};
 use serde_json::Value;
 use std::path::Path;
 
-/// A page's columns. What a page has only once it was visited is null before.
+/// Columns of a page. Those from `n` on are null before the first visit.
 pub const COLUMNS: &[Column] = &[
     Column::new("url", Kind::Text),
     Column::new("status", Kind::Text),
@@ -45,10 +45,10 @@ pub const COLUMNS: &[Column] = &[
     Column::new("body", Kind::Text),
 ];
 
-/// Writes all known pages in the order of their URLs.
+/// Writes all known pages in URL order.
 ///
 /// # Errors
-/// When they cannot be read, or `out` cannot be written.
+/// When the pages cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
     let repository = reading::repository(settings)?;
     let bodies = Bodies::of(&settings.data_dir.join(WARC))?;

@@ -1,4 +1,4 @@
-//! Rows as an Apache Parquet file: groups of rows, each a compressed chunk a column.
+//! Writes rows as an Apache Parquet file, in groups with one compressed chunk per column.
 
 use super::rows::{Cell, Column, Kind};
 use super::{named, report};
@@ -14,10 +14,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of a group: what is held in memory, some 500 bytes each.
+/// Rows per group. A group is held in memory: about 500 bytes per row.
 const GROUP: usize = 64 << 10;
 
-/// The growing file. It can be read once it is finished, and not before.
+/// A Parquet file being written. It is readable only after `finish`.
 pub struct ParquetFile {
     out: PathBuf,
     writer: SerializedFileWriter<Box<dyn Write + Send>>,
@@ -26,10 +26,10 @@ pub struct ParquetFile {
     written: u64,
 }
 
-/// A column's part of the group that is being gathered.
+/// The current group's values of one column.
 struct Held {
     kind: Kind,
-    /// For each row 1, or 0 where it has nothing here.
+    /// For each row 1, or 0 if the value is null.
     present: Vec<i16>,
     values: Values,
 }
@@ -42,7 +42,7 @@ enum Values {
 }
 
 impl ParquetFile {
-    /// Makes `out`; standard output for `-`.
+    /// Creates `out`; standard output for `-`.
     ///
     /// # Errors
     /// With the file's name.
@@ -86,7 +86,7 @@ impl ParquetFile {
         Ok(())
     }
 
-    /// Ends the file and says how many rows of `what` are in it.
+    /// Completes the file and prints its number of rows, which are `what`.
     ///
     /// # Errors
     /// With the file's name.
@@ -172,7 +172,7 @@ fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
 }
 
 fn failed(out: &Path, error: &ParquetError) -> Failure {
-    Failure::Work(format!("{}: {error}", out.display()))
+    Failure::Work(format!("cannot write {}: {error}", out.display()))
 }
 
 #[cfg(test)]

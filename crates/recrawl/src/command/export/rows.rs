@@ -1,4 +1,4 @@
-//! Rows of named columns, and the kinds of file that they go into.
+//! Rows of named columns, and writers for each file format.
 
 use super::lines::Lines;
 use super::parquet::ParquetFile;
@@ -10,59 +10,49 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What a column holds. Any of it may be missing (null).
+/// Type of a column's values. Every value may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Text.
     Text,
-    /// True or false.
     Flag,
     /// A whole number, 0 or more.
     Count,
-    /// A number.
     Number,
     /// Seconds since 1970.
     Time,
 }
 
-/// A column. Its name is kept once shipped.
+/// A column. Its name never changes once released.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Its name.
     pub name: &'static str,
-    /// What it holds.
     pub kind: Kind,
 }
 
 impl Column {
-    /// A column.
     pub const fn new(name: &'static str, kind: Kind) -> Column {
         Column { name, kind }
     }
 }
 
-/// What stands in a row's column.
+/// A value of a row, or null.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Nothing.
     Null,
-    /// In a column of [`Kind::Text`].
     Text(Cow<'static, str>),
-    /// In a column of [`Kind::Flag`].
     Flag(bool),
-    /// In a column of [`Kind::Count`] or [`Kind::Time`].
+    /// For [`Kind::Count`] and [`Kind::Time`].
     Count(u64),
-    /// In a column of [`Kind::Number`].
     Number(f64),
 }
 
 impl Cell {
-    /// Of what may be missing.
+    /// Null for `None`.
     pub fn of<T: Into<Cell>>(value: Option<T>) -> Cell {
         value.map_or(Cell::Null, Into::into)
     }
 
-    /// As a field of CSV (RFC 4180): nothing for null, and quotes around what needs them.
+    /// As a field of CSV (RFC 4180): empty for null, quoted if needed.
     fn csv(&self) -> Cow<'_, str> {
         match self {
             Cell::Null => "".into(),
@@ -74,7 +64,6 @@ impl Cell {
         }
     }
 
-    /// As JSON.
     pub fn json(&self) -> Value {
         match self {
             Cell::Null => Value::Null,
@@ -116,7 +105,7 @@ impl From<u32> for Cell {
     }
 }
 
-/// A row as one line of JSON, in the order of its columns.
+/// A row as one line of JSON, in column order.
 pub fn json_line(columns: &[Column], row: &[Cell]) -> String {
     let mut line = String::with_capacity(256);
     for (column, cell) in columns.iter().zip(row) {
@@ -127,26 +116,23 @@ pub fn json_line(columns: &[Column], row: &[Cell]) -> String {
     line
 }
 
-/// The fields of a line of CSV.
 fn csv_line<'a>(fields: impl Iterator<Item = Cow<'a, str>>) -> String {
     fields.collect::<Vec<_>>().join(",")
 }
 
-/// A file that rows are written to.
+/// A file of rows.
 pub enum Rows {
-    /// JSON, a row a line.
+    /// JSON lines.
     Lines(&'static [Column], Lines),
-    /// CSV, a row a line.
     Csv(Lines),
-    /// Parquet.
     Parquet(Box<ParquetFile>),
 }
 
 impl Rows {
-    /// Begins the file; standard output for `-`.
+    /// Creates the file; standard output for `-`.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn create(out: &Path, format: Format, columns: &'static [Column]) -> Result<Rows, Failure> {
         Ok(match format {
             Format::Jsonl => Rows::Lines(columns, Lines::create(out)?),
@@ -158,10 +144,10 @@ impl Rows {
         })
     }
 
-    /// Writes a row, a cell for each column. Does the reader want more?
+    /// Writes a row, one cell per column. False once the reader of standard output has closed it.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the file cannot be written.
     pub fn write(&mut self, row: &[Cell]) -> Result<bool, Failure> {
         match self {
             Rows::Lines(columns, lines) => lines.write(terminal::lines(&json_line(columns, row))),
@@ -170,10 +156,10 @@ impl Rows {
         }
     }
 
-    /// Ends the file and says how many rows of `what` are in it.
+    /// Completes the file and prints its number of rows, which are `what`.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// When the file cannot be written.
     pub fn finish(self, what: &str) -> Result<(), Failure> {
         match self {
             Rows::Lines(_, lines) | Rows::Csv(lines) => lines.finish(what),

@@ -1,4 +1,5 @@
-//! `recrawl export visits`: the kept visits, for learning and for back-tests. docs/outputs.md describes a row.
+//! `recrawl export visits`: the stored visits, for learning and back-tests. docs/outputs.md
+//! describes a row.
 
 use super::rows::{Cell, Column, Kind, Rows};
 use crate::cli::Format;
@@ -10,7 +11,7 @@ use recrawl_repository::KeptVisit;
 use recrawl_types::{Change, Cycle, Outcome, Site};
 use std::path::Path;
 
-/// A visit's columns.
+/// Columns of a visit.
 pub const COLUMNS: &[Column] = &[
     Column::new("cycle", Kind::Count),
     Column::new("time", Kind::Time),
@@ -25,26 +26,26 @@ pub const COLUMNS: &[Column] = &[
     Column::new("confirmed", Kind::Count),
 ];
 
-/// Writes all kept visits in the order of cycles, those of a cycle in the order of URLs.
+/// Writes all stored visits by cycle, then by URL.
 ///
 /// # Errors
-/// When none are kept, they cannot be read, or `out` cannot be written.
+/// When no visits are stored, they cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
     let repository = reading::repository(settings)?;
     let cycles = repository.kept().list().map_err(Failure::work)?;
     if cycles.is_empty() {
         return Err(Failure::Work(format!(
-            "data directory {}: no visits are kept; set storage.keep_visits above 0 and run a cycle",
+            "data directory {}: no stored visits; set storage.keep_visits above 0 and run a cycle",
             settings.data_dir.display()
         )));
     }
     for pair in cycles.windows(2).filter(|pair| pair[0].next() != pair[1]) {
-        tracing::warn!(after = %pair[0], before = %pair[1], "the visits of the cycles between are not there");
+        tracing::warn!(after = %pair[0], before = %pair[1], "visits of the cycles between these are missing");
     }
     let mut rows = Rows::create(out, format, COLUMNS)?;
     for cycle in cycles {
         let Some(mut visits) = repository.kept().visits(cycle).map_err(Failure::work)? else {
-            tracing::warn!(%cycle, "a commit has just removed the visits of this cycle");
+            tracing::warn!(%cycle, "the visits of this cycle were just removed by a commit");
             continue;
         };
         while let Some(visit) = visits.next_visit().map_err(Failure::work)? {

@@ -1,4 +1,5 @@
-//! The files of a learning, all beside each other: formula, report, curves, and a checkpoint while it lasts.
+//! The files of a learning run, in one folder: formula, report, curves, and a checkpoint until it
+//! ends.
 
 use crate::failure::Failure;
 use recrawl_formula::Formula;
@@ -8,7 +9,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Where the files are.
+/// Paths of the files.
 pub struct Files {
     /// `NAME.toml`
     pub formula: PathBuf,
@@ -22,16 +23,16 @@ pub struct Files {
 }
 
 impl Files {
-    /// Beside `out`, or in the current folder and named by the data set.
+    /// Names the files after `out`, or after the data set in the current folder.
     ///
     /// # Errors
-    /// When `out` is no `.toml` in a folder that is there.
+    /// When `out` is not a `.toml` file in an existing folder.
     pub fn new(out: Option<&Path>, data: &str) -> Result<Files, Failure> {
         let formula = out.map_or_else(|| PathBuf::from(format!("learned-{data}.toml")), Path::to_owned);
         let name = formula.file_stem().and_then(|stem| stem.to_str()).unwrap_or("").to_owned();
         let wrong = |what: &str| Err(Failure::Usage(format!("--out {}: {what}", formula.display())));
         if name.is_empty() || formula.extension().is_none_or(|e| e != "toml") {
-            return wrong("a formula file ends in .toml");
+            return wrong("the file name must end in .toml");
         }
         let folder = formula.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| !folder.is_dir()) {
@@ -46,50 +47,51 @@ impl Files {
         })
     }
 
-    /// What the formula is called.
+    /// The formula's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Is nothing in the way of a learning that begins?
+    /// Checks that a new run overwrites no file.
     ///
     /// # Errors
-    /// When a file is: what was learned before is not written over.
+    /// When one of the files exists.
     pub fn vacant(&self) -> Result<(), Failure> {
         if self.checkpoint.exists() {
             return Err(Failure::Usage(format!(
-                "{} is there: --resume goes on with that learning; remove it to begin anew",
+                "{} exists; pass --resume to continue that run, or remove the file to start over",
                 self.checkpoint.display()
             )));
         }
         match [&self.formula, &self.report, &self.curves].into_iter().find(|file| file.exists()) {
             Some(file) => {
-                Err(Failure::Usage(format!("{} is there: give another --out, or remove it", file.display())))
+                Err(Failure::Usage(format!("{} exists; choose another --out or remove it", file.display())))
             }
             None => Ok(()),
         }
     }
 
-    /// The checkpoint, if it belongs to this learning.
+    /// Reads the checkpoint.
     ///
     /// # Errors
-    /// When there is none, or it belongs to another.
+    /// When there is none, or it belongs to another run.
     pub fn resume(&self, data: &Dataset, options: &Options) -> Result<Checkpoint, Failure> {
         let path = self.checkpoint.display();
         let file = fs::File::open(&self.checkpoint).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => {
-                Failure::Usage(format!("{path} is not there: nothing to resume; begin without --resume"))
+                Failure::Usage(format!("{path} not found, nothing to resume; run without --resume"))
             }
-            _ => Failure::Work(format!("{path}: {e}")),
+            _ => Failure::Work(format!("cannot read {path}: {e}")),
         })?;
         let mut text = String::new();
         file.take(Checkpoint::MAX_BYTES)
             .read_to_string(&mut text)
-            .map_err(|e| Failure::Work(format!("{path}: {e}")))?;
-        Checkpoint::from_json(&text, data, options).map_err(|e| Failure::Usage(format!("{path}: {e}")))
+            .map_err(|e| Failure::Work(format!("cannot read {path}: {e}")))?;
+        Checkpoint::from_json(&text, data, options)
+            .map_err(|e| Failure::Usage(format!("cannot resume from {path}: {e}")))
     }
 
-    /// Writes the checkpoint, wholly or not at all.
+    /// Writes the checkpoint atomically.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -97,7 +99,7 @@ impl Files {
         whole(&self.checkpoint, &checkpoint.to_json())
     }
 
-    /// Writes what was learned; the checkpoint goes.
+    /// Writes the results and removes the checkpoint.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -107,14 +109,14 @@ impl Files {
         formula.save(&self.formula).map_err(Failure::work)?;
         match fs::remove_file(&self.checkpoint) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                Err(Failure::Work(format!("{}: {e}", self.checkpoint.display())))
+                Err(Failure::Work(format!("cannot remove {}: {e}", self.checkpoint.display())))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Writes a file beside its place and moves it there.
+/// Writes a file atomically: to a temporary name, then renamed.
 fn whole(path: &Path, text: &str) -> Result<(), Failure> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
@@ -124,5 +126,5 @@ fn whole(path: &Path, text: &str) -> Result<(), Failure> {
         file.sync_all()?;
         fs::rename(&beside, path)
     };
-    write().map_err(|e| Failure::Work(format!("{}: {e}", path.display())))
+    write().map_err(|e| Failure::Work(format!("cannot write {}: {e}", path.display())))
 }

@@ -1,4 +1,4 @@
-//! What was learned, as one JSON document.
+//! The results of `recrawl learn --json`.
 
 use super::files::Files;
 use recrawl_learner::judge::FoldResult;
@@ -8,7 +8,6 @@ use recrawl_simulation::compare::Role;
 use recrawl_simulation::metric;
 use serde_json::{Map, Value, json};
 
-/// The document.
 pub fn document(
     learned: &Learned,
     report: &Report<'_>,

@@ -1,4 +1,4 @@
-//! From the words of the command line to the learner's options.
+//! Converts command-line arguments to the learner's options.
 
 use crate::cli::{FoldBy, LearnArgs, Protocol, Terminals};
 use crate::clock;
@@ -10,13 +10,13 @@ use recrawl_simulation::Dataset;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What is asked for, checked, before the data is read.
+/// Checked options, before the data is read.
 pub struct Order(Options);
 
-/// Checks the words.
+/// Checks the arguments.
 ///
 /// # Errors
-/// What is wrong with them.
+/// [`Failure::Usage`] when an argument is invalid.
 pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     let mut preset = Preset::find(&args.preset).map_err(Failure::usage)?;
     if let Some(terminals) = args.terminals {
@@ -44,7 +44,7 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
     preset.check().map_err(Failure::usage)?;
     let start = start(&preset)?;
     let rules = args.replay.rules();
-    // Pages and cycles are the data's; share and number are the words'.
+    // Checks share and number of pages only: pages and cycles of the data are not known yet.
     rules.check(1, rules.warmup.saturating_add(1)).map_err(Failure::usage)?;
     let now = clock::precise(SystemTime::now());
     Ok(Order(Options {
@@ -66,7 +66,7 @@ pub fn of(args: &LearnArgs) -> Result<Order, Failure> {
 }
 
 impl Order {
-    /// With what only the data tells.
+    /// Adds the name and the digest of the data.
     pub fn for_data(self, data: &Dataset, name: &str) -> Options {
         Options { name: name.to_owned(), data_digest: data.digest(), ..self.0 }
     }
@@ -85,7 +85,7 @@ fn start(preset: &Preset) -> Result<Vec<recrawl_formula::Expr>, Failure> {
     options::start(preset, &formulas).map_err(Failure::usage)
 }
 
-/// An expression, or a file that means by it what the preset does.
+/// An expression, or a file whose protection and basis match the preset.
 fn formula(text: &str, preset: &Preset) -> Result<Formula, Failure> {
     if !text.ends_with(".toml") {
         return crate::formula_file::find(text).map_err(|e| Failure::Usage(format!("--start-from: {e}")));
@@ -94,7 +94,7 @@ fn formula(text: &str, preset: &Preset) -> Result<Formula, Failure> {
     let (theirs, ours) = ((formula.protection, formula.basis), (preset.protection, preset.estimators));
     if theirs != ours {
         return Err(Failure::Usage(format!(
-            "--start-from {text}: its protection is {} and its estimators are by {}, those of preset {} are {} and by {}",
+            "--start-from {text}: protection {} and estimators by {} do not match preset {} ({}, by {})",
             theirs.0, theirs.1, preset.name, ours.0, ours.1
         )));
     }

@@ -1,4 +1,4 @@
-//! How far a learning is, drawn on a terminal and silent elsewhere.
+//! Progress of a learning run on a terminal; nothing elsewhere.
 
 use crate::progress;
 use crate::shutdown::Shutdown;
@@ -6,7 +6,8 @@ use indicatif::ProgressBar;
 use recrawl_learner::Observer;
 use std::time::Instant;
 
-/// A line on the terminal: fold, seed, generation, best, mean size, evaluations a second, time left.
+/// A progress bar: fold, seed, generation, best fitness, mean size, evaluations per second, time
+/// left.
 pub struct Progress<'a> {
     shutdown: &'a Shutdown,
     bar: ProgressBar,
@@ -14,13 +15,13 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Draws only where standard error is a terminal.
+    /// Draws only if standard error is a terminal.
     pub fn new(shutdown: &'a Shutdown) -> Progress<'a> {
         let bar = progress::line(None, "{bar:20} {pos}/{len}  {msg}  {eta} left");
         Progress { shutdown, bar, begun: Instant::now() }
     }
 
-    /// Takes the line away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -29,7 +30,7 @@ impl<'a> Progress<'a> {
 impl Observer for Progress<'_> {
     fn generation(&mut self, at: &recrawl_learner::Progress) {
         if self.bar.length().is_none() {
-            // What a checkpoint had done tells nothing of the speed.
+            // The work of a resumed checkpoint must not count as speed.
             self.bar.set_length(at.all);
             self.bar.set_position(at.done);
             self.bar.reset_eta();

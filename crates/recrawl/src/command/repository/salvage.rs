@@ -1,4 +1,4 @@
-//! `recrawl repository verify --salvage OUT`: what can still be read, in a new data directory.
+//! `recrawl repository verify --salvage OUT`: saves readable data to a new data directory.
 
 use super::new_folder;
 use crate::archive::cap::Bodies;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
     let folder = &settings.data_dir;
     let from = FileStorage::existing(folder)
-        .map_err(|e| Failure::Usage(format!("data directory {}: {e}", folder.display())))?;
+        .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
     let to: Arc<dyn Storage> = Arc::new(new_folder(out, folder)?);
     let bodies = Bodies::of(&folder.join(WARC))?;
     let warc = FileStorage::existing(&folder.join(WARC)).ok();
@@ -49,20 +49,20 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let found = &found.pages;
     let (urls, lost) = (thousands(found.urls_only), thousands(found.lost));
     Err(Failure::Work(format!(
-        "{}: damaged; {} holds what could be read: {} pages whole, {urls} as URLs alone, {lost} lost",
+        "{}: damaged; saved to {}: {} complete pages, {urls} URLs without data, {lost} pages lost",
         folder.display(),
         out.display(),
         thousands(found.whole)
     )))
 }
 
-/// All that was saved.
+/// Saved data and damage.
 #[derive(Default)]
 struct Saved {
     pages: Salvaged,
-    /// Pages whose bodies cannot be read.
+    /// Pages with unreadable bodies.
     lost_bodies: u64,
-    /// Records of the archive that cannot be read.
+    /// Unreadable records of the archive.
     warc_damage: Vec<Damage>,
     tables: TablesFound,
 }
@@ -73,7 +73,7 @@ impl Saved {
     }
 }
 
-/// Saves the rows of the tables that can be read.
+/// Saves the readable rows of the tables.
 fn tables(folder: &Path, out: &Path) -> Result<TablesFound, Failure> {
     let from = folder.join(TABLES);
     if !from.is_dir() {
@@ -81,10 +81,11 @@ fn tables(folder: &Path, out: &Path) -> Result<TablesFound, Failure> {
     }
     let scratch = out.join("hosts.sled.damaged");
     let found = SledTables::salvage(&from, &out.join(TABLES), &scratch)?;
-    found.ok_or_else(|| Failure::Work(format!("{}: in use: stop the crawl first", from.display())))
+    let in_use = || Failure::Work(format!("{}: in use by a running crawl; stop it first", from.display()));
+    found.ok_or_else(in_use)
 }
 
-/// What an older program decided.
+/// Decisions of a crawl by an older version, which kept them in the tables.
 fn older_decisions(folder: &Path) -> Option<String> {
     reading::decisions(folder, || reading::tables(folder)).ok().map(|decided| decided.to_json())
 }
@@ -94,11 +95,11 @@ fn text(saved: &Saved, out: &Path, from: &Path) -> Result<(), Failure> {
     saved.damage().try_for_each(|place| print(place.to_string()))?;
     if !found.by_manifest {
         let number = found.generation;
-        print(format!("no manifest can be read: taken for committed is generation {number}, the newest"))?;
+        print(format!("no readable manifest: assuming that generation {number}, the newest, is committed"))?;
     }
     print(format!("generation    {}", found.generation))?;
-    print(format!("saved whole   {} pages", thousands(found.whole)))?;
-    print(format!("URLs alone    {} pages, as known and never visited", thousands(found.urls_only)))?;
+    print(format!("complete      {} pages", thousands(found.whole)))?;
+    print(format!("URL only      {} pages, stored as never visited", thousands(found.urls_only)))?;
     print(format!("lost          {} pages", thousands(found.lost)))?;
     for range in &found.lost_ranges {
         let to = range.to.as_deref().map_or_else(|| "the end".into(), url);
@@ -106,12 +107,12 @@ fn text(saved: &Saved, out: &Path, from: &Path) -> Result<(), Failure> {
     }
     print(format!("reports       {}", thousands(found.reports)))?;
     print(format!("kept visits   {}", thousands(found.visits)))?;
-    print(format!("links waiting {}", thousands(found.waiting)))?;
+    print(format!("pending links {}", thousands(found.waiting)))?;
     print(format!("decisions     {}", if found.has_decisions { "saved" } else { "lost" }))?;
-    print(format!("bodies lost   {}, archived again at the next visits", thousands(saved.lost_bodies)))?;
+    print(format!("bodies lost   {}; the next visits archive them again", thousands(saved.lost_bodies)))?;
     print(format!("hosts         {} rows of the tables", thousands(saved.tables.rows)))?;
     print(format!(
-        "To crawl on in {}, move warc and formula.toml there from {}.",
+        "To continue the crawl in {}, move warc and formula.toml there from {}.",
         out.display(),
         from.display()
     ))?;
@@ -119,11 +120,12 @@ fn text(saved: &Saved, out: &Path, from: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     print(
-        "Before that, put decisions.json there from a backup or a snapshot, or write {} into it: nothing is taken down, blocked or paused then.",
+        "First restore decisions.json from a backup or a snapshot, or create it with the content {} (no \
+         takedowns, blocks or pauses).",
     )
 }
 
-/// A key as people write it.
+/// A key as printed text.
 fn url(key: &[u8]) -> String {
     CanonicalUrl::from_key(key).map_or_else(|_| String::from_utf8_lossy(key).into_owned(), |u| u.to_string())
 }

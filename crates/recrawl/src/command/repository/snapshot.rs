@@ -1,4 +1,4 @@
-//! `recrawl repository snapshot OUT`: a copy of what is committed, also while the crawl runs.
+//! `recrawl repository snapshot OUT`: a copy of the last committed generation, also during a crawl.
 
 use super::new_folder;
 use crate::command::{print, print_json, thousands};
@@ -13,9 +13,9 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
     let folder = &settings.data_dir;
     let repository = reading::repository(settings)?;
     let from = FileStorage::existing(folder)
-        .map_err(|e| Failure::Usage(format!("data directory {}: {e}", folder.display())))?;
+        .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
     let to = new_folder(out, folder)?;
-    // Whatever is against a second name (another disk, a file system without them), a copy always goes.
+    // If a hard link fails (another disk, a file system without links), the file is copied.
     let link = |name: &str| from.link(name, &to).is_ok();
     let decided = reading::decisions(folder, || reading::tables(folder))?.to_json();
     let made = repository.snapshot(&to, &link, &decided).map_err(Failure::work)?;
@@ -33,6 +33,7 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
         thousands(made.copied_bytes)
     ))?;
     print(
-        "left out    hosts.sled (the running crawl's own; what is learned of hosts is learned anew), warc (only grows: copy it after this), formula.toml",
+        "not copied  hosts.sled (locked by the running crawl; a crawl learns it again), warc (append-only: \
+         copy it afterwards), formula.toml",
     )
 }

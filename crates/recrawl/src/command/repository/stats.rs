@@ -1,4 +1,4 @@
-//! `recrawl repository stats`: how much there is, and what it takes on disk.
+//! `recrawl repository stats`: counts and disk usage.
 
 use crate::command::{print, print_json, thousands};
 use crate::failure::Failure;
@@ -29,8 +29,8 @@ impl Spread {
     }
 
     fn text(&self) -> String {
-        let [least, median, most_of, nearly_all, most] = self.0.map(thousands);
-        format!("least {least}, median {median}, 90 % {most_of}, 99 % {nearly_all}, most {most}")
+        let [min, median, p90, p99, max] = self.0.map(thousands);
+        format!("min {min}, median {median}, p90 {p90}, p99 {p99}, max {max}")
     }
 }
 
@@ -42,7 +42,7 @@ pub fn run(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let mut runs = generation.origin_runs();
     while let Some(run) = runs.next_run().map_err(Failure::work)? {
         pages.push(run.pages);
-        // The hosts of a site lie together, as their labels are in reverse order.
+        // The hosts of a site are adjacent: keys begin with the reversed labels.
         let site = Site::of(&run.home().map_err(Failure::work)?).to_string();
         if site != last_site {
             sites += 1;
@@ -80,19 +80,19 @@ pub fn run(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     print(format!("  visited       {}", thousands(summary.visited)))?;
     print(format!("  gone          {}", thousands(summary.gone)))?;
     print(format!("  never tried   {}", thousands(summary.untried)))?;
-    print(format!("links waiting   {}", thousands(summary.waiting)))?;
+    print(format!("pending links   {}", thousands(summary.waiting)))?;
     print(format!("sites           {}", thousands(sites)))?;
     print(format!("hosts           {}", thousands(summary.origins)))?;
     print(format!("pages per host  {}", hosts.text()))?;
     print(format!("blocks          {}", thousands(generation.blocks() as u64)))?;
-    print(format!("pages a block   {}", fill.text()))?;
+    print(format!("pages per block {}", fill.text()))?;
     print(format!(
         "kept visits     {} cycles, {} bytes",
         thousands(kept.len() as u64),
         thousands(kept_bytes)
     ))?;
-    print(format!("bytes           {}, {:.1} a page", thousands(summary.bytes), a_page(summary.bytes)))?;
-    print("\npart     files             in use            garbage   in use a page")?;
+    print(format!("bytes           {}, {:.1} per page", thousands(summary.bytes), a_page(summary.bytes)))?;
+    print("\npart     files             in use            garbage     in use/page")?;
     for part in &parts {
         print(format!(
             "{:7}  {:>5}  {:>17}  {:>17}  {:>14.1}",

@@ -1,4 +1,4 @@
-//! The replays, several at a time. Each is the same whatever the others do.
+//! Runs the replays in parallel. They do not influence each other.
 
 use super::Entry;
 use crate::failure::Failure;
@@ -7,16 +7,16 @@ use rayon::prelude::*;
 use recrawl_formula::Basis;
 use recrawl_simulation::{Bootstrap, Dataset, Rules, Trace, replay};
 
-/// More at a time would only take memory: a replay of half a million pages has some 100 MB.
+/// Parallel replays. More would need too much memory: about 100 MB for half a million pages each.
 const MOST_AT_A_TIME: usize = 8;
 
 /// Replays each entry, in the order of the entries.
 ///
 /// # Errors
-/// When no threads are to be had.
+/// When threads cannot be started.
 ///
 /// # Panics
-/// When the history cannot be replayed under the rules, which the caller has checked.
+/// When the history cannot be replayed under the rules. The caller must check this.
 pub fn run(data: &Dataset, rules: &Rules, entries: &[Entry], basis: Basis) -> Result<Vec<Trace>, Failure> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_A_TIME);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)?;

@@ -1,14 +1,14 @@
-//! ChangeRate and freshness by cycle, drawn.
+//! The plot of ChangeRate and freshness per cycle.
 
 use super::Entry;
 use recrawl_simulation::metric::{CHANGE_RATE, FRESHNESS};
 use recrawl_simulation::plot::{Panel, Plot, smoothed};
 use recrawl_simulation::{Dataset, Metric, Rules, Trace};
 
-/// Single cycles jump: a curve is the mean over a week where a cycle is a day.
+/// Curves are means over this many cycles (a week of daily cycles), because single cycles vary
+/// much.
 const SMOOTHED_OVER: usize = 7;
 
-/// The drawing.
 pub fn svg(data: &Dataset, rules: &Rules, entries: &[Entry], traces: &[Trace]) -> String {
     let panel = |metric: &Metric, label: &str| {
         let of_cycle = metric.of_cycle().expect("these have a value in each cycle");

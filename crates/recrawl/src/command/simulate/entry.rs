@@ -1,4 +1,4 @@
-//! What takes part in a simulation: policies by name, formulas by their text or file.
+//! Entries of a simulation: policies by name, formulas by text or file.
 
 use crate::failure::Failure;
 use crate::formula_file;
@@ -8,16 +8,16 @@ use recrawl_simulation::Dataset;
 use recrawl_simulation::compare::Role;
 use recrawl_simulation::policy::{self, FormulaPolicy, Kind, Policy};
 
-/// One that takes part.
+/// A policy or formula to replay.
 pub enum Entry {
-    /// A known policy, or a bound.
+    /// A built-in policy, or a bound.
     Known(Kind),
-    /// A formula of the user's.
+    /// A formula from the command line.
     Formula(Box<Formula>),
 }
 
 impl Entry {
-    /// What it is called in the output.
+    /// Name in the output.
     pub fn name(&self) -> &str {
         match self {
             Entry::Known(kind) => kind.name,
@@ -25,7 +25,7 @@ impl Entry {
         }
     }
 
-    /// What it is in the comparison.
+    /// Role in the comparison.
     pub fn role(&self) -> Role {
         match self {
             Entry::Known(kind) if kind.is_bound() => Role::Bound,
@@ -34,7 +34,7 @@ impl Entry {
         }
     }
 
-    /// The policy, to be replayed on `data`.
+    /// The policy for a replay of `data`.
     pub fn policy<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
         match self {
             Entry::Known(kind) => kind.build(data, basis),
@@ -43,10 +43,10 @@ impl Entry {
     }
 }
 
-/// All that take part: known policies, formulas, bounds; each once.
+/// All entries without duplicates: built-in policies, formulas, bounds.
 ///
 /// # Errors
-/// When a name is that of no policy, or a formula cannot be read.
+/// When a policy is unknown, or a formula cannot be read.
 pub fn all(names: &[String], formulas: &[String], basis: Basis) -> Result<Vec<Entry>, Failure> {
     let mut kinds: Vec<Kind> = Vec::new();
     for name in names {
@@ -73,7 +73,7 @@ pub fn all(names: &[String], formulas: &[String], basis: Basis) -> Result<Vec<En
         .collect())
 }
 
-/// A formula by name or file, whose basis is its own, or from an expression.
+/// A formula by name or file, which has its own basis, or an expression with `basis`.
 fn formula(text: &str, basis: Basis) -> Result<Formula, Failure> {
     let formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
     let is_expression = !text.ends_with(".toml") && Builtin::named(text).is_none();
@@ -89,7 +89,7 @@ fn unknown(name: &str) -> Failure {
     let hint = nearest.map(|(_, near)| format!(" (did you mean `{near}`?)")).unwrap_or_default();
     let names: Vec<&str> = policy::ALL.iter().map(|kind| kind.name).collect();
     Failure::Usage(format!(
-        "--policy {name}: no policy is called that{hint}; there are {}; an expression is given as --formula",
+        "--policy {name}: unknown policy{hint}; available: {}; for an expression use --formula",
         names.join(", ")
     ))
 }

@@ -1,4 +1,4 @@
-//! What a simulation found, as JSON and in a line.
+//! The results of a simulation as JSON, and its heading.
 
 use super::Entry;
 use crate::cli::{Estimators, PageSet, SimulateArgs};
@@ -8,21 +8,21 @@ use recrawl_simulation::compare::{Comparison, Role};
 use recrawl_simulation::{Dataset, Rules, Trace, metric};
 use serde_json::{Map, Value, json};
 
-/// The pages of the last cycle's budget.
+/// Page budget of the last cycle.
 fn k(data: &Dataset, rules: &Rules) -> u64 {
     let last = data.truth.cycles();
     rules.budget.of(data.pages.iter().filter(|page| page.last >= last).count() as u64)
 }
 
-/// Data and rules in one line.
+/// One line with data and rules.
 pub fn heading(data: &Dataset, rules: &Rules, args: &SimulateArgs) -> String {
     let pages = match args.set {
-        PageSet::Fixed => "pages, there throughout",
-        PageSet::All => "pages, each while it is there",
+        PageSet::Fixed => "pages present in every cycle",
+        PageSet::All => "pages, each while present",
     };
-    let sites = rules.per_site.map(|limit| format!(", at most {limit} of one site")).unwrap_or_default();
+    let sites = rules.per_site.map(|limit| format!(", at most {limit} per site")).unwrap_or_default();
     format!(
-        "{}: {} {pages}; cycles 0 to {}, warm-up of {}; {} visits a cycle{sites}",
+        "{}: {} {pages}; cycles 0 to {}, warm-up {}; {} visits per cycle{sites}",
         data.name,
         thousands(data.pages.len() as u64),
         data.truth.cycles(),
@@ -31,7 +31,7 @@ pub fn heading(data: &Dataset, rules: &Rules, args: &SimulateArgs) -> String {
     )
 }
 
-/// Everything, with the figures of each cycle.
+/// The document of `--json`, with the figures of each cycle.
 pub fn json(
     data: &Dataset,
     rules: &Rules,

@@ -1,4 +1,4 @@
-//! Which known pages of a host are not asked for, and by which rule: of its robots.txt, or of the scope.
+//! The known pages of a host that robots.txt or the scope excludes, counted per rule.
 
 use crate::crawl::seed_sites;
 use crate::failure::Failure;
@@ -10,18 +10,17 @@ use recrawl_types::host::RobotsBody;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Known pages of a host that are looked at: the first in the order of URLs.
+/// Known pages of a host that are checked: the first in URL order.
 const MAX_LOOKED_AT: u64 = 10_000;
-/// Rules shown: those that refuse the most.
+/// Rules shown: those that refuse most pages.
 const RULES: usize = 10;
 
-/// What one rule refuses.
+/// The pages that one rule refuses.
 pub struct Refused {
-    /// The rule, as its file or the configuration has it.
+    /// The rule as written in robots.txt, or a description of the scope's rule.
     rule: String,
-    /// Known pages that it refuses.
     pages: u64,
-    /// The first of them.
+    /// The first refused page.
     example: String,
 }
 
@@ -33,7 +32,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// Asks the rules in force about an origin's pages (`run`) that were known when the last cycle was committed.
+    /// Applies the rules in force to the known pages of an origin (`run`) in the last generation.
     ///
     /// # Errors
     /// When pages or tables cannot be read.
@@ -71,22 +70,22 @@ impl Refusals {
         Ok(Refusals { by_rule, looked_at, known })
     }
 
-    /// As a list for machines.
+    /// As a JSON array.
     pub fn json(&self) -> Value {
         let rule = |refused: &Refused| json!({"rule": refused.rule, "pages": refused.pages, "example": refused.example});
         self.by_rule.iter().map(rule).collect()
     }
 
-    /// As lines for people.
+    /// As printed lines.
     pub fn lines(&self) -> Vec<String> {
         let shown = self.by_rule.iter().take(RULES);
-        let mut lines: Vec<String> =
-            shown.map(|r| format!("{} known pages by {}, as {}", r.pages, r.rule, r.example)).collect();
+        let line = |r: &Refused| format!("{} known pages by {}, for example {}", r.pages, r.rule, r.example);
+        let mut lines: Vec<String> = shown.map(line).collect();
         if self.by_rule.len() > RULES {
-            lines.push(format!("… and by {} rules more", self.by_rule.len() - RULES));
+            lines.push(format!("… and by {} more rules", self.by_rule.len() - RULES));
         }
         if self.looked_at < self.known {
-            lines.push(format!("(of the first {} of its {} known pages)", self.looked_at, self.known));
+            lines.push(format!("(checked the first {} of {} known pages)", self.looked_at, self.known));
         }
         lines
     }

@@ -1,4 +1,4 @@
-//! What operators decided, in `recrawl status`, also beside a running crawl.
+//! Operators' decisions in `recrawl status`, readable while a crawl runs.
 
 use crate::archive::timestamp;
 use crate::command::thousands;
@@ -7,23 +7,22 @@ use crate::reading;
 use crate::settings::Settings;
 use serde_json::{Value, json};
 
-/// Decisions that hold, or why they cannot be told.
+/// Operators' decisions in force, or why they cannot be read.
 pub enum Standing {
-    /// As they are kept.
     Known(Decisions),
-    /// They cannot be read.
+    /// The error.
     Unknown(String),
 }
 
 impl Standing {
-    /// Of a data directory.
+    /// Reads the decisions of a data directory.
     pub fn of(settings: &Settings) -> Standing {
         let tables = || reading::tables(&settings.data_dir);
         reading::decisions(&settings.data_dir, tables)
             .map_or_else(|fault| Standing::Unknown(fault.to_string()), Standing::Known)
     }
 
-    /// For machines; nothing where it is not known, and `controls_unknown` says why.
+    /// The JSON field `controls`: null if unknown; then `controls_unknown` has the reason.
     pub fn json(&self) -> Value {
         match self {
             Standing::Known(Decisions { paused, paused_hosts, blocks, taken_down }) => json!({
@@ -34,7 +33,7 @@ impl Standing {
         }
     }
 
-    /// Why it is not known.
+    /// Why the decisions are unknown.
     pub fn unknown(&self) -> Option<&str> {
         match self {
             Standing::Known(_) => None,
@@ -42,7 +41,7 @@ impl Standing {
         }
     }
 
-    /// In a line.
+    /// As one printed line.
     pub fn words(&self) -> String {
         match self {
             Standing::Known(Decisions { paused, paused_hosts, blocks, taken_down }) => {
@@ -54,7 +53,7 @@ impl Standing {
                     [paused_hosts.len(), blocks.len(), taken_down.len()].map(|count| thousands(count as u64));
                 format!("{crawl}; {hosts} hosts paused, {blocked} patterns blocked, {down} taken down")
             }
-            Standing::Unknown(why) => format!("cannot be read: {why}"),
+            Standing::Unknown(why) => format!("unreadable: {why}"),
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Estimates of seeded crawls beside the truth of the mock web: bias, and how often an interval holds the truth.
+//! Estimates of seeded crawls compared with the truth of the mock web: bias, and how often an
+//! interval contains the truth.
 //!
-//! A crawl here is all of a cycle but the sockets: the planner, the merge, the repository and the report are those of the
-//! program; the mock web's laws say what a page shows, and chance says which page answers.
-//! `cargo test -p recrawl estimates -- --nocapture` prints the figures.
+//! A crawl here is everything of a cycle but the sockets: the planner, the merge, the repository
+//! and the report are the real ones. The mock web's laws define the content of a page, and chance
+//! decides which page answers. `cargo test -p recrawl estimates -- --nocapture` prints the figures.
 
 use super::*;
 use crate::report::CycleReport;
@@ -27,39 +28,40 @@ const PAGES: u32 = 800;
 const HOSTS: u32 = 24;
 /// The first hosts are the largest; these change often, the others hardly ever.
 const LIVELY: u32 = 2;
-/// Cycles whose estimates count: before them pages are found, visited for the first time, and settle.
+/// Cycles whose estimates count: in earlier ones, pages are found and visited for the first time.
 const COUNTED: std::ops::RangeInclusive<u32> = 6..=8;
 const WARMUP: u32 = 1;
 
-/// What befalls the visits of a crawl.
+/// Disturbances of a crawl.
 #[derive(Clone, Copy)]
 struct Trouble {
     name: &'static str,
-    /// Pages of a host in a cycle.
+    /// Maximum pages per host and cycle.
     cap: u64,
-    /// The chance that a visit fails.
+    /// Probability that a visit fails.
     failures: f64,
-    /// The chance that a whole host is down in a cycle.
+    /// Probability that a whole host is down in a cycle.
     outages: f64,
-    /// The share of the scheduled pages that is reached before the deadline, hosts in a seeded order.
+    /// Share of the scheduled pages that is reached before the deadline, in a random order of
+    /// hosts.
     reached: f64,
 }
 
-/// An estimate with its interval, beside the truth.
+/// An estimate with its interval, and the truth.
 struct Judged {
     truth: f64,
     estimate: Estimate,
 }
 
-/// What one crawl told, cycle by cycle.
+/// The estimates of one crawl, cycle by cycle.
 #[derive(Default)]
 struct Told {
     freshness: Vec<Judged>,
     audit_change_rate: Vec<Judged>,
     change_rate: Vec<Judged>,
-    /// Was the true freshness within the bounds that hold whatever the pages without an answer are?
+    /// Was the true freshness within the bounds?
     bounds: Vec<bool>,
-    /// The share of unchanged pages in the sample, no page weighed, minus the truth.
+    /// The share of unchanged pages in the unweighted sample, minus the truth.
     unweighted: Vec<f64>,
 }
 
@@ -87,14 +89,14 @@ impl World {
         World { seed, pages: pages.collect(), lively, quiet }
     }
 
-    /// What the page shows in a cycle, as a number that names it.
+    /// The content of the page in a cycle, as a number.
     fn version(&self, url: &CanonicalUrl, cycle: Cycle) -> u32 {
         let (page, host) = self.pages[url];
         let web = if host < LIVELY { &self.lively } else { &self.quiet };
         web.version(page, cycle.0).unwrap()
     }
 
-    /// A number from 0 to 1 by chance, the same for the same crawl, cycle, purpose and thing.
+    /// A random number from 0 to 1, the same for the same crawl, cycle, purpose and thing.
     fn chance(&self, cycle: Cycle, purpose: u64, thing: u64) -> f64 {
         let shuffle = Shuffle::new(self.seed ^ purpose << 32, cycle, Purpose::Scores);
         shuffle.apply(thing) as f64 / u64::MAX as f64
@@ -108,7 +110,7 @@ struct Crawl {
     repository: Repository,
 }
 
-/// What a plan chose, and the true freshness of the pages that the audit sample was drawn from.
+/// The pages of a plan, and the true freshness of the population of the audit sample.
 struct Planned {
     facts: Facts,
     chosen: Vec<(CanonicalUrl, Share, Option<u64>)>,
@@ -122,7 +124,7 @@ impl Crawl {
         Crawl { world: World::new(seed), trouble, storage, repository }
     }
 
-    /// Merges what a cycle's log would say, and commits.
+    /// Merges the records of a cycle's log, and commits.
     fn commit(&mut self, log: impl Iterator<Item = LogRecord>) -> MergeReport {
         let generation = self.repository.current();
         let cycle = generation.number().next();
@@ -162,7 +164,8 @@ impl Crawl {
         }
     }
 
-    /// The program's plan of the next cycle, and the true freshness of what the audit sample stands for.
+    /// The program's plan of the next cycle, and the true freshness of the population of the audit
+    /// sample.
     fn plan(&self) -> Planned {
         let generation = self.repository.current();
         let cycle = generation.number().next();
@@ -228,7 +231,7 @@ impl Crawl {
         Planned { facts, chosen, freshness: fresh as f64 / eligible as f64 }
     }
 
-    /// What becomes of the scheduled pages.
+    /// Outcomes of the scheduled pages.
     fn fetch(&self, planned: &Planned) -> Vec<Visit> {
         let (cycle, trouble, world) = (planned.facts.cycle, self.trouble, &self.world);
         let mut order: Vec<usize> = (0..planned.chosen.len()).collect();
@@ -260,7 +263,7 @@ impl Crawl {
         let seeds: Vec<CanonicalUrl> = self.world.pages.keys().cloned().collect();
         let links = seeds.iter().map(|url| Link::to(url.clone(), 0)).collect();
         self.commit(std::iter::once(LogRecord::Seeds(links)));
-        // All are visited twice for a start: with the cap this would take long.
+        // All are visited twice at the start; with the cap this would take long.
         for start in 0..2 {
             let cycle = self.repository.current().number().next();
             let visit = |url: &CanonicalUrl| {
@@ -310,7 +313,8 @@ impl Told {
     }
 }
 
-/// Over all crawls: the mean error, its standard error, and the share of intervals that hold the truth.
+/// Over all crawls: the mean error, its standard error, and the share of intervals that contain the
+/// truth.
 struct Quality {
     bias: f64,
     error: f64,
@@ -319,7 +323,7 @@ struct Quality {
 }
 
 impl Quality {
-    /// The cycles of one crawl resemble each other, so the error is that over crawls.
+    /// The cycles of one crawl are alike, so the standard error is over crawls.
     fn of(crawls: &[Told], figure: fn(&Told) -> &Vec<Judged>) -> Quality {
         let all = || crawls.iter().flat_map(figure);
         let count = all().count() as f64;
@@ -331,7 +335,7 @@ impl Quality {
         let n = means.len() as f64;
         let bias = means.iter().sum::<f64>() / n;
         let squares: f64 = means.iter().map(|mean| (mean - bias) * (mean - bias)).sum();
-        // An ulp for shares that were counted: their interval is a point.
+        // An ulp of tolerance for exact shares: their interval is a point.
         let holds = |j: &&Judged| j.estimate.low - 1e-9 <= j.truth && j.truth <= j.estimate.high + 1e-9;
         Quality {
             bias,
@@ -368,7 +372,7 @@ fn crawls(trouble: Trouble) -> Vec<Told> {
     told
 }
 
-/// A figure's name, and where it is.
+/// A figure's name and its field.
 type Figure = (&'static str, fn(&Told) -> &Vec<Judged>);
 
 const FIGURES: [Figure; 3] = [
@@ -379,9 +383,10 @@ const FIGURES: [Figure; 3] = [
 
 const CAPS: Trouble = Trouble { name: "caps", cap: 8, failures: 0.0, outages: 0.0, reached: 1.0 };
 
-/// Where pages fail by chance, every estimate is without bias, and its interval holds the truth as often as it says. A
-/// deadline misses whole hosts, drawn by lot: without bias too, but pages of a host are alike, and intervals that take
-/// them as independent hold the truth less often; the bounds hold it.
+/// If pages fail by chance, every estimate is unbiased, and its interval contains the truth as
+/// often as stated. A deadline misses whole hosts, drawn at random: that is unbiased too. But pages
+/// of a host are alike, so intervals that assume independence contain the truth less often; the
+/// bounds contain it.
 #[test]
 fn estimates_of_two_hundred_crawls_are_without_bias_and_intervals_hold_the_truth() {
     for trouble in [
@@ -405,7 +410,7 @@ fn estimates_of_two_hundred_crawls_are_without_bias_and_intervals_hold_the_truth
     }
 }
 
-/// Where whole hosts do not answer, those that do are no fair sample of all. The bounds say so.
+/// If whole hosts do not answer, the others are no fair sample of all. The bounds show that.
 #[test]
 fn where_hosts_are_down_the_bounds_hold() {
     let told = crawls(Trouble { name: "caps, outages", outages: 0.2, ..CAPS });

@@ -1,7 +1,8 @@
-//! All hosts at a glance, for lists whose order hangs on more than the repository.
+//! A snapshot of all hosts, for lists whose order depends on more than the repository.
 //!
-//! A walk reads what is kept of every host, and reading needs no token. So walks are shared by all who ask, one at a time,
-//! and rest for [`WALK_REST`] times as long as they take. Readers wait for the first walk, and for no other.
+//! A scan reads the stored state of every host, and reading needs no token. So all callers share
+//! one scan at a time, and the next one starts only after [`WALK_REST`] times its duration. Callers
+//! wait only for the first scan.
 
 use recrawl_console::view::{HostQuery, HostRow, HostSort, HostState, Refusal};
 use recrawl_repository::{Generation, OriginRun};
@@ -10,28 +11,28 @@ use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-/// Walks take one part in so many of the time, at most.
+/// Scans take at most one part in this many of the time.
 const WALK_REST: u32 = 20;
 
-/// What is remembered between questions: some 60 bytes a host, and 40 more once a walk was asked for.
+/// Cached between requests: about 60 bytes per host, and 40 more once a scan was needed.
 #[derive(Default)]
 pub struct Hosts {
-    /// Of the generation that was asked about last.
+    /// Of the last generation that was requested.
     origins: Mutex<Option<(Cycle, Arc<Vec<OriginRun>>)>>,
     last: Mutex<Option<Arc<Glance>>>,
     walking: Mutex<()>,
 }
 
-/// All hosts, as they were at a moment.
+/// All hosts at one moment.
 pub struct Glance {
-    /// The origins, which the others belong to.
+    /// The origins, in the order of `hosts`.
     pub origins: Arc<Vec<OriginRun>>,
     hosts: Vec<Host>,
     began: Instant,
     took: Duration,
 }
 
-/// What lists are ordered and chosen by.
+/// The fields by which lists are sorted and filtered.
 #[derive(Clone, Copy)]
 struct Host {
     state: HostState,
@@ -66,7 +67,7 @@ impl Hosts {
         Ok(origins)
     }
 
-    /// All hosts, as of now or of a walk that was long enough ago to be worth another.
+    /// All hosts, as of now or of a recent scan.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -86,7 +87,7 @@ impl Hosts {
             (Err(TryLockError::WouldBlock), Some(last)) => return Ok(last),
             (Err(TryLockError::WouldBlock), None) => {
                 let walk = lock(&self.walking);
-                // There is still none if that walk failed.
+                // There is still none if that scan failed.
                 if let Some(first) = &*lock(&self.last) {
                     return Ok(first.clone());
                 }
@@ -103,7 +104,8 @@ impl Hosts {
 }
 
 impl Glance {
-    /// The places of hosts among [`Glance::origins`], in the order asked for, from `from` on; and how many there are in all.
+    /// The places of hosts in [`Glance::origins`] in the requested order, starting with number
+    /// `from`, and their total number.
     pub fn places(&self, ask: &HostQuery, from: usize) -> (Vec<usize>, usize) {
         let is_asked_for = |place: &usize| ask.state.is_none_or(|state| self.hosts[*place].state == state);
         let places = (0..self.hosts.len()).filter(is_asked_for).collect();
@@ -124,8 +126,8 @@ impl Glance {
     }
 }
 
-/// At most `limit` of the places from `from` on, those with the largest keys first and among equals the earlier; and how
-/// many there are in all.
+/// At most `limit` places, starting with number `from`, sorted by descending key and then by place,
+/// and the total number.
 pub fn ordered(
     mut places: Vec<usize>,
     from: usize,
@@ -204,13 +206,14 @@ mod tests {
             };
             hosts.glance(Arc::new(vec![run(1)]), row).map(|glance| glance.took)
         };
-        // A walk of a second is worth nineteen more.
+        // A scan of one second serves the next nineteen.
         assert!(glance(1000).unwrap() >= Duration::from_secs(1));
         glance(0).unwrap();
         assert_eq!(walked.get(), 1);
     }
 
-    /// A walk that lasts until `others` were answered, or `patience` is over, and what these are given in the end.
+    /// A scan that lasts until `others` were answered, or `patience` is over, and their final
+    /// results.
     fn ask_during_a_walk(hosts: &Hosts, others: usize, patience: Duration) -> Vec<Result<usize, Refusal>> {
         let origins = Arc::new(vec![run(1)]);
         let ask = || hosts.glance(origins.clone(), |run| Ok(host(run))).map(|glance| glance.hosts.len());

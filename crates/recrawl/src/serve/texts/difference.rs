@@ -1,62 +1,55 @@
-//! Where two texts differ: by lines, and by words within lines that were replaced.
+//! The difference of two texts: by lines, and by words within replaced lines.
 
 use serde::Serialize;
 use similar::{ChangeTag, DiffTag, TextDiff, TextDiffConfig};
 use std::time::Instant;
 
-/// Bytes of a text that are compared.
+/// Maximum bytes of a text that are compared.
 const MAX_DIFF_TEXT: usize = 256 << 10;
-/// Bytes of text in a difference.
+/// Maximum bytes of text in a difference.
 const MAX_DIFF_BYTES: usize = 64 << 10;
-/// Parts of a difference.
+/// Maximum parts of a difference.
 const MAX_DIFF_PARTS: usize = 1000;
-/// Bytes shown of what is the same, on either side of what is not.
+/// Bytes of unchanged text shown on either side of a difference.
 const CONTEXT: usize = 160;
-/// Lines of which fewer words than this share stayed are told whole: words that both have by chance say nothing.
+/// Lines that share a smaller part of their words are shown as replaced: words in common by chance
+/// mean nothing.
 const RELATED: f32 = 0.3;
 
-/// What became of a text.
+/// The difference of two texts.
 #[derive(Debug, PartialEq)]
 pub struct Difference {
-    /// In the order of the texts. Without the skipped and the cut, `same` and `removed` are the older text, `same` and
-    /// `added` the newer.
+    /// In the order of the texts. If nothing is skipped or cut, `same` and `removed` give the older
+    /// text, `same` and `added` the newer.
     pub parts: Vec<Part>,
     /// Words that only the newer text has.
     pub added: usize,
     /// Words that only the older text has.
     pub removed: usize,
-    /// Some was left out: the texts, or their difference, are longer than is shown.
+    /// Some is missing: the texts or their difference exceed a limit.
     pub is_cut: bool,
 }
 
-/// A part of it.
+/// A part of the difference.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Part {
     /// In both texts.
-    Same {
-        /// The words.
-        text: String,
-    },
+    Same { text: String },
     /// Only in the newer.
-    Added {
-        /// The words.
-        text: String,
-    },
+    Added { text: String },
     /// Only in the older.
-    Removed {
-        /// The words.
-        text: String,
-    },
-    /// In both texts, and far from any difference.
+    Removed { text: String },
+    /// In both texts, but far from any difference.
     Skipped {
-        /// How many words.
+        /// Number of words.
         words: usize,
     },
 }
 
 impl Difference {
-    /// Of two texts. After the deadline what is left is told more coarsely, and no less rightly.
+    /// Compares two texts. After the deadline the rest is compared more coarsely, but still
+    /// correctly.
     pub fn of(older: &str, newer: &str, deadline: Instant) -> Difference {
         let (old, new) = (beginning(older, MAX_DIFF_TEXT), beginning(newer, MAX_DIFF_TEXT));
         let is_cut = old.len() < older.len() || new.len() < newer.len();
@@ -70,7 +63,7 @@ impl Difference {
 
 type Run = (ChangeTag, String);
 
-/// All of both texts, what is alike joined.
+/// The whole of both texts as runs of the same kind.
 fn runs(old: &str, new: &str, deadline: Instant) -> Vec<Run> {
     let config = |deadline| {
         let mut config = TextDiffConfig::default();
@@ -108,7 +101,7 @@ fn collect<'t>(runs: &mut Vec<Run>, changes: impl Iterator<Item = (ChangeTag, &'
     }
 }
 
-/// What is shown of it; and was some of it cut?
+/// The parts to show, and whether some are missing.
 fn shown(runs: &[Run]) -> (Vec<Part>, bool) {
     let (mut parts, mut room) = (Vec::new(), MAX_DIFF_BYTES);
     for (at, (tag, text)) in runs.iter().enumerate() {
@@ -136,7 +129,7 @@ fn shown(runs: &[Run]) -> (Vec<Part>, bool) {
     (parts, false)
 }
 
-/// What is the same, as far as it stands beside something that is not.
+/// The unchanged text next to a difference.
 fn same(text: &str, is_first: bool, is_last: bool) -> Vec<Part> {
     let head = if is_first { "" } else { beginning(text, CONTEXT) };
     let tail = if is_last { "" } else { end(text, CONTEXT) };
@@ -148,7 +141,7 @@ fn same(text: &str, is_first: bool, is_last: bool) -> Vec<Part> {
     [told(head), Some(Part::Skipped { words: skipped }), told(tail)].into_iter().flatten().collect()
 }
 
-/// The first bytes of a text, to the end of a word where there is one.
+/// The first bytes of a text, up to the end of a word if possible.
 fn beginning(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -158,7 +151,7 @@ fn beginning(text: &str, bytes: usize) -> &str {
     cut.rfind(char::is_whitespace).map_or(cut, |at| &cut[..at])
 }
 
-/// The last bytes of a text, from the beginning of a word where there is one.
+/// The last bytes of a text, from the start of a word if possible.
 fn end(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;

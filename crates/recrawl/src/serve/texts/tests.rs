@@ -5,7 +5,7 @@ use recrawl_types::{Consent, Content, History, UrlRules};
 
 const NOW: u64 = 1_800_000_000_000;
 
-/// An archive of one page, and what the page's record says.
+/// An archive of one page, and the page's record.
 struct Shelf {
     folder: tempfile::TempDir,
     archive: Archive,
@@ -18,7 +18,7 @@ fn url() -> CanonicalUrl {
 }
 
 impl Shelf {
-    /// Each record in a file of its own.
+    /// Each record gets a file of its own.
     fn new() -> Shelf {
         let folder = tempfile::tempdir().unwrap();
         let archive = crate::archive::tests::begun(folder.path(), 1);
@@ -26,7 +26,7 @@ impl Shelf {
         Shelf { folder, archive, visited, settings: Settings::check(Config::default()).unwrap() }
     }
 
-    /// One more answer, as the crawl archives it.
+    /// Archives another response as the crawl does.
     fn put(&mut self, url: &str, status: u16, kind: &str, body: &str) {
         let before = self.visited.content.archive;
         let head = Head { url, at: 1_700_000_000_000, peer: None, status };
@@ -101,11 +101,11 @@ fn whatever_is_missing_is_named() {
 
     let mut shelf = Shelf::new();
     shelf.page("one");
-    assert_eq!(shelf.none(), ("one_text".into(), "it was fetched once".into()));
+    assert_eq!(shelf.none(), ("one_text".into(), "fetched only once".into()));
     shelf.visited.history.visits = 3;
-    assert!(shelf.none().1.contains("never changed"));
+    assert!(shelf.none().1.contains("has not changed"));
     shelf.visited.history.changes = 1;
-    assert!(shelf.none().1.contains("is not known"));
+    assert!(shelf.none().1.contains("is unknown"));
 
     shelf.page("two");
     assert!(shelf.told()["parts"].is_array());

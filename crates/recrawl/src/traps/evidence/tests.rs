@@ -8,7 +8,7 @@ fn url(path: &str) -> CanonicalUrl {
     UrlRules::default().canonicalize(&format!("http://a.example{path}")).unwrap()
 }
 
-/// SplitMix64: texts that have nothing in common.
+/// SplitMix64: texts with nothing in common.
 fn scattered(n: u64) -> u64 {
     let z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -30,7 +30,7 @@ fn cycle(
 }
 
 fn trap(form: &str, count: u64) -> Vec<(String, u64)> {
-    // One of 64 bits moves, as where a date is all that differs.
+    // One of 64 bits differs, as if only a date did.
     (0..count).map(|n| (form.replace('N', &n.to_string()), 99 ^ (1 << (n % 64)))).collect()
 }
 
@@ -59,7 +59,7 @@ fn the_narrowest_pattern_that_explains_it_is_cut_off() {
     }
 }
 
-/// A word of letters alone, another for each number.
+/// A word of letters, another for each number.
 fn word(n: u64) -> String {
     (0..6).map(|at| char::from(b'a' + ((n >> (2 * at)) % 4) as u8 * 6)).collect()
 }
@@ -78,10 +78,12 @@ fn a_trap_is_told_at_once_and_costs_its_neighbours_nothing() {
         let news = known.observe_and_judge(&url(&path), hash, Cycle(1), &RULE);
         told.extend(news.into_iter().map(|pattern| (pattern.text, visits)));
     }
-    // Three items, and the calendar's first page, which is like none before it, among the first twenty.
+    // Three items, and the first page of the calendar, which is like none before it, are among the
+    // first twenty.
     assert_eq!(told, [("/shop/#/cal".to_owned(), 23)]);
     assert_eq!(cut(&known, "/shop/item-9999"), None);
-    // Where a block of like pages comes first, the pattern is let in again as soon as its probes differ.
+    // If a block of similar pages comes first, the pattern is readmitted as soon as its probes
+    // differ.
     let mut known = OriginTraps::default();
     let judged = |known: &mut OriginTraps, pages: Vec<(String, u64)>| {
         for (path, hash) in pages {
@@ -97,11 +99,12 @@ fn a_trap_is_told_at_once_and_costs_its_neighbours_nothing() {
 fn an_honest_neighbour_stays() {
     let mut known = OriginTraps::default();
     let honest = |count: u64| (0..count).map(|n| (format!("/shop/item-{n}"), scattered(n)));
-    // The folder as a whole is as full of near-duplicates as a trap, and the calendar next to it explains it.
+    // The folder as a whole has as many near-duplicates as a trap, but the calendar in it explains
+    // them.
     assert_eq!(cycle(&mut known, 1, trap("/shop/N/cal", 200).into_iter().chain(honest(3))), ["/shop/#/cal"]);
     assert_eq!(cut(&known, "/shop/7/cal").as_deref(), Some("/shop/#/cal"));
     assert_eq!(cut(&known, "/shop/item-9999"), None);
-    // Here the folder is cut off, but what is known to be honest is not.
+    // Here the folder is cut off, but not the patterns known to be honest.
     let mut known = OriginTraps::default();
     let words = (0..400u64).map(|n| (format!("/shop/{}", word(n)), 5));
     assert_eq!(cycle(&mut known, 1, words.chain(honest(5))), ["/shop/*"]);
@@ -169,8 +172,8 @@ proptest! {
         prop_assert_eq!(known.cut_patterns().count(), 0);
     }
 
-    /// A third of the pages of a pattern is alike (empty months of a real calendar, products without a description):
-    /// in whatever order they come, they are not cut off while a cycle runs.
+    /// A third of a pattern's pages are alike (empty months of a real calendar, products without a
+    /// description): in any order, they are not cut off while a cycle runs.
     #[test]
     fn a_pattern_that_is_in_part_alike_is_not_cut_off_at_once(seed: u64) {
         let mut known = OriginTraps::default();

@@ -1,4 +1,4 @@
-//! What the web's log says of a crawl, by kind of host.
+//! Coverage by kind of host, from the web's log.
 
 use super::kinds::{self, Host, is_flood};
 use crate::crawl::error::CrawlError;
@@ -30,24 +30,24 @@ struct Page {
     page_id: usize,
 }
 
-/// The running account.
+/// The account so far.
 pub struct Account {
     /// The kind of each host.
     kinds: Vec<usize>,
     /// The kind of each page.
     pages: Vec<usize>,
     by_url: HashMap<String, usize>,
-    /// Pages that came whole, or of which a fault came in their place.
+    /// Pages served whole.
     held: Vec<bool>,
     struck: BTreeSet<usize>,
-    /// Where the log was read to.
+    /// Bytes of the log read so far.
     read: u64,
-    /// Floods that were met, by host: requests in all.
+    /// Requests in floods, by host.
     floods: HashMap<usize, u64>,
 }
 
 impl Account {
-    /// An empty account of a web with these hosts and this truth.
+    /// An empty account for these hosts and this truth.
     pub fn new(hosts: &[Host], truth: &str) -> Result<Account, CrawlError> {
         let mut pages: Vec<Page> =
             json_lines(truth).map_err(|why| CrawlError::MockWeb(format!("/truth: {why}")))?;
@@ -58,7 +58,7 @@ impl Account {
             kinds.get(number.checked_sub(1)?).copied()
         };
         let of = |page: &Page| {
-            kind(&page.url).ok_or_else(|| CrawlError::MockWeb(format!("whose is {}?", page.url)))
+            kind(&page.url).ok_or_else(|| CrawlError::MockWeb(format!("unknown host of {}", page.url)))
         };
         Ok(Account {
             pages: pages.iter().map(of).collect::<Result<_, _>>()?,
@@ -71,7 +71,7 @@ impl Account {
         })
     }
 
-    /// The line above the cycles.
+    /// The header line.
     pub fn header(&self) -> String {
         format!(
             "{:>5}{:>10}{:>9}{:>9}{:>9}{:>10}{:>10}{:>9}",
@@ -79,7 +79,7 @@ impl Account {
         )
     }
 
-    /// Reads what a cycle has added to the log, and gives its line.
+    /// Reads the new log lines of a cycle and returns its row.
     pub fn cycle(&mut self, log: &Path, cycle: &Cycle) -> Result<String, CrawlError> {
         let failed = |e: std::io::Error| CrawlError::file(log, e);
         let mut file = File::open(log).map_err(failed)?;
@@ -118,8 +118,8 @@ impl Account {
         }
     }
 
-    /// Pages of these kinds, those of them that are covered, and the share. A page is covered that came whole, or in whose
-    /// place a fault came that no crawler can mend.
+    /// Pages of these kinds, covered pages, and their share. A page is covered if it was served whole, or if a fault
+    /// replaced it that no crawler can work around.
     fn coverage(&self, is_meant: impl Fn(usize) -> bool) -> (usize, usize, f64) {
         let meant = || self.pages.iter().enumerate().filter(|(_, kind)| is_meant(**kind));
         let covered = meant().filter(|(page, _)| self.held[*page] || self.struck.contains(page)).count();
@@ -130,7 +130,7 @@ impl Account {
         let coverage = self.coverage(|_| true).2;
         let none = |what: &str, count: u64| (format!("{what}: {count}"), count == 0);
         [
-            (format!("coverage of allowed pages {coverage:.4}, at least {least}"), coverage >= least),
+            (format!("coverage of allowed pages: {coverage:.4}, at least {least}"), coverage >= least),
             none("requests that robots.txt forbids", manners.forbidden),
             none("requests before robots.txt was read", manners.before_robots),
             none("gaps under the delay on a host", manners.host_gaps_under),
@@ -138,12 +138,12 @@ impl Account {
         ]
     }
 
-    /// Is every demand met?
+    /// Whether every requirement is met.
     pub fn is_met(&self, manners: &Manners, least: f64) -> bool {
         self.demands(manners, least).iter().all(|(_, is_met)| *is_met)
     }
 
-    /// The table by kind of host, and the demands.
+    /// The table by kind of host, and the requirements.
     pub fn verdict(&self, manners: &Manners, least: f64) -> String {
         let mut text = format!("{:<16}{:>6}{:>9}{:>9}{:>10}\n", "hosts", "", "pages", "covered", "coverage");
         for (kind, name) in kinds::names().enumerate() {
@@ -156,7 +156,7 @@ impl Account {
         let most = self.floods.values().max().copied().unwrap_or(0);
         let all: u64 = self.floods.values().sum();
         let _ =
-            writeln!(text, "requests in floods: {all} on {} hosts, {most} at most on one", self.floods.len());
+            writeln!(text, "requests in floods: {all} on {} hosts, at most {most} on one", self.floods.len());
         for (demand, is_met) in self.demands(manners, least) {
             let _ = writeln!(text, "{demand}{}", if is_met { "" } else { "  not met" });
         }

@@ -2,23 +2,23 @@
 
 /// Hosts with many pages.
 pub const LARGE: u32 = 64;
-/// Hosts of one page, behind them.
+/// Hosts with one page.
 pub const SINGLE: u32 = 64;
-/// Hosts of one page, the last ones, that share one slow address.
+/// The last hosts with one page; they share one slow address.
 pub const CROWD: u32 = 12;
-/// The number of the first host of one page.
+/// The number of the first host with one page.
 pub const FIRST_SINGLE: u32 = LARGE;
 
-/// Links to a flood begin so: before all addresses of sound pages.
+/// Prefix of links to a flood; it sorts before all other pages.
 const FLOOD: &str = "/0";
 
-/// A kind of host, and what is wrong with it.
+/// A kind of host and its faults.
 struct Kind {
     name: &'static str,
     hosts: u32,
-    /// Faults as the mock web takes them, without the host; dealt to the hosts in turn.
+    /// Fault rules without the host, assigned to the hosts in turn.
     rules: &'static [&'static str],
-    /// Do they strike in one cycle only?
+    /// Whether they apply in one cycle only.
     passing: bool,
 }
 
@@ -48,7 +48,7 @@ const KINDS: [Kind; 8] = [
 pub struct Host {
     /// Counted from 0.
     pub number: u32,
-    /// Its kind, by place in [`names`].
+    /// Index of its kind in [`names`].
     pub kind: usize,
 }
 
@@ -58,18 +58,18 @@ pub fn hosts() -> Vec<Host> {
     kinds.zip(0..).map(|(kind, number)| Host { number, kind }).collect()
 }
 
-/// What the kinds are called.
+/// Names of the kinds.
 pub fn names() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.name)
 }
 
-/// Does a request for this path go into the flood?
+/// Whether this path is in the flood.
 pub fn is_flood(fault: Option<&str>) -> bool {
     fault == Some("flood")
 }
 
 impl Host {
-    /// Where a crawl enters the host whose index page is `home`.
+    /// The seeds of the host with index page `home`.
     pub fn entries(&self, home: &str) -> Vec<String> {
         let is_flooded = KINDS[self.kind].rules.iter().any(|rule| rule.starts_with(FLOOD));
         let flood = is_flooded.then(|| format!("{home}{}/bl/1", &FLOOD[1..]));
@@ -77,7 +77,7 @@ impl Host {
     }
 }
 
-/// The faults that hold.
+/// The fault rules in force.
 pub fn rules(hosts: &[Host], passing_too: bool) -> Vec<String> {
     let mut rules = Vec::new();
     for host in hosts {

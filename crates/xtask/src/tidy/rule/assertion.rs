@@ -1,4 +1,4 @@
-//! A test asserts something: itself, or through a function of the crate's test code that does.
+//! Every test asserts something, itself or through a function of the crate's test code.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_functions::{Function, functions, tests};
@@ -22,7 +22,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
                     && !calls_one_of(test.function.body, &helpers)
                 {
                     let text = format!(
-                        "the test `{}` asserts nothing: assert what it is for, or delete it",
+                        "test `{}` asserts nothing; add an assertion or delete it",
                         test.function.name
                     );
                     found.push(Complaint::at(&file.path, line_of(code, test.function.at), text));
@@ -33,7 +33,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     found
 }
 
-/// Does the body call something that can fail the test by its own judgement?
+/// Whether the body calls something that can fail the test.
 fn asserts(body: &str) -> bool {
     calls(body).any(|name| name.contains("assert") || ["expect_err", "unwrap_err", "panic"].contains(&name))
 }
@@ -51,8 +51,8 @@ fn calls_one_of(body: &str, helpers: &BTreeSet<&str>) -> bool {
     calls(body).any(|name| helpers.contains(name))
 }
 
-/// Functions of a crate's test code that assert, themselves or through one another. Functions of the
-/// program do not count: their assertions hold in every test, whatever it is for.
+/// Functions of a crate's test code that assert, directly or indirectly. Functions of the program do not count:
+/// their assertions test nothing specific.
 fn asserting_helpers<'a>(files: &'a [(&File, String)]) -> BTreeSet<&'a str> {
     let test_modules: BTreeSet<&str> = files.iter().flat_map(|(_, code)| test_modules(code)).collect();
     let mut helpers = BTreeSet::new();

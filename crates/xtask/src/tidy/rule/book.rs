@@ -1,4 +1,4 @@
-//! The manual is whole: docs/SUMMARY.md lists each page of docs/ and docs/internals/ once, and no link between pages leads nowhere.
+//! docs/SUMMARY.md lists each page of docs/ and docs/internals/ once, and links between pages have targets.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::{File, Workspace};
@@ -12,12 +12,11 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     for page in workspace.files().filter_map(page_of_the_book) {
         match listed.iter().filter(|l| **l == page).count() {
             1 => {}
-            0 => {
-                found.push(Complaint::of_file(SUMMARY, format!("docs/{page} is in no chapter: add its line")))
-            }
+            0 => found
+                .push(Complaint::of_file(SUMMARY, format!("docs/{page} is not in SUMMARY.md; add a line"))),
             _ => found.push(Complaint::of_file(
                 SUMMARY,
-                format!("docs/{page} is listed more than once: keep one line"),
+                format!("docs/{page} is listed more than once; keep one line"),
             )),
         }
     }
@@ -28,7 +27,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         let folder = file.path.strip_suffix(file.name()).unwrap_or_default();
         for (line, target) in links(&file.text) {
             if !leads_somewhere(workspace, folder, target) {
-                let text = format!("the link to `{target}` leads nowhere: correct or delete it");
+                let text = format!("the target `{target}` does not exist; correct or delete the link");
                 found.push(Complaint::at(&file.path, line, text));
             }
         }
@@ -36,14 +35,14 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     found
 }
 
-/// The name of a page that belongs into the book.
+/// The name of a page that belongs in the book.
 fn page_of_the_book(file: &File) -> Option<&str> {
     let name = file.path.strip_prefix("docs/")?;
     let is_listed = !name.strip_prefix("internals/").unwrap_or(name).contains('/');
     (name.ends_with(".md") && is_listed && file.path != SUMMARY).then_some(name)
 }
 
-/// Targets of a page's links to other files, without what stands behind `#`; each with its line.
+/// Targets of a page's links to other files, without fragments, each with its line.
 fn links(page: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_code = false;
     page.lines().enumerate().flat_map(move |(i, line)| {

@@ -1,4 +1,4 @@
-//! docs/configuration.md is config/recrawl.toml as a page, section by section: what a key means is written once.
+//! docs/configuration.md is generated from config/recrawl.toml, so that the meaning of a key is written once.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::Workspace;
@@ -10,19 +10,18 @@ const REFERENCE: &str = "config/recrawl.toml";
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let is_current = workspace.text(PAGE) == Some(&made_page(workspace));
-    let complaint = || {
-        Complaint::of_file(PAGE, format!("differs from {REFERENCE}: `cargo xtask tidy --fix` makes it anew"))
-    };
+    let complaint =
+        || Complaint::of_file(PAGE, format!("differs from {REFERENCE}; run `cargo xtask tidy --fix`"));
     (!is_current).then(complaint).into_iter().collect()
 }
 
-/// The page as it should be.
+/// The generated page.
 pub fn made_page(workspace: &Workspace) -> String {
     let mut page = String::from(
         "# Configuration\n\n\
-         Every key with its default and reason, made from `config/recrawl.toml` by `cargo xtask tidy --fix`. A configuration is one TOML file \
-         with the keys that differ from the defaults: `recrawl config check --config FILE` says whether it can be used, \
-         `recrawl config show --config FILE` prints what is in force. Keys marked *not set* have no value unless you give them one.\n",
+         Every key with its default. Generated from `config/recrawl.toml` by `cargo xtask tidy --fix`. A configuration is a \
+         TOML file with the keys that differ from the default. `recrawl config check --config FILE` checks it; \
+         `recrawl config show --config FILE` prints all values. Keys marked *not set* have no default.\n",
     );
     for section in sections(workspace.text(REFERENCE).unwrap_or_default()) {
         let (open, close) = if section.repeats { ("[[", "]]") } else { ("[", "]") };
@@ -42,7 +41,7 @@ pub fn made_page(workspace: &Workspace) -> String {
     page
 }
 
-/// What Markdown would take for its own, as plain text.
+/// Escapes Markdown syntax.
 fn plain(text: &str) -> String {
     text.replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;").replace("[[", "\\[\\[")
 }
@@ -55,7 +54,7 @@ struct Section {
     rows: Vec<Row>,
 }
 
-/// Keys that one comment explains.
+/// Keys with a common comment.
 struct Row {
     about: String,
     keys: Vec<Key>,
@@ -64,7 +63,7 @@ struct Row {
 struct Key {
     name: String,
     value: String,
-    /// False where the line is commented out: there is no default, the value is an example.
+    /// False if the line is commented out: there is no default, and the value is an example.
     set: bool,
 }
 
@@ -75,7 +74,7 @@ impl Key {
     }
 }
 
-/// The file, read by its lines: TOML's own parsers know nothing of comments.
+/// Reads the file line by line, because TOML parsers drop comments.
 fn sections(text: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut comment: Vec<&str> = Vec::new();
@@ -111,7 +110,7 @@ fn sections(text: &str) -> Vec<Section> {
     sections
 }
 
-/// `[name]`, or `[[name]]`, which repeats.
+/// `[name]`, or `[[name]]` for an array of tables.
 fn header(line: &str) -> Option<(String, bool)> {
     let inner = line.strip_prefix('[')?.strip_suffix(']')?;
     let (name, repeats) = match inner.strip_prefix('[').and_then(|i| i.strip_suffix(']')) {

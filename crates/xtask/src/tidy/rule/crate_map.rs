@@ -1,5 +1,5 @@
-//! The map and the country agree: the table of crates in docs/architecture.md has a row for every
-//! crate and no other, and the page mentions no `crates/NAME` that is not there.
+//! The table of crates in docs/architecture.md has a row for every crate and no other, and the page mentions no
+//! unknown `crates/NAME`.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_text::line_of;
@@ -11,14 +11,14 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let Some(map) = workspace.text(MAP) else {
         return vec![Complaint::of_file(
             MAP,
-            "the map is missing: write it, with a table whose first column is `crate`",
+            "the page is missing; write it with a table whose first column is `crate`",
         )];
     };
     let crates = workspace.crates();
     let mut found = Vec::new();
     for folder in &crates {
         if !rows(map).any(|(_, name)| name == *folder) {
-            let text = format!("the table of crates has no row for `{folder}`: say there what it is for");
+            let text = format!("the table of crates has no row for `{folder}`: add one");
             found.push(Complaint::of_file(MAP, text));
         }
     }
@@ -26,14 +26,14 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     places.sort_unstable();
     for (line, name) in places {
         if !crates.contains(name) {
-            let text = format!("there is no crate `{name}`: take it off the map, or add the crate");
+            let text = format!("unknown crate `{name}`: remove it from the page or add the crate");
             found.push(Complaint::at(MAP, line, text));
         }
     }
     found
 }
 
-/// The names in the first column of the table whose first title is `crate`, each with its line.
+/// The names in the first column of the table with the first title `crate`, each with its line.
 fn rows(map: &str) -> impl Iterator<Item = (usize, &str)> {
     let first_cell =
         |line: &'_ str| -> Option<String> { Some(line.strip_prefix('|')?.split('|').next()?.trim().into()) };
@@ -73,8 +73,8 @@ mod tests {
             texts,
             [
                 (None, "the table of crates has no row for `b`"),
-                (Some(9), "there is no crate `c`"),
-                (Some(11), "there is no crate `d`")
+                (Some(9), "unknown crate `c`"),
+                (Some(11), "unknown crate `d`")
             ]
         );
     }

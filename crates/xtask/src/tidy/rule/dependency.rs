@@ -1,12 +1,12 @@
-//! Every outside crate has one line in the root manifest and one row in docs/dependencies.md, which
-//! says where it is used, why, and what was considered instead.
+//! Every external crate has one line in the root manifest and one row in docs/dependencies.md: where it is used,
+//! why, and the alternatives.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_text::{RustText, line_of, words};
 use crate::tidy::workspace::Workspace;
 use std::collections::BTreeMap;
 
-/// Where each outside crate has its row.
+/// The page with the rows.
 pub const PAGE: &str = "docs/dependencies.md";
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
@@ -21,41 +21,38 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
 
     for name in &outside {
         let Some(used) = users.get(*name) else {
-            let text = format!("no crate of ours uses `{name}`: delete the line, and its row in {PAGE}");
+            let text = format!("no workspace crate uses `{name}`; delete the line and its row in {PAGE}");
             found.push(Complaint::of_file("Cargo.toml", text));
             continue;
         };
         let used = used.join(", ");
         match rows.get(name) {
             None => {
-                let text = format!(
-                    "add a row for `{name}` (used in {used}): where, why, and what was considered instead"
-                );
+                let text = format!("add a row for `{name}` (used in {used}): where, why, alternatives");
                 found.push(Complaint::of_file(PAGE, text));
             }
             Some(row) if row.used_in != used => {
                 let text = format!(
-                    "`{name}` is used in {used}: `cargo xtask tidy --fix` writes that into its second column"
+                    "`{name}` is used in {used}; run `cargo xtask tidy --fix` to update the second column"
                 );
                 found.push(Complaint::at(PAGE, line_of(page, row.offset(page)), text));
             }
             Some(row) if row.has_empty_cell => {
-                let text = format!(
-                    "the row of `{name}` has an empty cell: say why it is here and what was considered instead"
-                );
+                let text =
+                    format!("the row of `{name}` has an empty cell; add the reason and the alternatives");
                 found.push(Complaint::at(PAGE, line_of(page, row.offset(page)), text));
             }
             Some(_) => {}
         }
     }
     for row in rows.values().filter(|row| !outside.contains(&row.name)) {
-        let text = format!("`{}` is no dependency of the workspace: delete its row", row.name);
+        let text = format!("`{}` is not a dependency of the workspace; delete its row", row.name);
         found.push(Complaint::at(PAGE, line_of(page, row.offset(page)), text));
     }
     found
 }
 
-/// The page with the second column of every row as the manifests have it.
+/// The page with the second column updated from the manifests.
 pub fn corrected_page(workspace: &Workspace) -> String {
     let (users, _) = users(workspace);
     let page = workspace.text(PAGE).unwrap_or_default();
@@ -70,8 +67,8 @@ pub fn corrected_page(workspace: &Workspace) -> String {
     page.lines().map(correct).collect()
 }
 
-/// Outside crate → our crates that name it, `(tests)` behind one that needs it for its tests alone;
-/// and a complaint for each that is named with a version of its own.
+/// External crate → workspace crates that use it, with `(tests)` if only tests use it; and a complaint for each
+/// dependency with its own version.
 fn users(workspace: &Workspace) -> (BTreeMap<String, Vec<String>>, Vec<Complaint>) {
     let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut found = Vec::new();
@@ -84,12 +81,12 @@ fn users(workspace: &Workspace) -> (BTreeMap<String, Vec<String>>, Vec<Complaint
             for (name, dependency) in dependencies {
                 if dependency.get("workspace").and_then(|w| w.as_bool()) != Some(true) {
                     let text = format!(
-                        "`{name}` has a version of its own: write `{name}.workspace = true`, and the version in the root's Cargo.toml"
+                        "`{name}` has its own version; write `{name}.workspace = true`, and the version in the root Cargo.toml"
                     );
                     found.push(Complaint::of_file(format!("crates/{folder}/Cargo.toml"), text));
                 }
                 if !is_named(workspace, folder, name) {
-                    let text = format!("no file of {folder} names `{name}`: delete the line");
+                    let text = format!("no file of {folder} uses `{name}`; delete the line");
                     found.push(Complaint::of_file(format!("crates/{folder}/Cargo.toml"), text));
                 }
                 let crates = users.entry(name.clone()).or_default();
@@ -102,11 +99,11 @@ fn users(workspace: &Workspace) -> (BTreeMap<String, Vec<String>>, Vec<Complaint
     (users, found)
 }
 
-/// Does the code of a crate speak of the dependency?
+/// Whether the code of a crate names the dependency.
 fn is_named(workspace: &Workspace, folder: &str, dependency: &str) -> bool {
     let word = dependency.replace('-', "_");
     let files = workspace.rust().filter(|f| f.crate_folder() == Some(folder));
-    // The comments and strings of a file that does not hold the word need not be told apart.
+    // Skip the scan of files without the word.
     let mut texts = files.filter(|f| f.text.contains(&word));
     texts.any(|f| words(&RustText::of(&f.text).code, &word).next().is_some())
 }
@@ -128,7 +125,7 @@ impl<'a> Row<'a> {
         Some(Row { line, name, used_in: cells.get(1)?, has_empty_cell })
     }
 
-    /// Where the row stands in its page.
+    /// Line of the row.
     fn offset(&self, page: &str) -> usize {
         page.find(self.line).unwrap_or(0)
     }
@@ -159,11 +156,11 @@ mod tests {
             "| crate | used in | why | instead |\n|---|---|---|---|\n| `url` | a | URLs | none |\n| `gone` | a | x | y |",
         );
         assert_eq!(found.len(), 5, "{found:#?}");
-        assert!(found[0].starts_with("crates/a/Cargo.toml: `bytes` has a version of its own"), "{found:#?}");
+        assert!(found[0].starts_with("crates/a/Cargo.toml: `bytes` has its own version"), "{found:#?}");
         assert!(found[3].contains("`url` is used in a, b (tests)"), "{found:#?}");
         assert!(found[1].contains("add a row for `bytes` (used in a)"), "{found:#?}");
-        assert!(found[2].contains("no crate of ours uses `spare`"), "{found:#?}");
-        assert!(found[4].contains("`gone` is no dependency"), "{found:#?}");
+        assert!(found[2].contains("no workspace crate uses `spare`"), "{found:#?}");
+        assert!(found[4].contains("`gone` is not a dependency"), "{found:#?}");
     }
 
     #[test]

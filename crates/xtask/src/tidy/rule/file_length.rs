@@ -1,11 +1,11 @@
-//! A file holds one idea: 800 lines are the limit, 300 the aim.
+//! Rust files have at most 800 lines; 300 is the aim.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::Workspace;
 
-/// More lines than this are refused.
+/// Maximum lines.
 const LIMIT: usize = 800;
-/// More than this should be rare; the summary says how rare.
+/// Files with more lines should be rare; the summary counts them.
 const AIM: usize = 300;
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
@@ -15,14 +15,14 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         .filter(|&(_, lines)| lines > LIMIT)
         .map(|(f, lines)| {
             let text = format!(
-                "{lines} lines, and the limit is {LIMIT}: give its second idea a file, or its tests a sibling file"
+                "{lines} lines, but the limit is {LIMIT}; split the file, or move its tests to a sibling file"
             );
             Complaint::of_file(&f.path, text)
         })
         .collect()
 }
 
-/// How long the Rust files are, in a line.
+/// A line about the length of Rust files.
 pub fn summary(workspace: &Workspace) -> String {
     let mut lengths: Vec<usize> = workspace.rust().map(|f| f.text.lines().count()).collect();
     lengths.sort_unstable();
@@ -30,7 +30,7 @@ pub fn summary(workspace: &Workspace) -> String {
     let files = lengths.len();
     let long = lengths.iter().filter(|&&n| n > AIM).count();
     format!(
-        "{files} Rust files, {long} ({:.0} %) over {AIM} lines, median {}, nine in ten up to {}, longest {longest}",
+        "{files} Rust files, {long} ({:.0} %) over {AIM} lines, median {}, 90th percentile {}, longest {longest}",
         100.0 * long as f64 / files as f64,
         lengths[files / 2],
         lengths[files * 9 / 10],

@@ -1,4 +1,4 @@
-//! No page promises more than it holds: every heading has text below it.
+//! Every heading has text below it.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::Workspace;
@@ -11,15 +11,11 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
 }
 
 fn complaint(path: &str, line: usize, title: &str) -> Complaint {
-    Complaint::at(
-        path,
-        line,
-        format!("nothing stands below the heading `{title}`: write it, or delete the heading"),
-    )
+    Complaint::at(path, line, format!("no text below the heading `{title}`; write it or delete the heading"))
 }
 
-/// Headings that are followed by another of the same or a higher rank, or by nothing. One that is
-/// followed by a lower one is judged by that one.
+/// Headings followed by nothing, or by a heading of the same or a higher rank. A heading followed by a lower one
+/// depends on that one.
 fn bare_headings(page: &str) -> Vec<(usize, &str)> {
     let mut bare = Vec::new();
     let mut open: Option<(usize, &str, usize)> = None;

@@ -1,10 +1,10 @@
-//! Who imports whom among our crates, and nothing else: the arrows of docs/architecture.md.
+//! The allowed imports between workspace crates: the arrows of docs/architecture.md.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::Workspace;
 use std::collections::BTreeSet;
 
-/// Crate, and the crates it imports.
+/// Crate, and the crates that it imports.
 const ARROWS: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("fetcher", &["types"]),
@@ -39,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// What a crate may import besides for its tests.
+/// Additional imports for tests.
 const TEST_ARROWS: &[(&str, &[&str])] = &[("change", &["extractor"]), ("recrawl", &["mockweb"])];
 
 const HERE: &str = "crates/xtask/src/tidy/rule/import.rs";
@@ -49,7 +49,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     for folder in workspace.crates() {
         let path = format!("crates/{folder}/Cargo.toml");
         let Some((_, arrows)) = ARROWS.iter().find(|(name, _)| *name == folder) else {
-            let text = format!("new crate: decide whom it imports, in docs/architecture.md and in {HERE}");
+            let text = format!("new crate: define its imports in docs/architecture.md and in {HERE}");
             found.push(Complaint::of_file(path, text));
             continue;
         };
@@ -57,13 +57,13 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         let actual = ours(workspace, folder, &["dependencies", "build-dependencies"]);
         for extra in actual.difference(&allowed) {
             let text = format!(
-                "{folder} may not import {extra}: pass data through `types`, or change the arrows in docs/architecture.md and {HERE}"
+                "{folder} may not import {extra}; pass data through `types`, or change the arrows in docs/architecture.md and {HERE}"
             );
             found.push(Complaint::of_file(&path, text));
         }
         for missing in allowed.difference(&actual) {
             let text = format!(
-                "{folder} no longer imports {missing}: remove the arrow from docs/architecture.md and {HERE}"
+                "{folder} no longer imports {missing}; remove the arrow from docs/architecture.md and {HERE}"
             );
             found.push(Complaint::of_file(&path, text));
         }
@@ -71,7 +71,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         for extra in ours(workspace, folder, &["dev-dependencies"]) {
             if !allowed.contains(&extra) && !in_tests.contains(&extra.as_str()) {
                 let text = format!(
-                    "{folder} may not import {extra} even in tests: test at the border, or add the pair in {HERE}"
+                    "{folder} may not import {extra} even in tests; test at the interface, or add the pair in {HERE}"
                 );
                 found.push(Complaint::of_file(&path, text));
             }
@@ -80,7 +80,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     found
 }
 
-/// The folders of our crates that a manifest names in the given tables.
+/// The folders of workspace crates in the given tables of a manifest.
 fn ours(workspace: &Workspace, folder: &str, tables: &[&str]) -> BTreeSet<String> {
     let manifest = workspace.manifest(Some(folder));
     let named = tables.iter().filter_map(|t| manifest.get(*t)?.as_table()).flat_map(|t| t.keys());

@@ -1,18 +1,18 @@
-//! Nothing half done is left behind: no unfinished body, no test switched off, no note to oneself.
+//! No unfinished code: no missing body, no ignored test, no reminder in a comment.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_text::{RustText, line_of, words};
 use crate::tidy::workspace::Workspace;
 
 const IN_CODE: &[(&str, &str)] = &[
-    ("todo!", "write the body, or do not offer the function yet"),
-    ("unimplemented!", "write the body, or do not offer the function yet"),
+    ("todo!", "write the body or remove the function"),
+    ("unimplemented!", "write the body or remove the function"),
     ("#[ignore", "make the test pass and fast, or delete it"),
 ];
 
 const IN_COMMENTS: &[(&str, &str)] = &[
-    ("FIXME", "fix it now, or write an issue and say here why the code is as it is"),
-    ("TODO", "do it now, or write an issue and say here why the code is as it is"),
+    ("FIXME", "fix it, or open an issue and explain the code here"),
+    ("TODO", "do it, or open an issue and explain the code here"),
 ];
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
@@ -22,7 +22,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         for (mask, refused) in [(&text.code, IN_CODE), (&text.comments, IN_COMMENTS)] {
             for (word, remedy) in refused {
                 for at in words(mask, word) {
-                    let message = format!("`{word}` is left over: {remedy}");
+                    let message = format!("`{word}` left over; {remedy}");
                     found.push(Complaint::at(&file.path, line_of(mask, at), message));
                 }
             }

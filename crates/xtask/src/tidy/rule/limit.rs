@@ -1,5 +1,5 @@
-//! docs/internals/limits.md is complete and true: it has a row for every constant `MAX_…` and every limit among the
-//! keys of config/recrawl.toml, with the value that stands there, and none besides.
+//! docs/internals/limits.md has a row for every constant `MAX_…` and every limit in config/recrawl.toml, with its
+//! value, and no other rows.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_text::{RustText, line_of, words};
@@ -10,11 +10,11 @@ const PAGE: &str = "docs/internals/limits.md";
 const CONFIG: &str = "config/recrawl.toml";
 const HERE: &str = "crates/xtask/src/tidy/rule/limit.rs";
 
-/// Crates that read nothing that strangers send.
+/// Crates that read no untrusted input.
 const SPARED: &[&str] = &["mockweb", "fuzzing", "xtask"];
 
-/// Keys that bound nothing: names, choices, shares, manners, and lists that a user writes. A section's name
-/// stands for all of its keys.
+/// Keys that are not limits: names, choices, shares, politeness, and lists. The name of a section stands for all
+/// its keys.
 const NO_LIMIT: &[&str] = &[
     "change",
     "consent",
@@ -67,7 +67,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         match rows.get(name.as_str()) {
             None if !limit.needs_row => {}
             None => {
-                let text = format!("`{name}` is a limit without a row in {PAGE}: what it bounds, and why so");
+                let text = format!("`{name}` is a limit without a row in {PAGE}; add one");
                 found.push(Complaint::at(&limit.path, limit.line, text));
             }
             Some((line, said)) if limit.value.is_some_and(|value| amount(said) != Some(value)) => {
@@ -78,19 +78,19 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
         }
     }
     for (name, (line, _)) in rows.iter().filter(|(name, _)| !limits.contains_key(**name)) {
-        let text = format!("there is no limit `{name}`: neither a key of {CONFIG}, nor CRATE::CONSTANT");
+        let text = format!("unknown limit `{name}`: neither a key of {CONFIG} nor CRATE::CONSTANT");
         found.push(Complaint::at(PAGE, *line, text));
     }
     found
 }
 
-/// A limit in force, or a constant that may be one.
+/// A limit, or a constant that may be one.
 struct Limit {
     needs_row: bool,
     path: String,
     line: usize,
     written: String,
-    /// In bytes, milliseconds, or pieces; none when it is given by other constants.
+    /// In bytes, milliseconds or pieces; none if it depends on other constants.
     value: Option<u64>,
 }
 
@@ -121,12 +121,12 @@ fn limits(workspace: &Workspace) -> (BTreeMap<String, Limit>, Vec<Complaint>) {
         }
     }
     let stale = NO_LIMIT.iter().filter(|name| !used.contains(name));
-    let stale =
-        stale.map(|name| Complaint::of_file(HERE, format!("{CONFIG} has no `{name}`: take it off NO_LIMIT")));
+    let stale = stale
+        .map(|name| Complaint::of_file(HERE, format!("{CONFIG} has no `{name}`; remove it from NO_LIMIT")));
     (limits, stale.collect())
 }
 
-/// The constants of a file: those called `MAX_…` are limits, others are where the page says so.
+/// The constants of a file. `MAX_…` are limits; others are limits if the page lists them.
 fn constants<'f>(folder: &'f str, file: &'f File) -> impl Iterator<Item = (String, Limit)> + 'f {
     let code = RustText::of(&file.text).code;
     let places: Vec<usize> = words(&code, "const").collect();
@@ -174,7 +174,7 @@ fn amount(text: &str) -> Option<u64> {
     Some(number * unit)
 }
 
-/// The value of a constant's expression of numbers; none when it speaks of other constants.
+/// The value of an expression of numbers; none if it uses other constants.
 fn computed(expression: &str) -> Option<u64> {
     let expression = expression.trim();
     if let Some(seconds) = expression.strip_prefix("Duration::from_secs(") {
@@ -193,7 +193,7 @@ fn computed(expression: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Every key of [`NO_LIMIT`], so that none is stale.
+    /// Every key of [`NO_LIMIT`], so that none is unused.
     fn config(limit: &str) -> String {
         let mut sections: BTreeMap<&str, String> = BTreeMap::new();
         for name in NO_LIMIT {

@@ -1,11 +1,11 @@
-//! No path of the machine on which a file was written: it means nothing on another.
+//! No absolute paths of the author's machine.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::{File, Workspace};
 
-/// First folders of paths that only exist on somebody's machine.
+/// First folders of machine-specific paths.
 const FOLDERS: &[&str] = &["home", "root", "Users", "work"];
-/// What people write by hand. Recorded pages may say what they like.
+/// Checked file types: hand-written files, not recorded pages.
 const ENDINGS: &[&str] =
     &[".rs", ".toml", ".md", ".sh", ".yaml", ".yml", ".service", "Makefile", "Dockerfile", ".ci/run"];
 
@@ -21,7 +21,7 @@ fn in_file(file: &File) -> Vec<Complaint> {
             let path = format!("/{folder}/");
             if line.match_indices(&path).any(|(at, _)| begins_a_path(line, at)) {
                 let text = format!(
-                    "`{path}…` is a path of one machine: write it relative to the repository, or take it from the command line"
+                    "`{path}…` is machine-specific; use a path relative to the repository, or a command-line argument"
                 );
                 found.push(Complaint::at(&file.path, i + 1, text));
             }
@@ -30,7 +30,7 @@ fn in_file(file: &File) -> Vec<Complaint> {
     found
 }
 
-/// Not a part of a URL or of a longer path.
+/// Whether it is not part of a URL or a longer path.
 fn begins_a_path(line: &str, at: usize) -> bool {
     line[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'`(=[<,".contains(c))
 }

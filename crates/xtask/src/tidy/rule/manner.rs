@@ -1,5 +1,4 @@
-//! docs/internals/manners.md is proof, not promise: every row of its tables names tests that exist, or says `not tested` and
-//! why not.
+//! Every row in docs/internals/manners.md names existing tests, or says `not tested` with a reason.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_functions::{modules_around, tests};
@@ -17,18 +16,18 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     for (line, cell) in rows(page) {
         let named: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
         if named.is_empty() && cell.strip_prefix(UNTESTED).is_none_or(|why| why.trim().is_empty()) {
-            let text = format!("a row ends with `PACKAGE TEST` or with `{UNTESTED}` and the reason");
+            let text = format!("end the row with `PACKAGE TEST`, or with `{UNTESTED}` and the reason");
             found.push(Complaint::at(PAGE, line, text));
         }
         for test in named.into_iter().filter(|test| !known.contains(*test)) {
-            let text = format!("there is no test `{test}`: write it as `cargo test -p` takes it, whole");
+            let text = format!("unknown test `{test}`; write its full name as for `cargo test -p`");
             found.push(Complaint::at(PAGE, line, text));
         }
     }
     found
 }
 
-/// The last cells of the tables' rows, with their lines.
+/// The last cells of table rows, with their lines.
 fn rows(page: &str) -> impl Iterator<Item = (usize, &str)> {
     page.lines().enumerate().filter_map(|(i, line)| {
         let row = line.trim().strip_prefix('|')?.strip_suffix('|')?;
@@ -57,11 +56,11 @@ fn named_tests(workspace: &Workspace, file: &File) -> Vec<String> {
     named.into_iter().map(|path| format!("{package} {path}")).collect()
 }
 
-/// The modules that a file's path stands for, within its crate or its test program.
+/// The modules of a file's path, within its crate or its test program.
 fn modules(path: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
     if parts[0] == "crates" {
-        // In a crate's `tests`, a file or a folder is a program of its own.
+        // In a crate's `tests`, each file or folder is a separate program.
         let outside = if parts.get(2) == Some(&"tests") { 4 } else { 3 };
         parts.drain(..outside.min(parts.len()));
     } else {

@@ -1,4 +1,4 @@
-//! Every Rust file opens with a line that says what it is for; `tests.rs` says it by its name.
+//! Every Rust file except `tests.rs` starts with a `//!` line.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::Workspace;
@@ -8,7 +8,7 @@ pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     workspace
         .rust()
         .filter(|f| f.name() != "tests.rs" && !opens_well(&f.text))
-        .map(|f| Complaint::at(&f.path, 1, "say in a first line `//! …` what this module is for"))
+        .map(|f| Complaint::at(&f.path, 1, "describe the module in a first line `//! …`"))
         .collect()
 }
 

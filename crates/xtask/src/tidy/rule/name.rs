@@ -1,26 +1,26 @@
-//! No file, folder or module is called by a word that means "nowhere else".
+//! No file, folder or module has an unspecific name such as `util`.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_text::{RustText, is_word, line_of, words};
 use crate::tidy::workspace::Workspace;
 
 const REFUSED: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];
-const REMEDY: &str = "name it after the one thing it does, or move its parts to where they are used";
+const REMEDY: &str = "name it after its purpose, or move its parts to where they are used";
 
 pub fn check(workspace: &Workspace) -> Vec<Complaint> {
     let mut found = Vec::new();
     for file in workspace.rust() {
         let parts = file.path.trim_end_matches(".rs").split('/');
         if let Some(part) = parts.into_iter().find(|p| REFUSED.contains(p)) {
-            found.push(Complaint::of_file(&file.path, format!("`{part}` names nothing: {REMEDY}")));
+            found.push(Complaint::of_file(&file.path, format!("`{part}` is unspecific; {REMEDY}")));
         }
         let code = RustText::of(&file.text).code;
         for at in words(&code, "mod") {
             let rest = code[at + 3..].trim_start();
             let name = &rest[..rest.bytes().take_while(|&b| is_word(b)).count()];
-            // `mod name;` has a file, whose path is judged above.
+            // `mod name;` has a file, whose path is checked above.
             if REFUSED.contains(&name) && rest[name.len()..].trim_start().starts_with('{') {
-                let text = format!("module `{name}` names nothing: {REMEDY}");
+                let text = format!("module `{name}` is unspecific; {REMEDY}");
                 found.push(Complaint::at(&file.path, line_of(&code, at), text));
             }
         }

@@ -1,4 +1,4 @@
-//! What is written comes back, group after group.
+//! Rows written to a Parquet file are read back unchanged, over several groups.
 
 use super::*;
 use parquet::file::reader::{FileReader, SerializedFileReader};
