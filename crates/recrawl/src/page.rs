@@ -2,8 +2,6 @@
 //!
 //! Pure but for the noise floors, and independent of every other page, so that workers share nothing.
 
-use crate::archive::cap::Bodies;
-use crate::archive::{Compressor, Head, Record};
 use crate::config;
 use crate::consent;
 use crate::failure::Failure;
@@ -13,6 +11,8 @@ use crate::site_noise::SiteNoise;
 use crate::traps::Traps;
 use crate::trust;
 use crate::words;
+use recrawl_archive::cap::Bodies;
+use recrawl_archive::{Compressor, Head, Record};
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, Options};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};

@@ -6,8 +6,6 @@
 //! bounded by the fetcher's connections, and read in an order that is fair by site ([`Inbox`]); every other queue
 //! holds [`QUEUE`] pages at most: a slow disk slows the fetcher.
 
-use crate::archive::cap::Bodies;
-use crate::archive::{Archive, ArchiveEnd, Compressor};
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::hints::HintRules;
@@ -20,6 +18,8 @@ use crate::site_noise::SiteNoise;
 use crate::space::Watch;
 use crate::traps::Traps;
 use crossbeam_channel::RecvTimeoutError;
+use recrawl_archive::cap::Bodies;
+use recrawl_archive::{Archive, ArchiveEnd, Compressor};
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, LeftOut, Precedence, StoppedBy};
 use recrawl_repository::{Done, VisitLog};

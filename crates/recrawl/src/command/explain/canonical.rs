@@ -1,7 +1,7 @@
 //! What a page asks to be done with it, and whether the page that it names as canonical agrees.
 
-use crate::archive::timestamp;
 use crate::failure::Failure;
+use recrawl_archive::timestamp;
 use recrawl_repository::Generation;
 use recrawl_types::{Canonical, CanonicalUrl, PageRecord, Site, Status};
 

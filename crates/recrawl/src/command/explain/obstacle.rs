@@ -2,9 +2,9 @@
 //! otherwise.
 
 use super::{Chance, Explanation};
-use crate::archive::timestamp;
 use crate::command::traps;
 use crate::scope::Refusal;
+use recrawl_archive::timestamp;
 use recrawl_fetcher::promise::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
 use recrawl_types::Origin;

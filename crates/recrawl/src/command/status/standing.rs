@@ -1,10 +1,10 @@
 //! What operators decided, in `recrawl status`, also beside a running crawl.
 
-use crate::archive::timestamp;
 use crate::command::thousands;
 use crate::decisions::{Decisions, Mark};
 use crate::reading;
 use crate::settings::Settings;
+use recrawl_archive::timestamp;
 use serde_json::{Value, json};
 
 /// Decisions that hold, or why they cannot be told.

@@ -16,6 +16,7 @@ pub mod answer;
 pub mod cap;
 pub mod records;
 pub mod recovery;
+pub mod surt;
 pub mod takedown;
 pub mod verify;
 mod writer;
@@ -23,7 +24,6 @@ mod writer;
 pub use recovery::{ArchiveMark, Recovery, recover};
 pub use writer::{Archive, ArchiveEnd};
 
-pub use crate::clock::timestamp;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
@@ -31,6 +31,10 @@ use sha1::{Digest, Sha1};
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// The last second of the year 9999, in milliseconds since 1970: a later time has no text.
+pub const LAST_SECOND: u64 = 253_402_300_799_000;
 
 /// What a record is of.
 pub enum Record<'a> {
@@ -269,3 +273,9 @@ fn in_file(storage: &dyn Storage, name: &str, error: &io::Error) -> io::Error {
 
 #[cfg(test)]
 pub(crate) mod tests;
+
+/// Milliseconds since 1970 as `2026-01-31T12:00:00Z`, in whole seconds (RFC 3339).
+pub fn timestamp(at: u64) -> String {
+    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_millis(at.min(LAST_SECOND)))
+        .to_string()
+}

@@ -1,7 +1,7 @@
 //! Nothing moves, nothing is left of what was taken down, and a stop at any moment loses nothing.
 
 use super::*;
-use crate::archive::{Compressor, Head, Record, file_name};
+use crate::{Compressor, Head, Record, file_name};
 use flate2::read::MultiGzDecoder;
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use std::collections::BTreeMap;

@@ -1,10 +1,11 @@
 //! The growing end of the archive: one WARC file at a time, made when its first record comes.
 
 use super::{file_name, in_file, warcinfo};
-use recrawl_repository::storage::{Storage, WriteFile};
+use recrawl_repository::storage::{FileStorage, Storage, WriteFile};
 use recrawl_types::ArchivePosition;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -36,6 +37,14 @@ pub struct Archive {
 }
 
 impl Archive {
+    /// Begins an archive in a folder, which is made if need be.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn create(folder: &Path, limit: u64) -> io::Result<Archive> {
+        Archive::open(Arc::new(FileStorage::create(folder)?), limit, ArchiveEnd::default(), true)
+    }
+
     /// Goes on behind `end`: in that file, or, where `is_new_file`, in the one after it.
     ///
     /// # Errors
