@@ -1,10 +1,8 @@
 //! The system clock, and times as text (RFC 3339); formatting never fails.
 
 use crate::failure::Failure;
+use recrawl_archive::LAST_SECOND;
 use std::time::{Duration, SystemTime};
-
-/// The last second of the year 9999, in milliseconds since 1970; later times have no RFC 3339 text.
-const LAST_SECOND: u64 = 253_402_300_799_000;
 
 /// Refuses a clock that was never set.
 ///
@@ -15,12 +13,6 @@ pub fn check(now: SystemTime) -> Result<(), Failure> {
         Ok(_) => Ok(()),
         Err(_) => Err(Failure::Work("the system clock is before 1970; set it and restart".into())),
     }
-}
-
-/// Milliseconds since 1970 as `2026-01-31T12:00:00Z`, whole seconds.
-pub fn timestamp(at: u64) -> String {
-    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_millis(at.min(LAST_SECOND)))
-        .to_string()
 }
 
 /// A time as `2026-01-31T12:00:00.123456Z`; a time before 1970, to which a running clock may be set
@@ -45,6 +37,5 @@ mod tests {
         assert_eq!([precise(before), precise(EARLY)], ["1970-01-01T00:00:00.000000Z"; 2].map(String::from));
         let far = EARLY + Duration::from_secs(1 << 40);
         assert_eq!(precise(far), "9999-12-31T23:59:59.000000Z");
-        assert_eq!([0, u64::MAX].map(timestamp), ["1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]);
     }
 }

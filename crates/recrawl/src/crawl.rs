@@ -1,6 +1,5 @@
 //! An open crawl: everything that outlives a cycle.
 
-use crate::archive::{self, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
 use crate::contact;
 use crate::control::Control;
 use crate::data_dir;
@@ -12,6 +11,7 @@ use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::sign_of_life::Watched;
 use crate::space::Space;
+use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
 use recrawl_change::Features;
 use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};

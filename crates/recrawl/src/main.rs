@@ -4,7 +4,6 @@
 //! JSON and WARC. Start reading at [`cycle`], which shows the crawl cycle on one screen.
 
 mod access;
-mod archive;
 mod cli;
 mod clock;
 mod command;
@@ -53,7 +52,6 @@ mod sign_of_life;
 mod site_noise;
 mod sorted_lines;
 mod space;
-mod surt;
 mod takedown;
 mod terminal;
 mod traces;

@@ -3,8 +3,6 @@
 //! It has no side effects but cached noise floors, and pages are independent, so workers share
 //! nothing.
 
-use crate::archive::cap::Bodies;
-use crate::archive::{Compressor, Head, Record};
 use crate::config;
 use crate::consent;
 use crate::failure::Failure;
@@ -14,6 +12,8 @@ use crate::site_noise::SiteNoise;
 use crate::traps::Traps;
 use crate::trust;
 use crate::words;
+use recrawl_archive::cap::Bodies;
+use recrawl_archive::{Compressor, Head, Record};
 use recrawl_change::ChangeRules;
 use recrawl_extractor::{Extracted, Options};
 use recrawl_fetcher::{FetchResult, FetchedPage, Response};

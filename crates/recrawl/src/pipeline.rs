@@ -7,8 +7,6 @@
 //! ([`Inbox`]). Every other queue holds at most [`QUEUE`] pages, so a slow disk slows down the
 //! fetcher.
 
-use crate::archive::cap::Bodies;
-use crate::archive::{Archive, ArchiveEnd, Compressor};
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::hints::HintRules;
@@ -21,6 +19,8 @@ use crate::site_noise::SiteNoise;
 use crate::space::Watch;
 use crate::traps::Traps;
 use crossbeam_channel::RecvTimeoutError;
+use recrawl_archive::cap::Bodies;
+use recrawl_archive::{Archive, ArchiveEnd, Compressor};
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, LeftOut, Precedence, StoppedBy};
 use recrawl_repository::{Done, VisitLog};

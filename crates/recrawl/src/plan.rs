@@ -1,7 +1,5 @@
 //! From generation g to a schedule: one pass scores every page, another reads the chosen ones.
 
-use crate::archive::Archive;
-use crate::archive::cap::Bodies;
 use crate::crawl::{Crawl, keep, kept};
 use crate::failure::Failure;
 use crate::formula_file;
@@ -12,6 +10,8 @@ use crate::priors::SitePriors;
 use crate::readmission::{self, Refusals, Since};
 use crate::settings::Settings;
 use crate::traps::Traps;
+use recrawl_archive::Archive;
+use recrawl_archive::cap::Bodies;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, VisitLog};

@@ -10,7 +10,6 @@ mod pattern;
 
 pub use pattern::Pattern;
 
-use crate::archive::takedown::{TakenDown, take_down};
 use crate::control::Control;
 use crate::crawl::{TABLES, WARC, check_pinned};
 use crate::decisions::Decisions;
@@ -20,6 +19,7 @@ use crate::reading;
 use crate::report::{CycleReport, TAKEDOWN, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
+use recrawl_archive::takedown::{TakenDown, take_down};
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Forgotten, Generation, OpenError, Repository, ScheduleFile};

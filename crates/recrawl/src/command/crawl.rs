@@ -1,7 +1,6 @@
 //! `recrawl crawl`: runs cycles.
 
 use super::thousands;
-use crate::archive::timestamp;
 use crate::cli::CrawlArgs;
 use crate::control::Mark;
 use crate::crawl::Crawl;
@@ -15,6 +14,7 @@ use crate::logging;
 use crate::printed::Printed;
 use crate::report::{CycleReport, Tally};
 use crate::seeds;
+use recrawl_archive::timestamp;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;

@@ -11,8 +11,6 @@ pub use lookup::unknown;
 
 use super::export::page_json;
 use super::{print, print_json, traps};
-use crate::archive::cap::Bodies;
-use crate::archive::timestamp;
 use crate::cli::ExplainArgs;
 use crate::crawl::WARC;
 use crate::decisions::Decisions;
@@ -32,6 +30,8 @@ use canonical::Standing;
 use competition::Competition;
 use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
+use recrawl_archive::cap::Bodies;
+use recrawl_archive::timestamp;
 use recrawl_fetcher::promise::{LeftAlone, Promise};
 use recrawl_fetcher::system_clock;
 use recrawl_fetcher::unavailable::Unavailable;

@@ -5,12 +5,12 @@ mod snapshot;
 mod stats;
 
 use super::{print, print_json, thousands};
-use crate::archive::verify;
 use crate::cli::RepositoryCommand;
 use crate::crawl::{TABLES, WARC};
 use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
+use recrawl_archive::verify;
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{SledTables, TablesFound};
 use serde_json::json;

@@ -4,7 +4,6 @@ mod refused;
 mod standing;
 
 use super::{dates, print, print_json, thousands, traps};
-use crate::archive::{cap, timestamp};
 use crate::cli::StatusArgs;
 use crate::crawl::WARC;
 use crate::failure::Failure;
@@ -14,6 +13,7 @@ use crate::reading;
 use crate::settings::Settings;
 use crate::trust;
 use crate::words;
+use recrawl_archive::{cap, timestamp};
 use recrawl_fetcher::promise::Promise;
 use recrawl_fetcher::system_clock;
 use recrawl_repository::{Generation, OriginRun, SledTables};

@@ -2,14 +2,14 @@
 //! of hosts and decisions.
 
 use super::*;
-use crate::archive::answer::holds;
-use crate::archive::verify::verify;
 use crate::config::Config;
 use crate::control::Mark;
 use crate::crawl::{Disk, TABLES};
 use crate::decisions::Decisions;
 use crate::live::Live;
 use crate::settings::Settings;
+use recrawl_archive::answer::holds;
+use recrawl_archive::verify::verify;
 use recrawl_mockweb::procedural::ProceduralConfig;
 use recrawl_mockweb::{Server, WebConfig};
 use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};

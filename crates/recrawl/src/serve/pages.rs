@@ -3,11 +3,11 @@
 use super::desk::Desk;
 use super::texts;
 use super::view::failed;
-use crate::archive::cap::Bodies;
 use crate::command::explain::{Explanation, Page, unknown};
 use crate::command::export::page_json;
 use crate::crawl::WARC;
 use crate::plan;
+use recrawl_archive::cap::Bodies;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{PageList, PageQuery};
 use recrawl_repository::{Generation, KeptCycles};

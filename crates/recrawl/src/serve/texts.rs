@@ -4,14 +4,14 @@
 //! ([`BODY_BEFORE`]), so nothing is searched. Revisits (without body) and redirects (without text)
 //! are skipped.
 //!
-//! [`BODY_BEFORE`]: crate::archive::BODY_BEFORE
+//! [`BODY_BEFORE`]: recrawl_archive::BODY_BEFORE
 
 mod difference;
 
-use crate::archive::answer::Answer;
-use crate::archive::{file_name, timestamp};
 use crate::settings::Settings;
 use difference::Difference;
+use recrawl_archive::answer::Answer;
+use recrawl_archive::{file_name, timestamp};
 use recrawl_extractor::{Extracted, Fields, extract};
 use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
 use serde_json::{Value, json};

@@ -116,7 +116,7 @@ pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Resul
     let Some(robots) = tables.load(&Origin::of(url))?.and_then(|state| state.robots) else {
         return Ok(open("not fetched yet".into()));
     };
-    let when = crate::archive::timestamp(robots.fetched);
+    let when = recrawl_archive::timestamp(robots.fetched);
     let (words, is_forbidden, rule) = match robots.body {
         RobotsBody::AllowAll => (format!("allowed: no robots.txt at {when}"), false, None),
         RobotsBody::DisallowAll(why) => {

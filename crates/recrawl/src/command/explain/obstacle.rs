@@ -1,9 +1,9 @@
 //! The gates that keep a page from its next fetch, each with its evidence and a remedy.
 
 use super::{Chance, Explanation};
-use crate::archive::timestamp;
 use crate::command::traps;
 use crate::scope::Refusal;
+use recrawl_archive::timestamp;
 use recrawl_fetcher::promise::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
 use recrawl_types::Origin;

@@ -1,13 +1,13 @@
 //! `recrawl export cdxj`: the sorted index of the WARC files that replay programs need.
 
 use super::lines::Lines;
-use crate::archive::records::{Found, Records};
-use crate::archive::{file_name, file_numbers, file_path};
 use crate::crawl::WARC;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::sorted_lines::SortedLines;
-use crate::surt::surt;
+use recrawl_archive::records::{Found, Records};
+use recrawl_archive::surt::surt;
+use recrawl_archive::{file_name, file_numbers, file_path};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -125,7 +125,7 @@ fn ascii_json(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{Archive, Compressor, Head, Record};
+    use recrawl_archive::{Archive, Compressor, Head, Record};
 
     fn append(archive: &mut Archive, record: &Record<'_>, url: &str, status: u16, kind: Option<&str>) {
         let head = Head { url, at: 1_700_000_000_000, peer: None, status };
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn each_capture_is_a_line_by_its_key() {
         let folder = tempfile::tempdir().unwrap();
-        let mut archive = crate::archive::tests::begun(folder.path(), 1 << 20);
+        let mut archive = recrawl_archive::Archive::create(folder.path(), 1 << 20).unwrap();
         let body = Record::Response { truncated: false, body: b"hello", before: None };
         append(&mut archive, &body, "https://www.example.org/B?b&a", 200, Some("text/html; charset=utf-8"));
         append(&mut archive, &Record::Same { body: b"hello" }, "http://a.example/", 200, Some("text/html"));
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn what_is_torn_is_left_out_with_what_is_behind_it() {
         let folder = tempfile::tempdir().unwrap();
-        let mut archive = crate::archive::tests::begun(folder.path(), 1 << 20);
+        let mut archive = recrawl_archive::Archive::create(folder.path(), 1 << 20).unwrap();
         let body = Record::Response { truncated: false, body: b"hello", before: None };
         append(&mut archive, &body, "http://a.example/", 200, None);
         append(&mut archive, &body, "http://b.example/", 200, None);

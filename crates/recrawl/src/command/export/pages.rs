@@ -1,13 +1,13 @@
 //! `recrawl export pages`: every known URL with its record. docs/outputs.md describes a row.
 
 use super::rows::{Cell, Column, Kind, Rows};
-use crate::archive::cap::Bodies;
 use crate::cli::Format;
 use crate::consent::claim;
 use crate::crawl::WARC;
 use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
+use recrawl_archive::cap::Bodies;
 use recrawl_types::{CanonicalUrl, ContentKind, PageRecord, Status};
 use serde_json::Value;
 use std::path::Path;

@@ -1,13 +1,13 @@
 //! `recrawl repository verify --salvage OUT`: saves readable data to a new data directory.
 
 use super::new_folder;
-use crate::archive::cap::Bodies;
-use crate::archive::verify;
 use crate::command::{print, print_json, thousands};
 use crate::crawl::{TABLES, WARC};
 use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
+use recrawl_archive::cap::Bodies;
+use recrawl_archive::verify;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Damage, LostRange, Repository, Salvaged, SledTables, TablesFound};
 use recrawl_types::{CanonicalUrl, PageRecord};

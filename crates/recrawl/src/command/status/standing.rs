@@ -1,10 +1,10 @@
 //! Operators' decisions in `recrawl status`, readable while a crawl runs.
 
-use crate::archive::timestamp;
 use crate::command::thousands;
 use crate::decisions::{Decisions, Mark};
 use crate::reading;
 use crate::settings::Settings;
+use recrawl_archive::timestamp;
 use serde_json::{Value, json};
 
 /// Operators' decisions in force, or why they cannot be read.

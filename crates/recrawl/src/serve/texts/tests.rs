@@ -1,6 +1,6 @@
 use super::*;
-use crate::archive::{Archive, Compressor, Head, Record};
 use crate::config::Config;
+use recrawl_archive::{Archive, Compressor, Head, Record};
 use recrawl_types::{Consent, Content, History, UrlRules};
 
 const NOW: u64 = 1_800_000_000_000;
@@ -21,7 +21,7 @@ impl Shelf {
     /// Each record gets a file of its own.
     fn new() -> Shelf {
         let folder = tempfile::tempdir().unwrap();
-        let archive = crate::archive::tests::begun(folder.path(), 1);
+        let archive = recrawl_archive::Archive::create(folder.path(), 1).unwrap();
         let visited = Visited { history: History::default(), content: Content::default() };
         Shelf { folder, archive, visited, settings: Settings::check(Config::default()).unwrap() }
     }
@@ -109,10 +109,10 @@ fn whatever_is_missing_is_named() {
 
     shelf.page("two");
     assert!(shelf.told()["parts"].is_array());
-    std::fs::remove_file(crate::archive::file_path(shelf.folder.path(), 1)).unwrap();
+    std::fs::remove_file(recrawl_archive::file_path(shelf.folder.path(), 1)).unwrap();
     assert_eq!(shelf.none().0, "removed");
     let last = shelf.visited.content.archive.unwrap().file;
-    std::fs::write(crate::archive::file_path(shelf.folder.path(), last), b"damaged").unwrap();
+    std::fs::write(recrawl_archive::file_path(shelf.folder.path(), last), b"damaged").unwrap();
     assert_eq!(shelf.none().0, "unreadable");
 
     let mut shelf = Shelf::new();
@@ -141,6 +141,6 @@ fn what_was_taken_down_is_told() {
     shelf.page("one");
     shelf.page("two");
     let folder = FileStorage::existing(shelf.folder.path()).unwrap();
-    crate::archive::takedown::take_down(&folder, &|_| true, NOW, false).unwrap();
+    recrawl_archive::takedown::take_down(&folder, &|_| true, NOW, false).unwrap();
     assert_eq!(shelf.none().0, "taken_down");
 }

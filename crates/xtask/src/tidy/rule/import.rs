@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("console", &[]),
     ("repository", &["types"]),
     ("formula", &["types"]),
+    ("archive", &["repository", "types"]),
     ("verifier", &["repository", "types"]),
     ("scheduler", &["formula", "types"]),
     ("simulation", &["formula", "scheduler", "types"]),
@@ -21,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "recrawl",
         &[
+            "archive",
             "change",
             "console",
             "extractor",

@@ -18,6 +18,7 @@ pub mod answer;
 pub mod cap;
 pub mod records;
 pub mod recovery;
+pub mod surt;
 pub mod takedown;
 pub mod verify;
 mod writer;
@@ -25,7 +26,6 @@ mod writer;
 pub use recovery::{ArchiveMark, Recovery, recover};
 pub use writer::{Archive, ArchiveEnd};
 
-pub use crate::clock::timestamp;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use recrawl_repository::storage::Storage;
 use recrawl_types::ArchivePosition;
@@ -33,6 +33,10 @@ use sha1::{Digest, Sha1};
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// The last second of the year 9999, in milliseconds since 1970: a later time has no text.
+pub const LAST_SECOND: u64 = 253_402_300_799_000;
 
 /// The kind of a WARC record, with its content.
 pub enum Record<'a> {
@@ -63,6 +67,7 @@ const REVISIT: &str = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/";
 
 /// The parts common to all records.
 pub struct Head<'a> {
+    /// Canonical URL of the page.
     pub url: &'a str,
     /// Time of the fetch, in milliseconds since 1970.
     pub at: u64,
@@ -215,6 +220,7 @@ pub fn number_in(name: &str) -> Option<u32> {
     (file_name(number) == name).then_some(number)
 }
 
+/// Path of the WARC file with this number.
 pub fn file_path(folder: &Path, number: u32) -> PathBuf {
     folder.join(file_name(number))
 }
@@ -268,5 +274,11 @@ fn in_file(storage: &dyn Storage, name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", storage.locate(name)))
 }
 
+/// Milliseconds since 1970 as `2026-01-31T12:00:00Z`, in whole seconds (RFC 3339).
+pub fn timestamp(at: u64) -> String {
+    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_millis(at.min(LAST_SECOND)))
+        .to_string()
+}
+
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

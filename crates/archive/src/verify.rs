@@ -23,6 +23,7 @@ const NAMED: usize = 10;
 pub struct Verified {
     /// Number of complete records.
     pub records: u64,
+    /// All damage found.
     pub damage: Vec<Damage>,
     /// Findings that are no damage: incomplete ends left by an interrupted write, to which no page
     /// refers.

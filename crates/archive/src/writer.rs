@@ -1,10 +1,11 @@
 //! Appends to the archive: one WARC file at a time, created with its first record.
 
 use super::{file_name, in_file, warcinfo};
-use recrawl_repository::storage::{Storage, WriteFile};
+use recrawl_repository::storage::{FileStorage, Storage, WriteFile};
 use recrawl_types::ArchivePosition;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -36,6 +37,14 @@ pub struct Archive {
 }
 
 impl Archive {
+    /// Begins an archive in a folder, which is created if missing.
+    ///
+    /// # Errors
+    /// When the folder cannot be created.
+    pub fn create(folder: &Path, limit: u64) -> io::Result<Archive> {
+        Archive::open(Arc::new(FileStorage::create(folder)?), limit, ArchiveEnd::default(), true)
+    }
+
     /// Continues at `end`: in that file or, if `is_new_file`, in the next one.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 //! that the log names.
 
 use super::*;
-use crate::archive::answer::holds;
-use crate::archive::{Archive, Compressor, Head, Record};
+use crate::answer::holds;
+use crate::{Archive, Compressor, Head, Record};
 use recrawl_repository::VisitLog;
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use recrawl_types::{

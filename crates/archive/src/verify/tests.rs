@@ -1,7 +1,7 @@
 //! Each byte of an archive matters: a flipped bit is reported, or a page's position leads nowhere.
 
 use super::*;
-use crate::archive::{Archive, ArchiveEnd, Compressor, Head, Record};
+use crate::{Archive, ArchiveEnd, Compressor, Head, Record};
 use recrawl_repository::Repository;
 use recrawl_repository::storage::MemoryStorage;
 use recrawl_types::{ArchivePosition, Content, Cycle, History, UrlRules, Visited};

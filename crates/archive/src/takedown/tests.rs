@@ -2,7 +2,7 @@
 //! loses nothing.
 
 use super::*;
-use crate::archive::{Compressor, Head, Record, file_name};
+use crate::{Compressor, Head, Record, file_name};
 use flate2::read::MultiGzDecoder;
 use recrawl_repository::storage::{Fault, FaultyStorage, MemoryStorage, Survivors};
 use std::collections::BTreeMap;

@@ -2,15 +2,7 @@
 
 use super::*;
 use flate2::read::GzDecoder;
-use recrawl_repository::storage::FileStorage;
 use std::io::Read;
-use std::sync::Arc;
-
-/// An archive that begins in this folder.
-pub(crate) fn begun(folder: &Path, limit: u64) -> Archive {
-    let storage = Arc::new(FileStorage::create(folder).unwrap());
-    Archive::open(storage, limit, ArchiveEnd::default(), true).unwrap()
-}
 
 fn response(url: &str, body: &[u8]) -> Vec<u8> {
     let headers = [("Content-Type", "text/html"), ("Content-Encoding", "gzip"), ("Content-Length", "3")];
@@ -30,7 +22,7 @@ fn read_at(path: &Path, offset: u64) -> String {
 #[test]
 fn a_position_leads_to_its_record() {
     let folder = tempfile::tempdir().unwrap();
-    let mut archive = begun(folder.path(), 1 << 20);
+    let mut archive = Archive::create(folder.path(), 1 << 20).unwrap();
     let first = archive.append(&response("http://a.example/", b"one")).unwrap();
     let second = archive.append(&response("http://b.example/", b"three")).unwrap();
     let text = read_at(&file_path(folder.path(), second.file), second.offset);
@@ -55,7 +47,7 @@ fn the_payload_digest_is_sha1_in_base32() {
 #[test]
 fn a_full_file_is_followed_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
-    let mut archive = begun(folder.path(), 1);
+    let mut archive = Archive::create(folder.path(), 1).unwrap();
     let a = archive.append(&response("http://a.example/", b"one")).unwrap();
     let b = archive.append(&response("http://b.example/", b"two")).unwrap();
     assert_eq!((a.file, b.file), (1, 2));

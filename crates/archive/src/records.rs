@@ -46,6 +46,7 @@ impl Found {
         field(&self.http, name)
     }
 
+    /// Status code of the response in it, as text.
     pub fn http_status(&self) -> Option<&str> {
         http_status(&self.http)
     }

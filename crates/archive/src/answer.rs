@@ -108,7 +108,7 @@ mod tests {
     fn each_body_leads_to_the_one_before() {
         let folder = tempfile::tempdir().unwrap();
         // With a limit of one byte, each record gets a file of its own.
-        let mut archive = crate::archive::tests::begun(folder.path(), 1);
+        let mut archive = crate::Archive::create(folder.path(), 1).unwrap();
         let first = archive.append(&response(b"one", None)).unwrap();
         let second = archive.append(&response(b"two\r\n\r\n", Some(first))).unwrap();
         let found = Answer::read(folder.path(), second).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_is_not_there_damaged_or_too_long_is_told_apart() {
         let folder = tempfile::tempdir().unwrap();
-        let mut archive = crate::archive::tests::begun(folder.path(), 1 << 20);
+        let mut archive = crate::Archive::create(folder.path(), 1 << 20).unwrap();
         let long = archive.append(&response(&vec![b'x'; MAX_ARCHIVED_BODY as usize + 9], None)).unwrap();
         assert_eq!(Answer::read(folder.path(), long).unwrap().body.len() as u64, MAX_ARCHIVED_BODY);
         let gone = Answer::read(folder.path(), ArchivePosition { file: 9, offset: 0 }).unwrap_err();
