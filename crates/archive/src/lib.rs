@@ -148,6 +148,12 @@ fn http_head<'h>(
 /// than compressing a page.
 pub struct Compressor(Compress);
 
+impl Default for Compressor {
+    fn default() -> Compressor {
+        Compressor::new()
+    }
+}
+
 impl Compressor {
     /// Level 1 takes a third of the time of the default level for a tenth more bytes.
     pub fn new() -> Compressor {
