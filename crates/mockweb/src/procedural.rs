@@ -1,8 +1,8 @@
 //! A web generated from a seed: sites, pages, links and texts are computed on request.
 //!
-//! No state is kept per page. Host sizes follow a power law. The pages of a host form a tree below its index
-//! page, so that every page is reachable, plus random links. The text of a page is a function of (seed,
-//! page, version), and its version is a function of (seed, page, cycle).
+//! No state is kept per page. Host sizes follow a power law. The pages of a host form a tree below
+//! its index page, so that every page is reachable, plus random links. The text of a page is a
+//! function of (seed, page, version), and its version is a function of (seed, page, cycle).
 
 mod evolve;
 mod layout;

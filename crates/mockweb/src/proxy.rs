@@ -1,5 +1,5 @@
-//! A proxy on loopback: HTTP (absolute URLs and CONNECT) and SOCKS5, with its own table of names. It records
-//! every request.
+//! A proxy on loopback: HTTP (absolute URLs and CONNECT) and SOCKS5, with its own table of names.
+//! It records every request.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

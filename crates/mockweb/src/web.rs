@@ -1,7 +1,7 @@
 //! The interface between a web and the server: finds, names, dates and renders pages at any cycle.
 //!
-//! There are two webs, [`crate::procedural`] and [`crate::replay`]. They have no state: they know neither the
-//! clock nor sockets, faults or requests.
+//! There are two webs, [`crate::procedural`] and [`crate::replay`]. They have no state: they know
+//! neither the clock nor sockets, faults or requests.
 
 use crate::robots::Robots;
 use std::time::SystemTime;

@@ -1,5 +1,5 @@
-//! Procedural pages with cosmetic noise: the effect of a clock, a counter, an advertisement or a session token
-//! on the SimHash, and the real changes that remain visible.
+//! Procedural pages with cosmetic noise: the effect of a clock, a counter, an advertisement or a
+//! session token on the SimHash, and the real changes that remain visible.
 
 use crate::{DISTANCES, Prints, Spread, percent};
 use rand::{Rng, RngExt, SeedableRng};
@@ -95,8 +95,8 @@ pub fn print_tables() {
     learning();
 }
 
-/// Tables: false and missed changes at each distance for pages with all four kinds of noise, and how far each
-/// kind alone moves the SimHash.
+/// Tables: false and missed changes at each distance for pages with all four kinds of noise, and
+/// how far each kind alone moves the SimHash.
 fn distances() {
     println!("## Cosmetic noise: percentage of false and missed changes\n");
     print!("| distance |");

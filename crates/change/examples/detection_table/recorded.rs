@@ -17,7 +17,8 @@ pub struct Set {
     pub pages: Vec<Page>,
     /// The last cycle of any page.
     pub last: u32,
-    /// For first versions: letters of Markdown text, and letters that the extractor found after rendering.
+    /// For first versions: letters of Markdown text, and letters that the extractor found after
+    /// rendering.
     letters: [u64; 2],
     /// Pages of which the extractor found less than nine tenths.
     cut: u64,
@@ -153,8 +154,8 @@ pub fn print_tables(sets: &[Set]) {
     println!();
 }
 
-/// Changes between consecutive versions: their number, the number of invisible ones, and how far the visible ones
-/// move the SimHash over words and shingles.
+/// Changes between consecutive versions: their number, the number of invisible ones, and how far
+/// the visible ones move the SimHash over words and shingles.
 fn spreads(set: &Set) -> (u64, u64, [Spread; 2]) {
     let (mut changes, mut invisible, mut spreads) = (0, 0, <[Spread; 2]>::default());
     for page in &set.pages {

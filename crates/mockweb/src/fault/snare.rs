@@ -1,7 +1,8 @@
 //! Endless webs: scripts whose every page links to more pages of the same script.
 //!
-//! Their pages are nearly equal, and their texts differ from those of the procedural web: a calendar without
-//! events, a shop without goods. Each URL has one page, so that a repeated request gets the same response.
+//! Their pages are nearly equal, and their texts differ from those of the procedural web: a
+//! calendar without events, a shop without goods. Each URL has one page, so that a repeated request
+//! gets the same response.
 
 use super::{Fault, Kind, Request, html, number, page};
 use crate::seed::{mix, mix_text};

@@ -1,8 +1,8 @@
 //! Politeness of the clients: robots.txt, delays, and concurrent requests.
 //!
-//! Figures are kept per host and per address, since several hosts can share an address. A gap is the time
-//! between the arrivals of two consecutive requests. Gaps are counted by whole milliseconds, so that a
-//! query can use any delay.
+//! Figures are kept per host and per address, since several hosts can share an address. A gap is
+//! the time between the arrivals of two consecutive requests. Gaps are counted by whole
+//! milliseconds, so that a query can use any delay.
 
 use super::Arrival;
 use serde::Serialize;

@@ -1,13 +1,14 @@
 //! One connection, and the log entry of its current exchange.
 //!
-//! HTTP/1.1 without pipelining has one exchange at a time. Its entry stays open until its end is known.
-//! *Complete* means that the operating system accepted every byte of the response: the body (or the header,
-//! if there is no body) was handed over to the HTTP layer completely, and then the buffer of that layer was
-//! flushed into the socket. An exchange that is not complete when the next one starts, or when the
-//! connection closes, stays incomplete.
+//! HTTP/1.1 without pipelining has one exchange at a time. Its entry stays open until its end is
+//! known. *Complete* means that the operating system accepted every byte of the response: the body
+//! (or the header, if there is no body) was handed over to the HTTP layer completely, and then the
+//! buffer of that layer was flushed into the socket. An exchange that is not complete when the next
+//! one starts, or when the connection closes, stays incomplete.
 //!
-//! A client that closes its side, even only for writing, has given up. The HTTP layer sees that while a
-//! response is pending or being sent, and `Wire::wait` after that. Both end connection and exchange at once.
+//! A client that closes its side, even only for writing, has given up. The HTTP layer sees that
+//! while a response is pending or being sent, and `Wire::wait` after that. Both end connection and
+//! exchange at once.
 
 use super::{Core, control, respond};
 use crate::ledger::Access;

@@ -1,5 +1,5 @@
-//! CDX, an index of web archives: one capture per line, with fields separated by spaces and named by the first
-//! line.
+//! CDX, an index of web archives: one capture per line, with fields separated by spaces and named
+//! by the first line.
 
 use super::captures::{Capture, Captures};
 use super::lines::{Lines, shown};

@@ -1,4 +1,5 @@
-//! The bit strings of the GP4C authors' program: one line per page, one character per cycle, `1` for a change.
+//! The bit strings of the GP4C authors' program: one line per page, one character per cycle, `1`
+//! for a change.
 //!
 //! Character i, counted from 0, is that program's cycle i + 1 and ours too: cycle 0 is the download that the
 //! first character compares with. So a warm-up of 2 reads the same two characters in both programs.

@@ -18,8 +18,8 @@ fn complaint(path: &str, line: usize, title: &str) -> Complaint {
     )
 }
 
-/// Headings followed by nothing, or by a heading of the same or a higher rank. A heading followed by a lower one
-/// depends on that one.
+/// Headings followed by nothing, or by a heading of the same or a higher rank. A heading followed
+/// by a lower one depends on that one.
 fn bare_headings(page: &str) -> Vec<(usize, &str)> {
     let mut bare = Vec::new();
     let mut open: Option<(usize, &str, usize)> = None;
