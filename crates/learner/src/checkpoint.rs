@@ -1,4 +1,4 @@
-//! A learning that was interrupted, as text that gives back every digit.
+//! Checkpoints of interrupted learning, as text without loss of digits.
 
 use crate::evolve::{Generation, Run};
 use crate::kept::{Front, Kept};

@@ -1,4 +1,4 @@
-//! What learning maximises: a figure of each cycle, or a weighted sum of several.
+//! The fitness that learning maximises: a figure of each cycle, or a weighted sum of several.
 
 use recrawl_simulation::CycleFigures;
 use recrawl_simulation::metric::{self, Better, Figure, Metric};

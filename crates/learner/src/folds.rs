@@ -1,4 +1,4 @@
-//! Training, validation and test: which pages and which cycles.
+//! Pages and cycles of training, validation and test.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,4 @@
-//! The judgement: validation, the choice, and the test beside every known policy (thesis sections 3.5 and 4.3).
+//! Validation, selection, and the test against every known policy (thesis sections 3.5 and 4.3).
 
 mod across;
 mod choice;

@@ -1,4 +1,4 @@
-//! What a learning is asked for.
+//! Options of learning.
 
 use crate::evaluate::cpu::Meaning;
 use crate::fitness::Fitness;

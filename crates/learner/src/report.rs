@@ -1,4 +1,4 @@
-//! What was learned, for people: Markdown and curves.
+//! The report of learning: Markdown and curves.
 
 mod curves;
 

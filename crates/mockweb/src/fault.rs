@@ -60,7 +60,7 @@ pub enum Action {
         /// Bytes of the body that are still sent.
         after: usize,
     },
-    /// Close the connection after this many bytes of the body, `Content-Length` promising all of it.
+    /// Close the connection after this many bytes of the body, despite a full `Content-Length`.
     Truncate {
         /// Bytes of the body that are sent; `None` for half of it.
         after: Option<usize>,

@@ -1,4 +1,4 @@
-//! A data set while it is read, page by page.
+//! Builds a data set page by page while it is read.
 
 use crate::{Dataset, Page, Truth, truth::LAST_OF_A_WORD};
 use std::collections::HashMap;

@@ -62,7 +62,7 @@ fn below(request: &Request, rest: &str) -> String {
     format!("{}/{rest}", request.prefix.trim_end_matches('/'))
 }
 
-/// Months for ever.
+/// Endless months.
 pub const CALENDAR: Kind = Kind {
     name: "calendar",
     help: "a month of an empty calendar, with links to the next and the previous one; no value",

@@ -1,4 +1,4 @@
-//! Why formulas cannot be replayed together.
+//! Errors of replaying formulas together.
 
 use crate::RulesError;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Captures of a web archive, in any order, become the histories of their pages.
+//! Turns captures of a web archive, in any order, into histories of their pages.
 
 use super::{DatasetError, calendar};
 use crate::{Dataset, Page, histories::Histories};

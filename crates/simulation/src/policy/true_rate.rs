@@ -1,4 +1,4 @@
-//! `true_rate`: each page's real mean rate times its age.
+//! `true_rate`: the true mean rate of each page times its age.
 
 use super::{Kind, Make, Policy};
 use crate::{Dataset, Observed};
