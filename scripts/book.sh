@@ -1,10 +1,10 @@
 #!/bin/bash
-# The manual as a book, in target/book: docs/ by mdBook.
+# Builds the manual in docs/ as a book in target/book, with mdBook.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if ! command -v mdbook >/dev/null; then
-    echo "mdbook is missing: run 'cargo install --locked mdbook'" >&2
+    echo "mdbook is missing; run 'cargo install --locked mdbook'" >&2
     exit 1
 fi
 mdbook build docs --dest-dir ../target/book

@@ -1,18 +1,19 @@
 #!/bin/bash
-# The dashboard in a real browser (tests/browser), beside a daemon that crawls the mock web. What is missing is installed from
-# Debian's packages where that may be done; else it is named, and the tests count as skipped. Totals go to target/browser-test-totals.
+# Tests the dashboard in a real browser (tests/browser), with a daemon that crawls the mock web. Missing programs are
+# installed from Debian's packages if possible; otherwise the tests count as skipped. Totals go to
+# target/browser-test-totals.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 totals=target/browser-test-totals
 mkdir -p target
 
-# Not a failure, since a machine without a browser can test all else; but nobody shall take it for a success.
+# Not a failure, because a machine without a browser can test everything else. The banner keeps it from looking like a success.
 not_run() {
     local tests
     tests=$(cat tests/browser/*.test.js | grep -cE '^ *it\(')
     {
         echo '############################################################'
-        echo "# THE BROWSER TESTS WERE NOT RUN ($tests of them): $1"
+        echo "# THE BROWSER TESTS WERE NOT RUN ($tests tests): $1"
         echo "# To run them: $2"
         echo '############################################################'
     } >&2
@@ -35,21 +36,21 @@ command -v npm >/dev/null || missing+=(npm)
 if [ ${#missing[@]} -gt 0 ]; then
     install="apt-get install --yes --no-install-recommends ${missing[*]}"
     if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-        not_run "there is no ${missing[*]}" "$install"
+        not_run "missing: ${missing[*]}" "$install"
     fi
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive $install >/dev/null; } || not_run "${missing[*]} cannot be installed" "$install"
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive $install >/dev/null; } || not_run "cannot install ${missing[*]}" "$install"
 fi
-# Debian 12 has 18, for which the last Playwright is 1.61.
+# Debian 12 has version 18; the last Playwright for it is 1.61.
 [ "$(node --print 'process.versions.node.split(".")[0]')" -ge 18 ] || not_run "Node.js is $(node --version)" 'install Node.js 18 or newer, from Debian 12 or nodejs.org'
 CHROMIUM=$(browser)
 export CHROMIUM
 
 if [ ! -d tests/browser/node_modules ] || [ tests/browser/package-lock.json -nt tests/browser/node_modules ]; then
-    npm ci --prefix tests/browser --no-audit --no-fund --silent || not_run 'npm cannot fetch its packages' 'npm ci --prefix tests/browser'
+    npm ci --prefix tests/browser --no-audit --no-fund --silent || not_run 'npm cannot fetch the packages' 'npm ci --prefix tests/browser'
     touch tests/browser/node_modules
 fi
 
-# As the other tests build them, so that nothing is compiled for these alone.
+# The same build as for the other tests, so that nothing is compiled twice.
 cargo test --workspace --locked --no-run --quiet
 RECRAWL_BUILT=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
 export RECRAWL_BUILT

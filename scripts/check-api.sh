@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs schemathesis into the build folder and lets it try the API of a daemon against its own OpenAPI document, with a token and
-# without one: check-api.sh. Needs Python 3.10 or later with venv, and a package index on the first run.
+# Installs schemathesis into the build folder and tests the API of a daemon against its OpenAPI document, with and
+# without a token. Needs Python 3.10 or later with venv, and a package index on the first run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
-"""Other programs read what recrawl has written: check-archives.py WARC-FOLDER INDEX.cdxj [PARQUET LINES]...
+"""Checks recrawl's output with other programs: check-archives.py WARC-FOLDER INDEX.cdxj [PARQUET LINES]...
 
-warcio reads every record and checks its digest; cdxj-indexer makes the same index; pywb replays every capture of it;
-pyarrow reads the same rows from Parquet as stand in the JSON lines. The last line says what was compared.
+warcio reads every record and checks its digest; cdxj-indexer creates the same index; pywb replays every capture in it;
+pyarrow reads the same rows from Parquet as in the JSON lines. The last line tells what was compared.
 """
 
 import datetime
@@ -49,16 +49,16 @@ def compare_index(folder, index):
     with open(index) as file:
         ours = file.read().splitlines()
     if len(made) != len(ours):
-        fail(f"{len(ours)} lines in the index, cdxj-indexer makes {len(made)}")
+        fail(f"{len(ours)} lines in the index, but {len(made)} from cdxj-indexer")
     for line, other in zip(ours, made):
         if line != other:
-            fail(f"the index has\n{line}\nand cdxj-indexer\n{other}")
+            fail(f"the index has\n{line}\nbut cdxj-indexer has\n{other}")
     return ours
 
 
 def replay(folder, index, records, lines):
     """Every capture with a body, and every revisit of one, through pywb, byte for byte."""
-    from pywb.apps.frontendapp import FrontEndApp  # starts threads: not before it is needed
+    from pywb.apps.frontendapp import FrontEndApp  # import late: it starts threads
 
     with tempfile.TemporaryDirectory() as home:
         os.chdir(home)
@@ -74,7 +74,7 @@ def replay(folder, index, records, lines):
             _, time, fields = parse(line)
             body = bodies.get((fields["url"], fields.get("digest")))
             if body is not None and fields["status"] == "200":
-                # Cycles of a test follow each other within a second.
+                # Several cycles of a test can be within one second.
                 captures.setdefault((fields["url"], time), []).append(body)
         replayed = 0
         for line in lines:
@@ -87,7 +87,7 @@ def replay(folder, index, records, lines):
                 fail(f"pywb replays {fields['url']} of {time} with {status}, {len(body)} bytes")
             replayed += 1
         if replayed == 0:
-            fail("there was nothing to replay")
+            fail("nothing to replay")
         return replayed
 
 
@@ -109,7 +109,7 @@ def get(app, path):
 
 
 def compare_rows(table, lines):
-    """Timestamps are seconds since 1970 in the one file, and dates in the other."""
+    """Compares rows; timestamps are dates in Parquet, and seconds since 1970 in the JSON lines."""
     rows = pyarrow.parquet.read_table(table).to_pylist()
     with open(lines) as file:
         expected = [json.loads(line) for line in file]
@@ -132,7 +132,7 @@ def main(folder, index, *tables):
     rows = sum(compare_rows(*pair) for pair in zip(tables[::2], tables[1::2]))
     replayed = replay(folder, index, records, lines)
     print(f"{len(records)} records by warcio, {len(lines)} lines by cdxj-indexer, {replayed} captures by pywb, {rows} rows by pyarrow")
-    # pywb's threads would keep the process.
+    # pywb's threads would keep the process alive.
     sys.stdout.flush()
     os._exit(0)
 

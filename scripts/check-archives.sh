@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs the programs that read archives and tables into the build folder, and lets the tests compare ours with them:
-# check-archives.sh. Needs Python 3.9 or later with venv, and a package index on the first run.
+# Installs readers of archives and tables into the build folder, and runs the tests that compare recrawl's output
+# with them. Needs Python 3.9 or later with venv, and a package index on the first run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Makes target/dist/recrawl-VERSION-TARGET.tar.gz: the program, manual pages, completions, configuration, service files, manual and
-# licences. The same sources give the same names, and the same program the same bytes: no dates, users or orders of this machine.
-# PROFILE=dev packs the program that tests use; TARGET=… another target that is installed, such as x86_64-unknown-linux-musl.
+# Creates target/dist/recrawl-VERSION-TARGET.tar.gz: the program, manual pages, completions, configuration, service files,
+# manual and licences. The archive is reproducible: it has no dates, users or file order of this machine.
+# PROFILE=dev packs the program that tests use. TARGET=… selects another installed target, such as
+# x86_64-unknown-linux-musl.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +11,7 @@ version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 name=recrawl-$version-$target
 built=${CARGO_TARGET_DIR:-target}/${TARGET:+$TARGET/}$([ "${PROFILE:-release}" = dev ] && echo debug || echo "${PROFILE:-release}")
 out=${CARGO_TARGET_DIR:-target}/dist
-# The moment of the last commit, for archives that are made twice to be the same.
+# The time of the last commit, for reproducible archives.
 moment=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 
 cargo build --locked --package recrawl --profile "${PROFILE:-release}" ${TARGET:+--target "$TARGET"}

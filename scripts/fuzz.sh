@@ -1,7 +1,7 @@
 #!/bin/bash
-# Looks for inputs that break a check of crates/fuzzing: fuzz.sh TARGET DURATION RUNS, each of which may be empty: all
-# targets, 60 seconds each, no bound on inputs. What is found lies in fuzz/artifacts; docs/internals/fuzzing.md tells what to do
-# with it. New inputs that merely reach new code go to target/fuzz, not to the corpus.
+# Looks for inputs that break a check of crates/fuzzing: fuzz.sh TARGET DURATION RUNS. Empty arguments mean all targets,
+# 60 seconds each, any number of inputs. Findings are in fuzz/artifacts; see docs/internals/fuzzing.md. New inputs that
+# only reach new code go to target/fuzz, not to the corpus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,20 +12,20 @@ runs=${3:--1}
 
 for target in $targets; do
     if ! grep -qx -- "$target" <<<"$known"; then
-        echo "there is no target $target; there are:" $known >&2
+        echo "unknown target $target; use:" $known >&2
         exit 2
     fi
 done
 if ! cargo +nightly --version >/dev/null 2>&1; then
-    echo "fuzzing needs a nightly compiler beside the stable one: run 'rustup toolchain install nightly --profile minimal'" >&2
+    echo "fuzzing needs a nightly compiler; run 'rustup toolchain install nightly --profile minimal'" >&2
     exit 1
 fi
 if ! cargo fuzz --version >/dev/null 2>&1; then
-    echo "fuzzing needs cargo-fuzz: run 'cargo install cargo-fuzz --locked'" >&2
+    echo "fuzzing needs cargo-fuzz; run 'cargo install cargo-fuzz --locked'" >&2
     exit 1
 fi
 
-# The versions that the program is built with.
+# Use the dependency versions of the program.
 cp Cargo.lock fuzz/Cargo.lock
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/fuzz
 status=0

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every check that a change must pass, the quick ones first; `make test` and CI run this. The last lines are the totals.
-# Dependencies are compiled twice and no more: checked (for clippy and the documentation) and built (for the tests).
+# Runs every check that a change must pass, quick ones first; used by `make test` and CI. The last lines are the totals.
+# Dependencies are compiled only twice: checked (for clippy and the documentation) and built (for the tests).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +30,7 @@ RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --document-priva
 status=0
 step tests || status=$?
 step bash scripts/browser-tests.sh || status=$?
-# Of both kinds together.
+# Totals of both.
 awk '{ passed += $1; failed += $3; skipped += $5 } END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' \
     target/test-totals target/browser-test-totals
 exit "$status"

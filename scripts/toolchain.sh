@@ -1,20 +1,20 @@
 #!/bin/sh
-# Makes sure that what the build needs is there: cargo, a C compiler (the linker, and the C parts of ring and zstd), and
-# with the argument `lint` also rustfmt and clippy. Installs what it can, and says exactly what to install otherwise.
+# Checks the build tools: cargo, a C compiler (for linking, ring and zstd), and with the argument `lint` also rustfmt and
+# clippy. Installs missing tools if possible, and otherwise prints what to install.
 set -eu
 
 if ! command -v cargo >/dev/null; then
-    echo "cargo is missing: install Rust 1.88 or later, from https://rustup.rs or with 'apt-get install rustup && rustup default stable'" >&2
+    echo "cargo is missing; install Rust 1.88 or later from https://rustup.rs, or run 'apt-get install rustup && rustup default stable'" >&2
     exit 1
 fi
 
 if ! command -v cc >/dev/null; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        echo "no C compiler: installing build-essential" >&2
+        echo "no C compiler; installing build-essential" >&2
         apt-get update -qq
         DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends build-essential
     else
-        echo "no C compiler: run 'sudo apt-get install build-essential', or install any that is called cc" >&2
+        echo "no C compiler; run 'sudo apt-get install build-essential', or install another compiler named cc" >&2
         exit 1
     fi
 fi
@@ -26,6 +26,6 @@ for component in rustfmt clippy; do
     if command -v rustup >/dev/null && rustup component add "$component"; then
         continue
     fi
-    echo "cargo $command is missing: run 'rustup component add $component', or install your distribution's package of it" >&2
+    echo "cargo $command is missing; run 'rustup component add $component', or install the package of your distribution" >&2
     exit 1
 done

@@ -69,7 +69,7 @@ fn what_is_there_is_not_overwritten_and_wrong_words_touch_nothing() {
         ("convert none.txt out", "none.txt"),
         ("convert bits.txt out --cycle 1h", "cdx, cdxj"),
         ("generate out --preset brdc21", "default, brdc12"),
-        ("generate out --pages 5 --sites 6", "at least one page a site"),
+        ("generate out --pages 5 --sites 6", "at least one page per site"),
         ("generate out --cycles 0", "0 cycles"),
         ("info none.txt", "none.txt"),
     ] {
@@ -88,7 +88,7 @@ fn bad_data_end_with_file_line_and_remedy() {
     fs::write(at.join("empty"), "").unwrap();
     fs::write(at.join("poem"), "Tyger Tyger\n").unwrap();
     for (words, wants) in [
-        ("info bits.txt", "bits.txt:2: 2 characters, where the first line has 3"),
+        ("info bits.txt", "bits.txt:2: 2 characters, but the first line has 3"),
         ("info empty", "empty: the file is empty"),
         ("convert bits.txt out", "bits.txt:2: "),
     ] {

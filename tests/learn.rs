@@ -141,14 +141,14 @@ fn what_cannot_be_learned_says_why_and_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     history(folder.path(), 30, 12);
     for (words, code, says) in [
-        (&["--preset", "best"][..], 2, "no preset 'best'"),
-        (&["--fitness", "speed"], 2, "no fitness 'speed'"),
+        (&["--preset", "best"][..], 2, "unknown preset 'best'"),
+        (&["--fitness", "speed"], 2, "unknown fitness 'speed'"),
         (&["--folds", "2"], 2, "2 folds"),
         (&["--only-fold", "6"], 2, "no fold 6"),
         (&["--start-from", "t *"], 2, "--start-from"),
         (&["--start-from", "t * nad", "--terminals", "basic"], 2, "nad is not among the basic"),
         (&["--share", "0"], 2, "share of 0"),
-        (&["--random-seeds", "1,1"], 2, "random seed 1 is there twice"),
+        (&["--random-seeds", "1,1"], 2, "random seed 1 is repeated"),
         (&["--out", "mine.json"], 2, "end in .toml"),
         (&["--resume"], 2, "nothing to resume"),
         (&["--warmup", "12"], 1, "leave none"),

@@ -1,4 +1,4 @@
-//! How long a fingerprint takes, and the `simhash` crate for the same bits:
+//! Time of a fingerprint, compared with the `simhash` crate for the same bits:
 //! `cargo run --release -p recrawl-change --example fingerprint_speed`
 
 use recrawl_change::{Features, fingerprint};
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 fn main() {
     let text = text(10_000);
     let words: Vec<&str> = text.split_whitespace().collect();
-    println!("a text of {} bytes, {} words", text.len(), words.len());
+    println!("text of {} bytes, {} words", text.len(), words.len());
     let ours = |features| best_of(|| black_box(fingerprint(black_box(&text), features)).simhash);
-    println!("words:    {:6.1} µs, digest included", ours(Features::Words));
-    println!("          {:6.1} µs by the crate", best_of(|| simhash::simhash(black_box(&text))));
-    println!("shingles: {:6.1} µs, digest included", ours(Features::Shingles));
+    println!("words:    {:6.1} µs, including digest", ours(Features::Words));
+    println!("          {:6.1} µs with the crate", best_of(|| simhash::simhash(black_box(&text))));
+    println!("shingles: {:6.1} µs, including digest", ours(Features::Shingles));
     let by_the_crate = || {
         let words: Vec<&str> = black_box(&text).split_whitespace().collect();
         let shingles: Vec<String> = words.windows(3).map(|w| w.join(" ")).collect();
         simhash::simhash_stream(shingles.iter().map(String::as_str))
     };
-    println!("          {:6.1} µs by the crate", best_of(by_the_crate));
+    println!("          {:6.1} µs with the crate", best_of(by_the_crate));
     assert_eq!(by_the_crate(), fingerprint(&text, Features::Shingles).simhash);
 }
 

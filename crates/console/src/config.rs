@@ -18,8 +18,8 @@ pub const MAX_CONNECTIONS: usize = 10_000;
 pub struct ConsoleConfig {
     /// Address to listen on. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Accepted host names besides addresses and `localhost`, without a port. Other names are rejected,
-    /// because a foreign page could resolve its own name to this address (DNS rebinding).
+    /// Accepted host names besides addresses and `localhost`, without a port. Other names are
+    /// rejected, because a foreign page could resolve its own name to this address (DNS rebinding).
     pub names: Vec<String>,
     /// Maximum concurrent connections. Further ones get 503.
     pub connections: usize,
@@ -30,8 +30,8 @@ pub struct ConsoleConfig {
     /// Tokens that authorize changes. Without tokens the console is read-only.
     pub tokens: Option<Tokens>,
     /// Writes the change log. Called twice per change, for one change at a time: before the attempt
-    /// ([`Outcome::Begun`]; if this fails, the change is not made), and with the result, before the client is
-    /// answered. Unauthorized requests are not passed to it.
+    /// ([`Outcome::Begun`]; if this fails, the change is not made), and with the result, before the
+    /// client is answered. Unauthorized requests are not passed to it.
     pub audit: Arc<Audit>,
 }
 
@@ -84,8 +84,8 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// About to be made. If no second line follows, the process ended in between: the change may or may not
-    /// be in force.
+    /// About to be made. If no second line follows, the process ended in between: the change may or
+    /// may not be in force.
     Begun,
     /// Applied.
     Done,

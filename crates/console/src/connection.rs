@@ -41,8 +41,8 @@ const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\
     Content-Type: application/problem+json\r\nContent-Length: 127\r\n\r\n\
     {\"type\":\"/problems/busy\",\"title\":\"Busy\",\"status\":503,\"detail\":\"too many connections; close some, or raise serve.connections\"}  ";
 
-/// Accepts connections until `stop`, then waits at most [`GRACE`] for open ones. Calls `too_many` for each
-/// rejected connection.
+/// Accepts connections until `stop`, then waits at most [`GRACE`] for open ones. Calls `too_many`
+/// for each rejected connection.
 pub async fn accept(
     listener: TcpListener,
     router: Router,

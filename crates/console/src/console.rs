@@ -20,7 +20,8 @@ pub const MAX_QUESTIONS: usize = 8;
 /// Maximum concurrent comparisons of formulas. Further ones get 503, because each scores all pages.
 pub const MAX_COMPARISONS: usize = 1;
 
-/// Maximum queued changes, including the running one. A change stays queued when its client disconnects.
+/// Maximum queued changes, including the running one. A change stays queued when its client
+/// disconnects.
 pub const MAX_CHANGES: usize = 100;
 
 /// State shared by all requests.
@@ -130,11 +131,12 @@ impl Console {
         self.work(turn, move |console| question(&*console.view)).await
     }
 
-    /// Makes a change, logs it and publishes the result. Changes run one at a time, so that the log has
-    /// their order. A queued change runs even if its client disconnects.
+    /// Makes a change, logs it and publishes the result. Changes run one at a time, so that the log
+    /// has their order. A queued change runs even if its client disconnects.
     ///
     /// # Errors
-    /// The error of the crawl, [`MAX_CHANGES`] queued changes, or a change log that cannot be written.
+    /// The error of the crawl, [`MAX_CHANGES`] queued changes, or a change log that cannot be
+    /// written.
     pub async fn change(self: &Arc<Self>, who: Who, change: Change) -> Result<Accepted, Problem> {
         let waiting = self.changes_waiting.clone().try_acquire_owned();
         let waiting =
@@ -154,7 +156,8 @@ impl Console {
         MAX_CHANGES - self.changes_waiting.available_permits()
     }
 
-    /// Writes a log line before the change, so that no change lacks a line even if the process dies.
+    /// Writes a log line before the change, so that no change lacks a line even if the process
+    /// dies.
     fn try_now(&self, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
         let now = || self.view.status().now;
         (self.audit)(&Entry::begun(now(), who, change)).map_err(|error| {
@@ -172,8 +175,8 @@ impl Console {
         result
     }
 
-    /// Runs `work` on a blocking thread, then releases the permit. Started work is finished even if the
-    /// client disconnects.
+    /// Runs `work` on a blocking thread, then releases the permit. Started work is finished even if
+    /// the client disconnects.
     async fn work<T: Send + 'static>(
         self: &Arc<Self>,
         turn: OwnedSemaphorePermit,

@@ -1,9 +1,9 @@
 //! Checks before every route, and headers after it.
 //!
-//! A request passes, in order: `Host`, `Origin`, the rate limit of its address, the `Content-Length`
-//! limit, and a response timeout. `Origin` comes before the rate limit: requests of a foreign page come from
-//! the address of the operator's browser and must not use up its rate. The guard also renders problems and
-//! adds security headers.
+//! A request passes, in order: `Host`, `Origin`, the rate limit of its address, the
+//! `Content-Length` limit, and a response timeout. `Origin` comes before the rate limit: requests
+//! of a foreign page come from the address of the operator's browser and must not use up its rate.
+//! The guard also renders problems and adds security headers.
 
 pub mod header;
 pub mod origin;

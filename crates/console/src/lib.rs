@@ -1,12 +1,12 @@
 //! The console of a running crawl: HTTP API, dashboard, metrics.
 //!
-//! The console serves operators and monitoring programs. It reads and controls the crawl only through
-//! the trait [`CrawlView`]. It knows nothing of disks, fetching, formulas or the repository, and imports
-//! no other crate. Therefore tests can serve a made-up crawl.
+//! The console serves operators and monitoring programs. It reads and controls the crawl only
+//! through the trait [`CrawlView`]. It knows nothing of disks, fetching, formulas or the
+//! repository, and imports no other crate. Therefore tests can serve a made-up crawl.
 //!
-//! A request passes these checks in order: connection limit and header timeout (`connection`), `Host`,
-//! `Origin` and the rate limit of its address (`guard`), then its route (`api`). Every error is
-//! problem+json (`problem`).
+//! A request passes these checks in order: connection limit and header timeout (`connection`),
+//! `Host`, `Origin` and the rate limit of its address (`guard`), then its route (`api`). Every
+//! error is problem+json (`problem`).
 
 mod api;
 pub mod config;

@@ -1,5 +1,5 @@
-//! The registry of metrics. The Prometheus text and the table in docs/console.md are generated from it, and
-//! the Grafana dashboard and the alert rules are tested against it.
+//! The registry of metrics. The Prometheus text and the table in docs/console.md are generated from
+//! it, and the Grafana dashboard and the alert rules are tested against it.
 
 pub mod alert;
 pub mod grafana;

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The client of an address: an IPv4 address itself, also in IPv6 notation (`::ffff:192.0.2.1`), or the
-/// /64 network of an IPv6 address. A client with one IPv6 address usually has its whole /64.
+/// The client of an address: an IPv4 address itself, also in IPv6 notation (`::ffff:192.0.2.1`), or
+/// the /64 network of an IPv6 address. A client with one IPv6 address usually has its whole /64.
 pub fn of(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

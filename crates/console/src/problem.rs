@@ -112,8 +112,8 @@ impl Kind {
     }
 }
 
-/// Why a request failed. The guard around all routes renders it ([`Problem::render`]), because only the guard
-/// knows the requested path.
+/// Why a request failed. The guard around all routes renders it ([`Problem::render`]), because only
+/// the guard knows the requested path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     kind: Kind,

@@ -1,7 +1,7 @@
 //! Client limit for connections and event streams: a total, and less than that for one client.
 //!
-//! One client that opens many connections must not block `/health` for another; otherwise a supervisor
-//! would restart the process. A client is a [`network`].
+//! One client that opens many connections must not block `/health` for another; otherwise a
+//! supervisor would restart the process. A client is a [`network`].
 
 use crate::network;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Start and shutdown: a socket, and a thread with its own runtime.
 //!
-//! The console does not share the crawl's runtime. A burst of requests does not slow down fetching, and a
-//! busy crawl does not delay `/health`.
+//! The console does not share the crawl's runtime. A burst of requests does not slow down fetching,
+//! and a busy crawl does not delay `/health`.
 
 use crate::api;
 use crate::config::ConsoleConfig;

@@ -21,11 +21,12 @@ pub const MAX_FILE_BYTES: u64 = 64 << 10;
 pub struct Tokens(Vec<(String, String)>);
 
 impl Tokens {
-    /// Reads a file of lines `name token`. Empty lines and lines that start with `#` are ignored. A file
-    /// without other lines authorizes nobody.
+    /// Reads a file of lines `name token`. Empty lines and lines that start with `#` are ignored. A
+    /// file without other lines authorizes nobody.
     ///
     /// # Errors
-    /// If the file cannot be read, other users can access it, or a line is invalid. Errors contain no token.
+    /// If the file cannot be read, other users can access it, or a line is invalid. Errors contain
+    /// no token.
     pub fn read(path: &Path) -> Result<Tokens, TokenError> {
         let error = |line, what: String, todo| TokenError { path: path.to_owned(), line, what, todo };
         let unreadable = |e: io::Error| error(None, e.to_string(), "use a file that this user can read");
@@ -113,8 +114,8 @@ impl fmt::Debug for Tokens {
     }
 }
 
-/// A complaint if other users can access the file. It checks the open file, because the path may name
-/// another one by now.
+/// A complaint if other users can access the file. It checks the open file, because the path may
+/// name another one by now.
 #[cfg(unix)]
 fn readable_by_others(file: &File) -> io::Result<Option<String>> {
     use std::os::unix::fs::PermissionsExt;

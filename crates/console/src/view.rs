@@ -1,8 +1,9 @@
 //! The interface between the console and a crawl.
 //!
-//! Times are milliseconds since 1970 by the crawl's clock, unless a name says otherwise. The console
-//! calls [`CrawlView::status`] and [`CrawlView::errors`] on the threads that serve requests, the first
-//! several times a second. They must be cheap. All other methods run on blocking threads.
+//! Times are milliseconds since 1970 by the crawl's clock, unless a name says otherwise. The
+//! console calls [`CrawlView::status`] and [`CrawlView::errors`] on the threads that serve
+//! requests, the first several times a second. They must be cheap. All other methods run on
+//! blocking threads.
 
 mod ask;
 mod control;
@@ -27,8 +28,8 @@ pub trait CrawlView: Send + Sync {
     /// Status of the crawl. Cheap, and never waits for the disk.
     fn status(&self) -> Status;
 
-    /// The reports of the last cycles, newest first, as `recrawl crawl --json` prints them. A cycle with an
-    /// expected ChangeRate has a `promise`, a [`Promise`].
+    /// The reports of the last cycles, newest first, as `recrawl crawl --json` prints them. A cycle
+    /// with an expected ChangeRate has a `promise`, a [`Promise`].
     ///
     /// # Errors
     /// If the reports cannot be read.
@@ -43,8 +44,8 @@ pub trait CrawlView: Send + Sync {
     /// If the cursor is unknown or the table cannot be read.
     fn hosts(&self, ask: &HostQuery) -> Result<HostList, Refusal>;
 
-    /// The document of `recrawl status --host HOST --json`: one object per origin. A value of [`HostRow::host`]
-    /// names exactly one origin.
+    /// The document of `recrawl status --host HOST --json`: one object per origin. A value of
+    /// [`HostRow::host`] names exactly one origin.
     ///
     /// # Errors
     /// If the name is invalid, the host is unknown, or the table cannot be read.
@@ -56,8 +57,8 @@ pub trait CrawlView: Send + Sync {
     /// If the prefix or the cursor is invalid, or the pages cannot be read.
     fn pages(&self, ask: &PageQuery) -> Result<PageList, Refusal>;
 
-    /// The document of `recrawl explain URL --json`, with stored visits and the difference of the last two
-    /// texts.
+    /// The document of `recrawl explain URL --json`, with stored visits and the difference of the
+    /// last two texts.
     ///
     /// # Errors
     /// If the URL is invalid, the page is unknown, or it cannot be read.
@@ -81,9 +82,9 @@ pub trait CrawlView: Send + Sync {
     /// [`Refusal::Invalid`] if the text is not a formula.
     fn check_formula(&self, text: &str) -> Result<FormulaCheck, Refusal>;
 
-    /// Ranking differences between a formula and the one in force. Changes nothing. May take seconds; the
-    /// client gets 503 after [`ANSWER_TIMEOUT`](crate::ANSWER_TIMEOUT), so a large crawl should compare a
-    /// sample.
+    /// Ranking differences between a formula and the one in force. Changes nothing. May take
+    /// seconds; the client gets 503 after [`ANSWER_TIMEOUT`](crate::ANSWER_TIMEOUT), so a large
+    /// crawl should compare a sample.
     ///
     /// # Errors
     /// As [`CrawlView::check_formula`], or if the pages cannot be read.

@@ -1,4 +1,4 @@
-//! The learned formula as a formula file holds it, with all that tells where it comes from.
+//! The learned formula as a formula file, with its provenance.
 
 use crate::folds::{FoldBy, Folds, Protocol};
 use crate::judge::{Across, FoldResult};

@@ -1,4 +1,4 @@
-//! A learning that was interrupted, as text that gives back every digit.
+//! Checkpoints of interrupted learning, as text without loss of digits.
 
 use crate::evolve::{Generation, Run};
 use crate::kept::{Front, Kept};
@@ -63,7 +63,7 @@ impl TryFrom<String> for Number {
     type Error = String;
 
     fn try_from(text: String) -> Result<Number, String> {
-        text.parse().map(Number).map_err(|_| format!("'{text}' is no number"))
+        text.parse().map(Number).map_err(|_| format!("'{text}' is not a number"))
     }
 }
 
@@ -213,16 +213,16 @@ impl CheckpointError {
 impl fmt::Display for CheckpointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CheckpointError::Json(error) => write!(f, "this is no checkpoint: {error}"),
+            CheckpointError::Json(error) => write!(f, "not a checkpoint: {error}"),
             CheckpointError::Version(version) => {
-                write!(f, "a checkpoint of version {version}, and this program reads version {VERSION}")
+                write!(f, "the checkpoint has version {version}, but this program reads version {VERSION}")
             }
             CheckpointError::Other { name, then, now } => write!(
                 f,
-                "it belongs to another learning: its {name} is {then}, now it is {now}; repeat its options, \
-                 or begin anew without --resume"
+                "the checkpoint belongs to another run: its {name} is {then}, now it is {now}; use the same options, \
+                 or start over without --resume"
             ),
-            CheckpointError::Broken(what) => write!(f, "the checkpoint contradicts itself: {what}"),
+            CheckpointError::Broken(what) => write!(f, "the checkpoint is inconsistent: {what}"),
         }
     }
 }

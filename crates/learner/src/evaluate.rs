@@ -1,4 +1,4 @@
-//! What evaluates formulas: the seam behind which a replay on the processor stands, or another machine.
+//! The interface for evaluating formulas, by a replay on the processor or on another machine.
 
 pub mod cpu;
 

@@ -1,4 +1,4 @@
-//! What learning maximises: a figure of each cycle, or a weighted sum of several.
+//! The fitness that learning maximises: a figure of each cycle, or a weighted sum of several.
 
 use recrawl_simulation::CycleFigures;
 use recrawl_simulation::metric::{self, Better, Figure, Metric};
@@ -121,11 +121,11 @@ impl fmt::Display for FitnessError {
                 let names: Vec<&str> = Fitness::metrics().map(|metric| metric.name).collect();
                 write!(
                     f,
-                    "no fitness '{name}': there are {}, and sums as 0.5*change_rate+0.5*freshness",
+                    "unknown fitness '{name}'; use {}, or a sum such as 0.5*change_rate+0.5*freshness",
                     names.join(", ")
                 )
             }
-            FitnessError::Weight(weight) => write!(f, "weight '{weight}': a weight is a number and not 0"),
+            FitnessError::Weight(weight) => write!(f, "weight '{weight}': use a number other than 0"),
             FitnessError::TooMany => write!(f, "a fitness has at most {} terms", Fitness::MAX_TERMS),
         }
     }
@@ -178,12 +178,12 @@ mod tests {
     #[test]
     fn what_is_none_is_refused() {
         for (text, says) in [
-            ("", "no fitness ''"),
-            ("speed", "no fitness 'speed': there are change_rate"),
+            ("", "unknown fitness ''"),
+            ("speed", "unknown fitness 'speed'; use change_rate"),
             ("x*age", "weight 'x'"),
             ("0*age", "weight '0'"),
             ("nan*age", "weight 'nan'"),
-            ("age+", "no fitness ''"),
+            ("age+", "unknown fitness ''"),
             (&["age"; 17].join("+"), "at most 16"),
         ] {
             let error = text.parse::<Fitness>().expect_err(text).to_string();

@@ -1,4 +1,4 @@
-//! Training, validation and test: which pages and which cycles.
+//! Pages and cycles of training, validation and test.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -234,28 +234,28 @@ impl fmt::Display for FoldsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FoldsError::FewFolds { count } => {
-                write!(f, "{count} folds: training, validation and test take one each, so at least 3")
+                write!(f, "{count} folds: use at least 3, one each for training, validation and test")
             }
             FoldsError::FewPages { fixed, all, count } => write!(
                 f,
-                "{fixed} of {all} pages are there from the first cycle to the last, too few for {count} folds: give fewer \
+                "{fixed} of {all} pages exist from the first cycle to the last, too few for {count} folds; use fewer \
                  --folds, a later --first, or an earlier --last"
             ),
             FoldsError::FewSites { sites, count } => {
                 write!(
                     f,
-                    "{sites} sites are too few for {count} folds: give fewer --folds, or --fold-by page"
+                    "{sites} sites are too few for {count} folds; use fewer --folds, or --fold-by page"
                 )
             }
             FoldsError::FewCycles { what, cycles, warmup } => write!(
                 f,
-                "{what} has {cycles} cycles, and the first observation and a warm-up of {warmup} leave none: \
-                 give a shorter --warmup, or --protocol thesis"
+                "{what} has {cycles} cycles, but the first observation and a warm-up of {warmup} leave none; \
+                 use a shorter --warmup, or --protocol thesis"
             ),
             FoldsError::NothingChanges => {
                 write!(
                     f,
-                    "no page that is there from the first cycle to the last ever changes: nothing to learn from"
+                    "nothing to learn from: no page that exists from the first cycle to the last ever changes"
                 )
             }
         }

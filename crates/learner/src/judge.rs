@@ -1,4 +1,4 @@
-//! The judgement: validation, the choice, and the test beside every known policy (thesis sections 3.5 and 4.3).
+//! Validation, selection, and the test against every known policy (thesis sections 3.5 and 4.3).
 
 mod across;
 mod choice;
@@ -45,9 +45,9 @@ impl Learned {
     pub fn why(&self) -> String {
         let Across { gains, known, gain, error } = &self.across;
         let (fold, name) = (self.folds[self.from].fold + 1, &known.name);
-        let error = if error.is_finite() { format!("{error:.4}") } else { "an unknown error".into() };
+        let error = if error.is_finite() { format!("{error:.4}") } else { "unknown error".into() };
         let on_tests =
-            format!("on their test parts the folds' formulas gain {gain:+.4} ± {error} over {name}");
+            format!("on the test parts, the formulas of the folds gain {gain:+.4} ± {error} over {name}");
         let best = match gains.len() {
             1 => format!("the formula of fold {fold}"),
             folds => format!(
@@ -57,14 +57,14 @@ impl Learned {
             ),
         };
         if self.across.is_worth_it() {
-            format!("{best}; {on_tests}, more than one standard error")
+            format!("{best}: {on_tests}, more than one standard error")
         } else {
             format!("the known formula {name}, not {best}: {on_tests}, no more than one standard error")
         }
     }
 }
 
-/// What came of one fold.
+/// Result of one fold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldResult {
     /// Its number, from 0 on.

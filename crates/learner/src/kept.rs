@@ -1,4 +1,4 @@
-//! The best of a run: those kept for validation, and the front of fitness against size.
+//! The best formulas of a run: those kept for validation, and the front of fitness against size.
 
 use crate::memo;
 use crate::select::Individual;

@@ -1,4 +1,4 @@
-//! The whole of a learning: every run of every fold, then the judgement.
+//! Learning: every run of every fold, then validation and test.
 
 mod error;
 

@@ -1,11 +1,11 @@
 //! GP4C: genetic programming learns the score formula from recorded page changes.
 //!
-//! For the program's `learn`: [`learn()`] takes a recorded history and options and gives back a formula, how it
-//! was chosen, and how it does beside every known policy on pages and cycles that had no part in its making
-//! (Santos 2013; Santos et al. 2015). A [`Preset`] holds every parameter, an [`Evaluate`] replays the history.
+//! [`learn()`] takes a recorded history and options. It returns a formula, how it was selected, and
+//! a comparison with every known policy on pages and cycles that learning did not use (Santos 2013;
+//! Santos et al. 2015). A [`Preset`] holds every parameter; an [`Evaluate`] replays the history.
 //!
-//! The learner knows nothing of HTTP and of the disk layout of a crawl; it reads and writes no files but
-//! presets. Everything that chance decides follows from seeds, and nothing depends on the number of threads.
+//! The learner knows nothing of HTTP or the disk layout of a crawl, and reads no files except
+//! presets. All random decisions follow from seeds, and nothing depends on the number of threads.
 
 pub mod artifact;
 pub mod checkpoint;

@@ -1,4 +1,4 @@
-//! Fitness remembered: most of a population are formulas that were there before.
+//! A cache of fitness values: most formulas of a population occurred before.
 
 use crate::evaluate::Evaluate;
 use crate::fitness::mean;

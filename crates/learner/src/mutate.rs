@@ -1,4 +1,4 @@
-//! The mutations of both texts, and one of constants.
+//! The mutations of both papers, and one of constants.
 
 use crate::create;
 use crate::tree::{self, Limits};

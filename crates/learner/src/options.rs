@@ -1,4 +1,4 @@
-//! What a learning is asked for.
+//! Options of learning.
 
 use crate::evaluate::cpu::Meaning;
 use crate::fitness::Fitness;
@@ -140,13 +140,13 @@ impl fmt::Display for StartError {
             ),
             StartError::TooLarge { name, limits } => write!(
                 f,
-                "cannot start from '{name}': it is beyond {} nodes or depth {}",
+                "cannot start from '{name}': it exceeds {} nodes or depth {}",
                 limits.nodes, limits.depth
             ),
             StartError::TooMany { trees, size } => {
                 write!(
                     f,
-                    "{trees} formulas to start from are more than a population of {size}: give a larger \
+                    "{trees} start formulas are more than the population of {size}; use a larger \
                      --population, or --start-from none"
                 )
             }
@@ -174,7 +174,7 @@ mod tests {
         };
         let extended = texts(&preset);
         assert!(extended.contains(&"t * X".to_owned()) && extended.contains(&"nad * t".to_owned()));
-        assert_eq!(extended.len(), rivals().len(), "extended terminals can say all of them: {extended:?}");
+        assert_eq!(extended.len(), rivals().len(), "extended terminals can express all of them: {extended:?}");
         for learned in builtin::ALL.iter().map(|b| b.formula()).filter(|f| f.provenance.is_learned()) {
             assert!(
                 !extended.contains(&learned.expr.to_string()),
@@ -194,13 +194,13 @@ mod tests {
         for (text, says) in [
             ("t * nad", "nad is not among the basic terminals"),
             ("-t", "neg is not among"),
-            (&format!("{}t{}", "log(".repeat(10), ")".repeat(10)), "beyond 512 nodes or depth 10"),
+            (&format!("{}t{}", "log(".repeat(10), ")".repeat(10)), "exceeds 512 nodes or depth 10"),
         ] {
             let error = start(&preset, &[formula(text)]).expect_err(text).to_string();
             assert!(error.contains(says), "{error}");
         }
         preset.population.size = 1;
         let error = start(&preset, &[formula("t"), formula("X")]).unwrap_err().to_string();
-        assert!(error.contains("2 formulas") && error.contains("--start-from none"), "{error}");
+        assert!(error.contains("2 start formulas") && error.contains("--start-from none"), "{error}");
     }
 }

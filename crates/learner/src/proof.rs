@@ -1,4 +1,4 @@
-//! The proof that a simplified formula schedules as the formula does: both score every page of a replay.
+//! Checks that a simplified formula schedules like the original: both score every page of a replay.
 
 use recrawl_formula::{Basis, Expr, Program, Protection};
 use recrawl_simulation::{Dataset, Observed, Policy, Rules, RulesError, Trace, replay};

@@ -1,4 +1,4 @@
-//! What was learned, for people: Markdown and curves.
+//! The report of learning: Markdown and curves.
 
 mod curves;
 
@@ -67,9 +67,9 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "Learned on {data} to maximise {}: `{}`. {} nodes, simplified from {}; both forms scored every page of \
-                 training, validation and test alike, bit for bit. Division and logarithm are protected as \
-                 in `{}`, rates are estimated over {}.\n",
+                "Learned on {data} to maximise {}: `{}`. {} nodes, simplified from {}; both forms scored all pages of \
+                 training, validation and test equally, bit for bit. Division and logarithm are protected as \
+                 in `{}`; rates are estimated over {}.\n",
                 options.fitness,
                 candidate.simplified,
                 candidate.simplified.nodes(),
@@ -115,9 +115,9 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "\n## Folds\n\nThe formula of each fold, chosen by `{method}`. Nothing of its test part had a part in its \
-                 making. Others: what it gains over the known formula `{}` on the validation parts of the other \
-                 folds, by which one fold's formula is chosen.\n",
+                "\n## Folds\n\nThe formula of each fold, selected by `{method}`. Learning did not use its test part. \
+                 Others: its gain over the known formula `{}` on the validation parts of the other folds, which \
+                 decides between the folds.\n",
                 self.learned.across.known.name
             ),
         );
@@ -157,8 +157,8 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "\n## Methods of choosing\n\nMeans over the folds. `best` takes the best of training, `sum` and `avg` sum \
-                 and mean of training and validation minus {sigma}, `validation` the best of validation.\n"
+                "\n## Selection methods\n\nMeans over the folds. `best` selects by training, `sum` and `avg` by the sum \
+                 and the mean of training and validation minus {sigma}, `validation` by validation.\n"
             ),
         );
         put(out, format_args!("| method | training | validation | test | nodes |\n|---|---|---|---|---|"));
@@ -170,7 +170,7 @@ impl<'a> Report<'a> {
                 format_args!(
                     "| {}{} | {:.4} | {:.4} | {:.4} | {:.1} |",
                     method.name(),
-                    if place == folds[0].chosen { " (chosen)" } else { "" },
+                    if place == folds[0].chosen { " (selected)" } else { "" },
                     over(&|f| f.choices[place].candidate.train()),
                     over(&|f| f.choices[place].candidate.validation()),
                     over(&|f| f.choices[place].test.fitness),
@@ -184,10 +184,10 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "\n## Beside known policies\n\n{} on the test parts, mean over folds and cycles, and what was learned \
-                 minus it. p: paired t-test over the cycles, with as many as the autocorrelation leaves, and paired \
-                 bootstrap over sites (where the fitness is a figure that sites have). Better or worse is what each \
-                 test gives p below {}; of all else these cycles and sites cannot tell. Bounds know what no crawler can.\n",
+                "\n## Comparison with known policies\n\n{} on the test parts, mean over folds and cycles, and the \
+                 difference of the learned formula. p: paired t-test over cycles, corrected for autocorrelation, and \
+                 paired bootstrap over sites (if sites have this figure). Better and worse need p below {} in each \
+                 test; otherwise the data cannot tell. Bounds know what no crawler can know.\n",
                 self.options.fitness,
                 Verdict::LEVEL
             ),
@@ -195,7 +195,7 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "| policy | test | learned − it | p cycles | p sites | learned is |\n|---|---|---|---|---|---|"
+                "| policy | test | learned − policy | p cycles | p sites | learned is |\n|---|---|---|---|---|---|"
             ),
         );
         let mut known: Vec<&Standing> = self.standings.iter().filter(|s| s.role != Role::Candidate).collect();
@@ -226,7 +226,7 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "\n## All figures\n\nOn the test parts of all folds together. What is good by one figure can be bad by \
+                "\n## All figures\n\nOn the test parts of all folds together. A policy that is good by one figure can be bad by \
                  another.\n\n```\n{}\n\n{}\n```",
                 table::render(&names, &comparison),
                 table::LEGEND
@@ -239,8 +239,8 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "\n## Fitness against size\n\nThe best formula of each size that fold {}'s runs met; sizes without a gain in \
-                 training are left out.\n\n| nodes | training | validation | test | formula |\n|---|---|---|---|---|",
+                "\n## Fitness against size\n\nThe best formula of each size in the runs of fold {}; sizes without a gain in \
+                 training are omitted.\n\n| nodes | training | validation | test | formula |\n|---|---|---|---|---|",
                 fold.fold + 1
             ),
         );
@@ -262,7 +262,7 @@ impl<'a> Report<'a> {
         put(
             out,
             format_args!(
-                "\n## Runs\n\nThe best of a generation in training, and its mean number of nodes.\n\n\
+                "\n## Runs\n\nThe best training fitness of a generation, and its mean number of nodes.\n\n\
                  | fold | seed | first | half way | last | nodes at last |\n|---|---|---|---|---|---|"
             ),
         );

@@ -1,4 +1,4 @@
-//! Who breeds: tournaments. Who is better: the order of individuals.
+//! Selection of parents by tournaments, and the order of individuals.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

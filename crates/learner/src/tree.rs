@@ -1,4 +1,4 @@
-//! Places in a tree, and how large a tree may be.
+//! Positions in a tree, and limits of its size.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,4 @@
-//! What trees are made of.
+//! Functions, terminals and constants of trees.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,4 @@
-//! What was done, and what was saved.
+//! Counts of evaluations done and saved.
 
 use serde::Serialize;
 use std::ops::Add;

@@ -1,7 +1,8 @@
 //! Measures a mock web: requests its pages over a few persistent connections and prints pages/s.
 //!
-//! Run `cargo run --release --example load -- CONTROL_PORT SECONDS CONNECTIONS` next to a running server. The
-//! client does as little as possible: it sends a request and reads `Content-Length` bytes.
+//! Run `cargo run --release --example load -- CONTROL_PORT SECONDS CONNECTIONS` next to a running
+//! server. The client does as little as possible: it sends a request and reads `Content-Length`
+//! bytes.
 
 use std::error::Error;
 use std::io::{Read, Write};

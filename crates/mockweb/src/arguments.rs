@@ -59,11 +59,12 @@ pub struct ServingArguments {
     /// Compress with gzip on request
     #[arg(long)]
     gzip: bool,
-    /// Fault rule [HOST]PREFIX=KIND[@SHARE][:VALUE] (repeatable). A rule with a share spares /robots.txt unless
-    /// that is its PREFIX
+    /// Fault rule [HOST]PREFIX=KIND[@SHARE][:VALUE] (repeatable). A rule with a share spares
+    /// /robots.txt unless that is its PREFIX
     #[arg(long = "fault", value_name = "RULE")]
     faults: Vec<Rule>,
-    /// File for the access log; an existing file is continued, and held versions and counts are restored from it
+    /// File for the access log; an existing file is continued, and held versions and counts are
+    /// restored from it
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Lines of the access log kept in memory without --log
@@ -125,8 +126,8 @@ pub struct ProceduralArguments {
     /// Add a sitemap to every host
     #[arg(long)]
     sitemaps: bool,
-    /// Formats of the sitemaps, assigned to hosts in turn: urlset, index, gzip, text, rss, atom, feed (linked only
-    /// from the index page), hidden (linked from nowhere)
+    /// Formats of the sitemaps, assigned to hosts in turn: urlset, index, gzip, text, rss, atom,
+    /// feed (linked only from the index page), hidden (linked from nowhere)
     #[arg(long, value_name = "FORMAT,…", value_delimiter = ',', requires = "sitemaps")]
     sitemap_formats: Vec<Format>,
     /// Dates in sitemaps: true, today (always the current cycle), never (always cycle 0)

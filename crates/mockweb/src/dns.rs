@@ -29,12 +29,12 @@ struct Shared {
 }
 
 impl Dns {
-    /// Listens there; with port 0 on a free one. `answer` gives the addresses of a name, by how often it was
-    /// asked for before; none for a name that is not there. All answers hold for `ttl` seconds, those that there
-    /// is nothing too.
+    /// Listens on an address; port 0 selects a free port. `answer` gives the addresses of a name,
+    /// by the number of earlier queries; none for an unknown name. All answers, also negative ones,
+    /// are valid for `ttl` seconds.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn open(
         at: SocketAddr,
         ttl: u32,
@@ -70,7 +70,7 @@ impl Dns {
         self.address
     }
 
-    /// How often each name was asked for.
+    /// Number of queries by name.
     pub fn asked(&self) -> BTreeMap<String, usize> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -87,7 +87,7 @@ impl Drop for Dns {
     }
 }
 
-/// The name asked for, what of it, and where the question ends.
+/// The name and type of the question, and its end.
 fn question(message: &[u8]) -> Option<(String, u16, usize)> {
     let (mut at, mut labels) = (12, Vec::new());
     loop {
@@ -103,7 +103,7 @@ fn question(message: &[u8]) -> Option<(String, u16, usize)> {
     Some((labels.join("."), kind, at + 4))
 }
 
-/// The answer to a question: addresses of the kind asked for; else how long there will be none (RFC 2308).
+/// The answer to a question: addresses of the requested type, else a negative answer (RFC 2308).
 fn reply(question: &[u8], kind: u16, addresses: &[IpAddr], ttl: u32) -> Vec<u8> {
     let records: Vec<Vec<u8>> = addresses
         .iter()

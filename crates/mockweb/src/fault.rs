@@ -1,10 +1,10 @@
 //! Fault rules: which fault, below which path, on which host, how often.
 //!
-//! A fault returns an [`Action`] as data, and the server performs it. Each kind is one file in `fault/`
-//! and one line in [`KINDS`]. A rule is `[HOST]PREFIX=KIND[@SHARE][:VALUE]`, for example
-//! `/news=status:503`, `3/=timeout` (host 3 only), `/a=reset@0.1` (one request in ten). A rule with a share
-//! spares robots.txt unless that is its prefix: one bad response there changes the rules of the whole host,
-//! and the client would be judged by rules that it never received.
+//! A fault returns an [`Action`] as data, and the server performs it. Each kind is one file in
+//! `fault/` and one line in [`KINDS`]. A rule is `[HOST]PREFIX=KIND[@SHARE][:VALUE]`, for example
+//! `/news=status:503`, `3/=timeout` (host 3 only), `/a=reset@0.1` (one request in ten). A rule with
+//! a share spares robots.txt unless that is its prefix: one bad response there changes the rules of
+//! the whole host, and the client would be judged by rules that it never received.
 
 mod bomb;
 mod broken;
@@ -46,8 +46,8 @@ pub enum Action {
         /// The page.
         body: Vec<u8>,
     },
-    /// Send the correct response, unless the connection was idle for this long: then close it, as if it had
-    /// been closed before the request arrived. Such a request is not judged.
+    /// Send the correct response, unless the connection was idle for this long: then close it, as
+    /// if it had been closed before the request arrived. Such a request is not judged.
     CloseIdle(Duration),
     /// Send the correct response with these fields instead of its own.
     Relabel(Vec<(&'static str, String)>),
@@ -60,7 +60,7 @@ pub enum Action {
         /// Bytes of the body that are still sent.
         after: usize,
     },
-    /// Close the connection after this many bytes of the body, `Content-Length` promising all of it.
+    /// Close the connection after this many bytes of the body, despite a full `Content-Length`.
     Truncate {
         /// Bytes of the body that are sent; `None` for half of it.
         after: Option<usize>,

@@ -112,9 +112,9 @@ impl Ledger {
         lock(&self.log).push(access);
     }
 
-    /// Whether every response that a client may have read completely is entered. The server learns of the
-    /// end a moment after the client, so readers of accounts wait for this, at most for [`PATIENCE`]: a slow
-    /// client must not block them.
+    /// Whether every response that a client may have read completely is entered. The server learns
+    /// of the end a moment after the client, so readers of accounts wait for this, at most for
+    /// [`PATIENCE`]: a slow client must not block them.
     pub(crate) fn is_settled(&self) -> bool {
         self.unsettled.load(Ordering::Acquire) == 0
     }

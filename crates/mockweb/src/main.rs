@@ -1,4 +1,5 @@
-//! The program `recrawl-mockweb`: serves a web on loopback, or extracts a small recording from large ones.
+//! The program `recrawl-mockweb`: serves a web on loopback, or extracts a small recording from
+//! large ones.
 
 mod arguments;
 
@@ -45,8 +46,8 @@ fn serve(config: Config, with_parent: bool) -> Result<(), String> {
     waiting.and_then(|runtime| runtime.block_on(stop_asked(with_parent, &info))).map_err(|e| e.to_string())
 }
 
-/// Prints what is served, then waits for SIGTERM or SIGINT, or with `with_parent` for the end of standard
-/// input.
+/// Prints what is served, then waits for SIGTERM or SIGINT, or with `with_parent` for the end of
+/// standard input.
 async fn stop_asked(with_parent: bool, info: &Info) -> std::io::Result<()> {
     // A reader of the line may send requests at once.
     let mut terminate = signal(SignalKind::terminate())?;

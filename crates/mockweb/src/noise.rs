@@ -1,7 +1,7 @@
 //! Cosmetic noise: parts of a page that differ in every response although the page has not changed.
 //!
-//! Noise is a clock, a visitor counter, a rotating advertisement and a session token. It depends only on
-//! the serial number of the response, never on a real clock, so that runs are repeatable.
+//! Noise is a clock, a visitor counter, a rotating advertisement and a session token. It depends
+//! only on the serial number of the response, never on a real clock, so that runs are repeatable.
 
 use crate::seed::{Stream, mix, unit};
 

@@ -1,8 +1,8 @@
 //! A web generated from a seed: sites, pages, links and texts are computed on request.
 //!
-//! No state is kept per page. Host sizes follow a power law. The pages of a host form a tree below its index
-//! page, so that every page is reachable, plus random links. The text of a page is a function of (seed,
-//! page, version), and its version is a function of (seed, page, cycle).
+//! No state is kept per page. Host sizes follow a power law. The pages of a host form a tree below
+//! its index page, so that every page is reachable, plus random links. The text of a page is a
+//! function of (seed, page, version), and its version is a function of (seed, page, cycle).
 
 mod evolve;
 mod layout;
@@ -27,30 +27,30 @@ pub const MAX_PAGES: u32 = 100_000_000;
 /// 2001-01-01, the date of cycle 0; one cycle is one day.
 const FIRST_DAY: u64 = 978_307_200;
 
-/// What a procedural web is made from.
+/// Configuration of a procedural web.
 #[derive(Clone, Debug)]
 pub struct ProceduralConfig {
-    /// Pages in all, the hosts' index pages not counted.
+    /// Number of pages, without index pages.
     pub pages: u32,
     /// Hosts, at least one and at most as many as pages.
     pub hosts: u32,
-    /// The seed of everything.
+    /// Random seed.
     pub seed: u64,
-    /// Size of a page in bytes, about; what links and frame need is not undercut.
+    /// Approximate size of a page in bytes, at least the size of its links and frame.
     pub page_bytes: u32,
     /// The exponent of the power law of host sizes: 0 makes them equal.
     pub skew: f64,
-    /// So many hosts, the last ones, have one page each.
+    /// Number of last hosts that have one page each.
     pub single_page_hosts: u32,
-    /// How the change processes are dealt to pages.
+    /// Weights of the change laws.
     pub mix: Mix,
     /// A `Crawl-delay` in every robots.txt, in seconds.
     pub crawl_delay_seconds: Option<u32>,
     /// A sitemap on every host.
     pub sitemaps: bool,
-    /// Their formats, dealt to the hosts in turn; none for [`Format::Urlset`] everywhere.
+    /// Formats of the sitemaps, assigned to hosts in turn; empty for [`Format::Urlset`] everywhere.
     pub sitemap_formats: Vec<Format>,
-    /// What their dates say.
+    /// Dates in sitemaps.
     pub lastmod: Lastmod,
 }
 
@@ -72,7 +72,7 @@ impl Default for ProceduralConfig {
     }
 }
 
-/// Why no web can be made from a configuration.
+/// Errors of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ProceduralError {
@@ -80,16 +80,16 @@ pub enum ProceduralError {
     Pages(u32),
     /// No host, or more hosts than pages.
     Hosts {
-        /// Hosts asked for.
+        /// Requested hosts.
         hosts: u32,
-        /// Pages asked for.
+        /// Requested pages.
         pages: u32,
     },
     /// More hosts of one page than hosts, or no host for all other pages.
     SinglePageHosts {
-        /// Hosts of one page asked for.
+        /// Requested hosts with one page.
         single: u32,
-        /// Hosts asked for.
+        /// Requested hosts.
         hosts: u32,
     },
     /// An exponent that is negative or no number.
@@ -125,7 +125,7 @@ impl Procedural {
     /// Prepares the vocabulary and the hosts; no page is made yet.
     ///
     /// # Errors
-    /// [`ProceduralError`] when the figures do not go together.
+    /// [`ProceduralError`] if the configuration is invalid.
     pub fn new(config: ProceduralConfig) -> Result<Procedural, ProceduralError> {
         if config.pages == 0 || config.pages > MAX_PAGES {
             return Err(ProceduralError::Pages(config.pages));
@@ -157,7 +157,7 @@ impl Procedural {
     }
 }
 
-/// Paths that no page of ours lies below. Every host forbids the first and one more.
+/// Path prefixes without pages. Every host forbids the first and one more.
 const REFUSED: [&str; 5] = ["/private/", "/cgi-bin/", "/drafts/", "/tmp/", "/search?"];
 /// An exception inside the first.
 const OPEN: &str = "/private/open-";

@@ -1,5 +1,5 @@
-//! A proxy on loopback: HTTP (absolute URLs and CONNECT) and SOCKS5, with its own table of names. It records
-//! every request.
+//! A proxy on loopback: HTTP (absolute URLs and CONNECT) and SOCKS5, with its own table of names.
+//! It records every request.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// For a word of a client, or of a server behind us.
+/// Timeout for a client or a server.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A longer head is none.
+/// Maximum bytes of a request header.
 const MAX_HEAD: usize = 16 << 10;
 
-/// A connection that was asked for.
+/// A requested connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// `http`, `connect` or `socks5`.
     pub how: &'static str,
     /// Host and port, as the client named them.
     pub target: String,
-    /// The credentials: what stood in `Proxy-Authorization`, or `user:password`.
+    /// The credentials: the value of `Proxy-Authorization`, or `user:password`.
     pub credentials: Option<String>,
 }
 
@@ -41,10 +41,11 @@ struct Shared {
 }
 
 impl Proxy {
-    /// Listens there; with port 0 on a free one. Only these names, and addresses, lead anywhere.
+    /// Listens on an address; port 0 selects a free port. The proxy connects only to these names
+    /// and to addresses.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn open(at: SocketAddr, names: BTreeMap<String, Ipv4Addr>) -> io::Result<Proxy> {
         let listener = TcpListener::bind(at)?;
         let address = listener.local_addr()?;
@@ -56,19 +57,19 @@ impl Proxy {
                     return;
                 }
                 let shared = Arc::clone(&theirs);
-                // One that fails has failed its client, who notices.
+                // The client notices a failure.
                 std::thread::spawn(move || serve(stream, &shared).ok());
             }
         })?;
         Ok(Proxy { address, shared, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Every connection that was asked for, in order.
+    /// All requested connections, in order.
     pub fn asked(&self) -> Vec<Asked> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -86,7 +87,7 @@ impl Drop for Proxy {
 }
 
 impl Shared {
-    /// Remembers who asks for what, and connects there.
+    /// Records a request and connects.
     fn connect(&self, asked: Asked) -> io::Result<TcpStream> {
         let target = asked.target.clone();
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
@@ -176,7 +177,7 @@ fn socks5(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
     join(client, server)
 }
 
-/// A byte that says how many follow, and these.
+/// Reads a length byte and that many bytes.
 fn counted(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut count = [0];
     stream.read_exact(&mut count)?;
@@ -185,7 +186,7 @@ fn counted(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Hands on what each says until one of them is done.
+/// Forwards bytes in both directions until one side is done.
 fn join(client: TcpStream, server: TcpStream) -> io::Result<()> {
     let (mut from_client, mut to_server) = (client.try_clone()?, server.try_clone()?);
     let onwards = std::thread::spawn(move || {

@@ -1,8 +1,8 @@
 //! Replays a recorded web: at cycle c every page has the content that it had at cycle c.
 //!
-//! Page groups are assigned to hosts by hash, so that the pages of a section stay together. The URL path of
-//! a page is its `path`, percent-encoded. Recorded links reach only some of the pages, so each host has an
-//! index page with all current pages, and a sitemap.
+//! Page groups are assigned to hosts by hash, so that the pages of a section stay together. The URL
+//! path of a page is its `path`, percent-encoded. Recorded links reach only some of the pages, so
+//! each host has an index page with all current pages, and a sitemap.
 
 mod render;
 
@@ -17,7 +17,8 @@ use std::time::{Duration, SystemTime};
 /// How to show links to pages that are not in the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExternalLinks {
-    /// Show their text and mention their target, so that no crawler of this web sends requests to the outside.
+    /// Show their text and mention their target, so that no crawler of this web sends requests to
+    /// the outside.
     #[default]
     Drop,
     /// Show them as recorded.

@@ -1,8 +1,9 @@
 //! The robots.txt rules of a host, and the check of requests against them.
 //!
-//! Rules are allowed or disallowed prefixes. The longest match decides, and "allowed" wins a tie (RFC 9309
-//! §2.2.2). This is a small part of the standard on purpose, so that the check is certainly correct. The
-//! file itself has more to parse: a group for another robot, comments, and a blank rule.
+//! Rules are allowed or disallowed prefixes. The longest match decides, and "allowed" wins a tie
+//! (RFC 9309 §2.2.2). This is a small part of the standard on purpose, so that the check is
+//! certainly correct. The file itself has more to parse: a group for another robot, comments, and a
+//! blank rule.
 
 /// The rules of one host.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Seeded random numbers as pure functions.
 //!
-//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) is used both as a hash of a few numbers and as a stream.
-//! It is fast, equal on every machine and good enough for a test web. A generator of a library could change
-//! its output with a release, and with it every page of this web.
+//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) is used both as a hash of a few numbers and as a
+//! stream. It is fast, equal on every machine and good enough for a test web. A generator of a
+//! library could change its output with a release, and with it every page of this web.
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 

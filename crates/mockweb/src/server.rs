@@ -1,7 +1,7 @@
 //! The server: one listener per host, one control port, and the handle for tests.
 //!
-//! It runs on its own threads, so that both synchronous and asynchronous callers can use it. It ends when
-//! the handle is dropped.
+//! It runs on its own threads, so that both synchronous and asynchronous callers can use it. It
+//! ends when the handle is dropped.
 
 mod body;
 mod config;

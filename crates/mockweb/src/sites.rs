@@ -26,7 +26,7 @@ pub struct Sites {
     addresses: Vec<Ipv4Addr>,
     /// The address of each host, by its place in `addresses`.
     places: Vec<usize>,
-    /// The host of each address; none where several share it.
+    /// The host of each address; none if several share it.
     alone: Vec<Option<u32>>,
     domain: Option<String>,
     by_address: Vec<String>,
@@ -39,8 +39,8 @@ pub fn address(number: u32) -> Ipv4Addr {
 }
 
 impl Sites {
-    /// Names the hosts. With fewer addresses than hosts there must be a domain; they are dealt to the addresses in
-    /// turn, but for the last `crowd` hosts, which share the last address, and nobody else has it.
+    /// Names the hosts. Fewer addresses than hosts need a domain. Hosts are assigned to addresses
+    /// in turn, except the last `crowd` hosts, which share the last address without other hosts.
     pub fn new(hosts: u32, addresses: u32, crowd: u32, port: u16, domain: Option<&str>) -> Sites {
         let addresses: Vec<Ipv4Addr> = (0..addresses).map(address).collect();
         let (apart, last) = ((hosts - crowd) as usize, addresses.len() - 1);

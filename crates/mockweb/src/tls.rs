@@ -1,4 +1,4 @@
-//! A server with a certificate that nobody vouches for.
+//! A server with a self-signed certificate.
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection};
@@ -15,7 +15,7 @@ const CERTIFICATE: &[u8] = include_bytes!("../certificate/self-signed.der");
 /// An Ed25519 key in PKCS #8 (RFC 8410 §7): this head and 32 bytes. It guards nothing.
 const KEY_HEAD: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 const KEY_BYTE: u8 = 7;
-/// For a handshake.
+/// Timeout of a handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A TLS server with a self-signed certificate. Dropping it ends it.
@@ -34,10 +34,10 @@ struct Seen {
 }
 
 impl SelfSigned {
-    /// Listens there; with port 0 on a free one.
+    /// Listens on an address; port 0 selects a free port.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn open(at: SocketAddr) -> io::Result<SelfSigned> {
         let listener = TcpListener::bind(at)?;
         let address = listener.local_addr()?;
@@ -56,17 +56,17 @@ impl SelfSigned {
         Ok(SelfSigned { address, seen, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How many clients have come.
+    /// Number of clients.
     pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::Acquire)
     }
 
-    /// How many of them took the certificate for good.
+    /// Number of clients that accepted the certificate.
     pub fn trusting(&self) -> usize {
         self.seen.trusting.load(Ordering::Acquire)
     }
@@ -94,7 +94,7 @@ fn config() -> Result<ServerConfig, rustls::Error> {
         )
 }
 
-/// One handshake. A client that does not trust us says so in its middle.
+/// One handshake. A client that rejects the certificate aborts it.
 fn shake_hands(mut stream: TcpStream, config: &Arc<ServerConfig>) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;

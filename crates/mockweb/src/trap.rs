@@ -4,38 +4,38 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Mutex;
 
-/// A listener that takes connections and says nothing. A client that may ask it waits for ever.
+/// A listener that accepts connections and sends nothing. A client waits forever.
 #[derive(Debug)]
 pub struct Trap {
     listener: TcpListener,
-    /// Kept open, so that a client is not told that it has been seen.
+    /// Kept open, so that a client does not notice.
     caught: Mutex<Vec<TcpStream>>,
 }
 
 impl Trap {
-    /// Listens there; with port 0 on a free one.
+    /// Listens on an address; port 0 selects a free port.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn open(at: SocketAddr) -> io::Result<Trap> {
         let listener = TcpListener::bind(at)?;
         listener.set_nonblocking(true)?;
         Ok(Trap { listener, caught: Mutex::default() })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// How many have come so far. The system completes a connection before anyone takes it, so none is
-    /// missed that ended before this question.
+    /// Number of connections so far. The system completes a connection before the program accepts
+    /// it, so connections that already ended are counted too.
     ///
     /// # Errors
-    /// What the system says, but for "nobody is there".
+    /// The error of the system, except "would block".
     pub fn connections(&self) -> io::Result<usize> {
         let mut caught = self.caught.lock().expect("no thread panics with the trap open");
         loop {

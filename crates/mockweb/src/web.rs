@@ -1,7 +1,7 @@
 //! The interface between a web and the server: finds, names, dates and renders pages at any cycle.
 //!
-//! There are two webs, [`crate::procedural`] and [`crate::replay`]. They have no state: they know neither the
-//! clock nor sockets, faults or requests.
+//! There are two webs, [`crate::procedural`] and [`crate::replay`]. Equal arguments always give
+//! equal results: webs know neither the clock nor sockets, faults or requests.
 
 use crate::robots::Robots;
 use std::time::SystemTime;
@@ -16,7 +16,7 @@ pub struct Address {
     pub target: String,
 }
 
-/// What the hosts are called in links: one `name:port` for each host, in order.
+/// Host names in links: one `name:port` per host, in order.
 pub type Authorities = [String];
 
 /// A web whose pages change with a clock that counts cycles from 0.
@@ -24,13 +24,13 @@ pub trait Web: Send + Sync {
     /// `procedural` or `replay`.
     fn kind(&self) -> &'static str;
 
-    /// How many hosts there are.
+    /// Number of hosts.
     fn hosts(&self) -> u32;
 
-    /// How many pages there are; they are numbered from 0.
+    /// Number of pages; they are numbered from 0.
     fn pages(&self) -> u32;
 
-    /// The last cycle that can be shown; `None` when the web goes on for ever.
+    /// The last cycle; `None` for an endless web.
     fn last_cycle(&self) -> Option<u32>;
 
     /// The page behind a target, whether it exists at the moment or not.
@@ -39,7 +39,7 @@ pub trait Web: Send + Sync {
     /// Where the page is. It never moves.
     fn address(&self, page: u32) -> Address;
 
-    /// First and last cycle at which the page exists; `None` when it stays for ever.
+    /// First and last cycle at which the page exists; `None` if it never disappears.
     fn lifetime(&self, page: u32) -> (u32, Option<u32>);
 
     /// The content in force at the cycle, as a number that names it; `None` when the page does not
@@ -52,7 +52,7 @@ pub trait Web: Send + Sync {
     /// The cycle at which the content in force at `cycle` came into force.
     fn changed_at(&self, page: u32, cycle: u32) -> u32;
 
-    /// The moment a cycle stands for, told in `Last-Modified`.
+    /// The time of a cycle, as in `Last-Modified`.
     fn date(&self, cycle: u32) -> SystemTime;
 
     /// The page's HTML at this version. `notice` is put into the text as it is.
@@ -73,10 +73,10 @@ pub trait Web: Send + Sync {
         names: &Authorities,
     ) -> Option<(&'static str, Vec<u8>)>;
 
-    /// What the host asks of crawlers.
+    /// The robots.txt rules of the host.
     fn robots(&self, host: u32) -> &Robots;
 
-    /// Does the page exist from the first to the last cycle?
+    /// Whether the page exists from the first to the last cycle.
     fn is_fixed(&self, page: u32) -> bool {
         let (first, last) = self.lifetime(page);
         first == 0 && last == self.last_cycle()
@@ -97,7 +97,7 @@ pub fn push_escaped(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// The most addresses that the protocol of sitemaps lets one file have.
+/// Maximum URLs of a sitemap file (sitemap protocol).
 pub const MAX_SITEMAP_URLS: usize = 50_000;
 
 /// Appends a sitemap: targets on the host of this name, and the date of the last change of each.

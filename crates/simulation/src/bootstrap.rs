@@ -1,4 +1,4 @@
-//! How far figures would move had other sites been recorded.
+//! Bootstrap over sites: how far figures would move with other recorded sites.
 
 use crate::{Metric, SiteFigures, Trace};
 use rand::{RngExt, SeedableRng};

@@ -1,4 +1,4 @@
-//! Replays of one history side by side: which figures differ, and which only seem to.
+//! Comparison of replays of one history: which differences are significant.
 
 use crate::bootstrap::SiteDifference;
 use crate::series::by_cycle;

@@ -1,4 +1,4 @@
-//! A recorded web in memory: its pages, and what happened to them.
+//! A recorded web in memory: its pages and their changes.
 
 use crate::Truth;
 use std::ops::Range;

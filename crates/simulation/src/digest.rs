@@ -1,4 +1,4 @@
-//! What names a data set's content: the digest that a learned formula carries as its origin.
+//! The digest of a data set, which a learned formula carries as its origin.
 
 use crate::Dataset;
 use std::convert::Infallible;

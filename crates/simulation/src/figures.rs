@@ -1,4 +1,4 @@
-//! What a replay counts, cycle by cycle.
+//! Figures of a replay, cycle by cycle.
 
 /// The counts of one scheduled cycle. Everything that is reported follows from these; docs/metrics.md has
 /// the definitions with their sources.

@@ -125,14 +125,14 @@ fn vacant(path: &Path) -> Result<(), DatasetError> {
 
 /// Where a data set is until it is whole.
 fn partial(path: &Path) -> Result<PathBuf, DatasetError> {
-    let name = path.file_name().ok_or_else(|| DatasetError::whole(path, "is no name for a file"))?;
+    let name = path.file_name().ok_or_else(|| DatasetError::whole(path, "not a file name"))?;
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
     hidden.push(".partial");
     let part = path.with_file_name(hidden);
     match vacant(&part) {
         Err(DatasetError::Exists { .. }) => {
-            Err(DatasetError::whole(&part, "was left by an interrupted run: remove it"))
+            Err(DatasetError::whole(&part, "left by an interrupted run; remove it"))
         }
         other => other.map(|()| part),
     }
@@ -156,7 +156,7 @@ fn recognised(path: &Path) -> Result<&'static Format, DatasetError> {
     } else if path.join(native::PAGES).is_file() {
         Start::Folder
     } else {
-        let what = format!("a folder is a data set when {} and {} are in it", native::PAGES, native::CYCLES);
+        let what = format!("not a data set: a data set folder has {} and {}", native::PAGES, native::CYCLES);
         return Err(DatasetError::whole(path, what));
     };
     let found = ALL.iter().find(|format| (format.recognises)(&start));

@@ -1,11 +1,12 @@
-//! Worlds made up: a seeded history of pages at sites, as the real ones are found to change.
+//! Generated worlds: a seeded history of pages on sites that change like real ones.
 //!
-//! A page's chance to change in a cycle is 1 − e^(−rate · week · burst). The rates are heavy-tailed and shared
-//! in part by the pages of a site; the week of most sites has two quiet days; and a page has spells in which
-//! edits come thick, and others. docs/datasets.md has the laws, and what of the real data they imitate.
+//! A page's chance to change in a cycle is 1 − e^(−rate · week · burst). The rates are heavy-tailed
+//! and shared in part by the pages of a site; the week of most sites has two quiet days; and a page
+//! has bursts of edits. docs/datasets.md has the laws and the properties of real data that they
+//! imitate.
 //!
-//! Each site has a stream of random numbers of its own, so a site's history depends on the seed and its own
-//! place and size alone, and nothing depends on the machine.
+//! Each site has its own random stream, so the history of a site depends only on the seed and on
+//! its place and size. Nothing depends on the machine.
 
 pub(crate) mod draws;
 mod recipe;

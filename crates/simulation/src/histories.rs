@@ -1,4 +1,4 @@
-//! A data set while it is read, page by page.
+//! Builds a data set page by page while it is read.
 
 use crate::{Dataset, Page, Truth, truth::LAST_OF_A_WORD};
 use std::collections::HashMap;
@@ -35,10 +35,10 @@ impl Histories {
     /// What is wrong, when there are too many pages or changes.
     pub fn push(&mut self, page: Page, changes: &[(u32, u16)]) -> Result<(), String> {
         if self.pages.len() == Dataset::MAX_PAGES {
-            return Err(format!("more than {} pages: split the data set", Dataset::MAX_PAGES));
+            return Err(format!("more than {} pages; split the data set", Dataset::MAX_PAGES));
         }
         if self.changes.len() + changes.len() > Dataset::MAX_CHANGES {
-            return Err(format!("more than {} changes: split the data set", Dataset::MAX_CHANGES));
+            return Err(format!("more than {} changes; split the data set", Dataset::MAX_CHANGES));
         }
         self.returns |= changes.iter().zip(1..).any(|(&(_, version), next)| version < next);
         self.changes.extend_from_slice(changes);
@@ -53,15 +53,15 @@ impl Histories {
     /// What is wrong, when it is empty or larger than memory is meant for.
     pub fn finish(self, name: String, dates: Vec<String>, cycles: u32) -> Result<Dataset, String> {
         if self.pages.is_empty() {
-            return Err("there is no page in it".into());
+            return Err("no pages".into());
         }
         if cycles > Dataset::MAX_CYCLES {
-            return Err(format!("its last cycle is {cycles}, and {} is the most", Dataset::MAX_CYCLES));
+            return Err(format!("last cycle {cycles}: the maximum is {}", Dataset::MAX_CYCLES));
         }
         let contents = self.pages.len() as u64 * (u64::from(cycles) + 1);
         if (self.returns || cycles > LAST_OF_A_WORD) && contents > Dataset::MAX_CONTENTS {
             let most = Dataset::MAX_CONTENTS;
-            return Err(format!("{contents} pages times cycles, and {most} is the most: split it"));
+            return Err(format!("{contents} pages times cycles: the maximum is {most}; split the data set"));
         }
         let starts = std::iter::once(&0).chain(&self.ends);
         let changes = starts.zip(&self.ends).map(|(&start, &end)| &self.changes[start..end]);

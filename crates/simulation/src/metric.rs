@@ -1,4 +1,4 @@
-//! The metrics: what is reported of a replay. docs/metrics.md has their definitions and sources.
+//! Metrics of a replay. docs/metrics.md has their definitions and sources.
 
 use crate::{CycleFigures, SiteFigures, Trace};
 
@@ -71,7 +71,7 @@ pub const ALL: &[Metric] = &[
     CHANGE_RATE,
     Metric {
         name: "ndcg_log2",
-        help: "were pages with changes ranked first? Gain 1/log2(rank + 1)",
+        help: "whether pages with changes rank first; gain 1/log2(rank + 1)",
         better: Better::Higher,
         of: Figure::Cycle(|cycle| cycle.ndcg_log2),
         of_sites: None,
@@ -88,7 +88,7 @@ pub const ALL: &[Metric] = &[
     HARMONIC,
     Metric {
         name: "visited_share",
-        help: "of the pages that competed, those visited at least once",
+        help: "share of competing pages that were visited at least once",
         better: Better::Higher,
         of: Figure::Replay(|trace| share(trace.visited as f64, trace.pages)),
         of_sites: None,
@@ -96,28 +96,28 @@ pub const ALL: &[Metric] = &[
     PENDING_SHARE,
     Metric {
         name: "delay_p50",
-        help: "median of the cycles from a change to the visit that met it",
+        help: "median cycles from a change to the visit that found it",
         better: Better::Lower,
         of: Figure::Replay(|trace| quantile(&trace.delays, 50)),
         of_sites: None,
     },
     Metric {
         name: "delay_p95",
-        help: "their 95th percentile",
+        help: "95th percentile of that delay",
         better: Better::Lower,
         of: Figure::Replay(|trace| quantile(&trace.delays, 95)),
         of_sites: None,
     },
     Metric {
         name: "delay_p99",
-        help: "their 99th percentile",
+        help: "99th percentile of that delay",
         better: Better::Lower,
         of: Figure::Replay(|trace| quantile(&trace.delays, 99)),
         of_sites: None,
     },
     Metric {
         name: "longest_neglect",
-        help: "the most cycles that a page was left alone",
+        help: "most cycles without a visit of a page",
         better: Better::Lower,
         of: Figure::Replay(|trace| f64::from(trace.longest_neglect)),
         of_sites: None,
@@ -127,7 +127,7 @@ pub const ALL: &[Metric] = &[
 /// Visits that met a change, by visits (Douglis et al. 1997; Santos 2013, eq. 2.3).
 pub const CHANGE_RATE: Metric = Metric {
     name: "change_rate",
-    help: "visits that met a change, by visits",
+    help: "share of visits that found a change",
     better: Better::Higher,
     of: Figure::Cycle(change_rate),
     of_sites: Some(|site| share(site.changed as f64, site.visited)),
@@ -136,7 +136,7 @@ pub const CHANGE_RATE: Metric = Metric {
 /// Pages whose copy is what is live, by pages (Cho & Garcia-Molina 2000).
 pub const FRESHNESS: Metric = Metric {
     name: "freshness",
-    help: "pages whose copy is what is live, by pages",
+    help: "share of pages whose copy is current",
     better: Better::Higher,
     of: Figure::Cycle(freshness),
     of_sites: Some(|site| 1.0 - share(site.stale as f64, site.pages)),
@@ -145,7 +145,7 @@ pub const FRESHNESS: Metric = Metric {
 /// Cycles since the first change that was not seen, by pages (Cho & Garcia-Molina 2000).
 pub const AGE: Metric = Metric {
     name: "age",
-    help: "cycles since the first change not seen, by pages",
+    help: "cycles since the first unseen change, mean over pages",
     better: Better::Lower,
     of: Figure::Cycle(age),
     of_sites: Some(|site| share(site.age as f64, site.pages)),
@@ -154,7 +154,7 @@ pub const AGE: Metric = Metric {
 /// H(changes not seen), by pages (Kolobov et al. 2019).
 pub const HARMONIC: Metric = Metric {
     name: "harmonic",
-    help: "1 + 1/2 + ... + 1/m for m changes not seen, by pages",
+    help: "1 + 1/2 + ... + 1/m for m unseen changes, mean over pages",
     better: Better::Lower,
     of: Figure::Cycle(harmonic),
     of_sites: Some(|site| share(site.harmonic, site.pages)),
@@ -163,7 +163,7 @@ pub const HARMONIC: Metric = Metric {
 /// Pages with a change to find, by pages.
 const PENDING_SHARE: Metric = Metric {
     name: "pending_share",
-    help: "pages with a change to find before the visits, by pages",
+    help: "share of pages with an unseen change before the visits",
     better: Better::Lower,
     of: Figure::Cycle(pending_share),
     of_sites: Some(|site| share((site.stale + site.changed) as f64, site.pages)),
@@ -270,7 +270,7 @@ mod tests {
         for metric in ALL {
             assert!(
                 text.contains(&format!("`{}`", metric.name)),
-                "docs/metrics.md says nothing of {}",
+                "docs/metrics.md does not mention {}",
                 metric.name
             );
         }

@@ -1,4 +1,4 @@
-//! What a policy may know: what was visited, and what came of it.
+//! What a policy may know: visits and their outcomes.
 
 use recrawl_formula::{Evidence, Priors};
 use recrawl_types::{Cycle, History, Known, StateColumns, Status};

@@ -1,4 +1,5 @@
-//! Curves as SVG, written by hand: a plotting crate would be a dozen dependencies for a few lines and labels.
+//! Curves as SVG, without a plotting crate, which would add a dozen dependencies for a few lines
+//! and labels.
 
 use std::fmt::Write;
 

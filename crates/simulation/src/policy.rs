@@ -1,4 +1,4 @@
-//! The policies: who says which pages a cycle visits, one file each.
+//! The policies, which select the pages of a cycle; one file each.
 
 mod aad;
 mod age;

@@ -1,9 +1,9 @@
 //! A policy replayed over a recorded history, page by page and cycle by cycle.
 //!
-//! What a cycle does, in this order: the policy scores all pages by what was observed before the cycle;
-//! pages that come with it are fetched, those in their warm-up visited; then the budget is spent on the best
-//! of the others. A visit meets a change when the page's content differs from that of its last visit. Which
-//! pages compete, and what decides between equals, is the scheduler's to say, here as in a crawl.
+//! A cycle has these steps: the policy scores all pages by what was observed before the cycle; new
+//! pages are fetched, and pages in their warm-up are visited; then the budget is spent on the best
+//! of the others. A visit finds a change if the content differs from that of the last visit. As in
+//! a crawl, the scheduler decides which pages compete, and how ties are broken.
 
 pub mod ndcg;
 mod unseen;

@@ -1,4 +1,4 @@
-//! Under which rules a history is replayed.
+//! Rules of a replay.
 
 use recrawl_scheduler::Ties;
 use std::fmt;
@@ -89,15 +89,15 @@ pub enum RulesError {
 impl fmt::Display for RulesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RulesError::NoPages => write!(f, "there is no page to visit"),
+            RulesError::NoPages => write!(f, "no pages to visit"),
             RulesError::NoCycles { warmup, cycles } => write!(
                 f,
-                "a warm-up of {warmup} leaves nothing of a history whose last cycle is {cycles}: give a shorter --warmup"
+                "a warm-up of {warmup} leaves nothing of a history with last cycle {cycles}; use a shorter --warmup"
             ),
             RulesError::Share { share } => {
-                write!(f, "a share of {share}: the share of pages visited is above 0 and at most 1")
+                write!(f, "share of {share}: use a share above 0 and at most 1")
             }
-            RulesError::NoBudget => write!(f, "0 pages a cycle: a cycle visits at least one"),
+            RulesError::NoBudget => write!(f, "0 pages per cycle: use at least 1"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The mean of a figure over cycles, where successive cycles resemble each other.
+//! The mean of a figure over autocorrelated cycles.
 
 use crate::student;
 

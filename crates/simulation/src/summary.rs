@@ -1,4 +1,4 @@
-//! A data set in figures: what `recrawl dataset info` shows.
+//! Figures of a data set, for `recrawl dataset info`.
 
 use crate::Dataset;
 use serde::Serialize;

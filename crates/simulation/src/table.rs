@@ -1,4 +1,4 @@
-//! A comparison as a table for people, within 120 columns.
+//! A comparison as a text table, within 120 columns.
 
 use crate::compare::{Cell, Comparison, Role, Verdict};
 use crate::plot::shortened;
@@ -27,8 +27,8 @@ const NAME: usize = 24;
 
 /// What the marks say.
 pub const LEGEND: &str = "\
-* best known policy; = the same value; ? paired tests over cycles and over sites cannot tell it from the best
-± half of the 95 % interval over sites; delay, p95: cycles from change to visit, of the changes that were met
+* best known policy; = same value; ? not different from the best by paired tests over cycles and over sites
+± half of the 95 % interval over sites; delay, p95: cycles from a change to the visit that found it
 visited, delay, neglect (the longest time without a visit): not tested; docs/metrics.md has the definitions";
 
 /// The table: a line for each replay, known policies and bounds set apart.

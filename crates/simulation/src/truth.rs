@@ -1,4 +1,4 @@
-//! What really happened: which page showed which content in which cycle.
+//! The truth: which page had which content in which cycle.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Crawls the recorded web within the budget, cycle by cycle, and compares each cycle with the truth of
-//! the mock web. A further run continues after the last cycle of the repository.
+//! Crawls the recorded web within the budget, cycle by cycle, and compares each cycle with the
+//! truth of the mock web. A further run continues after the last cycle of the repository.
 
 pub mod error;
 pub mod http;

@@ -1,8 +1,8 @@
-//! Crawls a procedural web with every fault of the mock web: some discovery cycles, three judged cycles, and a
-//! verdict by the web's log.
+//! Crawls a procedural web with every fault of the mock web: some discovery cycles, three judged
+//! cycles, and a verdict by the web's log.
 //!
-//! Hazards other than responses (a thousand hosts on one address, names of private addresses, `kill -9`) have
-//! their own tests.
+//! Hazards other than responses (a thousand hosts on one address, names of private addresses, `kill
+//! -9`) have their own tests.
 
 mod cycle;
 mod faults;
@@ -24,8 +24,8 @@ use verdict::{Judged, Verdict};
 const PAGES: u32 = 10_000;
 /// Delay of hosts and addresses, in milliseconds.
 const DELAY_MS: u64 = 200;
-/// Cycles of first visits: the index pages; the pages that these and the sitemaps list; and two more levels of
-/// links on hosts without a valid sitemap.
+/// Cycles of first visits: the index pages; the pages that these and the sitemaps list; and two
+/// more levels of links on hosts without a valid sitemap.
 const DISCOVERY: u32 = 4;
 /// Judged cycles, which visit every page.
 const JUDGED: u32 = 3;
@@ -122,8 +122,8 @@ fn forget(path: &Path, removed: std::io::Result<()>) -> Result<(), CrawlError> {
     }
 }
 
-/// The crawler's configuration: the delays, timeouts of seconds, and the limit for hosts that are traps from
-/// their root on.
+/// The crawler's configuration: the delays, timeouts of seconds, and the limit for hosts that are
+/// traps from their root on.
 fn settings(is_judged: bool) -> String {
     let budget = if is_judged { "pages = \"100%\"" } else { "pages = 0\npages_min = 0" };
     format!(

@@ -1,5 +1,6 @@
-//! Tasks too complex for the Makefile: house rules, oldest compiler, licences, the crawl of the recorded web,
-//! the crawl through all hazards, and the check of the crawler's counters. `cargo xtask --help` lists them.
+//! Tasks too complex for the Makefile: house rules, oldest compiler, licences, the crawl of the
+//! recorded web, the crawl through all hazards, and the check of the crawler's counters. `cargo
+//! xtask --help` lists them.
 
 mod crawl;
 mod hazards;

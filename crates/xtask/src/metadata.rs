@@ -71,8 +71,8 @@ impl Metadata {
         serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))
     }
 
-    /// The package `name` of the workspace, then all packages compiled for it, by name. `tests` adds dependencies of
-    /// its tests, `build` adds build dependencies.
+    /// The package `name` of the workspace, then all packages compiled for it, by name. `tests`
+    /// adds dependencies of its tests, `build` adds build dependencies.
     ///
     /// # Errors
     /// If the workspace has no such package.

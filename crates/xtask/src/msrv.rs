@@ -1,11 +1,12 @@
-//! Checks `rust-version` of the root manifest: no crate of the program needs a newer compiler, and the workspace
-//! compiles with that version if it is installed.
+//! Checks `rust-version` of the root manifest: no crate of the program needs a newer compiler, and
+//! the workspace compiles with that version if it is installed.
 
 use crate::metadata::{Metadata, Package};
 use std::path::Path;
 use std::process::Command;
 
-/// Crates that may need a newer compiler, because they are not part of the program; see docs/dependencies.md.
+/// Crates that may need a newer compiler, because they are not part of the program; see
+/// docs/dependencies.md.
 const SPARED: &[&str] = &["recrawl-benchmark"];
 
 /// Runs the check. True if it found no problem.

@@ -1,8 +1,8 @@
-//! Compares n and X of every page in the crawler's repository with an independent count from the mock web's log
-//! and truth. It shares no code with the crawler.
+//! Compares n and X of every page in the crawler's repository with an independent count from the
+//! mock web's log and truth. It shares no code with the crawler.
 //!
-//! n must agree. X may differ if the change detector disagrees with the recording, which calls two contents
-//! different if more than white space differs. The number of such pages is the result.
+//! n must agree. X may differ if the change detector disagrees with the recording, which calls two
+//! contents different if more than white space differs. The number of such pages is the result.
 
 use crate::truth::{Page, json_lines};
 use clap::Args;
@@ -147,8 +147,8 @@ fn compare(truth: &[Page], log: &[Access], records: &[Record]) -> Comparison {
     result
 }
 
-/// The counters of every served page. The first response is the first fetch, each later one a comparison. It is a
-/// change if the version differs from the previous response.
+/// The counters of every served page. The first response is the first fetch, each later one a
+/// comparison. It is a change if the version differs from the previous response.
 fn replay(truth: &BTreeMap<&str, &Page>, log: &[Access]) -> BTreeMap<String, Counters> {
     let mut pages: BTreeMap<String, (Counters, Option<u32>)> = BTreeMap::new();
     for access in log.iter().filter(|a| a.is_visit()) {

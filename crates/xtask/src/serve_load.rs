@@ -1,5 +1,5 @@
-//! Measures a daemon that crawls a procedural web while its console is under load. Stretches without load before,
-//! between and after show the cost of the load.
+//! Measures a daemon that crawls a procedural web while its console is under load. Stretches
+//! without load before, between and after show the cost of the load.
 
 mod client;
 mod daemon;

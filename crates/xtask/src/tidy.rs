@@ -1,7 +1,8 @@
 //! Checks the house rules of docs/internals/style.md: `cargo xtask tidy`, and a test.
 //!
-//! The repository is read once into a [`Workspace`]. Each rule is a function from a workspace to complaints, in its
-//! own file, with one line in [`rule::RULES`]. A complaint names its place and its remedy.
+//! The repository is read once into a [`Workspace`]. Each rule is a function from a workspace to
+//! complaints, in its own file, with one line in [`rule::RULES`]. A complaint names its place and
+//! its remedy.
 
 mod rule;
 mod rust_functions;
@@ -47,8 +48,8 @@ fn complaints(workspace: &Workspace) -> Vec<String> {
     lines
 }
 
-/// Checks the repository at `root` and prints the result. With `fix` it writes the generated pages first. True
-/// without complaints.
+/// Checks the repository at `root` and prints the result. With `fix` it writes the generated pages
+/// first. True without complaints.
 pub fn run(root: &Path, fix: bool) -> io::Result<bool> {
     let mut workspace = Workspace::read(root)?;
     if fix {

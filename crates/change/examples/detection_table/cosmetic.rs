@@ -1,5 +1,5 @@
-//! Procedural pages with cosmetic noise: what a clock, a counter, an advertisement or a session token
-//! does to the SimHash, and what of the real changes is left to see.
+//! Procedural pages with cosmetic noise: the effect of a clock, a counter, an advertisement or a
+//! session token on the SimHash, and the real changes that remain visible.
 
 use crate::{DISTANCES, Prints, Spread, percent};
 use rand::{Rng, RngExt, SeedableRng};
@@ -13,7 +13,7 @@ const LENGTHS: [usize; 3] = [150, 500, 1_500];
 /// Words in a sentence.
 const SENTENCE: usize = 14;
 
-/// What changes at every response although the page does not.
+/// Parts that change at every response although the page does not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Noise {
     None,
@@ -66,7 +66,7 @@ fn sentence(rng: &mut impl Rng, words: usize) -> String {
     (0..words).map(word).collect::<Vec<_>>().join(" ") + "."
 }
 
-/// A page: its sentences, and what its server counts.
+/// A page: its sentences and the counters of its server.
 struct Page {
     sentences: Vec<String>,
     visits: u32,
@@ -82,7 +82,7 @@ impl Page {
         Prints::of(&(self.sentences.join(" ") + &noise))
     }
 
-    /// A sentence is replaced or, every other time, one is added.
+    /// Replaces a sentence or, every other time, adds one.
     fn change(&mut self, rng: &mut impl Rng) {
         let at = rng.random_range(0..self.sentences.len());
         let new = sentence(rng, SENTENCE);
@@ -95,10 +95,10 @@ pub fn print_tables() {
     learning();
 }
 
-/// Tables: false and missed changes at each distance, of pages with all four kinds of noise; and how far
-/// each kind alone moves the SimHash.
+/// Tables: false and missed changes at each distance for pages with all four kinds of noise, and
+/// how far each kind alone moves the SimHash.
 fn distances() {
-    println!("## Cosmetic noise: percentage of false and of missed changes\n");
+    println!("## Cosmetic noise: percentage of false and missed changes\n");
     print!("| distance |");
     for length in LENGTHS {
         for features in ["words", "3 words"] {
@@ -124,7 +124,7 @@ fn distances() {
     println!("|---|--:|--:|--:|--:|--:|");
     for length in LENGTHS {
         let rows = NOISES.iter().map(|(noise, name)| (*name, spread(length, *noise, false)));
-        let change = ("a real change alone", spread(length, Noise::None, true));
+        let change = ("only a real change", spread(length, Noise::None, true));
         for (name, spreads) in rows.chain([change]) {
             let quantile = |features: usize, share: f64| {
                 let spread: &Spread = &spreads[features];
@@ -165,9 +165,9 @@ fn spread(length: usize, noise: Noise, changes: bool) -> [Spread; 2] {
 
 /// Table: whole sites over many cycles, under each detector.
 fn learning() {
-    println!("## Sites over 40 cycles: percentage of false and of missed changes\n");
+    println!("## Sites over 40 cycles: percentage of false and missed changes\n");
     println!(
-        "Thirty pages a site, each visited in each cycle; 1 page in 10 changes a cycle. Counted from cycle 4 on.\n"
+        "Thirty pages per site, each visited in each cycle; 1 page in 10 changes per cycle. Counted from cycle 4 on.\n"
     );
     print!("| site |");
     let detectors: [(&str, &str, u32, usize); 5] = [

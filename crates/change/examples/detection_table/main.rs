@@ -1,8 +1,8 @@
-//! The measurements behind docs/change-detection.md, as Markdown tables on standard output:
+//! The measurements for docs/change-detection.md, as Markdown tables on standard output:
 //! `cargo run --release -p recrawl-change --example detection_table -- DATA/cloud-docs DATA/terms …`
 //!
-//! Each argument is the folder of a recorded set with contents; without any, only the tables on
-//! procedural noise are made.
+//! Each argument is the folder of a recorded set with contents. Without arguments, only the tables of procedural
+//! noise are printed.
 
 mod cosmetic;
 mod recorded;
@@ -14,34 +14,34 @@ use recrawl_types::Fingerprint;
 /// Distances that the tables cover.
 pub const DISTANCES: std::ops::RangeInclusive<u32> = 0..=16;
 
-/// The fingerprints of one text by both features; the digest is the same in both.
+/// The fingerprints of one text by both features, with the same digest.
 #[derive(Clone, Copy)]
 pub struct Prints {
     /// Over words.
     pub words: Fingerprint,
-    /// Over three words in a row.
+    /// Over three consecutive words.
     pub shingles: Fingerprint,
 }
 
 impl Prints {
-    /// Of a visible text.
+    /// The fingerprints of a visible text.
     pub fn of(text: &str) -> Prints {
         Prints { words: fingerprint(text, Features::Words), shingles: fingerprint(text, Features::Shingles) }
     }
 
-    /// Distances to another, by words and by shingles.
+    /// Distances to another text, by words and by shingles.
     pub fn distances(&self, other: &Prints) -> [u32; 2] {
         let between = |a: Fingerprint, b: Fingerprint| simhash::hamming_distance(a.simhash, b.simhash);
         [between(self.words, other.words), between(self.shingles, other.shingles)]
     }
 
-    /// Are the texts the same?
+    /// Whether the texts are equal.
     pub fn equal(&self, other: &Prints) -> bool {
         self.words.digest == other.words.digest
     }
 }
 
-/// How many of something lie at each distance; the last cell holds all beyond the table.
+/// Counts by distance; the last cell counts all larger distances.
 #[derive(Clone, Default)]
 pub struct Spread(Vec<u64>);
 
@@ -53,19 +53,19 @@ impl Spread {
         self.0[(distance as usize).min(cells - 1)] += 1;
     }
 
-    /// How many there are.
+    /// Total count.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Percentage that lies at `distance` or nearer.
+    /// Percentage at `distance` or nearer.
     pub fn within(&self, distance: u32) -> f64 {
         let near: u64 = self.0.iter().take(distance as usize + 1).sum();
         percent(near, self.total())
     }
 }
 
-/// `part` of `whole` in percent; 0 of nothing.
+/// `part` of `whole` in percent; 0 if `whole` is 0.
 pub fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }

@@ -1,4 +1,4 @@
-//! Recorded pages: real changes, and how far the SimHash moves with them.
+//! Recorded pages: real changes, and how far they move the SimHash.
 
 use crate::{DISTANCES, Prints, Spread, percent};
 use flate2::read::GzDecoder;
@@ -11,13 +11,14 @@ use std::path::Path;
 
 /// A recorded set.
 pub struct Set {
-    /// The folder's name.
+    /// Name of the folder.
     pub name: String,
     /// Its pages.
     pub pages: Vec<Page>,
     /// The last cycle of any page.
     pub last: u32,
-    /// Letters of Markdown text, and letters that the extractor found after rendering, of first versions.
+    /// For first versions: letters of Markdown text, and letters that the extractor found after
+    /// rendering.
     letters: [u64; 2],
     /// Pages of which the extractor found less than nine tenths.
     cut: u64,
@@ -30,14 +31,14 @@ pub struct Page {
     /// First and last cycle.
     pub first: u32,
     pub last: u32,
-    /// From which cycle on which version is in force.
+    /// (cycle, version): the version from this cycle on.
     pub changes: Vec<(u32, usize)>,
-    /// Fingerprints of the versions as they look when rendered.
+    /// Fingerprints of the rendered versions.
     pub versions: Vec<Prints>,
 }
 
 impl Page {
-    /// The version in force at a cycle.
+    /// The version at a cycle.
     pub fn at(&self, cycle: u32) -> &Prints {
         let version = self.changes.iter().take_while(|c| c.0 <= cycle).last().map_or(0, |c| c.1);
         &self.versions[version]
@@ -75,7 +76,7 @@ pub fn load(folder: &Path) -> io::Result<Set> {
         let record: serde_json::Value = serde_json::from_str(&line?)?;
         let page = record["page_id"].as_u64().and_then(|id| set.pages.get_mut(id as usize));
         let (Some(page), Some(markdown)) = (page, record["text"].as_str()) else {
-            return Err(bad("a content of no page"));
+            return Err(bad("a content without a page"));
         };
         let text = rendered(markdown);
         if page.versions.is_empty() {
@@ -89,7 +90,7 @@ pub fn load(folder: &Path) -> io::Result<Set> {
     Ok(set)
 }
 
-/// The visible text of a Markdown document, by way of HTML.
+/// The visible text of a Markdown document, through HTML.
 fn rendered(markdown: &str) -> String {
     let mut page = String::from("<!DOCTYPE html><html><head><title>t</title></head><body>");
     html::push_html(&mut page, Parser::new_ext(markdown, Options::all()));
@@ -102,7 +103,7 @@ fn rendered(markdown: &str) -> String {
     }
 }
 
-/// Letters that a Markdown document says, its own HTML and the names of its images aside.
+/// Letters of a Markdown document, without its raw HTML and image names.
 fn letters_of_markdown(markdown: &str) -> u64 {
     let (mut count, mut images) = (0, 0);
     for event in Parser::new_ext(markdown, Options::all()) {
@@ -116,7 +117,7 @@ fn letters_of_markdown(markdown: &str) -> u64 {
     count
 }
 
-/// Characters that are no white space.
+/// Characters other than white space.
 fn letters(text: &str) -> u64 {
     text.chars().filter(|c| !c.is_whitespace()).count() as u64
 }
@@ -153,7 +154,7 @@ pub fn print_tables(sets: &[Set]) {
     println!();
 }
 
-/// Changes from one version in force to the next: how many, how many of them cannot be seen, and how far
+/// Changes between consecutive versions: their number, the number of invisible ones, and how far
 /// the visible ones move the SimHash over words and shingles.
 fn spreads(set: &Set) -> (u64, u64, [Spread; 2]) {
     let (mut changes, mut invisible, mut spreads) = (0, 0, <[Spread; 2]>::default());

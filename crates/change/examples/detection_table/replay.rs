@@ -1,6 +1,6 @@
-//! Floors on recorded sites: how many real changes a learned floor swallows.
+//! Floors on recorded sites: the real changes that a learned floor suppresses.
 //!
-//! The recorded pages have no noise of their own, so a perfect law would never give them a floor.
+//! The recorded pages have no noise, so a perfect rule would never give them a floor.
 
 use crate::recorded::{Page, Set};
 use crate::{Prints, percent};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// Cycles in which every page is visited, after the first.
 const WARM_UP: u32 = 2;
 
-/// Which pages a cycle visits.
+/// Selection of the pages of a cycle.
 #[derive(Clone, Copy)]
 enum Policy {
     /// Each page every twentieth cycle.
@@ -21,7 +21,7 @@ enum Policy {
     Score,
 }
 
-/// What is known of a page.
+/// Record of a page.
 #[derive(Clone)]
 struct State<'s> {
     page: &'s Page,
@@ -32,13 +32,13 @@ struct State<'s> {
     changes: u32,
 }
 
-/// Table: real changes that a detector with floors does not report.
+/// Table: real changes that a detector with floors misses.
 pub fn print_table(sets: &[Set]) {
-    println!("## Floors on recorded sites: real changes swallowed\n");
-    println!("| set | a site is | policy | features | changes met | swallowed | sites | ever with a floor |");
+    println!("## Floors on recorded sites: suppressed real changes\n");
+    println!("| set | site | policy | features | changes found | suppressed | sites | with a floor |");
     println!("|---|---|---|---|--:|--:|--:|--:|");
     for set in sets {
-        for (site, sites) in [("a group", None), ("one of 16 hosts", Some(16))] {
+        for (site, sites) in [("group", None), ("one of 16 hosts", Some(16))] {
             for (policy, policy_name) in [(Policy::Turns, "in turn"), (Policy::Score, "by score")] {
                 for (features, features_name) in [(0, "words"), (1, "3 words")] {
                     let row = replay(set, sites, policy, features);
@@ -131,7 +131,7 @@ fn choose(states: &[State], cycle: u32, policy: Policy) -> (Share, Vec<usize>) {
     }
 }
 
-/// FNV-1a: the same sites at every run.
+/// FNV-1a: the same sites in every run.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
 }

@@ -1,5 +1,5 @@
-//! Changes. Each needs a token and is logged. The response says whether the change applies now, applied
-//! before, or applies from the next cycle.
+//! Changes. Each needs a token and is logged. The response says whether the change applies now,
+//! applied before, or applies from the next cycle.
 
 use super::formula::FormulaSent;
 use super::read::{Named, Operator, Sent, name_of_something};

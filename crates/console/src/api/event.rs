@@ -20,9 +20,9 @@ const RETRY: Duration = Duration::from_secs(2);
 
 /// Live events (server-sent events).
 ///
-/// `status`: status of the crawl, at once and then every second while it changes. `cycle`: report of a
-/// committed cycle. `change`: an attempted change and its result, with `at`, `name`, `kind`, `what`,
-/// `result` and `detail`. A slow client loses events, but never the newest.
+/// `status`: status of the crawl, at once and then every second while it changes. `cycle`: report
+/// of a committed cycle. `change`: an attempted change and its result, with `at`, `name`, `kind`,
+/// `what`, `result` and `detail`. A slow client loses events, but never the newest.
 #[utoipa::path(get, path = "/api/v1/events", tag = "look",
     responses((status = 200, description = "Event stream", body = String, content_type = "text/event-stream")))]
 pub async fn events(

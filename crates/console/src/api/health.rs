@@ -26,8 +26,8 @@ impl Health {
 
 /// Liveness: 503 if the crawl makes no progress.
 ///
-/// 503 after `serve.stall` without progress: the crawl hangs, and a restart may help. A pause, waiting for
-/// the next cycle and a failed cycle count as healthy.
+/// 503 after `serve.stall` without progress: the crawl hangs, and a restart may help. A pause,
+/// waiting for the next cycle and a failed cycle count as healthy.
 #[utoipa::path(get, path = "/health", tag = "health", responses((status = 200, description = "Alive", body = Health)))]
 pub async fn health(State(console): State<Arc<Console>>) -> Result<Json<Health>, Problem> {
     let status = console.view.status();

@@ -57,8 +57,8 @@ pub async fn hosts(
 
 /// Politeness and figures of one host.
 ///
-/// Same document as `recrawl status --host HOST --json`: one object per origin. A name has several origins if
-/// the crawl knows it with several schemes or ports.
+/// Same document as `recrawl status --host HOST --json`: one object per origin. A name has several
+/// origins if the crawl knows it with several schemes or ports.
 #[utoipa::path(get, path = "/api/v1/hosts/{host}", tag = "look",
     params(("host" = inline(Named), Path,
         description = "Origin as in /api/v1/hosts (`http://example.com:8080`) or host name, percent-encoded")),
@@ -118,7 +118,8 @@ pub struct PageAsk {
 
 /// Record, score and scheduling of a page.
 ///
-/// Same document as `recrawl explain URL --json`, with stored visits and the difference of the last two texts.
+/// Same document as `recrawl explain URL --json`, with stored visits and the difference of the last
+/// two texts.
 #[utoipa::path(get, path = "/api/v1/page", tag = "look", params(PageAsk),
     responses((status = 200, description = "The page", body = Object)))]
 pub async fn page(

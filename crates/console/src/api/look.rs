@@ -33,8 +33,8 @@ pub struct CyclesAsk {
 
 /// The reports of the last cycles, newest first.
 ///
-/// Each is the object that `recrawl crawl --json` prints, plus `promise`: the expected `change_rate` and its
-/// `basis`.
+/// Each is the object that `recrawl crawl --json` prints, plus `promise`: the expected
+/// `change_rate` and its `basis`.
 #[utoipa::path(get, path = "/api/v1/cycles", tag = "look", params(CyclesAsk),
     responses((status = 200, description = "Reports", body = Vec<Object>)))]
 pub async fn cycles(

@@ -50,8 +50,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
     }
 }
 
-/// Checks a URL, host or pattern: at most [`MAX_NAME_BYTES`] and no control characters, so that it can
-/// be logged and shown.
+/// Checks a URL, host or pattern: at most [`MAX_NAME_BYTES`] and no control characters, so that it
+/// can be logged and shown.
 ///
 /// # Errors
 /// If the text is too long or has control characters.

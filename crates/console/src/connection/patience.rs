@@ -1,7 +1,7 @@
 //! A socket with a write timeout, for peers that read too slowly.
 //!
-//! hyper limits the time for a header, and routes limit the time for a body. But a client that does not
-//! read its response, or reads a byte now and then, would keep its connection forever.
+//! hyper limits the time for a header, and routes limit the time for a body. But a client that does
+//! not read its response, or reads a byte now and then, would keep its connection forever.
 
 use std::future::Future;
 use std::io;
@@ -113,7 +113,8 @@ mod tests {
         drop(far);
     }
 
-    /// Sends `bytes` to a peer that reads `part` bytes every 29 seconds; returns the result and the bytes read.
+    /// Sends `bytes` to a peer that reads `part` bytes every 29 seconds; returns the result and the
+    /// bytes read.
     async fn read_in_parts(bytes: usize, part: usize) -> (io::Result<()>, usize) {
         let (near, mut far) = tokio::io::duplex(part);
         let reader = tokio::spawn(async move {

@@ -89,7 +89,8 @@ async fn one_connection_too_many_is_told_so_and_a_free_one_is_taken() {
     let mut third = TcpStream::connect(address).await.unwrap();
     assert_eq!(rest(&mut third).await.as_bytes(), TOO_MANY);
     assert_eq!(refused.load(SeqCst), 1);
-    // With `Connection: close` the connection ends after the last byte; its slot is free soon after.
+    // With `Connection: close` the connection ends after the last byte; its slot is free soon
+    // after.
     second.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
     assert!(rest(&mut second).await.ends_with("here"));
     let mut taken = false;

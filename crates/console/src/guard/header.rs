@@ -3,8 +3,8 @@
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Headers of all responses. Scripts and styles come only from files of the console, never inline, and
-/// nothing is loaded from elsewhere.
+/// Headers of all responses. Scripts and styles come only from files of the console, never inline,
+/// and nothing is loaded from elsewhere.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -18,7 +18,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Adds the headers. Browsers must revalidate the page and its assets, and must not store anything else.
+/// Adds the headers. Browsers must revalidate the page and its assets, and must not store anything
+/// else.
 pub fn harden(path: &str, headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));

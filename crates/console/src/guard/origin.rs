@@ -33,8 +33,8 @@ pub fn host<'a>(request: &'a Request, names: &[String]) -> Result<&'a str, Probl
     Ok(host)
 }
 
-/// Rejects cross-origin requests. A foreign page may link to the console, nothing else. It cannot read
-/// responses to its background requests anyway, but those would use up the rate limit.
+/// Rejects cross-origin requests. A foreign page may link to the console, nothing else. It cannot
+/// read responses to its background requests anyway, but those would use up the rate limit.
 ///
 /// # Errors
 /// If the request is cross-origin and not a navigation.

@@ -1,8 +1,9 @@
 //! All metrics: name, kind, help, and how to read the value.
 //!
-//! Names follow the Prometheus conventions: base units, `_total` for counters, `_ratio` for shares from 0
-//! to 1. Pages and hosts never become label values. A counter is read from one counter, never from the
-//! difference of two: those are not read at the same moment, and a step back looks like a restart.
+//! Names follow the Prometheus conventions: base units, `_total` for counters, `_ratio` for shares
+//! from 0 to 1. Pages and hosts never become label values. A counter is read from one counter,
+//! never from the difference of two: those are not read at the same moment, and a step back looks
+//! like a restart.
 
 use super::Reading;
 use crate::view::{Counts, CycleDone, CycleNow, Freshness, State};

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Minimum interval between log lines of unauthorized changes: anybody can send them, and the log must not
-/// fill the disk.
+/// Minimum interval between log lines of unauthorized changes: anybody can send them, and the log
+/// must not fill the disk.
 pub const REFUSALS_LOGGED: Duration = Duration::from_secs(1);
 
 /// Counters since the console started.
@@ -33,7 +33,8 @@ impl Traffic {
         self.classes[class].fetch_add(1, Relaxed);
     }
 
-    /// Counts an unauthorized change. Returns the number of unlogged ones before it if this one is to be logged.
+    /// Counts an unauthorized change. Returns the number of unlogged ones before it if this one is
+    /// to be logged.
     pub fn unauthorized(&self, now: Instant) -> Option<u64> {
         self.unauthorized.fetch_add(1, Relaxed);
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,8 @@ use std::io::Read;
 #[test]
 fn an_address_that_asks_too_often_is_told_when_to_come_back() {
     let served = served_with(MadeUp::new(), |config| config.requests = 1);
-    // One per second: some of many consecutive requests exceed it on any machine that responds within a second.
+    // One per second: some of many consecutive requests exceed it on any machine that responds
+    // within a second.
     let refused = (0..100).map(|_| served.get("/health")).find(|answer| answer.status != 200).unwrap();
     assert_eq!((refused.status, refused.problem().as_str()), (429, "rate-limit"));
     assert_eq!(refused.header("retry-after"), Some("1"));

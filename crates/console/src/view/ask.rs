@@ -13,7 +13,8 @@ pub struct HostQuery {
     /// Only hosts in this state.
     pub state: Option<HostState>,
     /// Continue at [`HostList::next`] of an earlier response. Untrusted: only its length (at most
-    /// [`MAX_CURSOR_BYTES`](crate::MAX_CURSOR_BYTES)) and the absence of control characters are checked.
+    /// [`MAX_CURSOR_BYTES`](crate::MAX_CURSOR_BYTES)) and the absence of control characters are
+    /// checked.
     pub cursor: Option<String>,
     /// Maximum rows, 1 to [`MAX_ROWS`](crate::MAX_ROWS).
     pub limit: usize,

@@ -124,8 +124,8 @@ pub struct Controls {
     pub paused_hosts: Vec<Decision>,
     /// Blocked patterns.
     pub blocks: Vec<Decision>,
-    /// Patterns taken down with `recrawl takedown` and never fetched: `example.com`, `*.example.com` or a URL
-    /// prefix. Unblocking does not affect them.
+    /// Patterns taken down with `recrawl takedown` and never fetched: `example.com`,
+    /// `*.example.com` or a URL prefix. Unblocking does not affect them.
     pub taken_down: Vec<String>,
     /// Seeds queued for the next cycle.
     pub seeds_waiting: u64,

@@ -6,7 +6,8 @@ use utoipa::ToSchema;
 /// Failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Errors {
-    /// Counts by kind in the running cycle, or in the last one; most frequent first. Includes skipped pages.
+    /// Counts by kind in the running cycle, or in the last one; most frequent first. Includes
+    /// skipped pages.
     pub kinds: Vec<ErrorCount>,
     /// The last 50 failures since the process started, newest first. Excludes skipped pages.
     pub last: Vec<PageError>,

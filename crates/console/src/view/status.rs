@@ -15,8 +15,8 @@ pub struct Status {
     pub now: u64,
     /// Start of this process.
     pub started: u64,
-    /// Milliseconds since the last progress (planning, recording a page, merging, or waking while waiting),
-    /// by a monotonic clock. `/health` uses it.
+    /// Milliseconds since the last progress (planning, recording a page, merging, or waking while
+    /// waiting), by a monotonic clock. `/health` uses it.
     pub idle_ms: u64,
     /// State.
     pub state: State,
@@ -56,8 +56,8 @@ pub struct Status {
     pub cycles_done: u64,
     /// Cycles that failed since the process started.
     pub cycles_failed: u64,
-    /// Requests sent before the delay of their host or address had passed, since the process started.
-    /// Above 0 is a bug.
+    /// Requests sent before the delay of their host or address had passed, since the process
+    /// started. Above 0 is a bug.
     pub early_requests: u64,
     /// Log lines dropped since the process started because standard error was not being read.
     pub log_lines_lost: u64,
@@ -242,7 +242,8 @@ pub struct Promise {
 /// Freshness: share of the pages due for a revisit whose copy was current.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Freshness {
-    /// Estimate, from 0 to 1. Each page of the sample is weighted by the inverse of its probability.
+    /// Estimate, from 0 to 1. Each page of the sample is weighted by the inverse of its
+    /// probability.
     pub share: f64,
     /// Lower bound of the 95 % interval.
     pub low: f64,
@@ -252,7 +253,8 @@ pub struct Freshness {
     pub effective: f64,
     /// Audited pages that were fetched.
     pub answered: u64,
-    /// Audited pages that failed or were forbidden, rejected or skipped. They are not in the estimate.
+    /// Audited pages that failed or were forbidden, rejected or skipped. They are not in the
+    /// estimate.
     pub unanswered: u64,
     /// Population of the sample.
     pub population: Option<u64>,

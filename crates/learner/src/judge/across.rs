@@ -1,4 +1,5 @@
-//! Which formula is written: the folds' formulas beside each other, and beside those that nobody had to learn.
+//! Selects the formula to write, by comparing the formulas of the folds with each other and with
+//! known formulas.
 
 use super::{FoldResult, Judge, Tested};
 use crate::evaluate::Evaluate;

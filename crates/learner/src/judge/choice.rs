@@ -1,4 +1,4 @@
-//! The choice of one formula of those kept.
+//! Selects one of the kept formulas.
 
 use crate::fitness::mean;
 use crate::preset::{Method, Sigma};

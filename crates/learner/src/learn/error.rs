@@ -1,4 +1,4 @@
-//! Why nothing can be learned.
+//! Errors of learning.
 
 use crate::folds::FoldsError;
 use crate::preset::PresetError;
@@ -7,35 +7,35 @@ use recrawl_simulation::fast::ReplayerError;
 use std::error::Error;
 use std::fmt;
 
-/// Nothing can be learned from this data with these options.
+/// Why nothing can be learned from this data with these options.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LearnError {
-    /// The preset makes no sense.
+    /// The preset is invalid.
     Preset(PresetError),
     /// The data cannot be divided.
     Folds(FoldsError),
-    /// No fold has that number.
+    /// No such fold.
     NoFold {
-        /// It, from 0 on.
+        /// The number, from 0.
         fold: usize,
         /// Folds.
         count: usize,
     },
-    /// A checkpoint has more runs than are asked for.
+    /// A checkpoint has more runs than requested.
     TooManyRuns {
         /// Runs in the checkpoint.
         runs: usize,
-        /// Runs asked for.
+        /// Requested runs.
         asked: usize,
     },
     /// A part of the data cannot be replayed.
     Replay(ReplayerError),
-    /// A part of the data cannot be replayed by a rival.
+    /// A part of the data cannot be replayed by a known policy.
     Rules(RulesError),
-    /// A simplified formula scores a page otherwise than the formula does: a fault of the program.
+    /// A simplified formula scores a page differently from the original: a bug.
     NotEqual {
-        /// As it was bred.
+        /// The original.
         bred: String,
         /// Simplified.
         simplified: String,
@@ -48,17 +48,17 @@ impl fmt::Display for LearnError {
             LearnError::Preset(error) => error.fmt(f),
             LearnError::Folds(error) => error.fmt(f),
             LearnError::NoFold { fold, count } => {
-                write!(f, "there is no fold {}: they are 1 to {count}", fold + 1)
+                write!(f, "no fold {}; use 1 to {count}", fold + 1)
             }
             LearnError::TooManyRuns { runs, asked } => {
-                write!(f, "the checkpoint has {runs} runs, and {asked} are asked for")
+                write!(f, "the checkpoint has {runs} runs, but {asked} are requested")
             }
             LearnError::Replay(error) => error.fmt(f),
             LearnError::Rules(error) => error.fmt(f),
             LearnError::NotEqual { bred, simplified } => write!(
                 f,
-                "'{simplified}' scores pages otherwise than '{bred}', of which it is the simplified form: \
-                 this is a fault of the program, please report it"
+                "'{simplified}' scores pages differently from '{bred}', of which it is the simplified form; this is a bug, \
+                 please report it"
             ),
         }
     }

@@ -186,11 +186,11 @@ fn a_checkpoint_of_another_learning_is_refused() {
     let other = Options { name: "x".into(), date: "2026-02-01".into(), ..options.clone() };
     assert!(Checkpoint::from_json(&text, &data, &other).is_ok());
     for (broken, is) in [
-        ("nonsense".to_owned(), "no checkpoint"),
+        ("nonsense".to_owned(), "not a checkpoint"),
         (text.replacen("\"version\":1", "\"version\":9", 1), "version 9"),
-        (text[..text.len() / 2].to_owned(), "no checkpoint"),
-        (text.replacen("\"generation\":2", "\"generation\":1", 1), "contradicts itself"),
-        (text.replacen("\"population\":[\"", "\"population\":[\"?", 1), "contradicts itself"),
+        (text[..text.len() / 2].to_owned(), "not a checkpoint"),
+        (text.replacen("\"generation\":2", "\"generation\":1", 1), "is inconsistent"),
+        (text.replacen("\"population\":[\"", "\"population\":[\"?", 1), "is inconsistent"),
     ] {
         let error = Checkpoint::from_json(&broken, &data, &options).expect_err(is);
         assert!(error.to_string().contains(is), "{error}");
@@ -246,10 +246,10 @@ fn what_cannot_be_learned_from_is_refused_with_the_reason() {
         assert!(matches!(error, LearnError::Folds(FoldsError::FewPages { .. })), "{error}");
     }
     let error = refused(&data(30, 20, 5), &Options { only_fold: Some(3), ..options.clone() });
-    assert!(error.to_string().contains("no fold 4: they are 1 to 3"), "{error}");
+    assert!(error.to_string().contains("no fold 4; use 1 to 3"), "{error}");
     let rules = Rules { budget: Budget::Pages(0), ..Rules::default() };
     let error = refused(&data(30, 20, 5), &Options { rules, ..options.clone() });
-    assert!(error.to_string().contains("0 pages a cycle"), "{error}");
+    assert!(error.to_string().contains("0 pages per cycle"), "{error}");
     // More pages than there are is all of them.
     let rules = Rules { budget: Budget::Pages(1000), ..Rules::default() };
     let Ending::Stopped(_) = go_on(&data(30, 20, 5), &Options { rules, ..options }, vec![], 1, 1) else {

@@ -1,4 +1,4 @@
-//! Why a preset cannot be used.
+//! Errors of presets.
 
 use super::BUILTIN;
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// A preset cannot be used.
+/// Why a preset cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PresetError {
@@ -14,50 +14,50 @@ pub enum PresetError {
     Unknown(String),
     /// The file cannot be read.
     Read {
-        /// Which file.
+        /// Path.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         cause: io::Error,
     },
-    /// Longer than any preset is.
+    /// Too long for a preset.
     TooLong {
-        /// Which file.
+        /// Path.
         path: PathBuf,
-        /// The most bytes.
+        /// Maximum bytes.
         limit: u64,
     },
-    /// A file holds something wrong.
+    /// A file is invalid.
     File {
-        /// Which file.
+        /// Path.
         path: PathBuf,
-        /// What is wrong in it.
+        /// What is wrong.
         cause: Box<PresetError>,
     },
     /// Not TOML, or not the keys of a preset.
     Toml(Box<toml::de::Error>),
-    /// A number out of its bounds.
+    /// A number out of range.
     Number {
-        /// Its key.
+        /// Key.
         key: &'static str,
-        /// What it is.
+        /// Value.
         value: usize,
-        /// The least it may be.
+        /// Minimum.
         least: usize,
-        /// The most.
+        /// Maximum.
         most: usize,
     },
     /// A rate that is not between 0 and 1.
     Rate {
-        /// Its key.
+        /// Key.
         key: &'static str,
-        /// What it is.
+        /// Value.
         rate: f64,
     },
     /// Crossover, reproduction and new individuals are all 0.
     NothingBreeds,
-    /// A random seed is there twice: its run would be the same again.
+    /// A repeated random seed, which would repeat its run.
     SeedTwice(u64),
-    /// No function has that name.
+    /// Unknown function.
     Function(String),
     /// There is no function.
     NoFunction,
@@ -70,7 +70,7 @@ impl fmt::Display for PresetError {
         match self {
             PresetError::Unknown(name) => {
                 let names: Vec<&str> = BUILTIN.iter().map(|b| b.0).collect();
-                write!(f, "no preset '{name}': there are {}, or give a file (*.toml)", names.join(", "))
+                write!(f, "unknown preset '{name}'; use {}, or a file (*.toml)", names.join(", "))
             }
             PresetError::Read { path, cause } => write!(f, "cannot read preset {}: {cause}", path.display()),
             PresetError::TooLong { path, limit } => {
@@ -80,21 +80,21 @@ impl fmt::Display for PresetError {
             // The message of the TOML reader has lines of its own, which show the place.
             PresetError::Toml(cause) => write!(f, "{}", cause.to_string().trim_end()),
             PresetError::Number { key, value, least, most } => {
-                write!(f, "{key} = {value}: it is from {least} to {most}")
+                write!(f, "{key} = {value}: use {least} to {most}")
             }
-            PresetError::Rate { key, rate } => write!(f, "{key} = {rate}: a rate is from 0 to 1"),
+            PresetError::Rate { key, rate } => write!(f, "{key} = {rate}: use a rate from 0 to 1"),
             PresetError::NothingBreeds => {
-                write!(f, "breeding.crossover, reproduction and new are all 0: no generation would follow")
+                write!(f, "breeding.crossover, reproduction and new are all 0; no next generation is possible")
             }
             PresetError::SeedTwice(seed) => {
-                write!(f, "random seed {seed} is there twice: its run would be the same again")
+                write!(f, "random seed {seed} is repeated; it would repeat its run")
             }
             PresetError::Function(name) => {
                 let names: Vec<&str> = recrawl_formula::function::ALL.iter().map(|f| f.name).collect();
-                write!(f, "no function '{name}': there are {}", names.join(", "))
+                write!(f, "unknown function '{name}'; use {}", names.join(", "))
             }
-            PresetError::NoFunction => write!(f, "tree.functions is empty: a tree needs a function"),
-            PresetError::Constant(value) => write!(f, "constant {value}: constants are finite"),
+            PresetError::NoFunction => write!(f, "tree.functions is empty; a tree needs a function"),
+            PresetError::Constant(value) => write!(f, "constant {value}: use a finite number"),
         }
     }
 }

@@ -47,8 +47,8 @@ fn the_presets_of_the_texts_have_their_figures() {
 fn what_makes_no_sense_is_refused_with_its_key() {
     let (_, text) = BUILTIN[0];
     for (from, to, says) in [
-        ("size = 300", "size = 0", "population.size = 0: it is from 1"),
-        ("shrink = 0.05", "shrink = 1.5", "mutation.shrink = 1.5: a rate is from 0 to 1"),
+        ("size = 300", "size = 0", "population.size = 0: use 1"),
+        ("shrink = 0.05", "shrink = 1.5", "mutation.shrink = 1.5: use a rate from 0 to 1"),
         ("shrink = 0.05", "shrink = 0.05\nshrnk = 1", "unknown field `shrnk`"),
         ("size = 300", "# size = 300", "missing field `size`"),
         (
@@ -56,10 +56,10 @@ fn what_makes_no_sense_is_refused_with_its_key() {
             "terminals = \"some\"",
             "unknown variant `some`, expected one of `basic`, `all`, `extended`",
         ),
-        ("\"log\"", "\"lg\"", "no function 'lg': there are add"),
-        ("[111, 222", "[111, 111, 222", "random seed 111 is there twice"),
+        ("\"log\"", "\"lg\"", "unknown function 'lg'; use add"),
+        ("[111, 222", "[111, 111, 222", "random seed 111 is repeated"),
         ("1000.0]", "inf]", "constant inf"),
-        ("nodes = 512", "nodes = 513", "tree.nodes = 513: it is from 3 to 512"),
+        ("nodes = 512", "nodes = 513", "tree.nodes = 513: use 3 to 512"),
     ] {
         assert!(text.contains(from), "{from}");
         let error = Preset::from_toml(&text.replacen(from, to, 1)).expect_err(says).to_string();

@@ -1,4 +1,4 @@
-//! The curves of the report: what was learned beside the best known policies, cycle by cycle.
+//! The curves of the report: the learned formula and the best known policies, cycle by cycle.
 
 use super::Report;
 use crate::fitness::Fitness;

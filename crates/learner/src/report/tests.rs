@@ -12,8 +12,8 @@ fn a_report_has_every_section_and_every_policy() {
     for heading in [
         "# learned",
         "## Folds",
-        "## Methods of choosing",
-        "## Beside known policies",
+        "## Selection methods",
+        "## Comparison with known policies",
         "## All figures",
         "## Fitness against size",
         "## Runs",

@@ -3,8 +3,8 @@
 use super::{Action, Kind, page};
 use crate::raw::{End, Raw};
 
-/// Sent after a body that is longer than announced. A client that takes it for the response to its next
-/// request counts that page as gone.
+/// Sent after a body that is longer than announced. A client that takes it for the response to its
+/// next request counts that page as gone.
 const POISON: &str = "HTTP/1.1 404 Not Found\r\ncontent-type: text/plain\r\ncontent-length: 5\r\n\r\ngone\n";
 
 /// A wrong length.

@@ -1,7 +1,8 @@
 //! Endless webs: scripts whose every page links to more pages of the same script.
 //!
-//! Their pages are nearly equal, and their texts differ from those of the procedural web: a calendar without
-//! events, a shop without goods. Each URL has one page, so that a repeated request gets the same response.
+//! Their pages are nearly equal, and their texts differ from those of the procedural web: a
+//! calendar without events, a shop without goods. Each URL has one page, so that a repeated request
+//! gets the same response.
 
 use super::{Fault, Kind, Request, html, number, page};
 use crate::seed::{mix, mix_text};
@@ -61,7 +62,7 @@ fn below(request: &Request, rest: &str) -> String {
     format!("{}/{rest}", request.prefix.trim_end_matches('/'))
 }
 
-/// Months for ever.
+/// Endless months.
 pub const CALENDAR: Kind = Kind {
     name: "calendar",
     help: "a month of an empty calendar, with links to the next and the previous one; no value",

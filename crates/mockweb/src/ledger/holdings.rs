@@ -13,7 +13,7 @@ struct Slot {
     count: u32,
 }
 
-/// What a count belongs to.
+/// Key of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// A page, by number.
@@ -22,7 +22,7 @@ pub enum Counted {
     Index(u32),
 }
 
-/// How often a URL was given out whole: complete responses to `GET` with status 200 or 304.
+/// Complete responses to `GET` with status 200 or 304, by URL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     /// The URL.
@@ -33,7 +33,7 @@ pub struct Count {
     pub count: u64,
 }
 
-/// How much of a set of pages is held at its current version.
+/// Held and fresh pages of a set of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Freshness {
     /// Pages of the set that exist at the clock.
@@ -57,7 +57,7 @@ impl Freshness {
     }
 }
 
-/// One page as it is held.
+/// The held version of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeldPage {
     /// The page.
@@ -70,7 +70,7 @@ pub struct HeldPage {
     pub now: Option<u32>,
 }
 
-/// All pages as they are held, and the sums.
+/// The held versions of all pages, and the sums.
 #[derive(Clone, Debug)]
 pub struct Held {
     /// The clock.
@@ -114,7 +114,7 @@ impl Holdings {
         }
     }
 
-    /// How often each index page and each page was given out, those never given out left out.
+    /// Counts of all index pages and pages with responses.
     pub fn counts(&self) -> impl Iterator<Item = (Counted, u64)> + '_ {
         let indexes =
             self.indexes.iter().enumerate().map(|(host, &count)| (Counted::Index(host as u32), count));
@@ -123,7 +123,7 @@ impl Holdings {
         indexes.chain(pages).filter(|&(_, count)| count > 0).map(|(what, count)| (what, u64::from(count)))
     }
 
-    /// Starts counting anew; what is held stays.
+    /// Resets the counts; held versions stay.
     pub fn clear_counts(&mut self) {
         self.indexes.fill(0);
         for slot in &mut self.pages {

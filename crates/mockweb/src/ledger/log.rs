@@ -98,8 +98,8 @@ impl AccessLog {
         AccessLog { next: 0, place: Place::Memory { lines: VecDeque::new(), max_lines } }
     }
 
-    /// A log in a file. `replay` gets every existing line and says whether it can belong to this web. A last
-    /// line cut short by a crash is dropped.
+    /// A log in a file. `replay` gets every existing line and says whether it can belong to this
+    /// web. A last line cut short by a crash is dropped.
     pub fn in_file(path: &Path, mut replay: impl FnMut(&Access) -> bool) -> Result<AccessLog, LogError> {
         let named = |cause| LogError::Io { path: path.to_path_buf(), cause };
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(named)?;

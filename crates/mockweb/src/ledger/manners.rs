@@ -1,8 +1,8 @@
 //! Politeness of the clients: robots.txt, delays, and concurrent requests.
 //!
-//! Figures are kept per host and per address, since several hosts can share an address. A gap is the time
-//! between the arrivals of two consecutive requests. Gaps are counted by whole milliseconds, so that a
-//! query can use any delay.
+//! Figures are kept per host and per address, since several hosts can share an address. A gap is
+//! the time between the arrivals of two consecutive requests. Gaps are counted by whole
+//! milliseconds, so that a query can use any delay.
 
 use super::Arrival;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Longer gaps are counted as this one.
 const MAX_GAP_MS: u64 = 100_000;
-/// How many of a host's violations are kept by name; all are counted.
+/// Maximum violations per host that are kept by name; all are counted.
 const MAX_SAMPLES: usize = 20;
 
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ impl Gaps {
 pub struct GapFigures {
     /// Gaps in all.
     pub gaps: u64,
-    /// Gaps shorter than the delay asked about (whole milliseconds, 100 s at most).
+    /// Gaps shorter than the requested delay (whole milliseconds, at most 100 s).
     pub under: u64,
     /// The shortest, in milliseconds.
     pub min_ms: Option<f64>,
@@ -124,10 +124,10 @@ pub struct AddressManners {
     pub max_connections: u32,
 }
 
-/// Everything that was broken, and how close to it the visitors came.
+/// All violations and extremes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violations {
-    /// The delay asked about, in milliseconds.
+    /// The requested delay, in milliseconds.
     pub delay_ms: u64,
     /// Requests for forbidden paths, over all hosts.
     pub forbidden: u64,
@@ -143,9 +143,9 @@ pub struct Violations {
     pub max_requests_per_host: u32,
     /// The most connections that were open at once to one address.
     pub max_connections_per_address: u32,
-    /// Hosts that were asked anything.
+    /// Hosts with requests.
     pub hosts: Vec<HostManners>,
-    /// Addresses that were asked anything or connected to.
+    /// Addresses with requests or connections.
     pub addresses: Vec<AddressManners>,
 }
 
@@ -161,7 +161,7 @@ impl Manners {
         Manners { hosts: vec![Host::default(); hosts], addresses: vec![Address::default(); addresses] }
     }
 
-    /// Forgets all but what is open and running, and who has read robots.txt.
+    /// Clears everything except open connections, running requests, and whose robots.txt was read.
     pub fn clear(&mut self) {
         let restart = |busy: &Busy| Busy { now: busy.now, max: busy.now };
         for host in &mut self.hosts {

@@ -1,8 +1,9 @@
 //! Change laws of pages: four pure functions of (seed, page, cycle).
 //!
-//! Time is divided into blocks, and each block draws its events from its own random stream. This is exact
-//! for a memoryless law: a Bernoulli process that restarts at every block boundary is the same process. A
-//! block has about four events, so the last change before any cycle is found in one or two blocks.
+//! Time is divided into blocks, and each block draws its events from its own random stream. This is
+//! exact for a memoryless law: a Bernoulli process that restarts at every block boundary is the
+//! same process. A block has about four events, so the last change before any cycle is found in one
+//! or two blocks.
 //!
 //! A page's version is the cycle of its last change, 0 before the first.
 

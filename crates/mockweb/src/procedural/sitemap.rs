@@ -1,4 +1,5 @@
-//! Sitemaps and feeds of a procedural web. Each host has one format; the dates may be wrong on purpose.
+//! Sitemaps and feeds of a procedural web. Each host has one format; the dates may be wrong on
+//! purpose.
 
 use super::Procedural;
 use super::page::date;

@@ -1,8 +1,8 @@
 //! Several recordings as one, over the dates they share.
 //!
-//! At each common date, a page of the joined recording has the content of its own recording. Contents
-//! between two common dates are skipped, and versions are renumbered by first appearance. A single
-//! recording stays unchanged.
+//! At each common date, a page of the joined recording has the content of its own recording.
+//! Contents between two common dates are skipped, and versions are renumbered by first appearance.
+//! A single recording stays unchanged.
 
 use super::RecordingError;
 use super::table::{RecordedPage, Table};

@@ -1,9 +1,9 @@
 //! The contents of a recording, compressed, with fast access to any version of any page.
 //!
-//! Versions of a page are similar. Each version is a zstd frame whose dictionary is an earlier version of
-//! the same page, the key text. Every sixteenth version is a new key text, because pages drift. A read
-//! unpacks at most two frames. 1.3 GB of recorded text take about 100 MB. One stream over everything would
-//! be smaller, but would have no random access.
+//! Versions of a page are similar. Each version is a zstd frame whose dictionary is an earlier
+//! version of the same page, the key text. Every sixteenth version is a new key text, because pages
+//! drift. A read unpacks at most two frames. 1.3 GB of recorded text take about 100 MB. One stream
+//! over everything would be smaller, but would have no random access.
 
 use super::RecordingError;
 use super::align::Alignment;

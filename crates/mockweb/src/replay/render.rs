@@ -1,7 +1,7 @@
 //! Renders recorded Markdown as HTML, with links to the local web.
 //!
-//! Markdown may contain raw HTML, mostly tables. It is kept, except for elements that would hide the text
-//! after them or change the meaning of links: these become text.
+//! Markdown may contain raw HTML, mostly tables. It is kept, except for elements that would hide
+//! the text after them or change the meaning of links: these become text.
 
 use super::ExternalLinks;
 use crate::web::push_escaped;

@@ -14,42 +14,43 @@ use std::path::PathBuf;
 /// Which web to serve.
 #[derive(Clone, Debug)]
 pub enum WebConfig {
-    /// One made from a seed.
+    /// A generated web.
     Procedural(ProceduralConfig),
-    /// A recorded one.
+    /// A recorded web.
     Replay(ReplayConfig),
 }
 
-/// How to serve it.
+/// Configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The web.
     pub web: WebConfig,
-    /// The port of all hosts; 0 for one that is free on all their addresses.
+    /// Port of all hosts; 0 finds a port that is free on all addresses.
     pub port: u16,
-    /// The port of the control interface on 127.0.0.1; 0 for a free one.
+    /// Port of the control interface on 127.0.0.1; 0 finds a free port.
     pub control_port: u16,
-    /// Threads that serve.
+    /// Server threads.
     pub threads: usize,
     /// With `mock.test`, hosts are also called `h1.mock.test`, `h2.mock.test` and so on.
     pub domain: Option<String>,
-    /// Addresses to deal the hosts to; `None` for one each. Fewer than hosts needs a domain.
+    /// Number of addresses to share among hosts; `None` for one per host. Fewer than hosts need a
+    /// domain.
     pub addresses: Option<u32>,
-    /// So many hosts, the last ones, share the last address and have it for themselves. Needs a domain, unless it is
-    /// 0.
+    /// Number of last hosts that share the last address, without other hosts on it. Above 0 it
+    /// needs a domain.
     pub crowd: u32,
-    /// The clock at the start.
+    /// Cycle of the clock at the start.
     pub cycle: u32,
-    /// The share of hosts, 0 to 1, on which every response differs a little.
+    /// Share of hosts, 0 to 1, whose responses differ slightly each time.
     pub noise: f64,
-    /// How the web speaks of its versions.
+    /// Validators to send.
     pub validators: Validators,
-    /// Compress with gzip when asked.
+    /// Compress with gzip on request.
     pub gzip: bool,
-    /// What goes wrong.
+    /// Fault rules.
     pub faults: Vec<Rule>,
-    /// Where to keep the log; `None` for memory. A file that is there already is continued, and what
-    /// it tells of pages held and counted is known again.
+    /// File of the access log; `None` for memory. An existing file is continued, and held versions
+    /// and counts are restored from it.
     pub log: Option<PathBuf>,
     /// Lines of the log kept in memory.
     pub max_log_lines: usize,
@@ -131,9 +132,9 @@ impl std::error::Error for StartError {}
 /// A cycle that the web does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockError {
-    /// The cycle asked for.
+    /// The requested cycle.
     pub cycle: u64,
-    /// The last one there is.
+    /// The last cycle.
     pub last: u32,
 }
 

@@ -1,13 +1,14 @@
 //! One connection, and the log entry of its current exchange.
 //!
-//! HTTP/1.1 without pipelining has one exchange at a time. Its entry stays open until its end is known.
-//! *Complete* means that the operating system accepted every byte of the response: the body (or the header,
-//! if there is no body) was handed over to the HTTP layer completely, and then the buffer of that layer was
-//! flushed into the socket. An exchange that is not complete when the next one starts, or when the
-//! connection closes, stays incomplete.
+//! HTTP/1.1 without pipelining has one exchange at a time. Its entry stays open until its end is
+//! known. *Complete* means that the operating system accepted every byte of the response: the body
+//! (or the header, if there is no body) was handed over to the HTTP layer completely, and then the
+//! buffer of that layer was flushed into the socket. An exchange that is not complete when the next
+//! one starts, or when the connection closes, stays incomplete.
 //!
-//! A client that closes its side, even only for writing, has given up. The HTTP layer sees that while a
-//! response is pending or being sent, and `Wire::wait` after that. Both end connection and exchange at once.
+//! A client that closes its side, even only for writing, has given up. The HTTP layer sees that
+//! while a response is pending or being sent, and `Wire::wait` after that. Both end connection and
+//! exchange at once.
 
 use super::{Core, control, respond};
 use crate::ledger::Access;
@@ -28,7 +29,7 @@ use tokio::net::TcpStream;
 /// The longest request head, in bytes.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 
-/// How long a connection is kept open behind an answer that never ends it.
+/// How long a connection stays open after a response that does not end it.
 const KEPT: Duration = Duration::from_secs(3_600);
 
 /// Which of the two servers a connection belongs to.
@@ -45,11 +46,11 @@ pub enum Side {
 
 /// Serves a connection until it ends, well or not.
 pub async fn serve(stream: TcpStream, side: Side, core: Arc<Core>) {
-    // Answers are written at once and whole; waiting for more to send would only delay them.
+    // Responses are written whole, so Nagle's algorithm would only delay them.
     stream.set_nodelay(true).ok();
     let mut http = http1::Builder::new();
     http.max_buf_size(MAX_HEAD_BYTES);
-    // How a connection ended stands in the log; there is nobody else to tell.
+    // The log has the end of the connection; no other report is needed.
     match side {
         Side::Control => {
             let answer = service_fn(|request| control::answer(Arc::clone(&core), request));
@@ -64,7 +65,7 @@ pub async fn serve(stream: TcpStream, side: Side, core: Arc<Core>) {
             (&mut connection).await.ok();
             let mut wire = connection.into_parts().io;
             if let Some(raw) = line.take_raw() {
-                // It ends with an error only when the client has gone away, which is its end.
+                // An error means that the client disconnected.
                 wire.send(raw).await.ok();
             }
             drop(wire);
@@ -85,7 +86,7 @@ struct Open {
     exchange: Option<Access>,
     bytes: u64,
     is_handed_over: bool,
-    /// When the last answer had been sent whole.
+    /// When the last response was completely sent.
     idle_since: Option<Instant>,
     must_reset: bool,
     raw: Option<Raw>,
@@ -104,14 +105,14 @@ impl Line {
         open.exchange = Some(exchange);
     }
 
-    /// Changes what will be said of the running exchange.
+    /// Changes the log entry of the current exchange.
     pub(super) fn note(&self, change: impl FnOnce(&mut Access)) {
         if let Some(exchange) = &mut self.open().exchange {
             change(exchange);
         }
     }
 
-    /// Everything there is to send has been given to the HTTP layer.
+    /// The whole response was handed over to the HTTP layer.
     pub(super) fn handed_over(&self) {
         let mut open = self.open();
         if open.exchange.is_some() && !open.is_handed_over {
@@ -120,17 +121,17 @@ impl Line {
         }
     }
 
-    /// How long nothing was asked on this connection; none on one where nothing was answered yet.
+    /// Idle time of the connection; none before the first response.
     pub(super) fn idle(&self) -> Option<Duration> {
         self.open().idle_since.map(|since| since.elapsed())
     }
 
-    /// The connection is to end with a reset instead of a farewell.
+    /// The connection must end with a reset.
     pub(super) fn reset(&self) {
         self.open().must_reset = true;
     }
 
-    /// Once the HTTP layer has given up, these bytes follow. Such an exchange is never complete.
+    /// These bytes follow after the HTTP layer. Such an exchange is never complete.
     pub(super) fn send_raw(&self, raw: Raw) {
         self.open().raw = Some(raw);
     }
@@ -164,7 +165,7 @@ impl Line {
     }
 }
 
-/// The socket, watched.
+/// The monitored socket.
 struct Wire {
     io: TokioIo<TcpStream>,
     line: Arc<Line>,
@@ -180,7 +181,7 @@ impl Wire {
         match raw.end {
             End::Close => poll_fn(|cx| Pin::new(&mut *self).poll_shutdown(cx)).await,
             End::Reset => {
-                // What was written must leave the buffer before the connection fails.
+                // Flush written bytes before the connection fails.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 self.line.reset();
                 Ok(())

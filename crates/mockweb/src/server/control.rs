@@ -1,4 +1,4 @@
-//! The control interface: JSON over HTTP on a port of its own.
+//! The control interface: JSON over HTTP on a separate port.
 
 use super::Core;
 use crate::fault::{KINDS, Rule};
@@ -16,10 +16,10 @@ use std::time::Duration;
 
 /// The longest body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 1 << 20;
-/// Lines that are made before they are sent.
+/// Lines per chunk.
 const LINES_A_CHUNK: usize = 500;
 
-/// An answer: one JSON document, or lines of them made while they are sent.
+/// A response: one JSON document, or lines produced while they are sent.
 pub enum ControlBody {
     /// A document.
     Document(Option<Bytes>),
@@ -43,7 +43,7 @@ impl Body for ControlBody {
     }
 }
 
-/// What went wrong, and whose fault it is.
+/// A failed request: status and message.
 struct Refusal(StatusCode, String);
 
 impl Refusal {
@@ -56,14 +56,14 @@ impl Refusal {
     }
 }
 
-/// Answers a request to the control interface.
+/// Handles a request to the control interface.
 pub async fn answer(
     core: Arc<Core>,
     request: Request<Incoming>,
 ) -> Result<Response<ControlBody>, Infallible> {
     let (head, body) = request.into_parts();
     let query = Query(head.uri.query().unwrap_or(""));
-    // Asleep, not blocked: what is waited for may have to run on this very thread.
+    // Asynchronous sleep: the awaited task may run on this thread.
     for _ in 0..PATIENCE.0 {
         if core.ledger.is_settled() {
             break;
@@ -124,7 +124,7 @@ fn route(
         (m, "/held/pages") if m == get => Ok(lines(core.held().pages.into_iter())),
         (m, "/log") if m == get => {
             let log = core.ledger.log(query.number("from", 0)?).map_err(Refusal::broken)?;
-            // A line that cannot be read ends the list; whoever counts the lines finds out.
+            // An unreadable line ends the list; a client notices by the number of lines.
             Ok(lines(log.map_while(Result::ok)))
         }
         (m, "/violations") if m == get => {
@@ -190,7 +190,7 @@ async fn read(mut body: Incoming) -> Result<Vec<u8>, Refusal> {
     Ok(bytes)
 }
 
-/// The query of a URL; only numbers are asked for.
+/// The query of a URL; all parameters are numbers.
 struct Query<'a>(&'a str);
 
 impl Query<'_> {

@@ -1,4 +1,4 @@
-//! What all parts of a running server share: the web, its clock, its accounts.
+//! Shared state of a running server: the web, its clock, its accounts.
 
 use super::config::ClockError;
 use crate::fault::Rule;
@@ -31,24 +31,24 @@ pub struct Info {
     pub fixed: u32,
     /// The clock.
     pub cycle: u32,
-    /// The last cycle; `None` when the web goes on for ever.
+    /// The last cycle; `None` for an endless web.
     pub last_cycle: Option<u32>,
 }
 
-/// What is true of a page.
+/// The truth about a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PageTruth {
     /// Its URL.
     pub url: String,
     /// Its number.
     pub page_id: u32,
-    /// Is it there from the first to the last cycle?
+    /// Whether it exists from the first to the last cycle.
     pub fixed: bool,
-    /// First cycle at which it is there.
+    /// First cycle at which it exists.
     pub first: u32,
-    /// Last cycle at which it is there; `None` when it stays.
+    /// Last cycle at which it exists; `None` if it stays.
     pub last: Option<u32>,
-    /// The version in force at the start of the range asked about; `None` when it was not there.
+    /// The version at the start of the requested range; `None` if it did not exist.
     pub version: Option<u32>,
     /// Changes after the start and up to the end of the range: cycle and version.
     pub changes: Vec<(u32, u32)>,

@@ -1,4 +1,4 @@
-//! The states that pages reached in the cycle under way.
+//! The states that pages reached in the running cycle.
 
 use super::states::NOWHERE;
 use recrawl_types::History;

@@ -1,4 +1,4 @@
-//! Why formulas cannot be replayed together.
+//! Errors of replaying formulas together.
 
 use crate::RulesError;
 use std::fmt;
@@ -24,10 +24,10 @@ impl fmt::Display for ReplayerError {
             ReplayerError::Rules(error) => error.fmt(f),
             ReplayerError::NotFixed { page } => write!(
                 f,
-                "page {page} is not there from the first cycle to the last: formulas are compared over the fixed set"
+                "page {page} does not exist from the first cycle to the last; formulas are compared over the fixed set"
             ),
             ReplayerError::PerSite => {
-                write!(f, "formulas are compared without a limit on the pages of a site")
+                write!(f, "formulas are compared without a limit of pages per site")
             }
         }
     }

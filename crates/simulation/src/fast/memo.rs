@@ -1,8 +1,8 @@
-//! What is remembered of replays: which visits follow from which choices.
+//! A cache of replays: the visits that follow from choices.
 //!
-//! After the same choices of states, cycle by cycle, the pages are where they were the last time. So the
-//! choices are kept as a tree, and with each the number of visits and changes it led to: whoever makes the
-//! same choice again learns the outcome without looking at a page.
+//! The same choices of states, cycle by cycle, lead to the same states of pages. So choices are
+//! kept as a tree, each with its number of visits and changes. A repeated choice gets its result
+//! without looking at a page.
 
 use super::Wants;
 use super::states::{Move, NOWHERE};

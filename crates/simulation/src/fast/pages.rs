@@ -1,4 +1,4 @@
-//! Which pages are in which state, and which of them a choice of states takes.
+//! The pages of each state, and the pages that a choice of states visits.
 
 use super::choice::Choice;
 use super::states::{Move, NOWHERE, States};

@@ -1,5 +1,4 @@
-//! How many pages differ from what was last seen, for how long, and by how many changes: kept up to date
-//! from change to change and visit to visit.
+//! Number, age and unseen changes of stale pages, updated at each change and visit.
 
 use super::Wants;
 use super::pages::Pages;

@@ -1,4 +1,4 @@
-//! Where all pages are after the warm-up: the same for all formulas that read the same fields.
+//! The states of all pages after the warm-up, equal for all formulas that read the same fields.
 
 use super::pages::Pages;
 use super::states::States;

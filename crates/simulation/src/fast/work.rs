@@ -1,4 +1,4 @@
-//! What the shortcuts save, counted.
+//! Counts of the work that shortcuts save.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

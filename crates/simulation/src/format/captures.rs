@@ -1,4 +1,4 @@
-//! Captures of a web archive, in any order, become the histories of their pages.
+//! Turns captures of a web archive, in any order, into histories of their pages.
 
 use super::{DatasetError, calendar};
 use crate::{Dataset, Page, histories::Histories};
@@ -75,13 +75,13 @@ impl Captures {
             return Ok(());
         }
         if capture.digest.is_empty() || capture.digest == "-" {
-            return Err("a capture without a digest: what it shows is not known, remove the line".into());
+            return Err("a capture without a digest; remove the line".into());
         }
         if capture.url.chars().chain(capture.key.chars()).any(char::is_control) {
-            return Err(format!("address {}: a control character", shown(capture.url)));
+            return Err(format!("address {}: contains a control character", shown(capture.url)));
         }
         if self.seen.len() == MAX_CAPTURES {
-            return Err(format!("more than {MAX_CAPTURES} captures: split the file"));
+            return Err(format!("more than {MAX_CAPTURES} captures; split the file"));
         }
         let url = if capture.url.is_empty() { capture.key } else { capture.url };
         let page = match self.places.get(capture.key) {
@@ -93,7 +93,7 @@ impl Captures {
                 page
             }
             None if self.firsts.len() == Dataset::MAX_PAGES => {
-                return Err(format!("more than {} pages: split the file", Dataset::MAX_PAGES));
+                return Err(format!("more than {} pages; split the file", Dataset::MAX_PAGES));
             }
             None => {
                 let page = self.firsts.len() as u32;
@@ -112,12 +112,12 @@ impl Captures {
     /// # Errors
     /// When no page was captured, or cycles of this length are too many.
     pub fn finish(mut self, path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
-        let none = || DatasetError::whole(path, "no capture of a page in it: with status 200, by HTTP");
+        let none = || DatasetError::whole(path, "no capture of a page (HTTP with status 200)");
         let start = self.seen.iter().map(|seen| seen.time).min().ok_or_else(none)? / seconds;
         let end = self.seen.iter().map(|seen| seen.time).max().ok_or_else(none)? / seconds;
         if end - start > u64::from(Dataset::MAX_CYCLES) {
             let what =
-                format!("{} cycles, and {} is the most: make them longer", end - start, Dataset::MAX_CYCLES);
+                format!("{} cycles: the maximum is {}; use longer cycles", end - start, Dataset::MAX_CYCLES);
             return Err(DatasetError::whole(path, what));
         }
         let last = (end - start) as u32;

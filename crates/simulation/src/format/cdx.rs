@@ -1,4 +1,5 @@
-//! CDX, the index of web archives: a capture a line, fields set apart by spaces, named by the first line.
+//! CDX, an index of web archives: one capture per line, with fields separated by spaces and named
+//! by the first line.
 
 use super::captures::{Capture, Captures};
 use super::lines::{Lines, shown};
@@ -9,7 +10,7 @@ use std::path::Path;
 /// This format.
 pub const FORMAT: Format = Format {
     name: "cdx",
-    help: "the index of a web archive: a capture a line in 6 to 11 fields",
+    help: "index of a web archive: one capture per line with 6 to 11 fields",
     timed: true,
     recognises: |start| matches!(start, Start::Line(line) if is_cdx(line)),
     read,
@@ -71,7 +72,7 @@ pub(super) fn read_line<T>(
     let named = Layout::named(letters)?;
     // Files that were put together repeat their first line.
     if layout.as_ref().is_some_and(|layout| layout.places != named.places) {
-        return Err("the fields are others from here on: read the parts one by one".to_owned());
+        return Err("the fields differ from here on; read the parts separately".to_owned());
     }
     layout.get_or_insert(named);
     Ok(None)
@@ -84,7 +85,7 @@ impl Layout {
         for (place, wanted) in places.iter_mut().zip(USUAL.split(' ')) {
             let found = letters.iter().position(|letter| *letter == wanted);
             *place = found.ok_or_else(|| {
-                format!("no field {wanted}: of the fields N b a m s k (key, time, address, media type, status, digest) none may be missing")
+                format!("no field {wanted}; the fields N b a m s k (key, time, address, media type, status, digest) are required")
             })?;
         }
         Ok(Layout { count: letters.len(), places })
@@ -98,7 +99,7 @@ impl Layout {
         let fields: Vec<&str> = line.split(' ').collect();
         if fields.len() != self.count {
             return Err(format!(
-                "{} fields, where {} are expected: {}",
+                "{} fields, but {} are expected: {}",
                 fields.len(),
                 self.count,
                 shown(line)

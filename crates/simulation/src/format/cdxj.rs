@@ -1,4 +1,4 @@
-//! CDXJ, the index of web archives with JSON: `key time {…}` a line.
+//! CDXJ, an index of web archives with JSON: one line `key time {…}` per capture.
 
 use super::captures::{Capture, Captures};
 use super::lines::{Lines, shown};
@@ -11,7 +11,7 @@ use std::path::Path;
 /// This format.
 pub const FORMAT: Format = Format {
     name: "cdxj",
-    help: "the index of a web archive with JSON: key, time and an object a line",
+    help: "index of a web archive with JSON: key, time and object per line",
     timed: true,
     recognises: |start| matches!(start, Start::Line(line) if is_cdxj(line)),
     read,
@@ -74,9 +74,9 @@ pub(super) fn read_line<T>(
     if line.starts_with(META) {
         return Ok(None);
     }
-    let wrong = || format!("{}: expected a key, a time and an object, one space between", shown(line));
+    let wrong = || format!("{}: expected a key, a time and an object, separated by one space", shown(line));
     let (key, time, fields) = parts(line).ok_or_else(wrong)?;
-    let fields: Fields = serde_json::from_str(fields).map_err(|e| format!("the object: {e}"))?;
+    let fields: Fields = serde_json::from_str(fields).map_err(|e| format!("object: {e}"))?;
     let code;
     let status = match &fields.status {
         Status::None => "-",

@@ -1,4 +1,4 @@
-//! Why a data set could not be read or written.
+//! Errors of reading and writing data sets.
 
 use std::fmt;
 use std::io;
@@ -92,10 +92,10 @@ impl fmt::Display for DatasetError {
                 }
                 match source.kind() {
                     io::ErrorKind::UnexpectedEof => {
-                        write!(f, "the compressed data end too early: the file is cut off, fetch it again")
+                        write!(f, "the compressed data ends too early: the file is cut off; fetch it again")
                     }
                     io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-                        write!(f, "the compressed data are damaged ({source}): fetch the file again")
+                        write!(f, "the compressed data is damaged ({source}); fetch the file again")
                     }
                     _ => source.fmt(f),
                 }
@@ -103,26 +103,26 @@ impl fmt::Display for DatasetError {
             DatasetError::Line { path, line, what } => write!(f, "{}:{line}: {what}", path.display()),
             DatasetError::Whole { path, what } => write!(f, "{}: {what}", path.display()),
             DatasetError::UnknownFormat { name } => {
-                write!(f, "no format is called {name:?}: there are {}", super::names(|_| true))
+                write!(f, "unknown format {name:?}; use {}", super::names(|_| true))
             }
             DatasetError::Unrecognised { path } => write!(
                 f,
-                "{}: no data set that is recognised here; if it is one, name its format with --format ({})",
+                "{}: unknown data set format; set --format ({})",
                 path.display(),
                 super::names(|_| true)
             ),
             DatasetError::NotWritten { format } => write!(
                 f,
-                "the format {format} is read only: write {}",
+                "format {format} is read only; use {}",
                 super::names(|format| format.write.is_some())
             ),
             DatasetError::CycleLength { format } => write!(
                 f,
-                "no cycle of that length in the format {format}: of whole seconds, and in {} only",
+                "format {format} does not support this cycle length; only {} do, in whole seconds",
                 super::names(|format| format.timed)
             ),
             DatasetError::Exists { path } => {
-                write!(f, "{}: is there already, and is not overwritten: choose another name", path.display())
+                write!(f, "{}: exists already and is not overwritten; use another name", path.display())
             }
         }
     }

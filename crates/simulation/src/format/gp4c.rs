@@ -1,4 +1,5 @@
-//! The bit strings of the GP4C authors' program: a page a line, a character a cycle, `1` where it changed.
+//! The bit strings of the GP4C authors' program: one line per page, one character per cycle, `1`
+//! for a change.
 //!
 //! Character i, counted from 0, is that program's cycle i + 1 and ours too: cycle 0 is the download that the
 //! first character compares with. So a warm-up of 2 reads the same two characters in both programs.
@@ -13,7 +14,7 @@ use std::path::Path;
 /// This format.
 pub const FORMAT: Format = Format {
     name: "gp4c",
-    help: "bit strings, a page a line and a character a cycle, as the authors' program of GP4C reads them",
+    help: "bit strings of the GP4C authors' program: one line per page, one character per cycle",
     timed: false,
     recognises: |start| matches!(start, Start::Line(line) if is_bits(line)),
     read,
@@ -43,7 +44,7 @@ fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
 /// A page's changes; the first line says how many cycles there are.
 fn read_page(line: &str, cycles: &mut Option<u32>, changes: &mut Vec<(u32, u16)>) -> Result<u32, String> {
     if line.len() > Dataset::MAX_CYCLES as usize {
-        return Err(format!("{} characters: a page has at most {} cycles", line.len(), Dataset::MAX_CYCLES));
+        return Err(format!("{} characters: the maximum is {} cycles", line.len(), Dataset::MAX_CYCLES));
     }
     changes.clear();
     for (cycle, c) in (1..).zip(line.chars()) {
@@ -55,9 +56,9 @@ fn read_page(line: &str, cycles: &mut Option<u32>, changes: &mut Vec<(u32, u16)>
     }
     let found = line.len() as u32;
     match *cycles.get_or_insert(found) {
-        _ if found == 0 => Err("an empty line: every page has a character a cycle".into()),
+        _ if found == 0 => Err("an empty line; every page has one character per cycle".into()),
         first if first != found => Err(format!(
-            "{found} characters, where the first line has {first}: all pages have the same cycles"
+            "{found} characters, but the first line has {first}; all pages have the same cycles"
         )),
         _ => Ok(found),
     }
@@ -68,11 +69,11 @@ fn write(data: &Dataset, path: &Path) -> Result<Vec<String>, DatasetError> {
     if last == 0 {
         return Err(DatasetError::whole(
             path,
-            "there is no cycle after cycle 0, and so not one character to write",
+            "no cycle after cycle 0: nothing to write",
         ));
     }
     if let Some(page) = data.pages.iter().position(|page| (page.first, page.last) != (0, last)) {
-        let what = "is not there in all cycles, and bit strings have no way to say so: convert the fixed set";
+        let what = "does not exist in all cycles, which bit strings cannot express; convert the fixed set";
         return Err(DatasetError::whole(path, format!("page {page} {what}")));
     }
     let back = write_lines(data, path).map_err(DatasetError::io(path))?;
@@ -81,7 +82,7 @@ fn write(data: &Dataset, path: &Path) -> Result<Vec<String>, DatasetError> {
         (!data.dates.is_empty(), "dates".to_owned()),
         (
             back > 0,
-            format!("that {back} changes go back to an earlier content: they read as changes to a new one"),
+            format!("that {back} changes return to an earlier content (they become changes to a new one)"),
         ),
     ];
     Ok(lost.into_iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| what).collect())
@@ -142,12 +143,12 @@ mod tests {
     fn a_bad_line_is_named() {
         let long = "1".repeat(20_001);
         for (text, wants) in [
-            ("010\n01\n", ":2: 2 characters, where the first line has 3"),
+            ("010\n01\n", ":2: 2 characters, but the first line has 3"),
             ("010\n\n", ":2: an empty line"),
             ("010\n012\n", ":2: character 3 is '2'"),
             ("01 0\n", ":1: character 3 is ' '"),
             (&long, ":1: 20001 characters"),
-            ("", ": there is no page in it"),
+            ("", ": no pages"),
         ] {
             let (_folder, path) = file(text);
             let message = open(&path, Some("gp4c")).unwrap_err().to_string();

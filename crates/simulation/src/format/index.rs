@@ -1,4 +1,4 @@
-//! The index of a web archive, CDX or CDXJ, a line at a time: for whoever takes its captures as they come.
+//! Reads the index of a web archive, CDX or CDXJ, line by line.
 
 use super::captures::Capture;
 use super::{cdx, cdxj};
@@ -24,7 +24,7 @@ impl IndexLines {
             Some(known) => known,
             None if cdxj::is_cdxj(line) => true,
             None if cdx::is_cdx(line) => false,
-            None => return Err("no line of an index: expected CDX (6 to 11 fields) or CDXJ".into()),
+            None => return Err("not an index line; expected CDX (6 to 11 fields) or CDXJ".into()),
         };
         let read = match is_cdxj {
             true => cdxj::read_line(line, take),

@@ -1,4 +1,4 @@
-//! The lines of a text file, compressed or not, none longer than a bound.
+//! The lines of a text file, compressed or not, with a maximum length.
 
 use super::DatasetError;
 use flate2::read::MultiGzDecoder;

@@ -21,7 +21,7 @@ const PAGE_COLUMNS: [&str; 8] =
 /// This format.
 pub const FORMAT: Format = Format {
     name: "native",
-    help: "a folder with cycles.tsv and pages.tsv.gz: addresses, sites, dates, contents that come back",
+    help: "folder with cycles.tsv and pages.tsv.gz: addresses, sites, dates, returning contents",
     timed: false,
     recognises: |start| matches!(start, Start::Folder),
     read,
@@ -57,7 +57,7 @@ fn read_cycles(path: &Path) -> Result<Vec<String>, DatasetError> {
         dates.push(read.map_err(|what| lines.wrong(what))?);
     }
     if dates.is_empty() {
-        return Err(DatasetError::whole(path, "there is no cycle in it: cycle 0 is the first observation"));
+        return Err(DatasetError::whole(path, "no cycles; cycle 0 is the first observation"));
     }
     Ok(dates)
 }
@@ -65,21 +65,21 @@ fn read_cycles(path: &Path) -> Result<Vec<String>, DatasetError> {
 fn read_cycle<'a>(line: &'a str, dates: &[String]) -> Result<&'a str, String> {
     let [cycle, date] = columns(line)?;
     if number(cycle, CYCLE_COLUMNS[0])? as usize != dates.len() {
-        return Err(format!("cycle {cycle}: expected {}, cycles count up from 0", dates.len()));
+        return Err(format!("cycle {cycle}: expected {}; cycles count up from 0", dates.len()));
     }
     if dates.len() > Dataset::MAX_CYCLES as usize {
         return Err(format!("more than {} cycles after the first", Dataset::MAX_CYCLES));
     }
     if !date.is_empty() && calendar::parse_date(date).is_none() {
-        return Err(format!("date {}: expected a day as YYYY-MM-DD, or nothing on any line", shown(date)));
+        return Err(format!("date {}: expected YYYY-MM-DD, or no dates at all", shown(date)));
     }
     match dates.last() {
         Some(before) if before.is_empty() != date.is_empty() => {
-            Err("some cycles have a date and some have none: give all of them one, or none".into())
+            Err("some cycles have no date; give all cycles a date, or none".into())
         }
         // Several cycles may lie in one day.
         Some(before) if before.as_str() > date => {
-            Err(format!("{date} comes after {before}: dates never go back"))
+            Err(format!("{date} after {before}: dates must not decrease"))
         }
         _ => Ok(date),
     }
@@ -95,36 +95,36 @@ struct Row<'a> {
 fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>) -> Result<Row<'a>, String> {
     let [page, url, path, group, _, first, last, listed] = columns(line)?;
     if page.parse() != Ok(id) {
-        return Err(format!("page_id {}: expected {id}, pages count up from 0", shown(page)));
+        return Err(format!("page_id {}: expected {id}; pages count up from 0", shown(page)));
     }
     let (first, last) = (number(first, PAGE_COLUMNS[5])?, number(last, PAGE_COLUMNS[6])?);
     if first > last {
         return Err(format!("first_cycle {first} is after last_cycle {last}"));
     }
     if last > end {
-        return Err(format!("last_cycle {last}: {CYCLES} ends with cycle {end}"));
+        return Err(format!("last_cycle {last}: {CYCLES} ends at cycle {end}"));
     }
     changes.clear();
     let (mut before, mut version, mut known) = (first, 0, 0);
     for pair in listed.split(' ').filter(|_| !listed.is_empty()) {
         let wrong =
-            || format!("change {}: expected cycle:version, pairs separated by one space", shown(pair));
+            || format!("change {}: expected cycle:version pairs separated by one space", shown(pair));
         let (cycle, next) = pair.split_once(':').ok_or_else(wrong)?;
         let (cycle, next) = (digits(cycle).ok_or_else(wrong)?, digits(next).ok_or_else(wrong)?);
         if cycle <= first || cycle > last {
             return Err(format!(
-                "change {pair}: a page changes after its first_cycle {first}, up to its last_cycle {last}"
+                "change {pair}: must be after first_cycle {first} and up to last_cycle {last}"
             ));
         }
         if cycle <= before {
-            return Err(format!("change {pair} comes after one in cycle {before}: cycles ascend"));
+            return Err(format!("change {pair} after one in cycle {before}: cycles must increase"));
         }
         if next == version {
-            return Err(format!("change {pair}: content {next} follows itself, which is no change"));
+            return Err(format!("change {pair}: content {next} follows itself"));
         }
         if next > known + 1 {
             return Err(format!(
-                "change {pair}: a content not seen before takes the next number, {}",
+                "change {pair}: new content must have the next number, {}",
                 known + 1
             ));
         }
@@ -138,7 +138,7 @@ fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>
 fn write(data: &Dataset, folder: &Path) -> Result<Vec<String>, DatasetError> {
     let texts = data.pages.iter().map(|page| &*page.url).chain(data.sites.iter().map(String::as_str));
     if let Some(text) = texts.into_iter().find(|text| text.contains(char::is_control)) {
-        let what = format!("{}: no name here may have a control character, such as a tab", shown(text));
+        let what = format!("{}: contains a control character, such as a tab", shown(text));
         return Err(DatasetError::whole(folder, what));
     }
     std::fs::create_dir(folder).map_err(DatasetError::io(folder))?;
@@ -184,7 +184,7 @@ fn header(lines: &mut Lines, columns: &[&str]) -> Result<(), DatasetError> {
     match found {
         Some((true, _)) => Ok(()),
         Some((_, line)) => {
-            Err(lines.wrong(format!("{line}: the first line names the columns, {}", columns.join(", "))))
+            Err(lines.wrong(format!("{line}: the first line must name the columns {}", columns.join(", "))))
         }
         None => Err(lines.wrong("the file is empty")),
     }
@@ -195,13 +195,13 @@ fn columns<const N: usize>(line: &str) -> Result<[&str; N], String> {
     let columns = std::array::from_fn(|_| found.next());
     let count = line.split('\t').count();
     if count != N {
-        return Err(format!("{count} columns, where {N} are expected, with one tab between"));
+        return Err(format!("{count} columns, but {N} are expected, separated by one tab"));
     }
     Ok(columns.map(Option::unwrap_or_default))
 }
 
 fn number(text: &str, column: &str) -> Result<u32, String> {
-    digits(text).ok_or_else(|| format!("{column} {}: expected the number of a cycle", shown(text)))
+    digits(text).ok_or_else(|| format!("{column} {}: expected a cycle number", shown(text)))
 }
 
 /// Digits and nothing else: `parse` alone would take a sign.

@@ -92,11 +92,11 @@ fn what_bit_strings_lose_is_said() {
     let path = folder.path().join("bits");
     let losses = create(&data, &path, "gp4c").unwrap();
     assert_eq!(losses[..2], ["addresses and sites", "dates"]);
-    assert!(losses[2].starts_with("that 1 changes go back"), "{losses:?}");
+    assert!(losses[2].starts_with("that 1 changes return"), "{losses:?}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "11\n");
     data.pages[0].last = 1;
     let message = create(&data, &folder.path().join("other"), "gp4c").unwrap_err().to_string();
-    assert!(message.contains("page 0 is not there in all cycles"), "{message}");
+    assert!(message.contains("page 0 does not exist in all cycles"), "{message}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "what failed leaves nothing");
 }
 
@@ -113,7 +113,7 @@ fn nothing_is_overwritten() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "01\n");
     fs::write(folder.path().join(".new.partial"), "half").unwrap();
     let left = create(&data, &folder.path().join("new"), "gp4c").unwrap_err();
-    assert!(left.to_string().contains(".new.partial: was left by an interrupted run"), "{left}");
+    assert!(left.to_string().contains(".new.partial: left by an interrupted run"), "{left}");
     let read_only = create(&data, &folder.path().join("x"), "cdx").unwrap_err();
     assert!(read_only.is_usage() && read_only.to_string().contains("native, gp4c"), "{read_only}");
 }

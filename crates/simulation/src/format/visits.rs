@@ -1,4 +1,4 @@
-//! The visits of a crawl of recrawl, as `recrawl export visits` writes them: JSON, a visit a line.
+//! The visits of a crawl, as written by `recrawl export visits`: JSON, one visit per line.
 
 use super::lines::{Lines, shown};
 use super::{DatasetError, Format, Start, calendar};
@@ -11,7 +11,7 @@ use std::path::Path;
 /// This format.
 pub const FORMAT: Format = Format {
     name: "visits",
-    help: "the visits of a crawl, as `recrawl export visits` writes them: JSON, a visit a line",
+    help: "visits from `recrawl export visits`: JSON, one visit per line",
     timed: false,
     recognises: |start| matches!(start, Start::Line(line) if line.starts_with('{')),
     read,
@@ -77,7 +77,7 @@ impl Visits {
             (_, None) => return Ok(()),
             (outcome, Some(_)) => {
                 return Err(format!(
-                    "outcome {} has seen no content, and yet changed is not null",
+                    "outcome {} has no content, but changed is not null",
                     shown(outcome)
                 ));
             }
@@ -86,10 +86,10 @@ impl Visits {
             return self.seen_again(place, cycle, visit);
         }
         if visit.url.is_empty() || visit.url.chars().chain(visit.site.chars()).any(char::is_control) {
-            return Err(format!("url {}: expected an address without control characters", shown(&visit.url)));
+            return Err(format!("url {}: contains control characters", shown(&visit.url)));
         }
         if self.pages.len() == Dataset::MAX_PAGES {
-            return Err(format!("more than {} pages: split the file", Dataset::MAX_PAGES));
+            return Err(format!("more than {} pages; split the file", Dataset::MAX_PAGES));
         }
         // What the first visit compared with lies before the file.
         let site = self.histories.site(&visit.site);
@@ -106,7 +106,7 @@ impl Visits {
         let latest = start + self.days.len().saturating_sub(1) as u32;
         if visit.cycle < latest {
             return Err(format!(
-                "cycle {} comes after cycle {latest}: visits are in the order of cycles",
+                "cycle {} after cycle {latest}: visits must be in the order of cycles",
                 visit.cycle
             ));
         }
@@ -130,18 +130,18 @@ impl Visits {
     fn seen_again(&mut self, place: u32, cycle: u32, visit: &Line) -> Result<(), String> {
         let page = &mut self.pages[place as usize];
         if page.last == cycle {
-            return Err(format!("{} was visited in cycle {} already", shown(&visit.url), visit.cycle));
+            return Err(format!("{} was already visited in cycle {}", shown(&visit.url), visit.cycle));
         }
         let Some(changed) = visit.changed else {
             return Err(
-                "changed is null, though an earlier visit saw the page: expected true or false".into()
+                "changed is null, but an earlier visit saw the page: expected true or false".into()
             );
         };
         page.last = cycle;
         self.gone[place as usize] = false;
         if changed {
             if self.changes.len() == Dataset::MAX_CHANGES {
-                return Err(format!("more than {} changes: split the file", Dataset::MAX_CHANGES));
+                return Err(format!("more than {} changes; split the file", Dataset::MAX_CHANGES));
             }
             // Which content came is not told: one not seen before.
             self.versions[place as usize] += 1;

@@ -1,4 +1,4 @@
-//! What a made-up world is to be like.
+//! Parameters of a generated world.
 
 use crate::format::calendar;
 use crate::{Dataset, truth::LAST_OF_A_WORD};
@@ -66,7 +66,7 @@ pub struct Preset {
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "default",
-        help: "10,000 pages on 200 sites, 100 days, contents that come back",
+        help: "10,000 pages on 200 sites, 100 days, returning contents",
         recipe: Recipe::default,
     },
     Preset {
@@ -127,7 +127,7 @@ impl Recipe {
         let found = PRESETS.iter().find(|preset| preset.name == name);
         found.map(|preset| (preset.recipe)()).ok_or_else(|| {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-            RecipeError(format!("no preset is called {name:?}: there are {}", names.join(", ")))
+            RecipeError(format!("unknown preset {name:?}; use {}", names.join(", ")))
         })
     }
 
@@ -142,7 +142,7 @@ impl Recipe {
         let whether =
             |holds: bool, what: &dyn Fn() -> String| if holds { Ok(()) } else { Err(RecipeError(what())) };
         whether(self.sites >= 1 && self.pages >= self.sites, &|| {
-            format!("{} pages on {} sites: at least one page a site, and one site", self.pages, self.sites)
+            format!("{} pages on {} sites: use at least one page per site, and one site", self.pages, self.sites)
         })?;
         whether(self.pages as usize <= Dataset::MAX_PAGES, &|| {
             format!("{} pages: at most {}", self.pages, Dataset::MAX_PAGES)
@@ -150,19 +150,19 @@ impl Recipe {
         let room = u64::from(self.sites) * u64::from(self.site_pages_max);
         whether(room >= u64::from(self.pages), &|| {
             format!(
-                "{} pages on {} sites of at most {}: give more sites",
+                "{} pages on {} sites of at most {}: use more sites",
                 self.pages, self.sites, self.site_pages_max
             )
         })?;
         whether((1..=Dataset::MAX_CYCLES).contains(&self.cycles), &|| {
-            format!("{} cycles: from 1 to {}", self.cycles, Dataset::MAX_CYCLES)
+            format!("{} cycles: use 1 to {}", self.cycles, Dataset::MAX_CYCLES)
         })?;
         // Before the work is done: changes that come back take two bytes a page and cycle.
         let contents = u64::from(self.pages) * (u64::from(self.cycles) + 1);
         let is_word = self.returns == 0.0 && self.cycles <= LAST_OF_A_WORD;
         whether(is_word || contents <= Dataset::MAX_CONTENTS, &|| {
             format!(
-                "{contents} pages times cycles, and {} is the most: make it smaller",
+                "{contents} pages times cycles: the maximum is {}",
                 Dataset::MAX_CONTENTS
             )
         })?;
@@ -177,16 +177,16 @@ impl Recipe {
             ("burst_rest", self.burst_rest),
             ("returns", self.returns),
         ] {
-            whether((0.0..=1.0).contains(&share), &|| format!("{name} = {share}: a share from 0 to 1"))?;
+            whether((0.0..=1.0).contains(&share), &|| format!("{name} = {share}: use 0 to 1"))?;
         }
         whether((0.0..1.0).contains(&self.burst), &|| {
-            format!("burst = {}: a share from 0 to below 1", self.burst)
+            format!("burst = {}: use 0 to below 1", self.burst)
         })?;
         // The spells between are then at least a cycle long, too.
         let rests = self.burst == 0.0 || self.burst_length * (1.0 - self.burst) >= self.burst;
         whether((1.0..=1e6).contains(&self.burst_length) && rests, &|| {
             format!(
-                "burst_length = {}: spells, and the rests between, last a cycle and more",
+                "burst_length = {}: bursts and the rests between them must last at least a cycle",
                 self.burst_length
             )
         })?;
@@ -195,12 +195,12 @@ impl Recipe {
             ("sigma", self.sigma, 10.0),
             ("site_sizes", self.site_sizes, 10.0),
         ] {
-            whether((0.0..=most).contains(&number), &|| format!("{name} = {number}: from 0 to {most}"))?;
+            whether((0.0..=most).contains(&number), &|| format!("{name} = {number}: use 0 to {most}"))?;
         }
-        whether((-50.0..=5.0).contains(&self.mu), &|| format!("mu = {}: from -50 to 5", self.mu))?;
+        whether((-50.0..=5.0).contains(&self.mu), &|| format!("mu = {}: use -50 to 5", self.mu))?;
         let start = calendar::parse_date(&self.start);
         let start = start.filter(|start| start + i64::from(self.cycles) <= calendar::LAST_DAY);
-        start.ok_or_else(|| RecipeError(format!("start = {:?}: a day as YYYY-MM-DD", self.start)))
+        start.ok_or_else(|| RecipeError(format!("start = {:?}: use a day as YYYY-MM-DD", self.start)))
     }
 }
 

@@ -156,12 +156,12 @@ fn what_cannot_be_is_refused_and_says_why() {
     type Change = fn(&mut Recipe);
     let cases: [(Change, &str); 14] = [
         (|r| r.sites = 0, "0 sites"),
-        (|r| r.pages = 1, "at least one page a site"),
+        (|r| r.pages = 1, "at least one page per site"),
         (|r| r.pages = 60_000_000, "at most 50000000"),
-        (|r| r.site_pages_max = 2, "give more sites"),
+        (|r| r.site_pages_max = 2, "use more sites"),
         (|r| r.cycles = 0, "0 cycles"),
         (|r| r.cycles = 20_001, "20001 cycles"),
-        (|r| (r.pages, r.cycles, r.sites) = (5_000_000, 1000, 50_000), "is the most: make it smaller"),
+        (|r| (r.pages, r.cycles, r.sites) = (5_000_000, 1000, 50_000), "the maximum is"),
         (|r| r.still = -0.1, "still = -0.1"),
         (|r| (r.still, r.fast) = (0.6, 0.5), "still and fast = 1.1"),
         (|r| r.mu = f64::NAN, "mu = NaN"),

@@ -6,6 +6,6 @@ use super::{FormulaPolicy, Kind, Make};
 /// §3, 2015 §4.2).
 pub(super) const KIND: Kind = Kind {
     name: "aad",
-    help: "the rate AAD times the age: aad * t",
+    help: "rate AAD times age: aad * t",
     make: Make::Honest(|basis| FormulaPolicy::builtin("aad", basis)),
 };

@@ -12,7 +12,7 @@ use recrawl_types::Cycle;
 /// their rate come first: t·r.
 pub(super) const KIND: Kind = Kind {
     name: "binary_lambda_crawl",
-    help: "BinaryLambdaCrawl: age times the visit rate of most freshness",
+    help: "BinaryLambdaCrawl: age times the visit rate that maximises freshness",
     make: Make::Honest(|_| Box::new(BinaryLambdaCrawl::new("binary_lambda_crawl", 0.0))),
 };
 
@@ -20,7 +20,7 @@ pub(super) const KIND: Kind = Kind {
 /// penalty (Kolobov et al. 2019, supplement §9.3).
 pub(super) const WITH_FLOOR: Kind = Kind {
     name: "binary_lambda_crawl_04",
-    help: "the same with a floor: every page has 40 % of an equal share of the visits",
+    help: "BinaryLambdaCrawl in which every page gets at least 40 % of an equal share of visits",
     make: Make::Honest(|_| Box::new(BinaryLambdaCrawl::new("binary_lambda_crawl_04", 0.4))),
 };
 

@@ -6,6 +6,6 @@ use super::{FormulaPolicy, Kind, Make};
 /// 2015 §4.2).
 pub(super) const KIND: Kind = Kind {
     name: "cg",
-    help: "the rate of Cho and Garcia-Molina, whatever the age: cg",
+    help: "rate of Cho and Garcia-Molina, regardless of age: cg",
     make: Make::Honest(|basis| FormulaPolicy::builtin("cg", basis)),
 };

@@ -1,4 +1,4 @@
-//! Chance by page and cycle.
+//! Random numbers by page and cycle.
 
 use recrawl_formula::math::{exp, ln};
 use recrawl_scheduler::Shuffle;

@@ -11,7 +11,7 @@ use recrawl_types::Cycle;
 /// every page is due again after one, and r, which is a matter of configuration, is 0.1.
 pub(super) const KIND: Kind = Kind {
     name: "common_crawl",
-    help: "Common Crawl's order: days overdue, mixed by chance",
+    help: "Common Crawl's order: days overdue, mixed randomly",
     make: Make::Honest(|_| Box::new(CommonCrawl)),
 };
 

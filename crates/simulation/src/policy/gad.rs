@@ -6,6 +6,6 @@ use super::{FormulaPolicy, Kind, Make};
 /// §3, 2015 §4.2).
 pub(super) const KIND: Kind = Kind {
     name: "gad",
-    help: "the rate GAD times the age: gad * t",
+    help: "rate GAD times age: gad * t",
     make: Make::Honest(|basis| FormulaPolicy::builtin("gad", basis)),
 };

@@ -10,7 +10,7 @@ use recrawl_types::{Cycle, Status};
 /// rates of all pages make up the budget. The pages furthest behind that rate come first: t·r.
 pub(super) const KIND: Kind = Kind {
     name: "lambda_crawl",
-    help: "LambdaCrawl: age times the visit rate of least harmonic penalty",
+    help: "LambdaCrawl: age times the visit rate that minimises the harmonic penalty",
     make: Make::Honest(|_| Box::new(LambdaCrawl { rates: Rates::global() })),
 };
 

@@ -6,7 +6,7 @@ use crate::{Dataset, Observed, Truth};
 /// The bound of ChangeRate: no policy finds a change where there is none.
 pub(super) const KIND: Kind = Kind {
     name: "oracle",
-    help: "bound: pages that differ from their last visit, and no others while there are any",
+    help: "bound: pages that differ from their last visit first",
     make: Make::Bound(|data: &Dataset| Box::new(Oracle { truth: &data.truth })),
 };
 

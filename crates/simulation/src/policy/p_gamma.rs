@@ -7,6 +7,6 @@ use super::{FormulaPolicy, Kind, Make};
 /// 2003 §5).
 pub(super) const KIND: Kind = Kind {
     name: "p_gamma",
-    help: "the probability of a change, Gamma prior with the rate of all pages: p_eb",
+    help: "probability of a change, Gamma prior with the rate of all pages: p_eb",
     make: Make::Honest(|_| FormulaPolicy::expression("p_gamma", "p_eb")),
 };

@@ -7,6 +7,6 @@ use super::{FormulaPolicy, Kind, Make};
 /// pseudo-data of Kolobov et al. 2019).
 pub(super) const KIND: Kind = Kind {
     name: "p_mm",
-    help: "the probability of a change, rate by moments: mm * t ranks alike",
+    help: "probability of a change, rate by moments: same order as mm * t",
     make: Make::Honest(|_| FormulaPolicy::expression("p_mm", "mm * t")),
 };

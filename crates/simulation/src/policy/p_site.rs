@@ -6,6 +6,6 @@ use super::{FormulaPolicy, Kind, Make};
 /// pages: pages of one site change alike (Cho & Ntoulas 2002; Tan & Mitra 2010).
 pub(super) const KIND: Kind = Kind {
     name: "p_site",
-    help: "the probability of a change, Gamma prior with the site's rate: p_eb_site",
+    help: "probability of a change, Gamma prior with the site's rate: p_eb_site",
     make: Make::Honest(|_| FormulaPolicy::expression("p_site", "p_eb_site")),
 };

@@ -1,4 +1,4 @@
-//! `rand`: by chance.
+//! `rand`: random order.
 
 use super::crawler::CrawlerPolicy;
 use super::{Kind, Make};
@@ -7,6 +7,6 @@ use recrawl_scheduler::policy::random::RandomPolicy;
 /// Every cycle anew, whatever was observed: the baseline Rand (Santos et al. 2015 §5.1).
 pub(super) const KIND: Kind = Kind {
     name: "rand",
-    help: "by chance",
+    help: "random order",
     make: Make::Honest(|_| Box::new(CrawlerPolicy(RandomPolicy::default()))),
 };

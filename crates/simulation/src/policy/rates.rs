@@ -1,4 +1,4 @@
-//! Estimated rates of all pages, for policies that do more with them than multiply.
+//! Estimated rates of all pages, for policies that need more than a product.
 
 use crate::Observed;
 use recrawl_formula::{Formula, Program};

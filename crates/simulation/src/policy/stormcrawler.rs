@@ -8,7 +8,7 @@ use crate::Observed;
 /// did not, in whole minutes. As its spouts do, the page goes first whose next visit was due first.
 pub(super) const KIND: Kind = Kind {
     name: "stormcrawler",
-    help: "StormCrawler's adaptive interval: the page that is due for longest",
+    help: "StormCrawler's adaptive interval: longest overdue first",
     make: Make::Honest(|_| Box::<StormCrawler>::default()),
 };
 

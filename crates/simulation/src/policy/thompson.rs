@@ -1,4 +1,4 @@
-//! `thompson`: a rate drawn from what is believed of the page, times its age.
+//! `thompson`: a rate drawn from the posterior of the page, times its age.
 
 use super::chance::Chance;
 use super::rates::Rates;
@@ -11,7 +11,7 @@ use recrawl_types::Cycle;
 /// and cycle from the Gamma posterior of `p_site`, so a page of which little is known is tried now and then.
 pub(super) const KIND: Kind = Kind {
     name: "thompson",
-    help: "a rate drawn from the page's Gamma posterior with the site's rate, times the age",
+    help: "rate drawn from the page's Gamma posterior with the site's rate, times age",
     make: Make::Honest(|_| Box::new(Thompson { rates: Rates::of_site() })),
 };
 

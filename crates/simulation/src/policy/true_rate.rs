@@ -1,4 +1,4 @@
-//! `true_rate`: each page's real mean rate times its age.
+//! `true_rate`: the true mean rate of each page times its age.
 
 use super::{Kind, Make, Policy};
 use crate::{Dataset, Observed};
@@ -8,7 +8,7 @@ use recrawl_types::Cycle;
 /// ranks by an estimate in its place.
 pub(super) const KIND: Kind = Kind {
     name: "true_rate",
-    help: "bound: each page's mean rate over the whole history, times the age",
+    help: "bound: true mean rate of each page over the whole history, times age",
     make: Make::Bound(|data: &Dataset| Box::new(TrueRate { rates: rates(data) })),
 };
 

@@ -1,4 +1,4 @@
-//! NDCG: were the pages with changes ranked first?
+//! NDCG: whether pages with changes rank first.
 
 use recrawl_formula::math::ln;
 

@@ -1,4 +1,4 @@
-//! What happened to pages since they were last visited: the side of a replay that no policy sees.
+//! Changes of pages since their last visit, which no policy sees.
 
 use crate::Truth;
 

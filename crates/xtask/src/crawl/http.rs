@@ -1,7 +1,8 @@
-//! A client for the mock web's control port: one request and one response per connection, loopback only.
+//! A client for the mock web's control port: one request and one response per connection, loopback
+//! only.
 //!
-//! HTTP/1.0, because its responses end with the connection and have no chunks. An HTTP library would be
-//! this program's largest dependency, for four calls.
+//! HTTP/1.0, because its responses end with the connection and have no chunks. An HTTP library
+//! would be this program's largest dependency, for four calls.
 
 use std::fmt;
 use std::io::{self, Read, Write};

@@ -104,8 +104,8 @@ impl Violations {
 }
 
 impl MockWeb {
-    /// Starts a web with the arguments `web` on `port` and waits until it is ready. It continues the access
-    /// log in `log`, so that it knows the versions that its client holds.
+    /// Starts a web with the arguments `web` on `port` and waits until it is ready. It continues
+    /// the access log in `log`, so that it knows the versions that its client holds.
     ///
     /// # Errors
     /// If it does not start; its message is on standard error.

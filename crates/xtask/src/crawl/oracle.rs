@@ -4,8 +4,8 @@ use crate::truth::Page;
 
 /// At every turn, visits only pages that differ from its last visit.
 ///
-/// New pages are seen as soon as they exist, at no cost: the ChangeRate of the crawler does not include
-/// its first visits either.
+/// New pages are seen as soon as they exist, at no cost: the ChangeRate of the crawler does not
+/// include its first visits either.
 pub struct Oracle<'a> {
     /// Page, and the version seen last; none while the page was not there yet.
     pages: Vec<(&'a Page, Option<u32>)>,
@@ -17,8 +17,8 @@ impl<'a> Oracle<'a> {
         Oracle { pages: pages.iter().map(|p| (p, p.version_at(clock))).collect() }
     }
 
-    /// Makes `visits` visits at `clock` and returns how many find a change. If more pages differ, it takes
-    /// them in the order of the truth.
+    /// Makes `visits` visits at `clock` and returns how many find a change. If more pages differ,
+    /// it takes them in the order of the truth.
     pub fn turn(&mut self, clock: u32, visits: u64) -> u64 {
         let mut met = 0;
         for (page, seen) in &mut self.pages {

@@ -1,6 +1,6 @@
-//! Phase and clock of the next cycle, after the protocol of the GP4C papers: discovery at clock 0, visits of
-//! every page at clocks 1 and 2, selection by score from clock 3 on. A function of the earlier turns, so that
-//! a later run continues where the last one stopped.
+//! Phase and clock of the next cycle, after the protocol of the GP4C papers: discovery at clock 0,
+//! visits of every page at clocks 1 and 2, selection by score from clock 3 on. A function of the
+//! earlier turns, so that a later run continues where the last one stopped.
 
 use super::state::Turn;
 use serde::{Deserialize, Serialize};

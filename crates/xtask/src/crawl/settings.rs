@@ -1,5 +1,5 @@
-//! The crawler's configuration for the recorded web: no delays on loopback, all new pages at once, and the
-//! budget of the protocol.
+//! The crawler's configuration for the recorded web: no delays on loopback, all new pages at once,
+//! and the budget of the protocol.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ pub fn discovery(seeds: &[String]) -> String {
     configuration(seeds, DISCOVERY_BUDGET, None)
 }
 
-/// The configuration of later cycles. `share` is `"5%"` or a number of pages. Without a formula the default
-/// applies.
+/// The configuration of later cycles. `share` is `"5%"` or a number of pages. Without a formula the
+/// default applies.
 pub fn recrawl(seeds: &[String], share: &str, formula: Option<&str>) -> String {
     let pages = if share.parse::<u64>().is_ok() { share.to_owned() } else { quoted(share) };
     let budget = format!("pages = {pages}\npages_min = 1\nwarmup = {}", super::plan::WARMUP_CYCLES);

@@ -20,8 +20,8 @@ pub fn opening(state: &State, pages: usize, last_clock: u32, dir: &Path) -> Stri
     text
 }
 
-/// A note on a cycle without a row: the crawler committed it, but this program was stopped before it got the
-/// report. The next cycle then ran at the same clock.
+/// A note on a cycle without a row: the crawler committed it, but this program was stopped before
+/// it got the report. The next cycle then ran at the same clock.
 pub fn rowless(turns: &[Turn], next: &Report) -> Option<String> {
     let expected = turns.last().map_or(1, |t| t.report.cycle + 1);
     let is_missing = next.cycle > expected;
@@ -30,8 +30,8 @@ pub fn rowless(turns: &[Turn], next: &Report) -> Option<String> {
     })
 }
 
-/// The closing table: the turns of this run (from number `before` on), and all turns if there were earlier
-/// ones. `oracle_rates` has the oracle's ChangeRate of each turn.
+/// The closing table: the turns of this run (from number `before` on), and all turns if there were
+/// earlier ones. `oracle_rates` has the oracle's ChangeRate of each turn.
 pub fn closing(turns: &[Turn], before: usize, oracle_rates: &[Option<f64>]) -> String {
     let mut columns = vec![column("this run", &turns[before..], &oracle_rates[before..])];
     if before > 0 {

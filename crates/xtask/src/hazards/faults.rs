@@ -7,9 +7,9 @@ pub const HOSTS: usize = 64;
 /// Share of a host's responses with a fault.
 const SHARE: f64 = 0.02;
 
-/// Faults of single responses, each on one host for a share of its pages. `P` is the port of the rejected
-/// addresses. Fast faults come first, because the first hosts also have a second fault, which can be an endless
-/// web: many pages on a slow host would dominate the run time.
+/// Faults of single responses, each on one host for a share of its pages. `P` is the port of the
+/// rejected addresses. Fast faults come first, because the first hosts also have a second fault,
+/// which can be an endless web: many pages on a slow host would dominate the run time.
 const ANSWERS: &[&str] = &[
     "redirect:",
     "redirect:javascript:alert(1)",
@@ -102,7 +102,8 @@ const HOSTWIDE: &[&str] = &["idle:150", "idle:1"];
 /// Faults of one cycle, when all hosts are known: robots.txt is temporarily unavailable.
 const PASSING: &[&str] = &["/robots.txt=busy:1", "/robots.txt=status:503"];
 
-/// The rules for the mock web's `--fault`, assigned to the hosts in turn, with or without those of one cycle.
+/// The rules for the mock web's `--fault`, assigned to the hosts in turn, with or without those of
+/// one cycle.
 pub fn rules(refused_port: u16, passing_too: bool) -> Vec<String> {
     let with_share = |fault: &str| match fault.split_once(':') {
         Some((kind, value)) => format!("{kind}@{SHARE}:{value}"),

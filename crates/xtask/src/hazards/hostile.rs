@@ -1,5 +1,6 @@
-//! The hostile web: 64 large hosts, a third of them hostile, and 64 hosts of one page. It is crawled in six
-//! cycles under a deadline; the result is the coverage of each kind of host, by the web's log.
+//! The hostile web: 64 large hosts, a third of them hostile, and 64 hosts of one page. It is
+//! crawled in six cycles under a deadline; the result is the coverage of each kind of host, by the
+//! web's log.
 //!
 //! docs/internals/mockweb.md, "The hostile web", shows that a fair crawler can cover everything.
 
@@ -26,8 +27,8 @@ const BUSY: u32 = 3;
 const PASSING: u32 = 4;
 /// Delay of hosts and addresses, in milliseconds.
 const DELAY_MS: u64 = 60;
-/// Concurrently open hosts: equal to the number of large hosts, so that a crawler that opens these first has no
-/// slot left.
+/// Concurrently open hosts: equal to the number of large hosts, so that a crawler that opens these
+/// first has no slot left.
 const OPEN_HOSTS: u32 = LARGE;
 /// Required coverage of the pages that robots.txt allows.
 const COVERAGE: f64 = 0.99;
@@ -87,8 +88,8 @@ fn words(hosts: &[Host], pages_per_host: u32) -> Vec<String> {
     words.split(' ').map(str::to_owned).collect()
 }
 
-/// The crawler's configuration. Revisits take a quarter of the known pages, so that new pages compete with
-/// them. The latency is that of this machine and must not raise delays.
+/// The crawler's configuration. Revisits take a quarter of the known pages, so that new pages
+/// compete with them. The latency is that of this machine and must not raise delays.
 fn settings(hosts: &[Host], deadline: Duration) -> String {
     let first = u32::from(mockweb::FIRST_HOST);
     let address = |host: &Host| Ipv4Addr::from(first + host.number.min(LARGE + SINGLE - CROWD));

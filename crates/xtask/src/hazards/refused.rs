@@ -36,7 +36,8 @@ impl Refused {
         self.listeners.iter().map(TcpListener::local_addr).collect()
     }
 
-    /// Connections since the last call. The system queues at most 128, which is enough to tell some from none.
+    /// Connections since the last call. The system queues at most 128, which is enough to tell some
+    /// from none.
     pub fn connections(&self) -> io::Result<u64> {
         let mut count = 0;
         for listener in &self.listeners {

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-/// Memory limit of a judged cycle, in MiB, for 100 and more concurrent faulty responses with bodies of 2 MiB.
+/// Memory limit of a judged cycle, in MiB, for 100 and more concurrent faulty responses with bodies
+/// of 2 MiB.
 const MAX_MEMORY_MIB: u64 = 192;
 /// Maximum peak memory of a judged cycle, in percent of the lowest peak.
 const FLAT_PERCENT: u64 = 150;
@@ -149,8 +150,8 @@ impl Verdict {
     }
 }
 
-/// Of the pages that are not held: the number of those whose every response was a fault, and the others with
-/// their number of requests.
+/// Of the pages that are not held: the number of those whose every response was a fault, and the
+/// others with their number of requests.
 fn not_held(pages: &[Page], held: &BTreeSet<u32>, log: &[Access]) -> (u64, BTreeMap<String, usize>) {
     let lacking = pages.iter().filter(|page| !held.contains(&page.page_id));
     let mut answers: BTreeMap<&str, Vec<bool>> =

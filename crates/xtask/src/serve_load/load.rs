@@ -1,7 +1,7 @@
 //! A load of a fixed number of requests per second, with latencies.
 //!
-//! Requests are due at fixed times (an open loop), and latency counts from the due time. A server that hangs for a
-//! second is charged for all requests due in that second.
+//! Requests are due at fixed times (an open loop), and latency counts from the due time. A server
+//! that hangs for a second is charged for all requests due in that second.
 
 use super::client::{self, Client};
 use super::mix::Subjects;

@@ -22,7 +22,8 @@ pub struct Stretch {
     resident: [u64; 3],
 }
 
-/// Samples the daemon for this long while `beside` runs on another thread. Pages change from cycle to cycle.
+/// Samples the daemon for this long while `beside` runs on another thread. Pages change from cycle
+/// to cycle.
 ///
 /// # Errors
 /// If the daemon or the web no longer responds.

@@ -39,7 +39,8 @@ fn function_at(code: &str, at: usize) -> Option<Function<'_>> {
     (length > 0).then(|| Function { name, at, body: &code[open + 1..close] })
 }
 
-/// Position of the bracket that closes the first one of `text`; none if `text` starts with no bracket.
+/// Position of the bracket that closes the first one of `text`; none if `text` starts with no
+/// bracket.
 fn matching(text: &str, open: u8, close: u8) -> Option<usize> {
     let mut depth = 0usize;
     for (i, b) in text.bytes().enumerate() {

@@ -1,8 +1,9 @@
-//! A small scanner that separates the code of a Rust source from comments and literals. Rules then never find a
-//! word in a string, such as in their own tests. A full parser would be the heaviest dependency of the workspace.
+//! A small scanner that separates the code of a Rust source from comments and literals. Rules then
+//! never find a word in a string, such as in their own tests. A full parser would be the heaviest
+//! dependency of the workspace.
 
-/// Two masks of one source text. Each has the length and line breaks of the text, and blanks elsewhere, so that
-/// positions agree.
+/// Two masks of one source text. Each has the length and line breaks of the text, and blanks
+/// elsewhere, so that positions agree.
 pub struct RustText {
     /// Everything outside comments, and outside the quotes of strings and characters.
     pub code: String,

@@ -72,8 +72,8 @@ fn the_length_of_a_cycle_can_be_chosen() {
     let weeks = read(&text, Some(7 * 86_400)).unwrap();
     assert_eq!((weeks.truth.cycles(), weeks.truth.changes()), (0, vec![0]));
     let seconds = read(&text, Some(1)).unwrap_err();
-    assert!(seconds.contains("129600 cycles, and 20000 is the most"), "{seconds}");
-    assert!(read(&text, Some(0)).unwrap_err().contains("no cycle of that length"));
+    assert!(seconds.contains("129600 cycles: the maximum is 20000"), "{seconds}");
+    assert!(read(&text, Some(0)).unwrap_err().contains("does not support this cycle length"));
 }
 
 #[test]
@@ -89,13 +89,13 @@ fn fields_stand_where_the_first_line_says() {
 fn a_bad_line_is_named() {
     let good = html("a", "20260101120000", "A");
     for (text, wants) in [
-        (format!("{HEADER}{good}x y z\n"), ":3: 3 fields, where 11 are expected"),
+        (format!("{HEADER}{good}x y z\n"), ":3: 3 fields, but 11 are expected"),
         (format!("{HEADER}{good}\n"), ":3: 1 fields"),
         (format!("{good}{}", html("a", "20261301120000", "A")), ":2: time \"20261301120000\""),
         (format!("{good}{}", html("a", "2026", "A")), ":2: time \"2026\""),
         (format!("{good}{}", html("a", "20260101120000", "-")), ":2: a capture without a digest"),
         (" CDX N b a m s\n".into(), ":1: no field k"),
-        (format!("{HEADER}{good} CDX b N a m s k r M S V g\n"), ":3: the fields are others"),
+        (format!("{HEADER}{good} CDX b N a m s k r M S V g\n"), ":3: the fields differ"),
         (HEADER.into(), ": no capture of a page"),
         (line("a", "20260101120000", "text/html", "404", "A"), ": no capture of a page"),
     ] {

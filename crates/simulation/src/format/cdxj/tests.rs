@@ -29,15 +29,15 @@ fn hostile_objects_are_errors_with_a_line() {
     let good = "a)/ 20260101000000 {\"status\":\"200\",\"digest\":\"A\"}\n";
     let deep = format!("a)/ 20260101000000 {{\"x\":{}\n", "[".repeat(100_000));
     for (bad, wants) in [
-        ("a)/ 20260101000000 {\"status\":\"200\"", "the object: EOF"),
-        ("a)/ 20260101000000 {\"status\":[],\"digest\":\"A\"}", "the object: "),
-        ("a)/ 20260101000000 {\"digest\":\"A\",\"digest\":\"B\"}", "the object: duplicate field"),
+        ("a)/ 20260101000000 {\"status\":\"200\"", "object: EOF"),
+        ("a)/ 20260101000000 {\"status\":[],\"digest\":\"A\"}", "object: "),
+        ("a)/ 20260101000000 {\"digest\":\"A\",\"digest\":\"B\"}", "object: duplicate field"),
         ("a)/ 20260101000000 {\"status\":\"200\"}", "a capture without a digest"),
         ("a)/ 20260101000000 {\"status\":\"200\",\"digest\":\"A\",\"url\":\"http://a/\\n\"}", "address "),
         ("a)/ 2026010100000x {\"status\":\"200\",\"digest\":\"A\"}", "time "),
         ("a)/ 20260101000000", "\"a)/ 20260101000000\": expected a key, a time and an object"),
         ("", "\"\": expected a key"),
-        (&deep, "the object: EOF"),
+        (&deep, "object: EOF"),
     ] {
         let message = read(&format!("{good}{bad}\n")).unwrap_err();
         assert!(message.starts_with(&format!(":2: {wants}")), "{bad:.60}: {message:.200}");

@@ -54,7 +54,7 @@ fn a_bad_row_is_named_by_file_and_line_and_says_what_is_expected() {
     for (row, wants) in [
         ("1\t\tp\t\t\t0\t3\t", "page_id \"1\": expected 0"),
         ("x\t\tp\t\t\t0\t3\t", "page_id \"x\": expected 0"),
-        ("0\tp\t\t\t0\t3\t", "7 columns, where 8 are expected"),
+        ("0\tp\t\t\t0\t3\t", "7 columns, but 8 are expected"),
         ("0\t\tp\t\t\t0\t3\t\t", "9 columns"),
         ("", "1 columns"),
         ("0\t\tp\t\t\t-1\t3\t", "first_cycle \"-1\""),
@@ -62,19 +62,19 @@ fn a_bad_row_is_named_by_file_and_line_and_says_what_is_expected() {
         ("0\t\tp\t\t\t0\t\t", "last_cycle \"\""),
         ("0\t\tp\t\t\t0\t99999999999\t", "last_cycle \"99999999999\""),
         ("0\t\tp\t\t\t3\t2\t", "first_cycle 3 is after last_cycle 2"),
-        ("0\t\tp\t\t\t0\t4\t", "last_cycle 4: cycles.tsv ends with cycle 3"),
+        ("0\t\tp\t\t\t0\t4\t", "last_cycle 4: cycles.tsv ends at cycle 3"),
         ("0\t\tp\t\t\t0\t3\t1", "change \"1\": expected cycle:version"),
         ("0\t\tp\t\t\t0\t3\t1:1  2:2", "change \"\""),
         ("0\t\tp\t\t\t0\t3\t1:-1", "change \"1:-1\""),
         ("0\t\tp\t\t\t0\t3\t:", "change \":\""),
-        ("0\t\tp\t\t\t1\t3\t1:1", "change 1:1: a page changes after its first_cycle 1"),
-        ("0\t\tp\t\t\t0\t2\t3:1", "up to its last_cycle 2"),
-        ("0\t\tp\t\t\t0\t3\t2:1 2:2", "change 2:2 comes after one in cycle 2"),
-        ("0\t\tp\t\t\t0\t3\t2:1 1:2", "change 1:2 comes after one in cycle 2"),
+        ("0\t\tp\t\t\t1\t3\t1:1", "change 1:1: must be after first_cycle 1"),
+        ("0\t\tp\t\t\t0\t2\t3:1", "up to last_cycle 2"),
+        ("0\t\tp\t\t\t0\t3\t2:1 2:2", "change 2:2 after one in cycle 2"),
+        ("0\t\tp\t\t\t0\t3\t2:1 1:2", "change 1:2 after one in cycle 2"),
         ("0\t\tp\t\t\t0\t3\t1:0", "content 0 follows itself"),
         ("0\t\tp\t\t\t0\t3\t1:1 2:1", "content 1 follows itself"),
-        ("0\t\tp\t\t\t0\t3\t1:2", "takes the next number, 1"),
-        ("0\t\tp\t\t\t0\t3\t1:1 2:0 3:4000000000", "takes the next number, 2"),
+        ("0\t\tp\t\t\t0\t3\t1:2", "must have the next number, 1"),
+        ("0\t\tp\t\t\t0\t3\t1:1 2:0 3:4000000000", "must have the next number, 2"),
     ] {
         let message = refused(CYCLES_TSV, &packed(format!("{HEADER}{row}\n").as_bytes()));
         assert!(message.starts_with("pages.tsv.gz:2: ") && message.contains(wants), "{row:?}: {message}");
@@ -87,9 +87,9 @@ fn bad_cycles_are_named_by_line() {
         ("1\t2026-01-01\n", 2, "cycle 1: expected 0"),
         ("0\t2026-01-01\n2\t2026-01-02\n", 3, "cycle 2: expected 1"),
         ("0\t2026-02-30\n", 2, "YYYY-MM-DD"),
-        ("0\t2026-01-02\n1\t2026-01-01\n", 3, "2026-01-01 comes after 2026-01-02"),
-        ("0\t2026-01-02\n1\t\n", 3, "give all of them one"),
-        ("0\n", 2, "1 columns, where 2"),
+        ("0\t2026-01-02\n1\t2026-01-01\n", 3, "2026-01-01 after 2026-01-02"),
+        ("0\t2026-01-02\n1\t\n", 3, "give all cycles a date"),
+        ("0\n", 2, "1 columns, but 2"),
     ] {
         let message = refused(&format!("cycle\tdate\n{rows}"), &packed(HEADER.as_bytes()));
         assert!(message.starts_with(&format!("cycles.tsv:{line}: ")) && message.contains(wants), "{message}");
@@ -97,14 +97,14 @@ fn bad_cycles_are_named_by_line() {
     let many: String = (0..=20_001).map(|cycle| format!("{cycle}\t\n")).collect();
     let message = refused(&format!("cycle\tdate\n{many}"), &packed(HEADER.as_bytes()));
     assert!(message.starts_with("cycles.tsv:20003: more than 20000 cycles"), "{message}");
-    assert!(refused("cycle\tdate\n", &[]).starts_with("cycles.tsv: there is no cycle"));
-    assert!(refused("cycle,date\n", &[]).starts_with("cycles.tsv:1: \"cycle,date\": the first line names"));
+    assert!(refused("cycle\tdate\n", &[]).starts_with("cycles.tsv: no cycles"));
+    assert!(refused("cycle,date\n", &[]).starts_with("cycles.tsv:1: \"cycle,date\": the first line must name"));
 }
 
 #[test]
 fn a_file_that_is_damaged_as_a_whole_says_how() {
     assert!(refused(CYCLES_TSV, &[]).starts_with("pages.tsv.gz: the file is empty"));
-    assert!(refused(CYCLES_TSV, &packed(HEADER.as_bytes())).ends_with("there is no page in it"));
+    assert!(refused(CYCLES_TSV, &packed(HEADER.as_bytes())).ends_with(": no pages"));
     assert!(refused(CYCLES_TSV, &packed(b"page_id\turl\n")).starts_with("pages.tsv.gz:1: "));
     let rows: String = (0..2000).map(|p| format!("{p}\thttps://{p}.example/\t{p}\t\t\t0\t3\t\n")).collect();
     let whole = packed(format!("{HEADER}{rows}").as_bytes());

@@ -67,13 +67,13 @@ fn what_cannot_be_is_named_by_line() {
     let good = line(7, DAY, "a", "fetched", "null");
     let missing = good.replace("\"changed\":null,", "");
     for (bad, wants) in [
-        (good.clone(), "\"http://a/\" was visited in cycle 7 already"),
-        (line(6, DAY, "b", "fetched", "null"), "cycle 6 comes after cycle 7"),
-        (line(8, DAY, "a", "fetched", "null"), "changed is null, though an earlier visit saw the page"),
-        (line(8, DAY, "a", "failed", "true"), "outcome \"failed\" has seen no content"),
+        (good.clone(), "\"http://a/\" was already visited in cycle 7"),
+        (line(6, DAY, "b", "fetched", "null"), "cycle 6 after cycle 7"),
+        (line(8, DAY, "a", "fetched", "null"), "changed is null, but an earlier visit saw the page"),
+        (line(8, DAY, "a", "failed", "true"), "outcome \"failed\" has no content"),
         (line(30_000, DAY, "a", "failed", "null"), "cycle 30000 is more than 20000 after the first"),
         (line(8, u64::MAX, "a", "fetched", "true"), "time 18446744073709551615: expected seconds"),
-        (line(8, DAY, "\\u0000", "fetched", "null"), "url \"http://\\0/\": expected an address"),
+        (line(8, DAY, "\\u0000", "fetched", "null"), "url \"http://\\0/\": contains control characters"),
         (missing, "\"{\\\"cycle\\\":7"),
         ("{}\n".into(), "\"{}\": missing field `cycle`"),
         ("[]\n".into(), "\"[]\": "),
@@ -85,5 +85,5 @@ fn what_cannot_be_is_named_by_line() {
         assert!(message.starts_with(&format!(":2: {wants}")), "{bad}: {message}");
     }
     let nothing = read(&line(7, DAY, "a", "failed", "null")).unwrap_err();
-    assert_eq!(nothing, ": there is no page in it");
+    assert_eq!(nothing, ": no pages");
 }

@@ -1,7 +1,7 @@
 //! Every policy on a recorded web, to the last digit.
 //!
-//! Replays are exact, so each figure here is the same on every machine and in every version; who changes one has
-//! changed what a policy does, or how replays go.
+//! Replays are exact, so each figure is equal on every machine and in every version. A different
+//! figure means that a policy or the replay changed.
 
 use crate::metric::{AGE, CHANGE_RATE, FRESHNESS, HARMONIC};
 use crate::policy::{ALL, Kind};

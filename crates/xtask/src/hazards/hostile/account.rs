@@ -118,8 +118,8 @@ impl Account {
         }
     }
 
-    /// Pages of these kinds, covered pages, and their share. A page is covered if it was served whole, or if a fault
-    /// replaced it that no crawler can work around.
+    /// Pages of these kinds, covered pages, and their share. A page is covered if it was served
+    /// whole, or if a fault replaced it that no crawler can work around.
     fn coverage(&self, is_meant: impl Fn(usize) -> bool) -> (usize, usize, f64) {
         let meant = || self.pages.iter().enumerate().filter(|(_, kind)| is_meant(**kind));
         let covered = meant().filter(|(page, _)| self.held[*page] || self.struck.contains(page)).count();

@@ -51,8 +51,8 @@ fn calls_one_of(body: &str, helpers: &BTreeSet<&str>) -> bool {
     calls(body).any(|name| helpers.contains(name))
 }
 
-/// Functions of a crate's test code that assert, directly or indirectly. Functions of the program do not count:
-/// their assertions test nothing specific.
+/// Functions of a crate's test code that assert, directly or indirectly. Functions of the program
+/// do not count: their assertions test nothing specific.
 fn asserting_helpers<'a>(files: &'a [(&File, String)]) -> BTreeSet<&'a str> {
     let test_modules: BTreeSet<&str> = files.iter().flat_map(|(_, code)| test_modules(code)).collect();
     let mut helpers = BTreeSet::new();

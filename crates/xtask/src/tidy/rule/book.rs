@@ -1,4 +1,5 @@
-//! docs/SUMMARY.md lists each page of docs/ and docs/internals/ once, and links between pages have targets.
+//! docs/SUMMARY.md lists each page of docs/ and docs/internals/ once, and links between pages have
+//! targets.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::{File, Workspace};

@@ -1,4 +1,5 @@
-//! docs/configuration.md is generated from config/recrawl.toml, so that the meaning of a key is written once.
+//! docs/configuration.md is generated from config/recrawl.toml, so that the meaning of a key is
+//! written once.
 
 use crate::tidy::Complaint;
 use crate::tidy::workspace::Workspace;

@@ -1,5 +1,5 @@
-//! The table of crates in docs/architecture.md has a row for every crate and no other, and the page mentions no
-//! unknown `crates/NAME`.
+//! The table of crates in docs/architecture.md has a row for every crate and no other, and the page
+//! mentions no unknown `crates/NAME`.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_text::line_of;

@@ -1,5 +1,5 @@
-//! Every external crate has one line in the root manifest and one row in docs/dependencies.md: where it is used,
-//! why, and the alternatives.
+//! Every external crate has one line in the root manifest and one row in docs/dependencies.md:
+//! where it is used, why, and the alternatives.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_text::{RustText, line_of, words};
@@ -67,8 +67,8 @@ pub fn corrected_page(workspace: &Workspace) -> String {
     page.lines().map(correct).collect()
 }
 
-/// External crate → workspace crates that use it, with `(tests)` if only tests use it; and a complaint for each
-/// dependency with its own version.
+/// External crate → workspace crates that use it, with `(tests)` if only tests use it; and a
+/// complaint for each dependency with its own version.
 fn users(workspace: &Workspace) -> (BTreeMap<String, Vec<String>>, Vec<Complaint>) {
     let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut found = Vec::new();

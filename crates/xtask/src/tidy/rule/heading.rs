@@ -14,8 +14,8 @@ fn complaint(path: &str, line: usize, title: &str) -> Complaint {
     Complaint::at(path, line, format!("no text below the heading `{title}`; write it or delete the heading"))
 }
 
-/// Headings followed by nothing, or by a heading of the same or a higher rank. A heading followed by a lower one
-/// depends on that one.
+/// Headings followed by nothing, or by a heading of the same or a higher rank. A heading followed
+/// by a lower one depends on that one.
 fn bare_headings(page: &str) -> Vec<(usize, &str)> {
     let mut bare = Vec::new();
     let mut open: Option<(usize, &str, usize)> = None;

@@ -1,5 +1,5 @@
-//! docs/internals/limits.md has a row for every constant `MAX_…` and every limit in config/recrawl.toml, with its
-//! value, and no other rows.
+//! docs/internals/limits.md has a row for every constant `MAX_…` and every limit in
+//! config/recrawl.toml, with its value, and no other rows.
 
 use crate::tidy::Complaint;
 use crate::tidy::rust_text::{RustText, line_of, words};
@@ -13,8 +13,8 @@ const HERE: &str = "crates/xtask/src/tidy/rule/limit.rs";
 /// Crates that read no untrusted input.
 const SPARED: &[&str] = &["mockweb", "fuzzing", "xtask"];
 
-/// Keys that are not limits: names, choices, shares, politeness, and lists. The name of a section stands for all
-/// its keys.
+/// Keys that are not limits: names, choices, shares, politeness, and lists. The name of a section
+/// stands for all its keys.
 const NO_LIMIT: &[&str] = &[
     "change",
     "consent",
