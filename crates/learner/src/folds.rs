@@ -242,10 +242,7 @@ impl fmt::Display for FoldsError {
                  --folds, a later --first, or an earlier --last"
             ),
             FoldsError::FewSites { sites, count } => {
-                write!(
-                    f,
-                    "{sites} sites are too few for {count} folds; use fewer --folds, or --fold-by page"
-                )
+                write!(f, "{sites} sites are too few for {count} folds; use fewer --folds, or --fold-by page")
             }
             FoldsError::FewCycles { what, cycles, warmup } => write!(
                 f,

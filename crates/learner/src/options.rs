@@ -174,7 +174,11 @@ mod tests {
         };
         let extended = texts(&preset);
         assert!(extended.contains(&"t * X".to_owned()) && extended.contains(&"nad * t".to_owned()));
-        assert_eq!(extended.len(), rivals().len(), "extended terminals can express all of them: {extended:?}");
+        assert_eq!(
+            extended.len(),
+            rivals().len(),
+            "extended terminals can express all of them: {extended:?}"
+        );
         for learned in builtin::ALL.iter().map(|b| b.formula()).filter(|f| f.provenance.is_learned()) {
             assert!(
                 !extended.contains(&learned.expr.to_string()),

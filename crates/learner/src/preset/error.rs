@@ -84,7 +84,10 @@ impl fmt::Display for PresetError {
             }
             PresetError::Rate { key, rate } => write!(f, "{key} = {rate}: use a rate from 0 to 1"),
             PresetError::NothingBreeds => {
-                write!(f, "breeding.crossover, reproduction and new are all 0; no next generation is possible")
+                write!(
+                    f,
+                    "breeding.crossover, reproduction and new are all 0; no next generation is possible"
+                )
             }
             PresetError::SeedTwice(seed) => {
                 write!(f, "random seed {seed} is repeated; it would repeat its run")

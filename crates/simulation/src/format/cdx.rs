@@ -98,12 +98,7 @@ impl Layout {
     fn capture<'a>(&self, line: &'a str) -> Result<Capture<'a>, String> {
         let fields: Vec<&str> = line.split(' ').collect();
         if fields.len() != self.count {
-            return Err(format!(
-                "{} fields, but {} are expected: {}",
-                fields.len(),
-                self.count,
-                shown(line)
-            ));
+            return Err(format!("{} fields, but {} are expected: {}", fields.len(), self.count, shown(line)));
         }
         let [key, time, url, mime, status, digest] = self.places.map(|place| fields[place]);
         Ok(Capture { key, time, url, mime, status, digest })

@@ -57,9 +57,9 @@ fn read_page(line: &str, cycles: &mut Option<u32>, changes: &mut Vec<(u32, u16)>
     let found = line.len() as u32;
     match *cycles.get_or_insert(found) {
         _ if found == 0 => Err("an empty line; every page has one character per cycle".into()),
-        first if first != found => Err(format!(
-            "{found} characters, but the first line has {first}; all pages have the same cycles"
-        )),
+        first if first != found => {
+            Err(format!("{found} characters, but the first line has {first}; all pages have the same cycles"))
+        }
         _ => Ok(found),
     }
 }
@@ -67,10 +67,7 @@ fn read_page(line: &str, cycles: &mut Option<u32>, changes: &mut Vec<(u32, u16)>
 fn write(data: &Dataset, path: &Path) -> Result<Vec<String>, DatasetError> {
     let last = data.truth.cycles();
     if last == 0 {
-        return Err(DatasetError::whole(
-            path,
-            "no cycle after cycle 0: nothing to write",
-        ));
+        return Err(DatasetError::whole(path, "no cycle after cycle 0: nothing to write"));
     }
     if let Some(page) = data.pages.iter().position(|page| (page.first, page.last) != (0, last)) {
         let what = "does not exist in all cycles, which bit strings cannot express; convert the fixed set";

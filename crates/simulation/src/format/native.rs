@@ -107,8 +107,7 @@ fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>
     changes.clear();
     let (mut before, mut version, mut known) = (first, 0, 0);
     for pair in listed.split(' ').filter(|_| !listed.is_empty()) {
-        let wrong =
-            || format!("change {}: expected cycle:version pairs separated by one space", shown(pair));
+        let wrong = || format!("change {}: expected cycle:version pairs separated by one space", shown(pair));
         let (cycle, next) = pair.split_once(':').ok_or_else(wrong)?;
         let (cycle, next) = (digits(cycle).ok_or_else(wrong)?, digits(next).ok_or_else(wrong)?);
         if cycle <= first || cycle > last {
@@ -123,10 +122,7 @@ fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>
             return Err(format!("change {pair}: content {next} follows itself"));
         }
         if next > known + 1 {
-            return Err(format!(
-                "change {pair}: new content must have the next number, {}",
-                known + 1
-            ));
+            return Err(format!("change {pair}: new content must have the next number, {}", known + 1));
         }
         // A content needs a cycle, and cycles are few: numbers fit.
         changes.push((cycle, next as u16));

@@ -76,10 +76,7 @@ impl Visits {
             // Not got, or not looked for: nothing is known of the content.
             (_, None) => return Ok(()),
             (outcome, Some(_)) => {
-                return Err(format!(
-                    "outcome {} has no content, but changed is not null",
-                    shown(outcome)
-                ));
+                return Err(format!("outcome {} has no content, but changed is not null", shown(outcome)));
             }
         }
         if let Some(&place) = self.places.get(&*visit.url) {
@@ -133,9 +130,7 @@ impl Visits {
             return Err(format!("{} was already visited in cycle {}", shown(&visit.url), visit.cycle));
         }
         let Some(changed) = visit.changed else {
-            return Err(
-                "changed is null, but an earlier visit saw the page: expected true or false".into()
-            );
+            return Err("changed is null, but an earlier visit saw the page: expected true or false".into());
         };
         page.last = cycle;
         self.gone[place as usize] = false;

@@ -142,7 +142,10 @@ impl Recipe {
         let whether =
             |holds: bool, what: &dyn Fn() -> String| if holds { Ok(()) } else { Err(RecipeError(what())) };
         whether(self.sites >= 1 && self.pages >= self.sites, &|| {
-            format!("{} pages on {} sites: use at least one page per site, and one site", self.pages, self.sites)
+            format!(
+                "{} pages on {} sites: use at least one page per site, and one site",
+                self.pages, self.sites
+            )
         })?;
         whether(self.pages as usize <= Dataset::MAX_PAGES, &|| {
             format!("{} pages: at most {}", self.pages, Dataset::MAX_PAGES)
@@ -161,10 +164,7 @@ impl Recipe {
         let contents = u64::from(self.pages) * (u64::from(self.cycles) + 1);
         let is_word = self.returns == 0.0 && self.cycles <= LAST_OF_A_WORD;
         whether(is_word || contents <= Dataset::MAX_CONTENTS, &|| {
-            format!(
-                "{contents} pages times cycles: the maximum is {}",
-                Dataset::MAX_CONTENTS
-            )
+            format!("{contents} pages times cycles: the maximum is {}", Dataset::MAX_CONTENTS)
         })?;
         for (name, share) in [
             ("still", self.still),
@@ -179,9 +179,7 @@ impl Recipe {
         ] {
             whether((0.0..=1.0).contains(&share), &|| format!("{name} = {share}: use 0 to 1"))?;
         }
-        whether((0.0..1.0).contains(&self.burst), &|| {
-            format!("burst = {}: use 0 to below 1", self.burst)
-        })?;
+        whether((0.0..1.0).contains(&self.burst), &|| format!("burst = {}: use 0 to below 1", self.burst))?;
         // The spells between are then at least a cycle long, too.
         let rests = self.burst == 0.0 || self.burst_length * (1.0 - self.burst) >= self.burst;
         whether((1.0..=1e6).contains(&self.burst_length) && rests, &|| {

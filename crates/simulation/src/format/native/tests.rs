@@ -98,7 +98,9 @@ fn bad_cycles_are_named_by_line() {
     let message = refused(&format!("cycle\tdate\n{many}"), &packed(HEADER.as_bytes()));
     assert!(message.starts_with("cycles.tsv:20003: more than 20000 cycles"), "{message}");
     assert!(refused("cycle\tdate\n", &[]).starts_with("cycles.tsv: no cycles"));
-    assert!(refused("cycle,date\n", &[]).starts_with("cycles.tsv:1: \"cycle,date\": the first line must name"));
+    assert!(
+        refused("cycle,date\n", &[]).starts_with("cycles.tsv:1: \"cycle,date\": the first line must name")
+    );
 }
 
 #[test]
