@@ -557,7 +557,7 @@ mod tests {
         let error = parse("[polite]\ndelay_per_host = \"1 s\"").unwrap_err();
         assert!(error.contains("politeness.delay_per_host"), "{error}");
         assert!(parse("[nonsense]\n").unwrap_err().contains("nonsense"));
-        assert!(parse("x = 1").unwrap_err().contains("no key `x`"));
+        assert!(parse("x = 1").unwrap_err().contains("unknown key `x`"));
     }
 
     #[test]

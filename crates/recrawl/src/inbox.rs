@@ -34,6 +34,9 @@ const PATIENCE: u32 = 4;
 /// Time that may be paid for in advance, by having had no costly page.
 const CREDIT: Duration = Duration::from_secs(4);
 
+/// How often a reader looks whether the other has read a costly page.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// Number of sites whose virtual times are stored before past ones are dropped.
 const MIN_SITES: usize = 1 << 12;
 
@@ -107,6 +110,9 @@ impl Inbox {
             }
             while batch.len() < most && self.wait().is_none() {
                 let Some(page) = self.order.take() else { break };
+                if !self.debts.are_none() {
+                    self.debts.begin(&Site::of(&page.entry.url));
+                }
                 // Release the hold: the host may be sent its next request.
                 batch.push(FetchedPage { hold: Hold::default(), ..page });
             }
@@ -141,6 +147,8 @@ struct Debts {
     costly: HashSet<Site>,
     /// How long the last costly page took.
     took: Duration,
+    /// Of these, the one of which a page is being read.
+    reading: Option<Site>,
     /// When what they took is paid for: until then they wait for others.
     paid: Option<Instant>,
     /// The site that the last page came from, and when; and when the last one came from another.
@@ -151,6 +159,7 @@ struct Debts {
 impl Debts {
     /// A page of the site took so long.
     fn took(&mut self, site: Site, took: Duration, now: Instant) {
+        self.reading.take_if(|reading| *reading == site);
         if took < COSTLY {
             self.costly.remove(&site);
             return;
@@ -162,6 +171,13 @@ impl Debts {
         self.took = took;
         let credit = now.checked_sub(CREDIT).unwrap_or(now);
         self.paid = Some(self.paid.map_or(credit, |paid| paid.max(credit)) + took * PATIENCE);
+    }
+
+    /// A page of the site is about to be read. Costly pages are read one at a time: their trees are large.
+    fn begin(&mut self, site: &Site) {
+        if self.costly.contains(site) {
+            self.reading = Some(site.clone());
+        }
     }
 
     /// A page of the site arrived.
@@ -180,6 +196,9 @@ impl Debts {
     /// How much longer the site's next page waits, should no page of another site come; none where it does not.
     fn wait(&self, site: &Site, now: Instant) -> Option<Duration> {
         let until = self.paid.filter(|_| self.costly.contains(site))?;
+        if self.reading.is_some() {
+            return Some(LOOK_EVERY);
+        }
         let other = match &self.last {
             Some((last, at)) if last != site => Some(*at),
             _ => self.before,
@@ -325,6 +344,10 @@ mod tests {
         assert_eq!([&a, &c].map(|site| debts.wait(site, late + second / 2)), [Some(second); 2]);
         debts.took(a.clone(), second / 100, late);
         assert_eq!(debts.wait(&a, late), None, "a page of it was as others are");
+        debts.begin(&c);
+        assert_eq!(debts.wait(&c, late + second * 9), Some(LOOK_EVERY), "one at a time");
+        debts.took(c.clone(), second, late + second * 9);
+        assert_eq!(debts.wait(&c, late + second * 20), None);
         let mut alone = Debts::default();
         (0..3).for_each(|_| alone.took(a.clone(), second, start));
         alone.came(&a, start);
