@@ -115,8 +115,8 @@ archive = false
 "#;
 
 /// More than the program may have in memory at any moment of these crawls, in KiB: what it has without
-/// hazards, 100 connections with 512 KiB each, and some room.
-const MEMORY: u64 = 128 << 10;
+/// hazards, 100 connections with 512 KiB each, and for each of two readers the tree of a hostile page.
+const MEMORY: u64 = 224 << 10;
 
 /// A crawl that takes longer than this will never end.
 const PATIENCE: Duration = Duration::from_secs(120);
