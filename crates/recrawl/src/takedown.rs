@@ -23,7 +23,7 @@ use recrawl_archive::takedown::{TakenDown, take_down};
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Forgotten, Generation, OpenError, Repository, ScheduleFile};
-use recrawl_types::{CanonicalUrl, Known, PageRecord, UrlRules};
+use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ pub fn run(
     let (pages, emptied) = count(&repository.current(), meant)?;
     if !only_count && emptied > 0 {
         Space::of(&storage, settings.config.storage.reserve).check_merge(&repository.current(), 0)?;
-        empty(&mut repository, meant, now)?;
+        empty(&mut repository, meant, keep_crawling, now)?;
     }
     let asked = Control::forget(&tables, &|url| meant.matches(url), only_count)?;
     let forgotten =
@@ -210,7 +210,7 @@ fn count(generation: &Generation, meant: &Pattern) -> Result<(u64, u64), Failure
 
 /// Commits a generation in which these pages are only known. It is rewritten from the first page to
 /// the last, since an unused part of an old file would still contain the data.
-fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), Failure> {
+fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now: u64) -> Result<(), Failure> {
     let generation = repository.current();
     let cycle = generation.number().next();
     let nothing = Generation::default();
@@ -218,7 +218,7 @@ fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), F
     let mut records = generation.records();
     while let Some((_, key, record)) = records.next_record()? {
         let is_meant = meant.matches(&CanonicalUrl::from_key(key).map_err(Failure::work)?);
-        let record = if is_meant { forgotten(record) } else { record };
+        let record = if is_meant { forgotten(record, keep_crawling) } else { record };
         next.push(key, &record).map_err(Failure::work)?;
     }
     if let Some(mut links) = generation.waiting() {
@@ -253,7 +253,10 @@ fn empty(repository: &mut Repository, meant: &Pattern, now: u64) -> Result<(), F
     repository.commit(next, &report.to_json()).map_err(Failure::work)
 }
 
-/// The record of a known page without content; an announced change has nothing to be compared with.
-fn forgotten(record: PageRecord) -> PageRecord {
-    PageRecord { known: Known { is_announced: false, ..record.known }, visited: None }
+/// The record of a known page without content; an announced change has nothing to be compared with. A blocked page is
+/// refused at once, so that it takes no place of the next cycles.
+fn forgotten(record: PageRecord, keep_crawling: bool) -> PageRecord {
+    let known = record.known;
+    let status = if keep_crawling || known.status == Status::Gone { known.status } else { Status::Refused };
+    PageRecord { known: Known { is_announced: false, status, ..known }, visited: None }
 }
