@@ -616,12 +616,12 @@ fn a_hostile_web_is_covered() {
 }
 
 /// Pages are read in an order that is fair by site. Nine hosts of 20 pages are asked as fast as they answer, and the pages
-/// of one of them take a hundred times the work of others.
+/// of two of them take a hundred times the work of others; at the end nothing else is left.
 #[test]
 fn a_host_of_costly_pages_delays_itself() {
     let world = World::new(even_web(180, 9), "[cycle]\npages = \"100%\"\n[storage]\narchive = false\n");
     world.warm_up();
-    world.server.set_faults(vec!["1/=costly:hr".parse().unwrap()]);
+    world.server.set_faults(["1/=costly:hr", "2/=costly:hr"].map(|rule| rule.parse().unwrap()).to_vec());
     world.server.reset_log().unwrap();
     let report = world.next_cycle();
     assert_eq!(count(&report, "failed"), Some(0), "{report}");
@@ -636,6 +636,6 @@ fn a_host_of_costly_pages_delays_itself() {
         costly.len(),
         others.len()
     );
-    assert!(costly.len() >= 20 && others.len() >= 160, "{} and {}", costly.len(), others.len());
+    assert!(costly.len() >= 40 && others.len() >= 140, "{} and {}", costly.len(), others.len());
     assert!(before <= costly.len() / 2, "{before} of {} before the last of the others", costly.len());
 }

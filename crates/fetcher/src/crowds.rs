@@ -51,6 +51,13 @@ impl<K: Clone + Eq + Hash + Ord> Crowds<K> {
         self.aside.entry(key).or_default().push_back(group);
     }
 
+    /// The first that was set aside with any key for which there is a place.
+    pub fn call_any(&mut self) -> Option<(K, Group)> {
+        let key = self.aside.keys().find(|key| !self.is_full(key))?.clone();
+        let group = self.take(&key)?;
+        Some((key, group))
+    }
+
     /// The first that was set aside with any key, whatever the limit.
     pub fn take_any(&mut self) -> Option<Group> {
         let key = self.aside.keys().next()?.clone();

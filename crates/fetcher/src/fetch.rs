@@ -185,7 +185,12 @@ impl Fetcher {
             beat_at: start,
             run: run.clone(),
         };
-        let stopped_by = state.visit_all(&job.stop, job.deadline, job.held_deadline).await?;
+        let stopped_by = state.visit_all(&job.stop, job.deadline, job.held_deadline).await;
+        if stopped_by.is_err() {
+            // Each visit holds the output open, and would for as long as nobody polls it.
+            state.visits.shutdown().await;
+        }
+        let stopped_by = stopped_by?;
         let mut left_out = job.precedence.left_out;
         if stopped_by != StoppedBy::Stop {
             state.frontier.note_turns(&run, &mut left_out);

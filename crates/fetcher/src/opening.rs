@@ -106,14 +106,18 @@ impl Opening {
                     self.next += 1;
                     (group, None)
                 }
-                // Nobody else waits.
-                (None, None) => {
-                    let group = self.sites.take_any()?;
-                    if self.begun[group as usize] {
-                        continue;
+                (None, None) => match self.addresses.call_any() {
+                    // One that was called before it did not come: its name leads elsewhere now, or nowhere.
+                    Some((address, group)) => (group, Some(address)),
+                    // Nobody else waits.
+                    None => {
+                        let group = self.sites.take_any()?;
+                        if self.begun[group as usize] {
+                            continue;
+                        }
+                        return Some(self.first(group, runs));
                     }
-                    return Some(self.first(group, runs));
-                }
+                },
             };
             let first = self.first(group, runs);
             let site = Site::of(first);
@@ -245,11 +249,12 @@ mod tests {
         assert_eq!(all, ["a.one.test", "b.one.test", "two.test", "c.one.test"]);
     }
 
-    /// Hosts of so many sites at so many addresses, and the order in which open ones end.
-    type Crowd = (Vec<(u8, u8)>, usize, usize, usize, Vec<usize>);
+    /// Hosts by site and address, and whether the name leads nowhere when it is looked up again; and the order in which
+    /// open ones end.
+    type Crowd = (Vec<(u8, u8, bool)>, usize, usize, usize, Vec<usize>);
 
     fn crowd() -> impl Strategy<Value = Crowd> {
-        let hosts = vec((0u8..4, 0u8..4), 1..40);
+        let hosts = vec((0u8..4, 0u8..4, proptest::bool::weighted(0.2)), 1..40);
         (hosts, 1usize..4, 1usize..4, 1usize..8, vec(any::<usize>(), 40..80))
     }
 
@@ -265,6 +270,7 @@ mod tests {
             let runs = schedule.hosts();
             let mut opening = Opening::new(runs, &Precedence::default(), Cycle(1), per_site, per_address);
             let (mut open, mut opened) = (Vec::<usize>::new(), vec![false; hosts.len()]);
+            let mut looked_up = vec![false; hosts.len()];
             let mut ends = ends.into_iter().cycle();
             let address = |host: usize| IpAddr::from([9, 9, 9, hosts[host].1]);
             loop {
@@ -272,7 +278,7 @@ mod tests {
                 let of_address = |open: &[usize], at: u8| open.iter().filter(|h| hosts[**h].1 == at).count();
                 while open.len() < slots && let Some(first) = opening.next(runs) {
                     let host: usize = first.host()[1..3].parse().unwrap();
-                    let (site, at) = hosts[host];
+                    let (site, at, vanishes) = hosts[host];
                     let (group, _) = opening.take(host_key(first), runs).expect("it was not taken");
                     prop_assert!(!opened[host]);
                     if of_site(&open, site) >= per_site {
@@ -283,6 +289,11 @@ mod tests {
                         prop_assert!(!(0..hosts.len()).any(could), "{} is one too many of its site", host);
                     }
                     opening.sites.enter(Site::of(first));
+                    if vanishes && std::mem::replace(&mut looked_up[host], true) {
+                        opened[host] = true;
+                        opening.leave(Some(&Site::of(first)), None);
+                        continue;
+                    }
                     if opening.addresses.is_full(&address(host)) {
                         opening.set_aside(group, address(host));
                         opening.leave(Some(&Site::of(first)), None);

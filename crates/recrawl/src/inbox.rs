@@ -18,9 +18,8 @@ use recrawl_fetcher::{FetchResult, FetchedPage, Hold};
 use recrawl_types::Site;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
-use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
-use tokio::time::timeout;
+use tokio::sync::mpsc::error::TryRecvError;
 
 /// Base work of any page with a response, in the unit of [`crate::page::ReadPage::work`].
 const PAGE_WORK: u64 = 1 << 14;
@@ -34,8 +33,8 @@ const PATIENCE: u32 = 4;
 /// Time that may be paid for in advance, by having had no costly page.
 const CREDIT: Duration = Duration::from_secs(4);
 
-/// How often a reader looks whether the other has read a costly page.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often a reader that waits looks again.
+pub const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Number of sites whose virtual times are stored before past ones are dropped.
 const MIN_SITES: usize = 1 << 12;
@@ -45,7 +44,6 @@ pub struct Inbox {
     pages: Receiver<FetchedPage>,
     /// Maximum pages taken out of the channel at a time.
     room: usize,
-    runtime: Handle,
     order: Order<FetchedPage>,
     debts: Debts,
 }
@@ -80,15 +78,36 @@ impl Work {
     }
 }
 
+/// What a reader does next.
+#[derive(Debug, PartialEq)]
+pub enum Turn {
+    /// Read the pages.
+    Pages,
+    /// Read the one page, which is probably costly.
+    Costly,
+    /// Ask again after this time, or sooner: all pages wait for those of other sites.
+    Wait(Duration),
+    /// No more pages will come.
+    End,
+}
+
 impl Inbox {
-    /// Takes pages from this channel, with at most `room` of them here. `runtime` has the clock.
-    pub fn new(pages: Receiver<FetchedPage>, room: usize, runtime: Handle) -> Inbox {
-        Inbox { pages, room, runtime, order: Order::default(), debts: Debts::default() }
+    /// Takes pages from this channel, so that at most `room` of them are here.
+    pub fn new(pages: Receiver<FetchedPage>, room: usize) -> Inbox {
+        Inbox { pages, room, order: Order::default(), debts: Debts::default() }
     }
 
-    /// Moves up to `most` pages to `batch`, and waits for one if there is none. `batch` stays empty
-    /// at the end of the channel. `taken` has the measured costs of earlier pages.
-    pub fn take(&mut self, most: usize, batch: &mut Vec<FetchedPage>, taken: &mut Vec<Taken>) {
+    /// Moves up to `most` pages to `batch`, and waits for one if there is none. `taken` has the measured costs of
+    /// the pages of `last`, this reader's turn before. A reader that is told to wait does so without the lock:
+    /// the other one has costs to tell.
+    pub fn take(
+        &mut self,
+        most: usize,
+        batch: &mut Vec<FetchedPage>,
+        taken: &mut Vec<Taken>,
+        last: &Turn,
+    ) -> Turn {
+        self.debts.is_reading &= *last != Turn::Costly;
         for Taken { site, time, more } in taken.drain(..) {
             self.debts.took(site.clone(), time, Instant::now());
             if let Some(work) = more {
@@ -96,40 +115,50 @@ impl Inbox {
             }
         }
         loop {
-            while self.order.len() < self.room
-                && let Ok(page) = self.pages.try_recv()
-            {
-                self.put(page);
-            }
-            if self.order.len() == 0 {
-                match self.pages.blocking_recv() {
-                    Some(page) => self.put(page),
-                    None => return,
+            while self.order.len() < self.room {
+                match self.pages.try_recv() {
+                    Ok(page) => self.put(page),
+                    Err(TryRecvError::Empty) => break,
+                    // No site has to wait for pages that will not come.
+                    Err(TryRecvError::Disconnected) => {
+                        self.debts = Debts::default();
+                        break;
+                    }
                 }
-                continue;
             }
-            while batch.len() < most && self.wait().is_none() {
-                let Some(page) = self.order.take() else { break };
-                if !self.debts.are_none() {
-                    self.debts.begin(&Site::of(&page.entry.url));
-                }
-                // Release the hold: the host may be sent its next request.
-                batch.push(FetchedPage { hold: Hold::default(), ..page });
+            if self.order.len() > 0 {
+                break;
             }
-            let Some(wait) = self.wait().filter(|_| batch.is_empty()) else { return };
-            match self.runtime.block_on(async { timeout(wait, self.pages.recv()).await }) {
-                Ok(Some(page)) => self.put(page),
-                // No more pages will come, so no site has to wait.
-                Ok(None) => self.debts = Debts::default(),
-                Err(_) => {}
+            match self.pages.blocking_recv() {
+                Some(page) => self.put(page),
+                None => return Turn::End,
             }
         }
-    }
-
-    /// How long the page that is next waits, if it does.
-    fn wait(&self) -> Option<Duration> {
-        let first = self.order.first().filter(|_| !self.debts.are_none())?;
-        self.debts.wait(&Site::of(&first.entry.url), Instant::now())
+        while batch.len() < most && self.order.len() > 0 {
+            let (debts, now) = (&self.debts, Instant::now());
+            let wait = |page: &FetchedPage| match debts.are_none() {
+                true => None,
+                false => debts.wait(&Site::of(&page.entry.url), now),
+            };
+            let key = match self.order.first_without(wait) {
+                Ok(key) => key,
+                Err(wait) if batch.is_empty() => return Turn::Wait(wait),
+                Err(_) => break,
+            };
+            let is_costly = !debts.are_none()
+                && self.order.waiting.get(&key).is_some_and(|page| debts.are_of(&Site::of(&page.entry.url)));
+            if is_costly && !batch.is_empty() {
+                break;
+            }
+            let Some(page) = self.order.take(key) else { break };
+            // Release the hold: the host may be sent its next request.
+            batch.push(FetchedPage { hold: Hold::default(), ..page });
+            if is_costly {
+                self.debts.is_reading = true;
+                return Turn::Costly;
+            }
+        }
+        Turn::Pages
     }
 
     fn put(&mut self, page: FetchedPage) {
@@ -147,8 +176,8 @@ struct Debts {
     costly: HashSet<Site>,
     /// How long the last costly page took.
     took: Duration,
-    /// Of these, the one of which a page is being read.
-    reading: Option<Site>,
+    /// Is a page of one of them being read?
+    is_reading: bool,
     /// When what they took is paid for: until then they wait for others.
     paid: Option<Instant>,
     /// The site that the last page came from, and when; and when the last one came from another.
@@ -159,7 +188,6 @@ struct Debts {
 impl Debts {
     /// A page of the site took so long.
     fn took(&mut self, site: Site, took: Duration, now: Instant) {
-        self.reading.take_if(|reading| *reading == site);
         if took < COSTLY {
             self.costly.remove(&site);
             return;
@@ -173,11 +201,9 @@ impl Debts {
         self.paid = Some(self.paid.map_or(credit, |paid| paid.max(credit)) + took * PATIENCE);
     }
 
-    /// A page of the site is about to be read. Costly pages are read one at a time: their trees are large.
-    fn begin(&mut self, site: &Site) {
-        if self.costly.contains(site) {
-            self.reading = Some(site.clone());
-        }
+    /// Was the last page of the site costly?
+    fn are_of(&self, site: &Site) -> bool {
+        self.costly.contains(site)
     }
 
     /// A page of the site arrived.
@@ -196,7 +222,8 @@ impl Debts {
     /// How much longer the site's next page waits, should no page of another site come; none where it does not.
     fn wait(&self, site: &Site, now: Instant) -> Option<Duration> {
         let until = self.paid.filter(|_| self.costly.contains(site))?;
-        if self.reading.is_some() {
+        // One at a time: their trees are large.
+        if self.is_reading {
             return Some(LOOK_EVERY);
         }
         let other = match &self.last {
@@ -250,14 +277,21 @@ impl<T> Order<T> {
         start
     }
 
-    /// The next item.
-    fn first(&self) -> Option<&T> {
-        self.waiting.first_key_value().map(|(_, item)| item)
+    /// The first item that has not to wait; else the shortest time that one waits.
+    fn first_without(&self, wait: impl Fn(&T) -> Option<Duration>) -> Result<(u64, u64), Duration> {
+        let mut shortest = Duration::MAX;
+        for (key, item) in &self.waiting {
+            match wait(item) {
+                None => return Ok(*key),
+                Some(wait) => shortest = shortest.min(wait),
+            }
+        }
+        Err(shortest)
     }
 
-    fn take(&mut self) -> Option<T> {
-        let ((start, _), item) = self.waiting.pop_first()?;
-        self.now = start;
+    fn take(&mut self, key: (u64, u64)) -> Option<T> {
+        let item = self.waiting.remove(&key)?;
+        self.now = self.now.max(key.0);
         Some(item)
     }
 }
@@ -271,6 +305,11 @@ mod tests {
         Work { site: Site::of_host(site), work }
     }
 
+    fn next<T>(order: &mut Order<T>) -> Option<T> {
+        let key = order.first_without(|_| None).ok()?;
+        order.take(key)
+    }
+
     /// Keeps one page of each site waiting, and reads pages up to this much work; returns the work
     /// of each site. The work of a page is known only once it was read.
     fn shares(sites: &[(&str, u64)], until: u64) -> Vec<u64> {
@@ -280,7 +319,7 @@ mod tests {
             order.put(of(site, 1), at);
         }
         while done.iter().sum::<u64>() < until {
-            let at = order.take().unwrap();
+            let at = next(&mut order).unwrap();
             let (site, work) = sites[at];
             done[at] += work;
             order.charge(of(site, work - 1));
@@ -312,12 +351,12 @@ mod tests {
         for page in 0..50 {
             order.put(of("a.com", 10), page);
         }
-        let first: Vec<i32> = std::iter::from_fn(|| order.take()).take(40).collect();
+        let first: Vec<i32> = std::iter::from_fn(|| next(&mut order)).take(40).collect();
         assert_eq!(first, (0..40).collect::<Vec<_>>());
         for page in 100..110 {
             order.put(of("b.com", 10), page);
         }
-        let rest: Vec<i32> = std::iter::from_fn(|| order.take()).collect();
+        let rest: Vec<i32> = std::iter::from_fn(|| next(&mut order)).collect();
         assert_eq!(rest[..6], [100, 40, 101, 41, 102, 42], "in turns, not ten of b.com first: {rest:?}");
     }
 
@@ -344,9 +383,9 @@ mod tests {
         assert_eq!([&a, &c].map(|site| debts.wait(site, late + second / 2)), [Some(second); 2]);
         debts.took(a.clone(), second / 100, late);
         assert_eq!(debts.wait(&a, late), None, "a page of it was as others are");
-        debts.begin(&c);
+        debts.is_reading = true;
         assert_eq!(debts.wait(&c, late + second * 9), Some(LOOK_EVERY), "one at a time");
-        debts.took(c.clone(), second, late + second * 9);
+        debts.is_reading = false;
         assert_eq!(debts.wait(&c, late + second * 20), None);
         let mut alone = Debts::default();
         (0..3).for_each(|_| alone.took(a.clone(), second, start));
@@ -360,8 +399,8 @@ mod tests {
         for site in 0..20 * MIN_SITES {
             order.put(of(&format!("s{site}.com"), 1), ());
             order.put(of("busy.com", 1_000), ());
-            order.take();
-            order.take();
+            next(&mut order);
+            next(&mut order);
         }
         assert!(order.next.len() <= 2 * MIN_SITES, "{} sites", order.next.len());
     }

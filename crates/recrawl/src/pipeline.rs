@@ -10,7 +10,7 @@
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::hints::HintRules;
-use crate::inbox::{Inbox, Work};
+use crate::inbox::{Inbox, LOOK_EVERY, Turn, Work};
 use crate::page::{PageReader, ReadPage};
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -158,8 +158,7 @@ fn join_stages(
     let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(2);
     // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
     let room = crawl.settings.fetch.connections + QUEUE;
-    let clock = crawl.shutdown.runtime().handle().clone();
-    let pages = Arc::new(Mutex::new(Inbox::new(pages, room, clock)));
+    let pages = Arc::new(Mutex::new(Inbox::new(pages, room)));
     let span = tracing::Span::current();
     thread::scope(|scope| {
         let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
@@ -169,9 +168,20 @@ fn join_stages(
                 let _span = span.entered();
                 let mut compressor = Compressor::new();
                 let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+                let mut turn = Turn::Pages;
                 loop {
                     let inbox = pages.lock();
-                    inbox.expect("no panic under the lock").take(BATCH, &mut fetched, &mut taken);
+                    let mut inbox = inbox.expect("no panic under the lock");
+                    turn = inbox.take(BATCH, &mut fetched, &mut taken, &turn);
+                    drop(inbox);
+                    match turn {
+                        Turn::Pages | Turn::Costly => {}
+                        Turn::Wait(time) => {
+                            thread::sleep(time.min(LOOK_EVERY));
+                            continue;
+                        }
+                        Turn::End => return,
+                    }
                     let read_one = |page: FetchedPage| {
                         let (expected, start) = (Work::expected(&page), Instant::now());
                         let read = reader.read(page, &mut compressor);
@@ -180,7 +190,7 @@ fn join_stages(
                         read
                     };
                     let batch: Batch = fetched.drain(..).map(read_one).collect();
-                    if batch.is_empty() || read.send(batch).is_err() {
+                    if read.send(batch).is_err() {
                         return;
                     }
                 }
