@@ -1,8 +1,9 @@
 //! `recrawl-benchmark`: one stream of links through the verifier and through what else could do it, under one limit of
 //! memory.
 //!
-//! For whoever doubts the figures of docs/internals/verifier.md. Each contender runs in a process of its own, in a control group
-//! where the system permits one, and is given the same cycles as visit logs. It never sees what the others found.
+//! Reproduces the figures of docs/internals/verifier.md. Each contender runs in a process of its own,
+//! in a control group where the system permits one. All get the same cycles as visit logs, and none
+//! sees the results of the others.
 
 mod contest;
 mod copy;

@@ -209,7 +209,7 @@ impl Fetcher {
         report.elapsed = start.elapsed();
         report.stopped_by = stopped_by;
         report.left_out = left_out;
-        report.unavailable = run.unavailable().clone();
+        report.unavailable = std::mem::take(&mut *run.unavailable());
         Ok(report)
     }
 }

@@ -63,7 +63,7 @@ impl LeftOut {
     }
 }
 
-/// A seeded hash of a host's name: the same on every machine, since it stays on disk.
+/// A seeded hash of a name: the same on every machine, since it stays on disk.
 pub fn hash(host: &[u8], seed: u64) -> u64 {
     xxhash_rust::xxh3::xxh3_64_with_seed(host, seed)
 }

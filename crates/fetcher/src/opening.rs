@@ -98,33 +98,13 @@ impl Opening {
     /// The URL of the first page of the host that is to be opened next; none while all others wait for a place of their
     /// address.
     pub fn next<'r>(&mut self, runs: &'r [HostRun]) -> Option<&'r CanonicalUrl> {
-        loop {
-            let ready = self.ready.pop_front();
-            let (group, address) = match (ready, self.order.get(self.next)) {
-                (Some(ready), _) => ready,
-                (None, Some(&group)) => {
-                    self.next += 1;
-                    (group, None)
-                }
-                (None, None) => match self.addresses.call_any() {
-                    // One that was called before it did not come: its name leads elsewhere now, or nowhere.
-                    Some((address, group)) => (group, Some(address)),
-                    // Nobody else waits.
-                    None => {
-                        let group = self.sites.take_any()?;
-                        if self.begun[group as usize] {
-                            continue;
-                        }
-                        return Some(self.first(group, runs));
-                    }
-                },
-            };
+        while let Some((group, address)) = self.next_in_turn() {
             let first = self.first(group, runs);
-            let site = Site::of(first);
-            if !self.begun[group as usize] && !self.sites.is_full(&site) {
-                return Some(first);
-            }
             if !self.begun[group as usize] {
+                let site = Site::of(first);
+                if !self.sites.is_full(&site) {
+                    return Some(first);
+                }
                 self.sites.set_aside(site, group);
             }
             // It leaves the place at its address to the next one there.
@@ -132,6 +112,26 @@ impl Opening {
                 self.ready.extend(self.addresses.call(&address).map(|group| (group, Some(address))));
             }
         }
+        // Nobody else waits.
+        while let Some(group) = self.sites.take_any() {
+            if !self.begun[group as usize] {
+                return Some(self.first(group, runs));
+            }
+        }
+        None
+    }
+
+    /// The next group that may have a place, and the address at which it was called.
+    fn next_in_turn(&mut self) -> Option<(Group, Option<IpAddr>)> {
+        if let Some(ready) = self.ready.pop_front() {
+            return Some(ready);
+        }
+        if let Some(&group) = self.order.get(self.next) {
+            self.next += 1;
+            return Some((group, None));
+        }
+        // One that was called before did not come: its name leads elsewhere now, or nowhere.
+        self.addresses.call_any().map(|(address, group)| (group, Some(address)))
     }
 
     /// The URL of a group's first page.

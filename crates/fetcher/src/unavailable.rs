@@ -3,12 +3,12 @@
 //! Their pages stay due, and grow older: without this a large host that is down would take ever more places of each cycle,
 //! and be skipped in all of them. One cycle that fails is no reason: the next one asks for as many pages as ever.
 
+use crate::left_out;
 use crate::limits::{FetchConfig, MAX_HOST_BACK_OFF};
 use crate::robots::standing::asked_again;
 use recrawl_types::host::{RobotsBody, RobotsState};
 use recrawl_types::{Cycle, HostState, Origin};
 use std::collections::BTreeMap;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of an origin in [`Unavailable::to_bytes`].
 const ENTRY: usize = 24;
@@ -38,27 +38,25 @@ impl Unavailable {
     /// in two cycles, until it answers again. None where there is no such limit.
     pub fn at_most(&self, origin: &Origin, now: u64) -> Option<u64> {
         let entry = self.0.get(&hash(origin))?;
+        let left = entry.left_alone_until.saturating_sub(now);
         // A clock that was ahead must not keep an origin shut for longer than it could have asked for.
-        let is_left_alone = (now..=now.saturating_add(MAX_HOST_BACK_OFF.as_millis() as u64))
-            .contains(&entry.left_alone_until);
-        match (is_left_alone && entry.left_alone_until > now, entry.last > entry.since) {
-            (true, _) => Some(0),
-            (false, true) => Some(1),
-            (false, false) => None,
+        match (1..=MAX_HOST_BACK_OFF.as_millis() as u64).contains(&left) {
+            true => Some(0),
+            false => (entry.last > entry.since).then_some(1),
         }
     }
 
     /// Notes what was learned of an origin in this cycle.
     pub fn note(&mut self, origin: &Origin, state: &HostState, config: &FetchConfig, cycle: Cycle, now: u64) {
-        let left_alone_until = match &state.robots {
-            Some(robots) if is_unreachable(robots) => state.back_off_until.max(asked_again(robots, config)),
-            _ => state.back_off_until,
-        };
-        if fails(state, config) || left_alone_until > now {
-            let entry =
-                self.0.entry(hash(origin)).or_insert(Entry { left_alone_until, since: cycle, last: cycle });
+        let unreachable = state.robots.as_ref().filter(|robots| is_unreachable(robots));
+        let asked_again = unreachable.map_or(0, |robots| asked_again(robots, config));
+        let left_alone_until = state.back_off_until.max(asked_again);
+        let is_failing = state.failures >= config.host_failures || unreachable.is_some();
+        if is_failing || left_alone_until > now {
+            let new = Entry { left_alone_until, since: cycle, last: cycle };
+            let entry = self.0.entry(hash(origin)).or_insert(new);
             entry.left_alone_until = left_alone_until;
-            if fails(state, config) {
+            if is_failing {
                 entry.last = cycle;
             }
         } else if !self.0.is_empty() {
@@ -94,17 +92,12 @@ impl Unavailable {
     }
 }
 
-/// Did an origin in this state fail until the rest of its pages was skipped?
-fn fails(state: &HostState, config: &FetchConfig) -> bool {
-    state.failures >= config.host_failures || state.robots.as_ref().is_some_and(is_unreachable)
-}
-
 fn is_unreachable(robots: &RobotsState) -> bool {
     matches!(robots.body, RobotsBody::DisallowAll(_))
 }
 
 fn hash(origin: &Origin) -> u64 {
-    xxh3_64(origin.to_string().as_bytes())
+    left_out::hash(origin.to_string().as_bytes(), 0)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ const PATIENCE: u32 = 4;
 const CREDIT: Duration = Duration::from_secs(4);
 
 /// How often a reader that waits looks again.
-pub const LOOK_EVERY: Duration = Duration::from_millis(20);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Number of sites whose virtual times are stored before past ones are dropped.
 const MIN_SITES: usize = 1 << 12;
@@ -44,48 +44,47 @@ pub struct Inbox {
     pages: Receiver<FetchedPage>,
     /// Maximum pages taken out of the channel at a time.
     room: usize,
-    order: Order<FetchedPage>,
+    order: Order<(Work, FetchedPage)>,
     debts: Debts,
 }
 
+/// The expected work of a page, charged to its site.
 pub struct Work {
     site: Site,
     work: u64,
+    /// Was the last page of the site costly?
+    is_costly: bool,
 }
 
 /// The measured cost of parsing a page.
 pub struct Taken {
-    site: Site,
+    expected: Work,
+    work: u64,
     time: Duration,
-    /// Work beyond the expected.
-    more: Option<u64>,
 }
 
 impl Work {
-    /// The expected work of a page, by the size of its body.
-    pub fn expected(page: &FetchedPage) -> Work {
+    /// By the size of the body.
+    fn expected(page: &FetchedPage) -> Work {
         let work = match &page.result {
             FetchResult::Page(response) => PAGE_WORK + response.body.len() as u64,
             FetchResult::NotModified(_) | FetchResult::Redirect { .. } => PAGE_WORK,
             FetchResult::Nothing(_) => NOTHING_WORK,
         };
-        Work { site: Site::of(&page.entry.url), work }
+        Work { site: Site::of(&page.entry.url), work, is_costly: false }
     }
 
     /// The measured cost.
     pub fn took(self, work: u64, time: Duration) -> Taken {
-        Taken { site: self.site, time, more: work.checked_sub(self.work) }
+        Taken { expected: self, work, time }
     }
 }
 
 /// What a reader does next.
-#[derive(Debug, PartialEq)]
 pub enum Turn {
     /// Read the pages.
     Pages,
-    /// Read the one page, which is probably costly.
-    Costly,
-    /// Ask again after this time, or sooner: all pages wait for those of other sites.
+    /// Ask again after this time: all pages wait for those of other sites.
     Wait(Duration),
     /// No more pages will come.
     End,
@@ -97,21 +96,19 @@ impl Inbox {
         Inbox { pages, room, order: Order::default(), debts: Debts::default() }
     }
 
-    /// Moves up to `most` pages to `batch`, and waits for one if there is none. `taken` has the measured costs of
-    /// the pages of `last`, this reader's turn before. A reader that is told to wait does so without the lock:
-    /// the other one has costs to tell.
+    /// Moves up to `most` pages to `batch`, and waits for one if there is none. `taken` has the measured costs of this
+    /// reader's batch before. A reader that is told to wait does so without the lock: the other one has costs to tell.
     pub fn take(
         &mut self,
         most: usize,
-        batch: &mut Vec<FetchedPage>,
+        batch: &mut Vec<(Work, FetchedPage)>,
         taken: &mut Vec<Taken>,
-        last: &Turn,
     ) -> Turn {
-        self.debts.is_reading &= *last != Turn::Costly;
-        for Taken { site, time, more } in taken.drain(..) {
-            self.debts.took(site.clone(), time, Instant::now());
-            if let Some(work) = more {
-                self.order.charge(Work { site, work });
+        for taken in taken.drain(..) {
+            self.debts.took(&taken, Instant::now());
+            let Taken { expected, work, .. } = taken;
+            if let Some(more) = work.checked_sub(expected.work) {
+                self.order.charge(expected.site, more);
             }
         }
         loop {
@@ -135,37 +132,33 @@ impl Inbox {
             }
         }
         while batch.len() < most && self.order.len() > 0 {
-            let (debts, now) = (&self.debts, Instant::now());
-            let wait = |page: &FetchedPage| match debts.are_none() {
-                true => None,
-                false => debts.wait(&Site::of(&page.entry.url), now),
-            };
-            let key = match self.order.first_without(wait) {
+            let now = Instant::now();
+            let key = match self.order.first_without(|(work, _)| self.debts.wait(&work.site, now)) {
                 Ok(key) => key,
-                Err(wait) if batch.is_empty() => return Turn::Wait(wait),
+                Err(wait) if batch.is_empty() => return Turn::Wait(wait.min(LOOK_EVERY)),
                 Err(_) => break,
             };
-            let is_costly = !debts.are_none()
-                && self.order.waiting.get(&key).is_some_and(|page| debts.are_of(&Site::of(&page.entry.url)));
+            let is_costly = self.debts.are_of(&self.order.waiting[&key].0.site);
             if is_costly && !batch.is_empty() {
                 break;
             }
-            let Some(page) = self.order.take(key) else { break };
+            let (work, page) = self.order.take(key);
             // Release the hold: the host may be sent its next request.
-            batch.push(FetchedPage { hold: Hold::default(), ..page });
+            batch.push((Work { is_costly, ..work }, FetchedPage { hold: Hold::default(), ..page }));
             if is_costly {
                 self.debts.is_reading = true;
-                return Turn::Costly;
+                break;
             }
         }
         Turn::Pages
     }
 
     fn put(&mut self, page: FetchedPage) {
+        let work = Work::expected(&page);
         if !matches!(page.result, FetchResult::Nothing(_)) {
-            self.debts.came(&Site::of(&page.entry.url), Instant::now());
+            self.debts.came(&work.site, Instant::now());
         }
-        self.order.put(Work::expected(&page), page);
+        self.order.put(work.site.clone(), work.work, (work, page));
     }
 }
 
@@ -186,19 +179,20 @@ struct Debts {
 }
 
 impl Debts {
-    /// A page of the site took so long.
-    fn took(&mut self, site: Site, took: Duration, now: Instant) {
-        if took < COSTLY {
-            self.costly.remove(&site);
+    /// A page took so long.
+    fn took(&mut self, Taken { expected, time, .. }: &Taken, now: Instant) {
+        self.is_reading &= !expected.is_costly;
+        if *time < COSTLY {
+            self.costly.remove(&expected.site);
             return;
         }
         if self.costly.len() >= MIN_SITES {
             self.costly.clear();
         }
-        self.costly.insert(site);
-        self.took = took;
+        self.costly.insert(expected.site.clone());
+        self.took = *time;
         let credit = now.checked_sub(CREDIT).unwrap_or(now);
-        self.paid = Some(self.paid.map_or(credit, |paid| paid.max(credit)) + took * PATIENCE);
+        self.paid = Some(self.paid.map_or(credit, |paid| paid.max(credit)) + *time * PATIENCE);
     }
 
     /// Was the last page of the site costly?
@@ -214,14 +208,9 @@ impl Debts {
         }
     }
 
-    /// Are all sites alike?
-    fn are_none(&self) -> bool {
-        self.costly.is_empty()
-    }
-
     /// How much longer the site's next page waits, should no page of another site come; none where it does not.
     fn wait(&self, site: &Site, now: Instant) -> Option<Duration> {
-        let until = self.paid.filter(|_| self.costly.contains(site))?;
+        let until = self.paid.filter(|_| self.are_of(site))?;
         // One at a time: their trees are large.
         if self.is_reading {
             return Some(LOOK_EVERY);
@@ -259,14 +248,14 @@ impl<T> Order<T> {
         self.waiting.len()
     }
 
-    fn put(&mut self, work: Work, item: T) {
+    fn put(&mut self, site: Site, work: u64, item: T) {
         self.came += 1;
-        let start = self.charge(work);
+        let start = self.charge(site, work);
         self.waiting.insert((start, self.came), item);
     }
 
     /// Charges a site; returns the virtual start time.
-    fn charge(&mut self, Work { site, work }: Work) -> u64 {
+    fn charge(&mut self, site: Site, work: u64) -> u64 {
         if self.next.len() >= self.keeps {
             self.next.retain(|_, next| *next > self.now);
             self.keeps = MIN_SITES.max(2 * self.next.len());
@@ -289,10 +278,10 @@ impl<T> Order<T> {
         Err(shortest)
     }
 
-    fn take(&mut self, key: (u64, u64)) -> Option<T> {
-        let item = self.waiting.remove(&key)?;
+    /// Takes the item with this key.
+    fn take(&mut self, key: (u64, u64)) -> T {
         self.now = self.now.max(key.0);
-        Some(item)
+        self.waiting.remove(&key).expect("a key of an item that waits")
     }
 }
 
@@ -300,14 +289,13 @@ impl<T> Order<T> {
 mod tests {
     use super::*;
 
-    /// Work of a page of the site with this name.
-    fn of(site: &str, work: u64) -> Work {
-        Work { site: Site::of_host(site), work }
+    fn put<T>(order: &mut Order<T>, site: &str, work: u64, item: T) {
+        order.put(Site::of_host(site), work, item);
     }
 
     fn next<T>(order: &mut Order<T>) -> Option<T> {
         let key = order.first_without(|_| None).ok()?;
-        order.take(key)
+        Some(order.take(key))
     }
 
     /// Keeps one page of each site waiting, and reads pages up to this much work; returns the work
@@ -316,14 +304,14 @@ mod tests {
         let mut order = Order::default();
         let mut done = vec![0; sites.len()];
         for (at, (site, _)) in sites.iter().enumerate() {
-            order.put(of(site, 1), at);
+            put(&mut order, site, 1, at);
         }
         while done.iter().sum::<u64>() < until {
             let at = next(&mut order).unwrap();
             let (site, work) = sites[at];
             done[at] += work;
-            order.charge(of(site, work - 1));
-            order.put(of(site, 1), at);
+            order.charge(Site::of_host(site), work - 1);
+            put(&mut order, site, 1, at);
         }
         done
     }
@@ -349,15 +337,20 @@ mod tests {
     fn a_site_that_was_away_is_owed_nothing_and_pages_of_one_site_keep_their_order() {
         let mut order = Order::default();
         for page in 0..50 {
-            order.put(of("a.com", 10), page);
+            put(&mut order, "a.com", 10, page);
         }
         let first: Vec<i32> = std::iter::from_fn(|| next(&mut order)).take(40).collect();
         assert_eq!(first, (0..40).collect::<Vec<_>>());
         for page in 100..110 {
-            order.put(of("b.com", 10), page);
+            put(&mut order, "b.com", 10, page);
         }
         let rest: Vec<i32> = std::iter::from_fn(|| next(&mut order)).collect();
         assert_eq!(rest[..6], [100, 40, 101, 41, 102, 42], "in turns, not ten of b.com first: {rest:?}");
+    }
+
+    fn took(debts: &mut Debts, site: &Site, time: Duration, now: Instant) {
+        let expected = Work { site: site.clone(), work: 0, is_costly: false };
+        debts.took(&expected.took(0, time), now);
     }
 
     #[test]
@@ -367,9 +360,9 @@ mod tests {
         let start = Instant::now() + second * 10;
         let mut debts = Debts::default();
         debts.came(&b, start);
-        debts.took(a.clone(), second, start);
+        took(&mut debts, &a, second, start);
         assert_eq!(debts.wait(&a, start), None, "the first second is paid for in advance");
-        debts.took(a.clone(), second, start);
+        took(&mut debts, &a, second, start);
         assert_eq!(debts.wait(&a, start), Some(second), "b has just come");
         assert_eq!(debts.wait(&a, start + second), None, "and has not come again");
         for tenth in 0..=40 {
@@ -379,16 +372,16 @@ mod tests {
         assert_eq!(debts.wait(&a, late), Some(second / 2), "four seconds for the second one");
         assert_eq!((debts.wait(&a, start + second * 4), debts.wait(&b, late)), (None, None));
         // Another costly site has no share of its own.
-        debts.took(c.clone(), second, late);
+        took(&mut debts, &c, second, late);
         assert_eq!([&a, &c].map(|site| debts.wait(site, late + second / 2)), [Some(second); 2]);
-        debts.took(a.clone(), second / 100, late);
+        took(&mut debts, &a, second / 100, late);
         assert_eq!(debts.wait(&a, late), None, "a page of it was as others are");
         debts.is_reading = true;
         assert_eq!(debts.wait(&c, late + second * 9), Some(LOOK_EVERY), "one at a time");
         debts.is_reading = false;
         assert_eq!(debts.wait(&c, late + second * 20), None);
         let mut alone = Debts::default();
-        (0..3).for_each(|_| alone.took(a.clone(), second, start));
+        (0..3).for_each(|_| took(&mut alone, &a, second, start));
         alone.came(&a, start);
         assert_eq!(alone.wait(&a, start), None, "there is nobody else");
     }
@@ -397,8 +390,8 @@ mod tests {
     fn sites_that_are_past_are_forgotten() {
         let mut order = Order::default();
         for site in 0..20 * MIN_SITES {
-            order.put(of(&format!("s{site}.com"), 1), ());
-            order.put(of("busy.com", 1_000), ());
+            put(&mut order, &format!("s{site}.com"), 1, ());
+            put(&mut order, "busy.com", 1_000, ());
             next(&mut order);
             next(&mut order);
         }

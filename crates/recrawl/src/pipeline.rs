@@ -10,9 +10,9 @@
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::hints::HintRules;
-use crate::inbox::{Inbox, LOOK_EVERY, Turn, Work};
+use crate::inbox::{Inbox, Turn, Work};
 use crate::page::{PageReader, ReadPage};
-use crate::plan::Plan;
+use crate::plan::{Plan, UNAVAILABLE, unavailable};
 use crate::progress::Progress;
 use crate::readmission::Refusals;
 use crate::site_noise::SiteNoise;
@@ -21,7 +21,6 @@ use crate::traps::Traps;
 use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd, Compressor};
-use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, LeftOut, Precedence, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share};
@@ -41,8 +40,6 @@ const BATCH: usize = 8;
 
 /// Setting that stores the hosts whose pages did not come up.
 const LEFT_OUT: &str = "left_out";
-/// The name under which origins are kept that gave no page when they were last asked.
-pub const UNAVAILABLE: &str = "unavailable";
 
 /// Interval at which a waiting run reports progress.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
@@ -104,7 +101,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let left_out =
         crawl.tables.setting(LEFT_OUT)?.map(|bytes| LeftOut::from_bytes(&bytes)).unwrap_or_default();
     let precedence = Precedence { seed: crawl.random_seed, left_out };
-    let unavailable = unavailable(crawl)?;
+    let unavailable = unavailable(&crawl.tables)?;
     let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
         let opt_out = crawl.settings.scope.opt_out().clone();
         Job {
@@ -136,15 +133,6 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     Ok(Fetched { stopped_by, archive: archive.as_ref().map(Archive::end) })
 }
 
-/// The origins that gave no page when last contacted.
-///
-/// # Errors
-/// When the tables cannot be read.
-pub fn unavailable(crawl: &Crawl) -> Result<Unavailable, Failure> {
-    let bytes = crawl.tables.setting(UNAVAILABLE)?;
-    Ok(bytes.map(|bytes| Unavailable::from_bytes(&bytes)).unwrap_or_default())
-}
-
 /// Starts workers and recorder, runs the fetcher, and waits for all of them.
 fn join_stages(
     crawl: &Crawl,
@@ -168,22 +156,21 @@ fn join_stages(
                 let _span = span.entered();
                 let mut compressor = Compressor::new();
                 let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-                let mut turn = Turn::Pages;
                 loop {
                     let inbox = pages.lock();
                     let mut inbox = inbox.expect("no panic under the lock");
-                    turn = inbox.take(BATCH, &mut fetched, &mut taken, &turn);
+                    let turn = inbox.take(BATCH, &mut fetched, &mut taken);
                     drop(inbox);
                     match turn {
-                        Turn::Pages | Turn::Costly => {}
+                        Turn::Pages => {}
                         Turn::Wait(time) => {
-                            thread::sleep(time.min(LOOK_EVERY));
+                            thread::sleep(time);
                             continue;
                         }
                         Turn::End => return,
                     }
-                    let read_one = |page: FetchedPage| {
-                        let (expected, start) = (Work::expected(&page), Instant::now());
+                    let read_one = |(expected, page): (Work, FetchedPage)| {
+                        let start = Instant::now();
                         let read = reader.read(page, &mut compressor);
                         let work = read.as_ref().map_or(0, |read| read.work);
                         taken.push(expected.took(work, start.elapsed()));

@@ -5,16 +5,16 @@ use crate::failure::Failure;
 use crate::formula_file;
 use crate::lastmods::TrustedDates;
 use crate::live::Live;
-use crate::pipeline::unavailable;
 use crate::priors::SitePriors;
 use crate::readmission::{self, Refusals, Since};
 use crate::settings::Settings;
 use crate::traps::Traps;
 use recrawl_archive::Archive;
 use recrawl_archive::cap::Bodies;
+use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
-use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, VisitLog};
+use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::turns::{Due, turns};
 use recrawl_scheduler::{Chosen, HostPages, PlanMemory, PlanRequest, Planner};
@@ -29,6 +29,8 @@ use std::sync::Arc;
 
 /// Setting that stores a cycle's facts beside its schedule.
 const FACTS: &str = "plan";
+/// The name under which origins are kept that gave no page when they were last asked.
+pub const UNAVAILABLE: &str = "unavailable";
 /// Seeds per log record.
 const SEEDS_A_RECORD: usize = 1000;
 
@@ -252,6 +254,15 @@ fn make(
     Ok(facts)
 }
 
+/// The origins that gave no page when last contacted.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn unavailable(tables: &SledTables) -> Result<Unavailable, Failure> {
+    let bytes = tables.setting(UNAVAILABLE)?;
+    Ok(bytes.map(|bytes| Unavailable::from_bytes(&bytes)).unwrap_or_default())
+}
+
 /// The pass over the state columns, preceded by another if the formula needs the rates of sites.
 fn choose(
     crawl: &Crawl,
@@ -266,7 +277,7 @@ fn choose(
     let priors = SitePriors::wanted_by(formula, generation, &origins, &passed)?;
     let mut policy = FormulaPolicy::new(formula);
     let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
-    let unavailable = unavailable(crawl)?;
+    let unavailable = unavailable(&crawl.tables)?;
     let now = (crawl.clock)();
     let hosts = origins.iter().map(|origin| {
         let named = if unavailable.is_empty() { None } else { origin.home().ok() };

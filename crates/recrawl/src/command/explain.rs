@@ -17,7 +17,6 @@ use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::formula_file;
 use crate::page_history::PageHistory;
-use crate::pipeline::UNAVAILABLE;
 use crate::plan;
 use crate::priors::SitePriors;
 use crate::ranks::Ranks;
@@ -218,8 +217,8 @@ impl Explanation {
         let left_alone = lookup::left_alone(settings, &tables, &url)?;
         let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
         let promise = state.as_ref().map(|state| Promise::of(state, &settings.fetch, system_clock()()));
-        let unavailable = tables.as_ref().map_or(Ok(None), |tables| tables.setting(UNAVAILABLE))?;
-        let unavailable = Unavailable::from_bytes(&unavailable.unwrap_or_default());
+        let unavailable =
+            tables.as_ref().map_or(Ok(Unavailable::default()), |tables| plan::unavailable(tables))?;
         let is_tried = unavailable.at_most(&Origin::of(&url), system_clock()()) == Some(1);
         let host_failures = state.as_ref().filter(|_| is_tried).map(|state| state.failures);
         let trust = state.map(|state| state.trust);
