@@ -1,5 +1,6 @@
 //! Pages that a rule keeps out: what they cost a cycle, and how they come back.
 
+use crate::daemon::{self, Daemon};
 use crate::harness::{World, count, succeeds, web};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
@@ -147,6 +148,29 @@ fn pages_outside_of_the_scope_come_back_in_the_cycle_after_it_was_widened() {
     world.configure(&settings("100%", ""));
     let report = world.crawl(1).remove(0);
     assert_eq!((count(&report, "fetched"), count(&report, "skipped")), (Some(301), Some(0)), "{report}");
+}
+
+#[test]
+fn a_block_that_is_lifted_within_its_cycle_refuses_no_page_of_the_next_ones() {
+    let again = "[cycle]\nperiod = \"100 ms\"\npages = \"100%\"\n";
+    let world = daemon::world(100, 2, again);
+    (0..4).for_each(|_| drop(world.next_cycle()));
+    let before = refused(&world);
+    daemon::configure(&world, &format!("{again}{}", daemon::SLOW));
+    let daemon = Daemon::start(&world);
+    daemon.until("under way", |s| s["cycle"]["in_flight"].as_u64() > Some(0));
+    let first = world.server.seeds()[0].clone();
+    let pattern = first.replace(':', "%3A").replace('/', "%2F");
+    assert_eq!(daemon.change("PUT", &format!("/api/v1/blocks/{pattern}"), None), "done");
+    daemon.until("refused", |s| s["cycle"]["skipped"].as_u64() > Some(0));
+    assert_eq!(daemon.change("DELETE", &format!("/api/v1/blocks/{pattern}"), None), "done");
+    let begun = daemon.status()["generation"].as_u64();
+    let next = begun.map(|generation| generation + 2);
+    daemon.until("a cycle and the next", |s| s["generation"].as_u64() >= next);
+    let reports = daemon.get("/api/v1/cycles?last=9");
+    daemon.stop();
+    assert!(sum(reports.as_array().expect("reports"), "blocked") > 0, "{reports:#}");
+    assert_eq!(refused(&world), before);
 }
 
 #[test]

@@ -561,6 +561,7 @@ impl Loop {
             if track.state.robots.as_ref().is_some_and(|before| before.body != state.body) {
                 track.state.rules_changed = now;
             }
+            track.hear(!matches!(standing, Standing::Unreachable(_)));
             track.state.robots = Some(state);
             track.store(&self.run)?;
             standing

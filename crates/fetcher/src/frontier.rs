@@ -39,6 +39,13 @@ pub enum Seat {
     Lingering,
 }
 
+impl Seat {
+    /// Does nothing happen at the host for now?
+    fn is_at_rest(self) -> bool {
+        matches!(self, Seat::Held | Seat::Lingering)
+    }
+}
+
 /// The hosts in memory, and the list of those not opened yet.
 #[derive(Debug)]
 pub struct Frontier {
@@ -142,14 +149,17 @@ impl Frontier {
         Some(id)
     }
 
-    /// Gives the host another seat. One that is held keeps no other host of its site or address out.
+    /// Gives the host another seat. One that is held, or has nothing to do, keeps no other host of its site or address
+    /// out; where it goes on, it counts again.
     pub fn seat(&mut self, id: HostId, seat: Seat) {
         let host = self.host(id);
         let before = std::mem::replace(&mut host.seat, seat);
         self.seats[before as usize] -= 1;
         self.seats[seat as usize] += 1;
-        if seat == Seat::Held && before != Seat::Held {
-            self.leave_crowds(id);
+        match (before.is_at_rest(), seat.is_at_rest()) {
+            (false, true) => self.leave_crowds(id),
+            (true, false) => self.enter_crowds(id),
+            _ => {}
         }
     }
 
@@ -200,6 +210,16 @@ impl Frontier {
         true
     }
 
+    fn enter_crowds(&mut self, id: HostId) {
+        let host = self.hosts[id].as_mut().expect("an id is of a host in memory");
+        let (site, address) = (host.site_of_name(), host.address());
+        (host.site, host.crowd) = (Some(site.clone()), address);
+        self.opening.sites.enter(site);
+        if let Some(address) = address {
+            self.opening.addresses.enter(address);
+        }
+    }
+
     fn leave_crowds(&mut self, id: HostId) {
         let host = self.hosts[id].as_mut().expect("an id is of a host in memory");
         let (site, address) = (host.site.take(), host.crowd.take());
@@ -209,7 +229,6 @@ impl Frontier {
     /// Forgets a host.
     pub fn close(&mut self, id: HostId) {
         self.seat(id, Seat::Lingering);
-        self.leave_crowds(id);
         self.seats[Seat::Lingering as usize] -= 1;
         let host = self.hosts[id].take().expect("an id is of a host in memory");
         self.by_key.remove(&host.key);

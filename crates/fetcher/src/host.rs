@@ -90,7 +90,7 @@ pub struct Host {
     /// Kept connections that the server had closed when they were used again.
     closed_idle: u32,
     pub seat: Seat,
-    /// The site at which it counts as open; none once it is held.
+    /// The site at which it counts as open; none while it is held or has nothing to do.
     pub site: Option<Site>,
     /// The same for its address.
     pub crowd: Option<IpAddr>,
@@ -256,6 +256,11 @@ impl Host {
         // A host is not forgotten before its delay has run out (else whoever leads back to it would
         // find no delay to keep).
         Ok(self.pace.wait().map_or(Next::Done, Next::Linger))
+    }
+
+    /// The site that its name belongs to.
+    pub fn site_of_name(&self) -> Site {
+        Site::of_host(&self.name)
     }
 
     /// The address that a request would be charged to.

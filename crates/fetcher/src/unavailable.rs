@@ -19,13 +19,22 @@ const ENTRY: usize = 24;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unavailable(BTreeMap<u64, Entry>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Entry {
     /// In milliseconds since 1970.
     left_alone_until: u64,
-    /// The first cycle in a row in which it failed, and the last one.
+    /// The first cycle in a row in which it failed, and the last one; cycle 0 while it has not failed.
     since: Cycle,
     last: Cycle,
+}
+
+/// What a run heard of an origin: state that is stored says nothing of when it was learned.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Heard {
+    /// A request got an answer that speaks for the host.
+    pub good: bool,
+    /// A request failed.
+    pub bad: bool,
 }
 
 impl Unavailable {
@@ -46,20 +55,31 @@ impl Unavailable {
         }
     }
 
-    /// Notes what was learned of an origin in this cycle.
-    pub fn note(&mut self, origin: &Origin, state: &HostState, config: &FetchConfig, cycle: Cycle, now: u64) {
+    /// Notes what was learned of an origin in this cycle. Where nothing was heard of it, it is as available as before.
+    pub fn note(
+        &mut self,
+        origin: &Origin,
+        state: &HostState,
+        heard: Heard,
+        config: &FetchConfig,
+        cycle: Cycle,
+        now: u64,
+    ) {
         let unreachable = state.robots.as_ref().filter(|robots| is_unreachable(robots));
         let asked_again = unreachable.map_or(0, |robots| asked_again(robots, config));
         let left_alone_until = state.back_off_until.max(asked_again);
         let is_failing = state.failures >= config.host_failures || unreachable.is_some();
-        if is_failing || left_alone_until > now {
-            let new = Entry { left_alone_until, since: cycle, last: cycle };
-            let entry = self.0.entry(hash(origin)).or_insert(new);
-            entry.left_alone_until = left_alone_until;
-            if is_failing {
-                entry.last = cycle;
-            }
-        } else if !self.0.is_empty() {
+        let known = self.0.get(&hash(origin)).copied();
+        let mut entry = Entry { left_alone_until, ..known.unwrap_or_default() };
+        if is_failing && heard.bad {
+            entry.since = if known.is_some_and(|known| known.has_failed()) { entry.since } else { cycle };
+            entry.last = cycle;
+        } else if !is_failing && heard.good {
+            (entry.since, entry.last) = Default::default();
+        }
+        if entry.has_failed() || left_alone_until > now {
+            self.0.insert(hash(origin), entry);
+        } else if known.is_some() {
             self.0.remove(&hash(origin));
         }
     }
@@ -92,6 +112,12 @@ impl Unavailable {
     }
 }
 
+impl Entry {
+    fn has_failed(&self) -> bool {
+        self.last != Cycle::default()
+    }
+}
+
 fn is_unreachable(robots: &RobotsState) -> bool {
     matches!(robots.body, RobotsBody::DisallowAll(_))
 }
@@ -111,46 +137,74 @@ mod tests {
         Origin { scheme: Scheme::Https, host: host.into(), port: 443 }
     }
 
-    fn note(unavailable: &mut Unavailable, state: &HostState, cycle: u32, now: u64) {
-        unavailable.note(&origin("a.test"), state, &FetchConfig::default(), Cycle(cycle), now);
+    const GOOD: Heard = Heard { good: true, bad: false };
+    const BAD: Heard = Heard { good: false, bad: true };
+    const NOTHING: Heard = Heard { good: false, bad: false };
+
+    fn note(unavailable: &mut Unavailable, state: &HostState, heard: Heard, cycle: u32, now: u64) {
+        unavailable.note(&origin("a.test"), state, heard, &FetchConfig::default(), Cycle(cycle), now);
         assert_eq!(Unavailable::from_bytes(&unavailable.to_bytes()), *unavailable);
         assert_eq!(unavailable.at_most(&origin("b.test"), now), None);
     }
 
-    /// What is noted of a state in two cycles.
-    fn noted(state: &HostState) -> Unavailable {
+    /// What is noted of a state in two cycles, each of which heard this.
+    fn noted(state: &HostState, heard: Heard) -> Unavailable {
         let mut unavailable = Unavailable::default();
-        (3..5).for_each(|cycle| note(&mut unavailable, state, cycle, NOW));
+        (3..5).for_each(|cycle| note(&mut unavailable, state, heard, cycle, NOW));
         unavailable
+    }
+
+    /// At most so many pages of the origin.
+    fn at_most(noted: &Unavailable, now: u64) -> Option<u64> {
+        noted.at_most(&origin("a.test"), now)
+    }
+
+    fn failing() -> HostState {
+        let failures = FetchConfig::default().host_failures;
+        HostState { failures, back_off_until: NOW + 9, ..HostState::default() }
     }
 
     #[test]
     fn nothing_while_it_is_left_alone_then_one_page_until_it_answers() {
-        let failures = FetchConfig::default().host_failures;
-        let mut state = HostState { failures, back_off_until: NOW + 9, ..HostState::default() };
-        let mut failing = noted(&state);
-        let at_most = |noted: &Unavailable, now| noted.at_most(&origin("a.test"), now);
-        assert_eq!([NOW, NOW + 8, NOW + 9].map(|now| at_most(&failing, now)), [Some(0), Some(0), Some(1)]);
-        assert_eq!(at_most(&failing, 0), Some(1), "a clock that was ahead");
-        state.failures = 0;
-        note(&mut failing, &state, 5, NOW + 10);
-        assert!(failing.is_empty() && failing.to_bytes().is_empty());
+        let mut noted = noted(&failing(), BAD);
+        assert_eq!([NOW, NOW + 8, NOW + 9].map(|now| at_most(&noted, now)), [Some(0), Some(0), Some(1)]);
+        assert_eq!(at_most(&noted, 0), Some(1), "a clock that was ahead");
+        let well = HostState { failures: 0, ..failing() };
+        note(&mut noted, &well, GOOD, 5, NOW + 10);
+        assert!(noted.is_empty() && noted.to_bytes().is_empty());
     }
 
     #[test]
     fn a_single_cycle_costs_no_place_of_the_next() {
-        let failures = FetchConfig::default().host_failures;
-        let state = HostState { failures, back_off_until: NOW + 9, ..HostState::default() };
-        let mut failing = Unavailable::default();
-        (0..3).for_each(|_| note(&mut failing, &state, 3, NOW));
-        assert_eq!([NOW, NOW + 9].map(|now| failing.at_most(&origin("a.test"), now)), [Some(0), None]);
+        let mut noted = Unavailable::default();
+        (0..3).for_each(|_| note(&mut noted, &failing(), BAD, 3, NOW));
+        assert_eq!([NOW, NOW + 9].map(|now| at_most(&noted, now)), [Some(0), None]);
     }
 
     #[test]
-    fn a_retry_after_is_kept_and_no_more() {
-        let noted = noted(&HostState { back_off_until: NOW + 9, ..HostState::default() });
-        let at = |now| noted.at_most(&origin("a.test"), now);
-        assert_eq!([at(NOW), at(NOW + 9)], [Some(0), None]);
+    fn a_cycle_that_asks_nothing_is_no_failure_and_no_recovery() {
+        let mut noted = Unavailable::default();
+        note(&mut noted, &failing(), BAD, 3, NOW);
+        note(&mut noted, &failing(), NOTHING, 4, NOW + 9);
+        assert_eq!(at_most(&noted, NOW + 9), None, "it failed in one cycle");
+        note(&mut noted, &failing(), BAD, 5, NOW + 9);
+        note(&mut noted, &HostState { failures: 0, ..failing() }, NOTHING, 6, NOW + 10);
+        assert_eq!(at_most(&noted, NOW + 10), Some(1), "nothing was heard");
+    }
+
+    #[test]
+    fn a_failure_that_is_not_the_last_straw_is_no_recovery() {
+        let mut noted = noted(&failing(), BAD);
+        note(&mut noted, &HostState { failures: 1, ..failing() }, BAD, 5, NOW + 10);
+        assert_eq!(at_most(&noted, NOW + 10), Some(1));
+    }
+
+    #[test]
+    fn a_retry_after_is_kept_and_starts_no_count() {
+        let mut noted = noted(&HostState { back_off_until: NOW + 9, ..HostState::default() }, BAD);
+        assert_eq!([NOW, NOW + 9].map(|now| at_most(&noted, now)), [Some(0), None]);
+        note(&mut noted, &failing(), BAD, 5, NOW + 9);
+        assert_eq!(at_most(&noted, NOW + 9), None, "the first cycle in which it failed");
     }
 
     #[test]
@@ -158,8 +212,7 @@ mod tests {
         let body = RobotsBody::DisallowAll(Some(Failure::Dns));
         let robots =
             RobotsState { fetched: NOW, unreachable_since: None, body, validators: Validators::default() };
-        let noted = noted(&HostState { robots: Some(robots), ..HostState::default() });
-        let at = |now| noted.at_most(&origin("a.test"), now);
-        assert_eq!([at(NOW), at(NOW + 60_000)], [Some(0), Some(1)]);
+        let noted = noted(&HostState { robots: Some(robots), ..HostState::default() }, BAD);
+        assert_eq!([NOW, NOW + 60_000].map(|now| at_most(&noted, now)), [Some(0), Some(1)]);
     }
 }

@@ -47,6 +47,7 @@ const ANSWERS_A_WRITE: usize = 100;
 const SEEDS: &str = "control_seeds";
 const ASKED: &str = "control_asked";
 const CHOSEN: &str = "control_formulas";
+const LIFTED: &str = "control_lifted";
 
 /// The current decisions.
 pub struct Control {
@@ -193,6 +194,9 @@ impl Control {
     /// # Errors
     /// As [`Control::pause`].
     pub fn block(&self, pattern: &str, mark: Option<Mark>) -> Result<Effect, Failure> {
+        if mark.is_none() {
+            keep(&self.tables, LIFTED, &(self.lifted()? + 1))?;
+        }
         self.decide(
             |next| decided::set(&mut next.blocks, pattern, mark, MAX_BLOCKS),
             |next| {
@@ -200,6 +204,15 @@ impl Control {
                 *self.blocks.write().expect("no panic under the lock") = blocks;
             },
         )
+    }
+
+    /// How often a block was lifted. A block that is set and lifted within a cycle leaves refused pages, and no other
+    /// trace.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn lifted(&self) -> Result<u64, Failure> {
+        Ok(kept(&self.tables, LIFTED)?.unwrap_or_default())
     }
 
     /// The blocks in force.

@@ -24,6 +24,7 @@ use recrawl_archive::{Archive, ArchiveEnd, Compressor};
 use recrawl_fetcher::{FetchReport, FetchedPage, Job, LeftOut, Precedence, StoppedBy};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share};
+use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -170,10 +171,10 @@ fn join_stages(
                         Turn::End => return,
                     }
                     let read_one = |(expected, page): (Work, FetchedPage)| {
-                        let start = Instant::now();
+                        let start = processor_time();
                         let read = reader.read(page, &mut compressor);
                         let work = read.as_ref().map_or(0, |read| read.work);
-                        taken.push(expected.took(work, start.elapsed()));
+                        taken.push(expected.took(work, processor_time().saturating_sub(start)));
                         read
                     };
                     let batch: Batch = fetched.drain(..).map(read_one).collect();
@@ -200,6 +201,12 @@ fn join_stages(
             .map_err(|_| Failure::work("the recorder panicked; the visits before that are in the log"))??;
         report.map_err(Failure::from)
     })
+}
+
+/// What this thread took of the processor. On a busy machine a cheap page takes long by the clock.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Reports progress while no page is recorded because the run waits for hosts or is paused.

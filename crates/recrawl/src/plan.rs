@@ -210,7 +210,7 @@ fn make(
     traps: &Arc<Traps>,
     log: &mut VisitLog,
 ) -> Result<Facts, Failure> {
-    let rules = readmission::digest(crawl);
+    let rules = readmission::digest(crawl)?;
     let formula = formula_file::in_force(&crawl.settings)?;
     let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
     // New seeds come first: they reduce all shares of k alike.

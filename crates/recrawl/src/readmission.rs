@@ -54,8 +54,16 @@ impl Refusals {
 }
 
 /// A digest that changes with the operator's rules.
-pub fn digest(crawl: &Crawl) -> u64 {
-    xxh3_64(format!("{} {}", crawl.settings.scope.digest(), crawl.control.blocks().digest()).as_bytes())
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn digest(crawl: &Crawl) -> Result<u64, Failure> {
+    let lifted = match crawl.control.lifted()? {
+        0 => String::new(),
+        times => format!(" {times}"),
+    };
+    let rules = format!("{} {}{lifted}", crawl.settings.scope.digest(), crawl.control.blocks().digest());
+    Ok(xxh3_64(rules.as_bytes()))
 }
 
 /// Changes since the last plan.

@@ -19,7 +19,8 @@ use std::io;
 pub struct HostPages {
     /// How many.
     pub pages: u64,
-    /// How many of them a cycle may choose, where that is fewer than `max_per_host` allows.
+    /// How many of them a cycle may choose, where that is fewer than `max_per_host` allows. None of them is in the
+    /// audit sample: most of those drawn would have no place.
     pub at_most: Option<u64>,
 }
 
@@ -38,13 +39,14 @@ pub(crate) struct Hosts<H> {
     /// Its first page, and how many of its pages are still to come.
     start: u64,
     left: u64,
-    /// Its limit.
+    /// Its limit; and is it its own?
     at_most: u64,
+    is_audited: bool,
     crowds: Vec<Crowd>,
 }
 
-/// A host with more candidates than slots: the only kind whose places must be counted. 40 bytes, for at
-/// most one in `max_per_host` pages.
+/// A host with more candidates than slots, or a limit of its own: the only kind whose places must be counted. 48 bytes;
+/// of the first kind at most one in `max_per_host` pages.
 #[derive(Clone, Copy, Debug)]
 struct Crowd {
     start: u64,
@@ -52,12 +54,23 @@ struct Crowd {
     slots: u64,
     used: u64,
     drawn: u64,
+    /// Are its pages in the audit's population?
+    is_audited: bool,
 }
 
 impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
     /// For hosts of these lengths; `pools` are those of one host.
     pub fn new(lengths: H, limit: u64, pools: Pools) -> Hosts<H> {
-        Hosts { lengths, limit, pools, start: 0, left: 0, at_most: limit, crowds: Vec::new() }
+        Hosts {
+            lengths,
+            limit,
+            pools,
+            start: 0,
+            left: 0,
+            at_most: limit,
+            is_audited: true,
+            crowds: Vec::new(),
+        }
     }
 
     /// How many of the next `rows` pages, the first of which is `ordinal`, are of one host.
@@ -68,6 +81,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
             let HostPages { pages, at_most } = next.into();
             self.left = pages;
             self.at_most = at_most.map_or(self.limit, |at_most| at_most.min(self.limit));
+            self.is_audited = at_most.is_none();
         }
         Ok(usize::try_from(self.left).unwrap_or(usize::MAX).min(rows))
     }
@@ -99,14 +113,15 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
         own.score.drain(slots, disk, |page, disk| all.score.offer(page, disk))?;
         own.announced.drain(slots, disk, |page, disk| all.announced.offer(page, disk))?;
         // A host without slots has no page in the audit sample, so none is eligible for it.
-        let drawn = if slots > 0 { u64::MAX } else { 0 };
-        own.audit.drain(drawn, disk, |image, disk| all.audit.offer(image, disk))?;
-        if slots > 0 {
+        let is_audited = self.is_audited && slots > 0;
+        own.audit
+            .drain(if is_audited { u64::MAX } else { 0 }, disk, |image, disk| all.audit.offer(image, disk))?;
+        if is_audited {
             all.eligible += own.eligible;
-            if own.eligible + own.unfetched > slots {
-                let end = ordinal + rows as u64;
-                self.crowds.push(Crowd { start: self.start, end, slots, used: 0, drawn: 0 });
-            }
+        }
+        if slots > 0 && (own.eligible + own.unfetched > slots || !is_audited) {
+            let end = ordinal + rows as u64;
+            self.crowds.push(Crowd { start: self.start, end, slots, used: 0, drawn: 0, is_audited });
         }
         (own.eligible, own.unfetched) = (0, 0);
         Ok(())
@@ -146,6 +161,11 @@ impl Crowds {
             }
             None => true,
         }
+    }
+
+    /// Could the page be drawn for the audit sample?
+    pub fn is_audited(&self, ordinal: u64) -> bool {
+        self.place(ordinal).is_none_or(|at| self.0[at].is_audited)
     }
 
     /// Notes that the page was drawn for the audit sample.

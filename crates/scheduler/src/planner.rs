@@ -39,7 +39,7 @@ use std::ops::Range;
 /// again for the candidates of one host, of which there are no more than twice its places. An equal part of the memory goes to each who wants as much. So
 /// 128 bytes a page of k are enough for all to stay in memory; where they are not there, sorted runs are spilled, and the plan is the same.
 /// What is spilled is at most 2k candidates of each order at 16 bytes, and as much again while it is merged. Beside all that there are, with
-/// `max_per_host`, 40 bytes for each host that has more candidates than places.
+/// `max_per_host`, 48 bytes for each host that has more candidates than places.
 pub struct Planner<'p, H> {
     policy: &'p mut dyn Policy,
     keeper: Keeper,

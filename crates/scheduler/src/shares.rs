@@ -122,6 +122,7 @@ impl Places<'_> {
     /// Was the page, which competes by score, drawn? If it was and has no place all the same, its host is full.
     fn is_drawn(&self, ordinal: u64) -> bool {
         self.last_drawn.is_some_and(|last| self.rules.audit.apply(ordinal) <= last)
+            && self.crowds.is_audited(ordinal)
     }
 
     /// Gives a place to the best candidate whose host has a slot left; was there one? A full host stays full, so what is

@@ -30,7 +30,7 @@ use recrawl_types::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc::channel;
+use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -115,11 +115,15 @@ impl Setup {
         self
     }
 
-    pub async fn try_run(&self) -> Result<Brought, FetchError> {
+    /// On tokio's clock.
+    pub fn fetcher(&self) -> Fetcher {
         let clock = tokio_clock(self.now);
-        let fetcher = Fetcher::new(self.config.clone(), self.network.clone(), self.hosts.clone(), clock);
-        let (out, pages) = channel(4);
-        let job = Job {
+        Fetcher::new(self.config.clone(), self.network.clone(), self.hosts.clone(), clock)
+    }
+
+    /// A job whose pages go there.
+    pub fn job(&self, out: Sender<FetchedPage>) -> Job {
+        Job {
             schedule: Arc::new((self.schedule)(self.entries.clone())),
             done: self.done.clone(),
             refuses: self.refuses.clone(),
@@ -135,7 +139,13 @@ impl Setup {
             deadline: self.deadline,
             held_deadline: self.held_deadline,
             control: self.control.clone(),
-        };
+        }
+    }
+
+    pub async fn try_run(&self) -> Result<Brought, FetchError> {
+        let fetcher = self.fetcher();
+        let (out, pages) = channel(4);
+        let job = self.job(out);
         let both = async { tokio::join!(fetcher.run(job), collect(pages)) };
         let year = Duration::from_secs(365 * 24 * 3600);
         let (report, pages) = tokio::time::timeout(year, both).await.expect("a run comes to its end");

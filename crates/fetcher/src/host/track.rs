@@ -6,6 +6,7 @@ use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, validators_to_send};
 use crate::robots::sitemaps;
 use crate::robots::standing::Standing;
+use crate::unavailable::Heard;
 use recrawl_types::{
     Belief, CanonicalUrl, Cycle, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators,
 };
@@ -73,6 +74,8 @@ pub struct Track {
     /// What robots.txt names as sitemaps, until a page takes it along.
     sitemaps: Option<Vec<CanonicalUrl>>,
     in_flight: u32,
+    /// Since it was opened.
+    heard: Heard,
 }
 
 impl Track {
@@ -93,6 +96,7 @@ impl Track {
             cursor: None,
             sitemaps: None,
             in_flight: 0,
+            heard: Heard::default(),
         };
         let stored = track.state.robots.as_ref();
         if let Some((standing, fetched)) =
@@ -106,8 +110,14 @@ impl Track {
     /// Stores what was learned.
     pub fn store(&self, run: &Run) -> Result<(), FetchError> {
         let error = |source| FetchError::Host { origin: self.origin.clone(), source };
-        run.unavailable().note(&self.origin, &self.state, &run.config, run.cycle, run.now());
+        run.unavailable().note(&self.origin, &self.state, self.heard, &run.config, run.cycle, run.now());
         run.hosts.store(&self.origin, &self.state).map_err(error)
+    }
+
+    /// A request said this of the host.
+    pub fn hear(&mut self, is_good: bool) {
+        self.heard.good |= is_good;
+        self.heard.bad |= !is_good;
     }
 
     /// Takes the judgement of a robots.txt that was fetched at this time.
@@ -296,6 +306,7 @@ impl Track {
     /// # Errors
     /// When a failure, which must outlive a crash, cannot be stored.
     pub fn count(&mut self, failed: bool, run: &Run, now: u64) -> Result<(), FetchError> {
+        self.hear(!failed);
         if !failed {
             self.state.failures = 0;
             return Ok(());

@@ -198,6 +198,24 @@ fn a_host_may_have_a_limit_of_its_own() {
 }
 
 #[test]
+fn a_host_with_a_limit_of_its_own_is_not_audited() {
+    // Two hosts of four pages, of which the second is down: all pages have their place by chance or by score.
+    let pages: Vec<Page> = (0..8).map(|_| fetched(3, 50)).collect();
+    let hosts = [None, Some(1)].map(|at_most| HostPages { pages: 4, at_most });
+    let request = PlanRequest { pages: 8, max_per_host: Some(8), audit_share: 0.5, ..request() };
+    let mut policy = Listed((0..8).map(f64::from).collect());
+    let mut planner = Planner::new(request, &mut policy, hosts.into_iter(), PlanMemory::unlimited()).unwrap();
+    planner.scan(&columns(&pages)).unwrap();
+    let plan = planner.finish().unwrap();
+    assert_eq!((plan.counts.audit_eligible, plan.counts.audit), (4, 4), "the sample is whole");
+    let chosen: Vec<(u64, Share)> =
+        plan.chosen.map(|page| page.unwrap()).map(|p| (p.ordinal, p.share)).collect();
+    let audited = |share: Share| matches!(share, Share::Audit { .. });
+    assert!(chosen[..4].iter().all(|(_, share)| audited(*share)), "{chosen:?}");
+    assert_eq!(chosen[4..], [(7, Share::Score)], "the best of the one that is down, whatever the lot says");
+}
+
+#[test]
 fn warm_up_counts_for_the_limit_and_is_bound_by_it() {
     let mut pages = vec![fetched(1, 60), fetched(1, 40), fetched(0, 50), fetched(3, 50), unfetched(0)];
     pages.extend([fetched(1, 60), fetched(3, 50), fetched(3, 50)]);

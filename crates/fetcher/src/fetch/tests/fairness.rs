@@ -46,6 +46,21 @@ async fn names_that_wait_for_one_slow_address_take_no_slot() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_host_that_only_keeps_its_delay_has_no_place_at_its_address() {
+    let mut setup = Setup::new(&["http://slow1.test/", "http://slow2.test/"], friendly);
+    setup.network = ScriptedNetwork::with_addresses(friendly, |host| Ok(address_of(host)));
+    setup.config.hosts_per_address = 1;
+    setup.config.delay_per_host = SECOND * 100;
+    setup.config.delay_per_ip = SECOND;
+    setup.run().await;
+    let log = setup.network.log();
+    let [.., before, robots, page] = &log[..] else { panic!("four requests: {log:?}") };
+    assert_eq!(before.request.url.path_and_query(), "/", "{log:?}");
+    let wait = robots.start - before.start;
+    assert!(wait <= SECOND * 2, "it had its place for {wait:?} after its last page: {page:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_panic_in_a_visit_costs_its_page_and_nothing_else() {
     let setup =
         Setup::new(&["http://a.test/1", "http://a.test/2", "http://a.test/3", "http://b.test/1"], |r| {

@@ -4,6 +4,7 @@ use super::*;
 use crate::NetworkError;
 use recrawl_types::Failure;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::mpsc::error::TryRecvError;
 
 /// A web where each request ends like this, in turn, and as usual when no more is left.
 fn at_first(ends: &'static [NetworkError]) -> impl Fn(&Request) -> Script + Send + Sync + 'static {
@@ -71,4 +72,25 @@ async fn where_this_machine_lacks_for_long_the_run_ends_and_says_what_to_do() {
     assert!(matches!(error, FetchError::Exhausted) && error.to_string().contains("ulimit -n"), "{error}");
     assert!(start.elapsed() >= crate::limits::MAX_EXHAUSTED_WAIT);
     assert_eq!(setup.state("http://a.test/1"), HostState::default(), "nothing is known of the host");
+}
+
+/// The stages behind the fetcher end when nobody can send them pages any more: the program would hang.
+#[test]
+fn a_run_that_ends_with_an_error_lets_go_of_its_output() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let pages: Vec<String> = (0..40).map(|page| format!("http://b.test/{page}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).chain(["http://a.test/1"]).collect();
+    let error = runtime.unwrap().block_on(async {
+        let setup = Setup::new(&pages, |request| match &*request.url.host() {
+            "a.test" => NetworkError::Exhausted.into(),
+            _ => friendly(request).after(Duration::from_secs(9)),
+        });
+        let (out, mut pages) = channel(40);
+        let error = setup.fetcher().run(setup.job(out)).await.expect_err("a.test cannot be asked");
+        // Nobody waits here, as nobody does where the run was all that the runtime had to do.
+        while pages.try_recv().is_ok() {}
+        assert_eq!(pages.try_recv().err(), Some(TryRecvError::Disconnected));
+        error
+    });
+    assert!(matches!(error, FetchError::Exhausted), "{error}");
 }
