@@ -56,7 +56,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     }
 
     crawl.space.check_merge(&generation, VisitLog::bytes(&*crawl.storage, cycle).map_err(Failure::work)?)?;
-    let Gathered { batch, tally, noise, trust } = gather::read_log(crawl, cycle, &traps)?;
+    let Gathered { batch, tally, responses, noise, trust } = gather::read_log(crawl, cycle, &traps)?;
 
     crawl.live.begin_passing(generation.pages());
     let mut next = crawl.repository.begin(&generation).map_err(Failure::work)?;
@@ -78,7 +78,7 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
     let merged = tracing::error_span!("merge").in_scope(merge).map_err(Failure::work)?;
 
     let now = (crawl.clock)();
-    let report = CycleReport::new(&facts, tally, &merged, fetched.stopped_by, now);
+    let report = CycleReport::new(&facts, tally, &responses, &merged, fetched.stopped_by, now);
     crawl.tables.apply_cycle(cycle, noise.fold(&crawl.tables)?)?;
     dates.keep(&crawl.tables, cycle)?;
     trust.keep(&crawl.tables, cycle)?;

@@ -3,7 +3,7 @@
 
 use crate::crawl::Crawl;
 use crate::failure::Failure;
-use crate::report::Tally;
+use crate::report::{Responses, Tally};
 use crate::site_noise::NoiseLesson;
 use crate::traps::Traps;
 use crate::trust::TrustLesson;
@@ -17,6 +17,8 @@ pub struct Gathered {
     pub batch: SortedBatch,
     /// Counts for the report.
     pub tally: Tally,
+    /// Responses by host, for the report's intervals.
+    pub responses: Responses,
     /// Noise of sites.
     pub noise: NoiseLesson,
     /// Trust in hosts' validators.
@@ -31,11 +33,12 @@ pub struct Gathered {
 pub fn read_log(crawl: &Crawl, cycle: Cycle, traps: &Traps) -> Result<Gathered, Failure> {
     let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
     let mut batch = Batch::new(crawl.storage.clone(), cycle, limits);
-    let (mut tally, mut noise, mut trust) =
-        (Tally::default(), NoiseLesson::default(), TrustLesson::default());
+    let (mut tally, mut responses) = (Tally::default(), Responses::default());
+    let (mut noise, mut trust) = (NoiseLesson::default(), TrustLesson::default());
     let log = VisitLog::read(&*crawl.storage, cycle).map_err(Failure::work)?;
     let observe = |visit: &Visit, links: usize| {
         tally.add(visit, links);
+        responses.add(visit);
         noise.observe(visit);
         trust.observe(visit);
         crawl.live.moved();
@@ -50,5 +53,5 @@ pub fn read_log(crawl: &Crawl, cycle: Cycle, traps: &Traps) -> Result<Gathered, 
     tally.links_seen -= left_out;
     tally.links_trapped += left_out;
     let batch = batch.finish().map_err(Failure::work)?;
-    Ok(Gathered { batch, tally, noise, trust })
+    Ok(Gathered { batch, tally, responses, noise, trust })
 }

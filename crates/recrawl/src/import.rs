@@ -11,7 +11,7 @@ use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::plan::Facts;
 use crate::reading;
-use crate::report::{CycleReport, IMPORT, Tally};
+use crate::report::{CycleReport, IMPORT, Responses, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_fetcher::StoppedBy;
@@ -196,7 +196,7 @@ impl Import {
         };
         let report = CycleReport {
             stopped_by: IMPORT.into(),
-            ..CycleReport::new(&facts, Tally::default(), &merged, StoppedBy::End, now)
+            ..CycleReport::new(&facts, Tally::default(), &Responses::default(), &merged, StoppedBy::End, now)
         };
         // Before the commit: a needless site in scope does no harm, but an imported page out of
         // scope would back off.

@@ -12,6 +12,9 @@
 //! the first [`CREDIT`]/4: beyond that, sites whose last page was costly wait while pages of other
 //! sites arrive. If none has arrived for as long as the last costly page took, they wait no longer.
 //!
+//! A tree takes a hundred times the bytes of a hostile body. So pages of [`LARGE`] bytes, and costly
+//! ones, are read one at a time.
+//!
 //! Pages with a response are bounded by their [`Hold`]: one for each connection of the fetcher.
 
 use recrawl_fetcher::{FetchResult, FetchedPage, Hold};
@@ -28,6 +31,8 @@ const NOTHING_WORK: u64 = 1 << 8;
 
 /// Parse time from which on a site must wait: five times that of 2 MiB of common HTML.
 const COSTLY: Duration = Duration::from_millis(100);
+/// Bytes of a body from which on a page is read while no other such page is.
+const LARGE: usize = 1 << 18;
 /// A costly page is paid for after this many times its time: a quarter of a processor.
 const PATIENCE: u32 = 4;
 /// Time that may be paid for in advance, by having had no costly page.
@@ -46,14 +51,16 @@ pub struct Inbox {
     room: usize,
     order: Order<(Work, FetchedPage)>,
     debts: Debts,
+    /// Is a large or costly page being read?
+    is_reading_alone: bool,
 }
 
 /// The expected work of a page, charged to its site.
 pub struct Work {
     site: Site,
     work: u64,
-    /// Was the last page of the site costly?
-    is_costly: bool,
+    /// Is it read while no other large or costly page is?
+    is_alone: bool,
 }
 
 /// The measured cost of parsing a page.
@@ -66,12 +73,12 @@ pub struct Taken {
 impl Work {
     /// By the size of the body.
     fn expected(page: &FetchedPage) -> Work {
-        let work = match &page.result {
-            FetchResult::Page(response) => PAGE_WORK + response.body.len() as u64,
-            FetchResult::NotModified(_) | FetchResult::Redirect { .. } => PAGE_WORK,
-            FetchResult::Nothing(_) => NOTHING_WORK,
+        let (work, bytes) = match &page.result {
+            FetchResult::Page(response) => (PAGE_WORK, response.body.len()),
+            FetchResult::NotModified(_) | FetchResult::Redirect { .. } => (PAGE_WORK, 0),
+            FetchResult::Nothing(_) => (NOTHING_WORK, 0),
         };
-        Work { site: Site::of(&page.entry.url), work, is_costly: false }
+        Work { site: Site::of(&page.entry.url), work: work + bytes as u64, is_alone: bytes >= LARGE }
     }
 
     /// The measured cost.
@@ -93,7 +100,7 @@ pub enum Turn {
 impl Inbox {
     /// Takes pages from this channel, so that at most `room` of them are here.
     pub fn new(pages: Receiver<FetchedPage>, room: usize) -> Inbox {
-        Inbox { pages, room, order: Order::default(), debts: Debts::default() }
+        Inbox { pages, room, order: Order::default(), debts: Debts::default(), is_reading_alone: false }
     }
 
     /// Moves up to `most` pages to `batch`, and waits for one if there is none. `taken` has the measured costs of this
@@ -106,6 +113,7 @@ impl Inbox {
     ) -> Turn {
         for taken in taken.drain(..) {
             self.debts.took(&taken, Instant::now());
+            self.is_reading_alone &= !taken.expected.is_alone;
             let Taken { expected, work, .. } = taken;
             if let Some(more) = work.checked_sub(expected.work) {
                 self.order.charge(expected.site, more);
@@ -133,20 +141,25 @@ impl Inbox {
         }
         while batch.len() < most && self.order.len() > 0 {
             let now = Instant::now();
-            let key = match self.order.first_without(|(work, _)| self.debts.wait(&work.site, now)) {
+            let is_alone = |work: &Work| work.is_alone || self.debts.are_of(&work.site);
+            let wait = |work: &Work| match self.is_reading_alone && is_alone(work) {
+                true => Some(LOOK_EVERY),
+                false => self.debts.wait(&work.site, now),
+            };
+            let key = match self.order.first_without(|(work, _)| wait(work)) {
                 Ok(key) => key,
                 Err(wait) if batch.is_empty() => return Turn::Wait(wait.min(LOOK_EVERY)),
                 Err(_) => break,
             };
-            let is_costly = self.debts.are_of(&self.order.waiting[&key].0.site);
-            if is_costly && !batch.is_empty() {
+            let is_alone = is_alone(&self.order.waiting[&key].0);
+            if is_alone && !batch.is_empty() {
                 break;
             }
             let (work, page) = self.order.take(key);
             // Release the hold: the host may be sent its next request.
-            batch.push((Work { is_costly, ..work }, FetchedPage { hold: Hold::default(), ..page }));
-            if is_costly {
-                self.debts.is_reading = true;
+            batch.push((Work { is_alone, ..work }, FetchedPage { hold: Hold::default(), ..page }));
+            if is_alone {
+                self.is_reading_alone = true;
                 break;
             }
         }
@@ -169,8 +182,6 @@ struct Debts {
     costly: HashSet<Site>,
     /// How long the last costly page took.
     took: Duration,
-    /// Is a page of one of them being read?
-    is_reading: bool,
     /// When what they took is paid for: until then they wait for others.
     paid: Option<Instant>,
     /// The site that the last page came from, and when; and when the last one came from another.
@@ -181,7 +192,6 @@ struct Debts {
 impl Debts {
     /// A page took so long.
     fn took(&mut self, Taken { expected, time, .. }: &Taken, now: Instant) {
-        self.is_reading &= !expected.is_costly;
         if *time < COSTLY {
             self.costly.remove(&expected.site);
             return;
@@ -211,10 +221,6 @@ impl Debts {
     /// How much longer the site's next page waits, should no page of another site come; none where it does not.
     fn wait(&self, site: &Site, now: Instant) -> Option<Duration> {
         let until = self.paid.filter(|_| self.are_of(site))?;
-        // One at a time: their trees are large.
-        if self.is_reading {
-            return Some(LOOK_EVERY);
-        }
         let other = match &self.last {
             Some((last, at)) if last != site => Some(*at),
             _ => self.before,
@@ -288,6 +294,8 @@ impl<T> Order<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recrawl_fetcher::{Condition, Response};
+    use recrawl_types::{PageRecord, ScheduleEntry, Share, UrlRules};
 
     fn put<T>(order: &mut Order<T>, site: &str, work: u64, item: T) {
         order.put(Site::of_host(site), work, item);
@@ -349,7 +357,7 @@ mod tests {
     }
 
     fn took(debts: &mut Debts, site: &Site, time: Duration, now: Instant) {
-        let expected = Work { site: site.clone(), work: 0, is_costly: false };
+        let expected = Work { site: site.clone(), work: 0, is_alone: false };
         debts.took(&expected.took(0, time), now);
     }
 
@@ -376,14 +384,60 @@ mod tests {
         assert_eq!([&a, &c].map(|site| debts.wait(site, late + second / 2)), [Some(second); 2]);
         took(&mut debts, &a, second / 100, late);
         assert_eq!(debts.wait(&a, late), None, "a page of it was as others are");
-        debts.is_reading = true;
-        assert_eq!(debts.wait(&c, late + second * 9), Some(LOOK_EVERY), "one at a time");
-        debts.is_reading = false;
         assert_eq!(debts.wait(&c, late + second * 20), None);
         let mut alone = Debts::default();
         (0..3).for_each(|_| took(&mut alone, &a, second, start));
         alone.came(&a, start);
         assert_eq!(alone.wait(&a, start), None, "there is nobody else");
+    }
+
+    fn page(site: &str, bytes: usize) -> FetchedPage {
+        let url = UrlRules::default().canonicalize(&format!("http://{site}/")).unwrap();
+        let response = Response {
+            status: 200,
+            headers: Default::default(),
+            body: vec![b'a'; bytes].into(),
+            truncated: false,
+            content_type: None,
+            validators: Default::default(),
+            peer: None,
+        };
+        FetchedPage {
+            index: None,
+            entry: ScheduleEntry { url, share: Share::Score, record: PageRecord::default() },
+            hops: 0,
+            result: FetchResult::Page(Box::new(response)),
+            condition: Condition::Unconditional,
+            at: 0,
+            elapsed: Duration::ZERO,
+            sitemaps: None,
+            hold: Hold::default(),
+        }
+    }
+
+    #[test]
+    fn large_pages_are_read_one_at_a_time_and_small_ones_beside_them() {
+        let (send, pages) = tokio::sync::mpsc::channel(9);
+        for (site, bytes) in [("a.com", LARGE), ("b.com", LARGE), ("c.com", 9), ("d.com", 9)] {
+            send.try_send(page(site, bytes)).unwrap();
+        }
+        let mut inbox = Inbox::new(pages, 9);
+        let mut take = |taken: &mut Vec<Taken>| {
+            let mut batch = Vec::new();
+            let turn = inbox.take(8, &mut batch, taken);
+            assert!(matches!(turn, Turn::Pages) || batch.is_empty());
+            batch
+        };
+        let sites = |batch: &[(Work, FetchedPage)]| -> Vec<String> {
+            batch.iter().map(|(work, _)| work.site.to_string()).collect()
+        };
+        let first = take(&mut Vec::new());
+        assert_eq!(sites(&first), ["a.com"]);
+        assert_eq!(sites(&take(&mut Vec::new())), ["c.com", "d.com"]);
+        assert!(take(&mut Vec::new()).is_empty(), "b.com waits");
+        let (work, _) = first.into_iter().next().unwrap();
+        let second = take(&mut vec![work.took(0, Duration::ZERO)]);
+        assert_eq!(sites(&second), ["b.com"]);
     }
 
     #[test]

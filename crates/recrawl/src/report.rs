@@ -3,7 +3,7 @@
 
 mod estimates;
 
-pub use estimates::{AuditTally, Estimates};
+pub use estimates::{AuditTally, Estimates, Responses};
 
 use crate::plan::Facts;
 use recrawl_fetcher::StoppedBy;
@@ -218,12 +218,13 @@ impl CycleReport {
     pub fn new(
         facts: &Facts,
         mut tally: Tally,
+        responses: &Responses,
         merged: &MergeReport,
         stopped_by: StoppedBy,
         now: u64,
     ) -> CycleReport {
         tally.decide(merged.decided_first, merged.decided_changed, merged.decided_unchanged);
-        let estimates = Estimates::of(&tally, facts);
+        let estimates = Estimates::of(&tally, responses, facts);
         CycleReport {
             cycle: facts.cycle.0,
             scheduled: facts.scheduled,

@@ -16,7 +16,7 @@ use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::plan::Facts;
 use crate::reading;
-use crate::report::{CycleReport, TAKEDOWN, Tally};
+use crate::report::{CycleReport, Responses, TAKEDOWN, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::takedown::{TakenDown, take_down};
@@ -248,7 +248,7 @@ fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now:
     };
     let report = CycleReport {
         stopped_by: TAKEDOWN.into(),
-        ..CycleReport::new(&facts, Tally::default(), &merged, StoppedBy::End, now)
+        ..CycleReport::new(&facts, Tally::default(), &Responses::default(), &merged, StoppedBy::End, now)
     };
     repository.commit(next, &report.to_json()).map_err(Failure::work)
 }

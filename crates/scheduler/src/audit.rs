@@ -1,6 +1,7 @@
 //! Estimates from a sample whose pages were drawn with unequal probabilities.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ops::Add;
 
 /// Of the normal distribution: 95 % lie within this many standard deviations.
@@ -29,6 +30,50 @@ pub struct Estimate {
     pub high: f64,
     /// The size of the sample with equal probabilities that would tell as much.
     pub effective: f64,
+}
+
+/// Which part of a sample had a response, host by host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Response {
+    /// In order, so that sums have the same digits in every run.
+    hosts: BTreeMap<Box<str>, Answers>,
+    unanswered: f64,
+}
+
+/// Weights of the pages of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Answers {
+    part: f64,
+    rest: f64,
+}
+
+impl Response {
+    /// Counts a page of this host, drawn with this probability: is it of the part that is estimated? None without a
+    /// response.
+    pub fn count(&mut self, host: &str, is_part: Option<bool>, probability: f64) {
+        let weight = 1.0 / probability;
+        let Some(is_part) = is_part else {
+            self.unanswered += weight;
+            return;
+        };
+        let host = match self.hosts.get_mut(host) {
+            Some(host) => host,
+            None => self.hosts.entry(host.into()).or_default(),
+        };
+        *(if is_part { &mut host.part } else { &mut host.rest }) += weight;
+    }
+
+    /// What the lack of responses adds to the variance of this share of this weight.
+    fn variance(&self, share: f64, weight: f64) -> f64 {
+        let hosts = self.hosts.len() as f64;
+        if self.unanswered == 0.0 || hosts < 2.0 {
+            return 0.0;
+        }
+        let lacking = self.unanswered / (self.unanswered + weight);
+        let residual = |host: &Answers| host.part * (1.0 - share) - host.rest * share;
+        let squares: f64 = self.hosts.values().map(|host| residual(host).powi(2)).sum();
+        lacking * hosts / (hosts - 1.0) * squares / (weight * weight)
+    }
 }
 
 impl Weighted {
@@ -66,6 +111,19 @@ impl Estimate {
     /// are equal. The interval is Wilson's (1927) with the effective size in place of n (Korn & Graubard 1998),
     /// divided by 1 − n/N, since a census leaves nothing to chance.
     pub fn of(part: Weighted, rest: Weighted, population: Option<u64>) -> Option<Estimate> {
+        Estimate::of_answered(part, rest, population, &Response::default())
+    }
+
+    /// The same where pages of the sample had no response. Those lack host by host, and pages of a host are alike: the
+    /// hosts that answered are themselves a sample, with the answered share r as its fraction. So
+    /// (1 − r)·H/(H − 1)·Σ_h (Σ_{i∈h} w_i(y_i − p))²/(Σw)² is added to the variance: that of a ratio over clusters in
+    /// the second phase (Särndal, Swensson & Wretman 1992, sections 5.7 and 9.3).
+    pub fn of_answered(
+        part: Weighted,
+        rest: Weighted,
+        population: Option<u64>,
+        response: &Response,
+    ) -> Option<Estimate> {
         let all = part + rest;
         if all.pages == 0 {
             return None;
@@ -75,10 +133,14 @@ impl Estimate {
         let squared = all.weight * all.weight;
         let by_residuals =
             if linearised > 0.0 { share * (1.0 - share) * squared / linearised } else { f64::INFINITY };
-        let effective = by_residuals.min(squared / all.squares);
+        let drawn = by_residuals.min(squared / all.squares);
+        let varies = share * (1.0 - share);
+        let by_hosts = response.variance(share, all.weight);
+        let of = |variance: f64| varies / (variance + by_hosts);
         let sampled = population.map_or(0.0, |pages| (all.pages as f64 / pages as f64).min(1.0));
         // Infinite for a census: the interval is the share then.
-        let n = effective / (1.0 - sampled);
+        let n = drawn / (1.0 - sampled);
+        let (effective, n) = if by_hosts > 0.0 { (of(varies / drawn), of(varies / n)) } else { (drawn, n) };
         let square = Z * Z / n;
         let middle = (share + square / 2.0) / (1.0 + square);
         let half = (Z * Z * share * (1.0 - share) / n + square * square / 4.0).sqrt() / (1.0 + square);
@@ -124,6 +186,29 @@ mod tests {
         let (census, half, unknown) = (of(Some(40)), of(Some(80)), of(None));
         assert_eq!([census.low, census.high], [0.75, 0.75]);
         assert!(half.low > unknown.low && half.high < unknown.high && half.low < 0.75, "{half:?}");
+    }
+
+    #[test]
+    fn where_hosts_did_not_answer_the_others_tell_less() {
+        let (mut alike, mut mixed) = (Response::default(), Response::default());
+        for page in 0..40 {
+            // Four hosts: stale and fresh pages each on their own, or on all of them.
+            alike.count(&format!("h{}", page % 4), Some(page % 2 == 0), 0.5);
+            mixed.count(&format!("h{}", page / 2 % 4), Some(page % 2 == 0), 0.5);
+        }
+        let of = |response: &Response| {
+            let estimate = Estimate::of_answered(drawn(20, 0.5), drawn(20, 0.5), None, response).unwrap();
+            (estimate.share, estimate.effective)
+        };
+        assert_eq!(of(&alike), (0.5, 40.0), "all answered");
+        for response in [&mut alike, &mut mixed] {
+            (0..40).for_each(|_| response.count("h9", None, 0.5));
+        }
+        assert_eq!(of(&mixed), (0.5, 40.0), "each host is as all are");
+        // Half of 4/3 · 4 · 10²/80² · 1/4, beside 1/160 of the draw.
+        let expected = 0.25 / (1.0 / 160.0 + 0.5 * 4.0 / 3.0 * 4.0 * 100.0 / 6_400.0);
+        let (share, effective) = of(&alike);
+        assert!(share == 0.5 && (effective - expected).abs() < 1e-9, "{effective} beside {expected}");
     }
 
     /// Of a thousand pages half are stale: all but one of the large host's, of which four have a place, and none of

@@ -33,7 +33,7 @@ pub mod shuffle;
 pub mod top_k;
 pub mod turns;
 
-pub use crate::audit::{Estimate, Weighted};
+pub use crate::audit::{Estimate, Response, Weighted};
 pub use crate::candidate::{Candidate, TieBreak};
 pub use crate::chosen::{Chosen, ChosenPage};
 pub use crate::gate::Gate;

@@ -2,8 +2,8 @@
 
 use super::Tally;
 use crate::plan::Facts;
-use recrawl_scheduler::{Estimate, Weighted};
-use recrawl_types::{Change, Outcome};
+use recrawl_scheduler::{Estimate, Response, Weighted};
+use recrawl_types::{Change, Outcome, Share, Visit};
 use serde::{Deserialize, Serialize};
 
 /// The audit sample of one cycle. Pages without a response are counted, but left out of estimates.
@@ -42,8 +42,8 @@ impl AuditTally {
     }
 
     /// The freshness of a population of this size, from the pages with a response.
-    pub fn freshness(&self, population: Option<u64>) -> Option<Estimate> {
-        Estimate::of(self.unchanged, self.stale(), population)
+    pub fn freshness(&self, population: Option<u64>, response: &Response) -> Option<Estimate> {
+        Estimate::of_answered(self.unchanged, self.stale(), population, response)
     }
 
     /// Bounds of the freshness given the pages without a response: the lower end of the interval if
@@ -53,6 +53,39 @@ impl AuditTally {
         let AuditTally { unchanged, unanswered, .. } = *self;
         let low = Estimate::of(unchanged, self.stale() + unanswered, population)?.low;
         Some([low, Estimate::of(unchanged + unanswered, self.stale(), population)?.high])
+    }
+}
+
+/// Host by host, which pages had a response: for the intervals of [`Estimates`].
+#[derive(Clone, Debug, Default)]
+pub struct Responses {
+    freshness: Response,
+    /// Of the audit sample, without pages that no longer exist.
+    audit: Response,
+    score: Response,
+}
+
+impl Responses {
+    /// Counts a visit.
+    pub fn add(&mut self, visit: &Visit) {
+        let (host, outcome) = (visit.url.host(), visit.outcome);
+        let has_changed = match outcome.change() {
+            Some(Change::Changed) => Some(true),
+            Some(Change::Unchanged) => Some(false),
+            Some(Change::First | Change::Undecided) | None => None,
+        };
+        let is_gone = matches!(outcome, Outcome::NotFound(_));
+        match visit.share {
+            Share::Audit(probability) => {
+                let is_fresh = if is_gone { Some(false) } else { has_changed.map(|changed| !changed) };
+                self.freshness.count(&host, is_fresh, probability);
+                if !is_gone {
+                    self.audit.count(&host, has_changed, probability);
+                }
+            }
+            Share::Score => self.score.count(&host, has_changed, 1.0),
+            _ => {}
+        }
     }
 }
 
@@ -74,17 +107,23 @@ pub struct Estimates {
 
 impl Estimates {
     /// From the counts of a cycle.
-    pub fn of(tally: &Tally, facts: &Facts) -> Estimates {
+    pub fn of(tally: &Tally, responses: &Responses, facts: &Facts) -> Estimates {
         let AuditTally { unchanged, changed, .. } = tally.audit;
         let unchanged_by_score = tally.score_visits - tally.score_changed;
         Estimates {
-            freshness: tally.audit.freshness(facts.audit_eligible),
+            freshness: tally.audit.freshness(facts.audit_eligible, &responses.freshness),
             freshness_bounds: tally.audit.freshness_bounds(facts.audit_eligible),
-            audit_change_rate: Estimate::of(changed, unchanged, facts.audit_eligible),
-            change_rate: Estimate::of(
+            audit_change_rate: Estimate::of_answered(
+                changed,
+                unchanged,
+                facts.audit_eligible,
+                &responses.audit,
+            ),
+            change_rate: Estimate::of_answered(
                 Weighted::certain(tally.score_changed),
                 Weighted::certain(unchanged_by_score),
                 facts.by_score,
+                &responses.score,
             ),
         }
     }

@@ -245,7 +245,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::report::{AuditTally, Estimates};
-    use recrawl_scheduler::Weighted;
+    use recrawl_scheduler::{Response, Weighted};
 
     fn report(formula: &str, tally: Tally) -> CycleReport {
         let json = serde_json::json!({
@@ -270,7 +270,7 @@ mod tests {
         let found = CycleReport {
             audit_eligible: Some(1000),
             estimates: Estimates {
-                freshness: audit.freshness(Some(1000)),
+                freshness: audit.freshness(Some(1000), &Response::default()),
                 freshness_bounds: audit.freshness_bounds(Some(1000)),
                 ..Estimates::default()
             },

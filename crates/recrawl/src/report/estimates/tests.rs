@@ -277,8 +277,11 @@ impl Crawl {
         while self.repository.current().number().0 < *COUNTED.end() {
             let planned = self.plan();
             let visits = self.fetch(&planned);
-            let mut tally = Tally::default();
-            visits.iter().for_each(|visit| tally.add(visit, 0));
+            let (mut tally, mut responses) = (Tally::default(), Responses::default());
+            for visit in &visits {
+                tally.add(visit, 0);
+                responses.add(visit);
+            }
             let by_score: Vec<bool> = planned
                 .chosen
                 .iter()
@@ -287,7 +290,7 @@ impl Crawl {
                 .collect();
             let merged = self.commit(visits.into_iter().map(|visit| LogRecord::Visit(Box::new(visit))));
             if COUNTED.contains(&planned.facts.cycle.0) {
-                let report = CycleReport::new(&planned.facts, tally, &merged, StoppedBy::End, 0);
+                let report = CycleReport::new(&planned.facts, tally, &responses, &merged, StoppedBy::End, 0);
                 told.note(&report, planned.freshness, &by_score);
             }
         }
@@ -384,9 +387,8 @@ const FIGURES: [Figure; 3] = [
 const CAPS: Trouble = Trouble { name: "caps", cap: 8, failures: 0.0, outages: 0.0, reached: 1.0 };
 
 /// If pages fail by chance, every estimate is unbiased, and its interval contains the truth as
-/// often as stated. A deadline misses whole hosts, drawn at random: that is unbiased too. But pages
-/// of a host are alike, so intervals that assume independence contain the truth less often; the
-/// bounds contain it.
+/// often as stated. A deadline misses whole hosts, drawn at random: that is unbiased too, and the
+/// intervals allow for pages of a host being alike.
 #[test]
 fn estimates_of_two_hundred_crawls_are_without_bias_and_intervals_hold_the_truth() {
     for trouble in [
@@ -394,7 +396,6 @@ fn estimates_of_two_hundred_crawls_are_without_bias_and_intervals_hold_the_truth
         Trouble { name: "caps, failures", failures: 0.15, ..CAPS },
         Trouble { name: "caps, failures, deadlines", failures: 0.1, reached: 0.7, ..CAPS },
     ] {
-        let least = if trouble.reached < 1.0 { 0.87 } else { 0.92 };
         let told = crawls(trouble);
         let bounds: Vec<bool> = told.iter().flat_map(|told| told.bounds.iter().copied()).collect();
         let held = bounds.iter().filter(|held| **held).count() as f64 / bounds.len() as f64;
@@ -402,7 +403,7 @@ fn estimates_of_two_hundred_crawls_are_without_bias_and_intervals_hold_the_truth
         for (name, figure) in FIGURES {
             let quality = Quality::of(&told, figure);
             assert!(quality.bias.abs() < 4.0 * quality.error + 1e-9, "{}, {name}", trouble.name);
-            assert!(quality.bias.abs() < 0.015 && quality.coverage > least, "{}, {name}", trouble.name);
+            assert!(quality.bias.abs() < 0.015 && quality.coverage > 0.93, "{}, {name}", trouble.name);
         }
         let errors = told.iter().flat_map(|told| &told.unweighted);
         let unweighted = errors.clone().sum::<f64>() / errors.count() as f64;
@@ -417,5 +418,6 @@ fn where_hosts_are_down_the_bounds_hold() {
     let bounds: Vec<bool> = told.iter().flat_map(|told| told.bounds.iter().copied()).collect();
     let held = bounds.iter().filter(|held| **held).count() as f64 / bounds.len() as f64;
     assert!(held > 0.95, "{held}");
-    assert!(Quality::of(&told, |told| &told.freshness).bias.abs() < 0.03);
+    let freshness = Quality::of(&told, |told| &told.freshness);
+    assert!(freshness.bias.abs() < 0.03 && freshness.coverage > 0.92);
 }
