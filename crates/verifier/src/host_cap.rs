@@ -16,6 +16,8 @@ pub(crate) struct HostCap<'g> {
     /// The next known origin.
     ahead: Option<OriginRun>,
     origin: Vec<u8>,
+    /// Known URLs of the origin, gone ones included.
+    known_pages: u64,
     left: u64,
 }
 
@@ -23,24 +25,29 @@ impl<'g> HostCap<'g> {
     pub fn new(generation: &'g Generation, max_pages: u64) -> Result<HostCap<'g>, ReadError> {
         let mut known = generation.origin_runs();
         let ahead = known.next_run()?;
-        Ok(HostCap { generation, max_pages, known, ahead, origin: Vec::new(), left: 0 })
+        Ok(HostCap { generation, max_pages, known, ahead, origin: Vec::new(), known_pages: 0, left: 0 })
     }
 
-    /// Whether a new URL of this origin is inserted. One that is inserted `anyway` counts as well.
-    pub fn admits(&mut self, origin: &[u8], anyway: bool) -> Result<bool, ReadError> {
+    /// Whether a new URL of this origin is inserted. One that is inserted `anyway` counts as well. One that
+    /// no page links to (only a sitemap index or a redirect names it) is inserted while fewer URLs than
+    /// half of the limit are known: else an index that lists addresses without a page would leave no
+    /// place for the pages of its host.
+    pub fn admits(&mut self, origin: &[u8], anyway: bool, is_linked: bool) -> Result<bool, ReadError> {
         if self.origin != origin {
             self.origin.clear();
             self.origin.extend_from_slice(origin);
             while self.ahead.as_ref().is_some_and(|run| run.key.as_slice() < origin) {
                 self.ahead = self.known.next_run()?;
             }
-            self.left = match self.ahead.as_ref().filter(|run| run.key == origin) {
-                Some(run) => self.allowance(run)?,
-                None => self.max_pages,
+            (self.known_pages, self.left) = match self.ahead.as_ref().filter(|run| run.key == origin) {
+                Some(run) => (run.pages, self.allowance(run)?),
+                None => (0, self.max_pages),
             };
         }
-        let admitted = anyway || self.left > 0;
+        let has_place = is_linked || self.known_pages < self.max_pages.div_ceil(2);
+        let admitted = anyway || self.left > 0 && has_place;
         if admitted {
+            self.known_pages += 1;
             self.left = self.left.saturating_sub(1);
         }
         Ok(admitted)

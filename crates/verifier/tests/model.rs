@@ -245,6 +245,28 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
     assert_eq!(paths, ["/a", "/b", "/m", "/n", "/x"]);
 }
 
+/// Regression: a sitemap index that listed thousands of addresses without a page kept pages out.
+#[test]
+fn what_only_an_index_lists_leaves_half_of_the_places_to_pages() {
+    let link = |path: &str, hops: u8| Link {
+        hops,
+        ..Link::to(UrlRules::keep_all().canonicalize(&format!("http://a.example/{path}")).unwrap(), 1)
+    };
+    let index = (0..9).map(|n| link(&format!("index{n}"), 1));
+    let page = |links: Vec<Link>| {
+        LogRecord::Visit(Box::new(Visit {
+            links,
+            ..Visit::new(link("a", 0).url, Outcome::Skipped(Skip::Deadline))
+        }))
+    };
+    let mut subject = Subject::new(1 << 20);
+    subject.cycle(&[LogRecord::Seeds(vec![link("a", 0)])]);
+    let report = subject.cycle(&[page(index.chain([link("z", 0)]).collect())]).0.report;
+    assert_eq!((report.links_new, report.links_over_host_cap), (2, 8));
+    let paths: Vec<String> = subject.pages().keys().map(|u| u.path_and_query().to_owned()).collect();
+    assert_eq!(paths, ["/a", "/index0", "/z"]);
+}
+
 /// Regression: they were rewritten with every block that was visited.
 #[test]
 fn gone_pages_make_room_for_new_ones_up_to_a_bound() {

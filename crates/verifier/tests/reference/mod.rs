@@ -162,8 +162,10 @@ impl Reference {
             }
             let neighbours = self.pages.keys().filter(|other| other.same_origin(url)).count() as u64;
             let tombstones = gone.iter().filter(|other| other.same_origin(url)).count() as u64;
+            let is_nested = said.links.is_some_and(|links| links.hops > 0);
             let is_full = neighbours - tombstones >= rules.max_pages_per_host
-                || neighbours >= 4 * rules.max_pages_per_host;
+                || neighbours >= 4 * rules.max_pages_per_host
+                || is_nested && 2 * neighbours >= rules.max_pages_per_host;
             let is_seeded = said.links.is_some_and(|links| links.seeded);
             if said.visits.is_empty() && !is_seeded && is_full {
                 report.links_over_host_cap += 1;
