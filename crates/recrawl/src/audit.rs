@@ -1,15 +1,21 @@
-//! The log of changes: `control.jsonl` in the data directory, with two lines per change: the
-//! attempt and its result.
+//! The log of operators' changes: `control.jsonl` in the data directory, with two lines per change:
+//! the attempt and its result. The console and the commands that change decisions write it.
 
 use crate::failure::Failure;
+use recrawl_console::view::{Accepted, Who};
 use recrawl_console::{Audit, Entry};
+use recrawl_fetcher::system_clock;
+use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// The log of changes, in the data directory.
 pub const FILE: &str = "control.jsonl";
+/// The name of the operator in entries of commands. No token has it, since it has a space.
+pub const COMMAND_LINE: &str = "command line";
 /// Size at which the log is rotated to `control.jsonl.1`, replacing the one before.
 const MAX_LOG: u64 = 64 << 20;
 
@@ -19,23 +25,48 @@ const MAX_LOG: u64 = 64 << 20;
 /// When the file cannot be written.
 pub fn log(data_dir: &Path) -> Result<Arc<Audit>, Failure> {
     let path = data_dir.join(FILE);
-    let named = |e: io::Error| Failure::Work(format!("cannot write {}: {e}", path.display()));
-    let (file, is_torn) = open(&path).map_err(named)?;
-    let log = Mutex::new(Log { file, is_torn, path: path.clone() });
+    open(&path).map_err(|e| Failure::Work(named(&path, &e).to_string()))?;
+    let turn = Mutex::new(());
     Ok(Arc::new(move |entry| {
-        let mut log = log.lock().expect("no panic under the lock");
-        log.append(entry)
-            .map_err(|e| io::Error::new(e.kind(), format!("cannot write {}: {e}", log.path.display())))
+        let _turn = turn.lock().expect("no panic under the lock");
+        append(&path, entry)
     }))
 }
 
-struct Log {
-    path: PathBuf,
-    file: File,
-    /// The last line is incomplete after a crash or on a full disk.
-    is_torn: bool,
+/// Makes a change of a command, and logs the attempt and the result.
+///
+/// # Errors
+/// When the attempt cannot be logged, then nothing has changed; the error of the change; or when
+/// its result cannot be logged.
+pub fn logged<C: Clone + Serialize, T>(
+    data_dir: &Path,
+    change: &C,
+    make: impl FnOnce() -> Result<(T, Accepted), Failure>,
+) -> Result<T, Failure> {
+    let path: PathBuf = data_dir.join(FILE);
+    let who = Who { name: COMMAND_LINE.into(), from: Ipv4Addr::LOCALHOST.into() };
+    let now = system_clock();
+    append(&path, &Entry::begun(now(), &who, change)).map_err(Failure::work)?;
+    let (done, result) = match make() {
+        Ok((done, accepted)) => (Ok(done), Ok(accepted)),
+        Err(failure) => {
+            let detail = failure.to_string();
+            (Err(failure), Err(detail))
+        }
+    };
+    let written = append(&path, &Entry::of(now(), &who, change, &result));
+    // The error of the change matters more.
+    let done = done?;
+    written.map_err(Failure::work)?;
+    Ok(done)
 }
 
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
+}
+
+/// Opens the file. The last line may be incomplete, after a crash or on a full disk: then the
+/// second value is true.
 fn open(path: &Path) -> io::Result<(File, bool)> {
     let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
     if file.metadata()?.len() == 0 {
@@ -47,35 +78,37 @@ fn open(path: &Path) -> io::Result<(File, bool)> {
     Ok((file, last != *b"\n"))
 }
 
-impl Log {
-    fn append(&mut self, entry: &Entry) -> io::Result<()> {
-        if self.file.metadata()?.len() >= MAX_LOG {
-            fs::rename(&self.path, self.path.with_extension("jsonl.1"))?;
-            (self.file, self.is_torn) = open(&self.path)?;
+/// Appends a line durably. The file is opened for each line, since another process may have rotated
+/// it.
+fn append<C: Serialize>(path: &Path, entry: &Entry<C>) -> io::Result<()> {
+    let write = || {
+        let (mut file, mut is_torn) = open(path)?;
+        if file.metadata()?.len() >= MAX_LOG {
+            fs::rename(path, path.with_extension("jsonl.1"))?;
+            (file, is_torn) = open(path)?;
         }
         let mut line = Vec::new();
-        if self.is_torn {
+        if is_torn {
             line.push(b'\n');
         }
         serde_json::to_writer(&mut line, entry)?;
         line.push(b'\n');
-        self.is_torn = true;
-        self.file.write_all(&line)?;
-        self.is_torn = false;
-        self.file.sync_data()
-    }
+        file.write_all(&line)?;
+        file.sync_data()
+    };
+    write().map_err(|e| named(path, &e))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_console::view::{Accepted, Change, Did, Who};
+    use recrawl_console::view::{Change, Did};
 
     #[test]
     fn each_change_is_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
-        let accepted = Ok(Accepted { did: Did::Done, detail: "so be it".into() });
+        let accepted = Ok::<_, String>(Accepted { did: Did::Done, detail: "so be it".into() });
         let entry = Entry::of(7, &who, &Change::Pause { host: None }, &accepted);
         let tell = log(folder.path()).unwrap();
         tell(&entry).unwrap();
@@ -106,5 +139,44 @@ mod tests {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
             assert_eq!((&line["result"], &line["name"]), (&"begun".into(), &"anna".into()));
         }
+    }
+
+    /// The rows of a command have the keys of the console's rows.
+    #[test]
+    fn a_change_of_a_command_is_logged_like_one_of_the_console() {
+        let folder = tempfile::tempdir().unwrap();
+        let change = Change::UseFormula { text: "t".into() };
+        let accepted = || Accepted { did: Did::NextCycle, detail: "from the next cycle on".into() };
+        assert_eq!(logged(folder.path(), &change, || Ok((7, accepted()))).unwrap(), 7);
+        let failed = logged::<_, ()>(folder.path(), &change, || Err(Failure::Work("disk full".into())));
+        assert_eq!(failed.unwrap_err().to_string(), "disk full");
+        let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
+        log(folder.path()).unwrap()(&Entry::begun(7, &who, &change)).unwrap();
+        let text = fs::read_to_string(folder.path().join(FILE)).unwrap();
+        let lines: Vec<serde_json::Map<_, _>> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let results: Vec<_> = lines.iter().map(|line| line["result"].as_str().unwrap()).collect();
+        assert_eq!(results, ["begun", "next_cycle", "begun", "refused", "begun"]);
+        assert_eq!((&lines[0]["name"], &lines[3]["detail"]), (&COMMAND_LINE.into(), &"disk full".into()));
+        let keys = |at: usize| lines[at].keys().collect::<Vec<_>>();
+        assert!((0..4).all(|at| keys(at) == keys(4)), "{text}");
+    }
+
+    /// The file at the path is the newest: another process may have rotated it.
+    #[test]
+    fn after_a_rotation_the_new_file_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
+        let entry = Entry::begun(7, &who, &Change::Pause { host: None });
+        let tell = log(folder.path()).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(MAX_LOG).unwrap();
+        for lines in [1, 2] {
+            tell(&entry).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), lines);
+        }
+        fs::rename(&path, path.with_extension("jsonl.1")).unwrap();
+        tell(&entry).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
     }
 }
