@@ -141,8 +141,9 @@ fn the_name_of_a_host_that_is_taken_down_is_left_only_where_it_is_said_to_be() {
     );
     assert!(done["stays"].as_array().unwrap().iter().any(|what| what.as_str().unwrap().contains("exports")));
     let left = files_with(&world.data_dir, host.as_bytes());
-    // Addresses stay known.
-    assert!(left.iter().all(|file| file.contains("/generation-")), "{left:?}");
+    // Addresses stay known, and the log of changes names what was taken down.
+    let is_said = |file: &String| file.contains("/generation-") || file.ends_with("/control.jsonl");
+    assert!(left.iter().all(is_said), "{left:?}");
     assert!(!in_tables("127.1.0.2").is_empty(), "of the other host nothing is lost");
     takedown(&world, &["--host", &host]);
     let naming = files_with(&world.data_dir, host.as_bytes());
@@ -223,7 +224,8 @@ fn one_page_is_taken_down_and_none_that_begins_like_it() {
     let one = takedown(&world, &["--page", &first]);
     assert_eq!((count(&one["removed"], "pages"), &one["pages"]), (Some(1), &json!([first])));
     for (url, page) in world.pages() {
-        assert_eq!(page["status"] == "refused", url == first, "{url}: {page}");
+        let is_down = page["status"] == "refused" && before[&url]["status"] != "refused";
+        assert_eq!(is_down, url == first, "{url}: {page}");
     }
     let told = succeeds(world.run(&["explain", &first]));
     assert!(told.contains("taken down (recrawl takedown, page "), "{told}");

@@ -192,7 +192,10 @@ mod tests {
     fn a_page_that_starves_is_told_by_a_score_that_never_rises() {
         for text in ["1 - t", "t * X"] {
             let warnings = check(text).warnings();
-            assert!(warnings.iter().any(|text| text.contains("the score never rises with age")), "{warnings:?}");
+            assert!(
+                warnings.iter().any(|text| text.contains("the score never rises with age")),
+                "{warnings:?}"
+            );
         }
     }
 

@@ -1,7 +1,9 @@
 //! docs/formulas.md lists what there is.
 
 use recrawl_formula::function::Syntax;
-use recrawl_formula::{Basis, Expr, Formula, Function, Priors, Protection, builtin, estimator, function, terminal};
+use recrawl_formula::{
+    Basis, Expr, Formula, Function, Priors, Protection, builtin, estimator, function, terminal,
+};
 
 const PAGE: &str = include_str!("../../../docs/formulas.md");
 
