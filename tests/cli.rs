@@ -117,6 +117,11 @@ fn formulas_are_listed_shown_checked_and_used() {
     succeeds(world.run(&["formula", "use", "t * (X + 2)"]));
     let report = world.crawl(1).remove(0);
     assert_eq!(report["formula"], "t * (X + 2)");
+    let log = std::fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap();
+    let rows = json_lines(&log);
+    assert_eq!((&rows[0]["result"], &rows[1]["result"]), (&"begun".into(), &"next_cycle".into()), "{log}");
+    assert_eq!(rows[1]["change"]["kind"], "use_formula");
+    assert!(rows[1]["change"]["text"].as_str().unwrap().contains("t * (X + 2)"), "{log}");
 }
 
 #[test]

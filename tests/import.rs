@@ -83,7 +83,7 @@ fn an_index_gives_the_date_since_when_a_page_shows_the_same() {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(cdxj.as_bytes()).unwrap();
     let said = succeeds(child.wait_with_output().unwrap());
-    assert!(said.contains("imported 1 URLs, 1 with a date; 0 new, 2 known in total"), "{said}");
+    assert!(said.contains("imported 1 URL, 1 with a date; 0 new, 2 known in total"), "{said}");
     assert_eq!(lastmod(&world, "https://example.com/once"), Some(1_590_969_600));
 }
 

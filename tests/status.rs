@@ -33,6 +33,73 @@ fn what_operators_decided_is_told_also_beside_a_daemon() {
     assert_eq!(controls["blocked"], 2);
     let told = line(&world, "control");
     assert!(told.contains("paused by anna at 20") && told.contains("2 patterns blocked"), "{told}");
+    succeeds(world.run(&["takedown", "--page", "http://d.test/a"]));
+    let text = succeeds(world.run(&["status"]));
+    for line in ["crawl paused (by anna at 20", "host paused: a.test (by anna", "blocked: c.test (by anna"] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert!(text.contains("taken down: page http://d.test/a\n"), "{text}");
+    let all = world.status()["decisions"].clone();
+    let kinds: Vec<&str> = all.as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["paused", "host_paused", "blocked", "blocked", "taken_down"]);
+    for (host, own) in [("www.c.test", "blocked: c.test"), ("d.test", "taken down: page http://d.test/a")] {
+        let text = succeeds(world.run(&["status", "--host", host]));
+        assert!(text.contains("no page of it is known") && text.contains(own), "{text}");
+        assert!(text.contains("crawl paused") && !text.contains("a.test"), "{text}");
+    }
+}
+
+/// The address guard is a part of the configuration that a new user does not know of.
+#[test]
+fn a_crawl_that_the_address_guard_keeps_from_all_its_hosts_has_failed_and_says_why() {
+    let world = World::new(web(10, 1), "[fetch]\nallow_addresses = [\"10.0.0.0/8\"]");
+    let line = fails(world.crawl_command(1).output().unwrap(), 1);
+    assert!(
+        line.contains("nothing was fetched: 1 visit refused") && line.contains("fetch.allow_addresses"),
+        "{line}"
+    );
+    let seed = world.server.seeds().remove(0);
+    for words in [&["status"][..], &["status", "--host", "127.1.0.1"], &["explain", &seed]] {
+        let text = succeeds(world.run(words));
+        assert!(text.contains("fetch.allow_addresses"), "{words:?}: {text}");
+    }
+    let told: Value = serde_json::from_str(&succeeds(world.run(&["explain", &seed, "--json"]))).unwrap();
+    assert!(told["stopped_by"].as_array().unwrap().iter().any(|by| by["gate"] == "address"), "{told}");
+    // A cycle that visits nothing refuses nothing.
+    world.configure("");
+    let cycles = world.crawl(2);
+    assert!(cycles.iter().any(|cycle| count(cycle, "fetched") > Some(0)), "{cycles:?}");
+    let text = succeeds(world.run(&["explain", &seed]));
+    assert!(!text.contains("allow_addresses"), "{text}");
+}
+
+/// A seed under a block becomes known, and its owner waits for visits that do not come.
+#[test]
+fn a_seed_under_a_block_is_told_and_a_page_out_of_scope_is_not_fetched_now() {
+    let world = daemon::world(10, 1, "");
+    world.crawl(1);
+    let seed = world.server.seeds().remove(0);
+    let blocked = format!("{seed}blocked/page");
+    let daemon = Daemon::start(&world);
+    let pattern = format!("{seed}blocked/").replace(':', "%3A").replace('/', "%2F");
+    daemon.change("PUT", &format!("/api/v1/blocks/{pattern}"), None);
+    let (_, told) = daemon.ask("POST", "/api/v1/seeds", Some(json!({"urls": [blocked]})));
+    assert!(told["detail"].as_str().unwrap().contains("until you unblock"), "{told}");
+    daemon.stop();
+    let output =
+        world.command(&["crawl", "--cycles", "1", "--seed", &format!("{blocked}2")]).output().unwrap();
+    let warned = String::from_utf8_lossy(&output.stderr).into_owned();
+    succeeds(output);
+    assert!(
+        warned.contains("not requested until you unblock") && warned.contains("blocked/page2"),
+        "{warned}"
+    );
+    daemon::configure(&world, "[scope]\nrefuse_hosts = [\"127.1.0.1\"]");
+    let daemon = Daemon::start(&world);
+    let (status, refused) = daemon.ask("POST", "/api/v1/recrawl", Some(json!({"url": seed})));
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(status == 422 && detail.contains("scope.refuse_hosts"), "{refused}");
+    daemon.stop();
 }
 
 #[test]

@@ -141,8 +141,9 @@ fn the_name_of_a_host_that_is_taken_down_is_left_only_where_it_is_said_to_be() {
     );
     assert!(done["stays"].as_array().unwrap().iter().any(|what| what.as_str().unwrap().contains("exports")));
     let left = files_with(&world.data_dir, host.as_bytes());
-    // Addresses stay known.
-    assert!(left.iter().all(|file| file.contains("/generation-")), "{left:?}");
+    // Addresses stay known, and the log of changes names what was taken down.
+    let is_said = |file: &String| file.contains("/generation-") || file.ends_with("/control.jsonl");
+    assert!(left.iter().all(is_said), "{left:?}");
     assert!(!in_tables("127.1.0.2").is_empty(), "of the other host nothing is lost");
     takedown(&world, &["--host", &host]);
     let naming = files_with(&world.data_dir, host.as_bytes());
@@ -152,7 +153,7 @@ fn the_name_of_a_host_that_is_taken_down_is_left_only_where_it_is_said_to_be() {
     );
     let said = succeeds(world.run(&["takedown", "--host", &host, "--dry-run"]));
     assert!(
-        said.contains("robots.txt, delays and counts of 0 hosts") && said.contains("kept: existing copies"),
+        said.contains("robots.txt, delays and counts of 0 hosts") && !said.contains("kept: existing copies"),
         "{said}"
     );
     world.is_sound();
@@ -190,12 +191,87 @@ fn a_prefix_is_taken_down_and_a_crawl_or_a_cycle_in_progress_is_in_the_way() {
     child.wait().unwrap();
     let line = fails(world.run(&["takedown", "--prefix", &url]), 1);
     assert!(line.contains("in progress") && line.contains("they are already blocked"), "{line}");
+    let told = succeeds(world.run(&["takedown", "--prefix", &url, "--dry-run"]));
+    let cycle = count(&report, "cycle").unwrap() + 1;
+    assert!(told.contains(&format!("in progress: cycle {cycle}, ")), "{told}");
+    let told = succeeds(world.run(&["status"]));
+    assert!(told.contains(&format!("in progress cycle {cycle}, ")), "{told}");
+    assert_eq!(count(&world.status()["cycle_in_progress"], "cycle"), Some(cycle));
     let asked = world.asked(&url);
     world.crawl(1);
+    assert!(world.status()["cycle_in_progress"].is_null());
     takedown(&world, &["--prefix", &url]);
     assert_eq!(world.asked(&url), asked, "it was blocked before the cycle went on");
     let empty = World::new(web(5, 1), "");
     assert_eq!(empty.run(&["takedown", "--host", "a.example"]).status.code(), Some(2));
+}
+
+/// The URL of a host's first page is a prefix of all its others.
+#[test]
+fn one_page_is_taken_down_and_none_that_begins_like_it() {
+    let world = crawled();
+    let (first, _) = first_host(&world);
+    let before = world.pages();
+    let like_it = before.keys().filter(|url| url.starts_with(&first)).count();
+    assert!(like_it > 10, "{like_it}");
+    let all = takedown(&world, &["--prefix", &first, "--dry-run"]);
+    let listed: Vec<&str> =
+        all["pages"].as_array().unwrap().iter().map(|url| url.as_str().unwrap()).collect();
+    assert_eq!(count(&all["removed"], "pages"), Some(like_it as u64));
+    assert!(listed.len() == like_it.min(20) && listed.iter().all(|url| url.starts_with(&first)), "{all}");
+    let said = succeeds(world.run(&["takedown", "--prefix", &first, "--dry-run"]));
+    assert!(said.contains(&format!("page: {first}\n")), "{said}");
+    let one = takedown(&world, &["--page", &first]);
+    assert_eq!((count(&one["removed"], "pages"), &one["pages"]), (Some(1), &json!([first])));
+    for (url, page) in world.pages() {
+        let is_down = page["status"] == "refused" && before[&url]["status"] != "refused";
+        assert_eq!(is_down, url == first, "{url}: {page}");
+    }
+    let told = succeeds(world.run(&["explain", &first]));
+    assert!(told.contains("taken down (recrawl takedown, page "), "{told}");
+    world.is_sound();
+}
+
+/// A takedown is an operator's decision like those of the console, and its log outlives
+/// `decisions.json`.
+#[test]
+fn a_takedown_is_logged_with_the_other_decisions() {
+    let world = World::new(web(20, 2), "");
+    world.crawl(1);
+    let (_, host) = first_host(&world);
+    let log = || fs::read_to_string(world.data_dir.join("control.jsonl")).unwrap_or_default();
+    takedown(&world, &["--host", &host, "--dry-run"]);
+    assert_eq!(log(), "", "a dry run decides nothing");
+    takedown(&world, &["--host", &host]);
+    takedown(&world, &["--host", &host, "--keep-crawling"]);
+    let rows = json_lines(&log());
+    let results: Vec<&str> = rows.iter().map(|row| row["result"].as_str().unwrap()).collect();
+    assert_eq!(results, ["begun", "done", "begun", "done"]);
+    let change = |keep| json!({"kind": "takedown", "pattern": format!("host {host}"), "keep_crawling": keep});
+    assert_eq!((&rows[1]["change"], &rows[3]["change"]), (&change(false), &change(true)));
+    assert_eq!(rows[1]["name"], "command line");
+}
+
+#[test]
+fn the_end_of_a_takedown_says_what_still_forbids_the_pages() {
+    let world = World::new(web(20, 2), "");
+    world.crawl(2);
+    let (page, host) = first_host(&world);
+    takedown(&world, &["--host", &host]);
+    let end = || succeeds(world.run(&["takedown", "--host", &host, "--keep-crawling", "--dry-run"]));
+    assert!(end().contains("recrawl may fetch them again"), "{}", end());
+    world.configure(&format!("[scope]\nrefuse_hosts = [\"{host}\"]"));
+    takedown(&world, &["--page", &page]);
+    let said = end();
+    assert!(said.contains(": its host is in scope.refuse_hosts"), "{said}");
+    assert!(
+        !said.contains("may fetch them again") && !said.contains(&format!("takedown, host {host}")),
+        "{said}"
+    );
+    let one = succeeds(world.run(&["takedown", "--page", &page, "--keep-crawling", "--dry-run"]));
+    assert!(one.contains(&format!("1 page: taken down (recrawl takedown, host {host})")), "{one}");
+    let unknown = succeeds(world.run(&["takedown", "--host", "nobody.test", "--dry-run"]));
+    assert!(unknown.contains("no page of it is known") && !unknown.contains("kept: the URLs"), "{unknown}");
 }
 
 #[test]

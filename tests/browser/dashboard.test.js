@@ -463,6 +463,7 @@ describe("while a cycle is paused", () => {
     await page.goto(`${crawl.origin}/#/page?url=${encoded(url)}`);
     await page.getByRole("button", { name: "Block this prefix", exact: true }).click();
     await page.locator("main", { hasText: `unblock ${url}` }).waitFor();
+    await page.getByRole("button", { name: "Fetch now" }).waitFor({ state: "hidden" });
     await page.getByRole("button", { name: "Unblock", exact: true }).click();
     await retry(async () => assert.deepEqual((await crawl.get("/api/v1/controls")).blocks, []));
     const before = (await crawl.get("/api/v1/controls")).recrawls_waiting;

@@ -1,7 +1,7 @@
 //! Configuration of the console.
 
 use crate::token::Tokens;
-use crate::view::{Accepted, Change, Did, Refusal, Who};
+use crate::view::{Accepted, Change, Did, Who};
 use axum::http::uri::Authority;
 use serde::Serialize;
 use std::fmt;
@@ -64,16 +64,16 @@ impl ConsoleConfig {
     }
 }
 
-/// A line of the change log.
+/// A line of the change log. Commands log kinds of changes that the console does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct Entry<C = Change> {
     /// Time in milliseconds since 1970, by the crawl's clock.
     pub at: u64,
     /// Name and address of the operator.
     #[serde(flatten)]
     pub who: Who,
     /// The change.
-    pub change: Change,
+    pub change: C,
     /// The result.
     pub result: Outcome,
     /// The result in words.
@@ -110,14 +110,14 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl Entry {
+impl<C: Clone> Entry<C> {
     /// The line before an attempt of `who` at `at`.
-    pub fn begun(at: u64, who: &Who, change: &Change) -> Entry {
+    pub fn begun(at: u64, who: &Who, change: &C) -> Entry<C> {
         Entry { at, who: who.clone(), change: change.clone(), result: Outcome::Begun, detail: String::new() }
     }
 
     /// The line with the result of an attempt.
-    pub fn of(at: u64, who: &Who, change: &Change, result: &Result<Accepted, Refusal>) -> Entry {
+    pub fn of(at: u64, who: &Who, change: &C, result: &Result<Accepted, impl fmt::Display>) -> Entry<C> {
         let (result, detail) = match result {
             Ok(accepted) => (accepted.did.into(), accepted.detail.clone()),
             Err(refusal) => (Outcome::Refused, refusal.to_string()),

@@ -67,8 +67,8 @@ impl Check {
         });
         let starves = self.starves.map(|at| {
             format!(
-                "pages that never changed are never visited again: at X = 0, n = {} the score stays {} however old they are",
-                at.n, at.score
+                "pages that never changed are never visited again: at X = 0, n = {} the score never rises with age; at t = {} it is {}",
+                at.n, at.t, at.score
             )
         });
         let flat = self.flat_logs.iter().map(|log| {
@@ -185,6 +185,18 @@ mod tests {
         let thesis =
             Formula { protection: Protection::Thesis, ..Formula::from_expression("log(-t)").unwrap() };
         assert!(thesis.check().not_finite.unwrap().score.is_nan());
+    }
+
+    /// The score of a page that never changed may fall; it does not stay.
+    #[test]
+    fn a_page_that_starves_is_told_by_a_score_that_never_rises() {
+        for text in ["1 - t", "t * X"] {
+            let warnings = check(text).warnings();
+            assert!(
+                warnings.iter().any(|text| text.contains("the score never rises with age")),
+                "{warnings:?}"
+            );
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! docs/formulas.md lists what there is.
 
 use recrawl_formula::function::Syntax;
-use recrawl_formula::{Basis, Expr, Function, Priors, Protection, builtin, estimator, function, terminal};
+use recrawl_formula::{
+    Basis, Expr, Formula, Function, Priors, Protection, builtin, estimator, function, terminal,
+};
 
 const PAGE: &str = include_str!("../../../docs/formulas.md");
 
@@ -28,6 +30,19 @@ fn terminals_are_listed() {
             vec![code(t.name), set.to_string(), t.help.into()]
         }),
     );
+}
+
+#[test]
+fn the_formula_file_on_the_page_is_one() {
+    let (_, rest) = PAGE.split_once("```toml\n").expect("the page has an example");
+    let (file, _) = rest.split_once("```").expect("the example ends");
+    let formula = Formula::from_toml(file).expect("it can be read");
+    assert!(formula.check().warnings().is_empty() && formula.name == "mine");
+    let expression = Formula::from_expression(&formula.expr.to_string()).expect("it is one");
+    let defaults = (expression.protection, expression.basis);
+    assert_eq!((formula.protection, formula.basis), defaults, "the page calls them defaults");
+    let keys = file.lines().filter_map(|line| line.split_once(" = ")).filter(|(key, _)| *key != "source");
+    assert!(keys.clone().count() == 6 && keys.clone().all(|(key, _)| PAGE.contains(&format!("| `{key}` |"))));
 }
 
 fn written(function: &Function) -> String {

@@ -85,7 +85,7 @@ pub enum Command {
                       recrawl import cdx example.cdx.gz --data-dir data/example"
     )]
     Import(ImportCommand),
-    /// Remove the data of a host or URL prefix and stop fetching its pages
+    /// Remove the data of a host, URL prefix or page and stop fetching it
     #[command(
         after_help = "Examples:\n  recrawl takedown --host example.com --dry-run --data-dir data/example\n  \
                       recrawl takedown --prefix https://example.com/private/ --data-dir data/example"
@@ -469,12 +469,15 @@ pub struct ImportArgs {
 #[derive(Args)]
 pub struct TakedownArgs {
     /// Host, or `*.example.com` for a domain and all its subdomains
-    #[arg(long, value_name = "HOST", conflicts_with = "prefix")]
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["prefix", "page"])]
     pub host: Option<String>,
-    /// URL prefix
-    #[arg(long, value_name = "URL")]
+    /// URL prefix: every page whose URL starts with it, so `/a` includes `/ab`
+    #[arg(long, value_name = "URL", conflicts_with = "page")]
     pub prefix: Option<String>,
-    /// Only count what would be removed
+    /// One page, and no other page whose URL starts with its URL
+    #[arg(long, value_name = "URL")]
+    pub page: Option<String>,
+    /// Only count what would be removed, and list the first pages
     #[arg(long)]
     pub dry_run: bool,
     /// Remove the data but keep crawling the pages, as if newly discovered

@@ -86,9 +86,21 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
+/// A number and its noun: "1 page", "1,234 pages".
+pub fn counted(number: u64, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", thousands(number))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::thousands;
+    use super::{counted, thousands};
+
+    #[test]
+    fn one_is_singular() {
+        let said = [0, 1, 2, 1234].map(|number| counted(number, "page"));
+        assert_eq!(said, ["0 pages", "1 page", "2 pages", "1,234 pages"]);
+    }
 
     #[test]
     fn thousands_are_set_apart() {

@@ -4,6 +4,7 @@
 //! JSON and WARC. Start reading at [`cycle`], which shows the crawl cycle on one screen.
 
 mod access;
+mod audit;
 mod cli;
 mod clock;
 mod command;
@@ -21,6 +22,7 @@ mod events;
 mod failure;
 mod files;
 mod filters;
+mod forbidding;
 mod formula_file;
 mod gather;
 mod hints;

@@ -170,17 +170,22 @@ fn new_seeds(
 ) -> Result<Vec<NewSeed>, Failure> {
     let seeds: BTreeSet<&CanonicalUrl> = seeds.iter().collect();
     let mut news = Vec::new();
+    let blocks = crawl.control.blocks();
     for url in seeds {
         crawl.live.moved();
         if let Some(why) = crawl.settings.scope.refuse(url) {
             tracing::warn!(%url, "skipped a seed: {why}");
             continue;
         }
-        match generation.get(url).map_err(Failure::work)? {
-            Some((_, record)) if record.known.status != Status::Gone => {}
-            Some((_, record)) => news.push((url.clone(), record)),
-            None => news.push((url.clone(), PageRecord::discovered(generation.number().next(), 0))),
+        let record = match generation.get(url).map_err(Failure::work)? {
+            Some((_, record)) if record.known.status != Status::Gone => continue,
+            Some((_, record)) => record,
+            None => PageRecord::discovered(generation.number().next(), 0),
+        };
+        if let Some(pattern) = blocks.cover(url) {
+            tracing::warn!(%url, "a seed is not requested until you unblock {pattern}");
         }
+        news.push((url.clone(), record));
     }
     Ok(news)
 }

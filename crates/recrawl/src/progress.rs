@@ -1,5 +1,6 @@
 //! Progress bars on a terminal; nothing elsewhere.
 
+use crate::command::counted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -28,7 +29,8 @@ impl Progress {
     /// cycle.
     pub fn new(cycle: u32, pages: u64, hosts: usize, done: u64) -> Progress {
         let template = format!(
-            "cycle {cycle}  {{bar:24}} {{human_pos}}/{{human_len}} pages, {hosts} hosts  {{per_sec}}  {{eta}} left"
+            "cycle {cycle}  {{bar:24}} {{human_pos}}/{{human_len}} pages, {}  {{per_sec}}  {{eta}} left",
+            counted(hosts as u64, "host")
         );
         let bar = line(Some(pages), &template);
         bar.set_position(done);

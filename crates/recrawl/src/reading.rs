@@ -1,16 +1,19 @@
 //! Opens a crawl for reading, also while another process writes to it.
 
+use crate::command::counted;
 use crate::crawl::TABLES;
 use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::report::CycleReport;
 use crate::settings::Settings;
-use recrawl_repository::storage::FileStorage;
-use recrawl_repository::{OpenError, Repository, SledTables, SyncFolder};
+use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_repository::{Generation, OpenError, Repository, ScheduleFile, SledTables, SyncFolder};
+use recrawl_types::{Cycle, ScheduleSource};
+use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::{fmt, io, thread};
 
 /// Opens the last committed generation of a data directory.
 ///
@@ -94,6 +97,31 @@ pub fn last_reports(repository: &Repository, most: usize) -> Result<Vec<CycleRep
         }
     }
     Ok(last.into())
+}
+
+/// A planned cycle that is not committed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct InProgress {
+    pub cycle: Cycle,
+    /// Pages in its schedule.
+    pub scheduled: u64,
+}
+
+impl fmt::Display for InProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InProgress { cycle, scheduled } = self;
+        write!(f, "cycle {cycle}, {} planned", counted(*scheduled, "page"))
+    }
+}
+
+/// The cycle in progress after this generation, if there is one.
+///
+/// # Errors
+/// When its schedule cannot be read.
+pub fn in_progress(storage: &dyn Storage, generation: &Generation) -> Result<Option<InProgress>, Failure> {
+    let cycle = generation.number().next();
+    let schedule = ScheduleFile::open(storage, cycle).map_err(Failure::work)?;
+    Ok(schedule.map(|schedule| InProgress { cycle, scheduled: schedule.len() }))
 }
 
 #[cfg(test)]

@@ -77,6 +77,16 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// The column "failed" of tables: visits that asked for the page and got none.
+    pub fn all_failed(&self) -> u64 {
+        self.failed + self.not_found
+    }
+
+    /// The column "skipped" of tables: visits that did not ask for the page.
+    pub fn all_skipped(&self) -> u64 {
+        self.robots_denied + self.refused + self.skipped
+    }
+
     /// Counts one visit with this many links. [`Change::Undecided`] is counted by [`Tally::decide`]
     /// once the verifier has decided.
     pub fn add(&mut self, visit: &Visit, links: usize) {
@@ -322,6 +332,7 @@ mod tests {
         assert_eq!((tally.changed, tally.unchanged, tally.not_modified), (3, 2, 1));
         assert_eq!((tally.fetched, tally.first_visits, tally.warmup_visits), (7, 2, 1));
         assert_eq!((tally.failed, tally.not_found, tally.robots_denied, tally.skipped), (2, 2, 1, 1));
+        assert_eq!((tally.all_failed(), tally.all_skipped()), (4, 2 + tally.refused));
         let AuditTally { unchanged, changed, not_found, unanswered } = tally.audit;
         assert_eq!([unchanged, changed, not_found, unanswered].map(|part| part.pages), [1, 0, 1, 1]);
         assert_eq!((unchanged.weight, not_found.weight), (10.0, 2.0));

@@ -3,7 +3,6 @@
 //! The cycle and the console's readers never wait for each other: they share state through
 //! [`desk::Desk`].
 
-mod audit;
 mod changes;
 mod desk;
 mod disk;
@@ -21,6 +20,7 @@ mod status;
 mod texts;
 mod view;
 
+use crate::audit;
 use crate::cli::ServeArgs;
 use crate::crawl::Crawl;
 use crate::cycle::{self, Turn};

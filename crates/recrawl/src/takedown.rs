@@ -6,26 +6,33 @@
 //! of whole hosts is removed from the tables. Each step is durable before the next. Idempotent:
 //! safe to run again after an interruption.
 
+mod covered;
 mod pattern;
 
+pub use covered::Covered;
 pub use pattern::Pattern;
 
+use crate::audit;
+use crate::command::{counted, thousands};
 use crate::control::Control;
 use crate::crawl::{TABLES, WARC, check_pinned};
 use crate::decisions::Decisions;
 use crate::failure::Failure;
 use crate::plan::Facts;
-use crate::reading;
+use crate::reading::{self, InProgress};
 use crate::report::{CycleReport, Responses, TAKEDOWN, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::takedown::{TakenDown, take_down};
+use recrawl_console::view::{Accepted, Did};
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
-use recrawl_repository::{Forgotten, Generation, OpenError, Repository, ScheduleFile};
+use recrawl_repository::{Forgotten, Generation, OpenError, Repository, SledTables};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
 use recrawl_verifier::MergeReport;
 use serde::Serialize;
+use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum number of takedown patterns: each link is compared with all of them.
@@ -61,19 +68,40 @@ pub struct Summary {
     pub asked: u64,
 }
 
-/// Removes the matching data. With `only_count`, nothing is changed. `keep_crawling` blocks
-/// nothing, and removes an earlier block. `now` in milliseconds since 1970.
+/// The main figures.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Summary { pages, emptied, visits, .. } = self;
+        let [pages, visits] = [counted(*pages, "known page"), counted(*visits, "kept visit")];
+        write!(f, "{pages}, {} with data; {visits}", thousands(*emptied))
+    }
+}
+
+/// What a takedown is to do.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename = "takedown")]
+pub struct Order {
+    /// The pages.
+    pub pattern: Pattern,
+    /// Block nothing, and remove an earlier block.
+    pub keep_crawling: bool,
+}
+
+/// The result of a takedown, or of its dry run.
+pub struct Done {
+    pub removed: Summary,
+    pub covered: Covered,
+    /// The cycle in progress. It must be finished first, so only a dry run meets one.
+    pub in_progress: Option<InProgress>,
+}
+
+/// Removes the matching data. With `only_count`, nothing is changed. `now` in milliseconds since
+/// 1970.
 ///
 /// # Errors
 /// [`Failure::Usage`] if there is no crawl; [`Failure::Work`] when the crawl is in use, a cycle is
 /// in progress, or something cannot be read or written. Completed steps stay done.
-pub fn run(
-    settings: &Settings,
-    meant: &Pattern,
-    only_count: bool,
-    keep_crawling: bool,
-    now: u64,
-) -> Result<Summary, Failure> {
+pub fn run(settings: &Settings, order: &Order, only_count: bool, now: u64) -> Result<Done, Failure> {
     let folder = &settings.data_dir;
     let in_folder =
         |e: std::io::Error| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display()));
@@ -86,75 +114,103 @@ pub fn run(
     }
     let storage: Arc<dyn Storage> = Arc::new(storage);
     // Takes the lock: fails beside a running crawl.
-    let repository =
-        Repository::open(storage.clone()).map_err(|e| in_the_way(e, meant, only_count || keep_crawling))?;
-    let mut repository = repository.keeping_visits(settings.config.storage.keep_visits);
+    let repository = Repository::open(storage.clone()).map_err(|e| in_the_way(e, order, only_count))?;
+    let repository = repository.keeping_visits(settings.config.storage.keep_visits);
     let tables = reading::own_tables(folder, recrawl_repository::sync_files())?;
     check_pinned(&tables, settings)?;
     let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
-    let cycle = repository.current().number().next();
-    if !only_count {
-        block(&*storage, decided, meant, !keep_crawling)?;
-        Decisions::forget_older(&tables)?;
-        if ScheduleFile::open(&*storage, cycle).map_err(Failure::work)?.is_some() {
-            let text = format!(
-                "data directory {}: cycle {cycle} is in progress and its log may contain these pages; \
-                 {}finish it with `recrawl crawl --cycles 1`, then run takedown again",
-                folder.display(),
-                if keep_crawling { "" } else { "they are already blocked; " }
-            );
-            return Err(Failure::Work(text));
-        }
+    let stopped = Stopped { settings, storage, repository, tables, decided };
+    if only_count {
+        return stopped.take_down(order, true, now);
     }
-    let bodies = folder.join(WARC);
-    let taken = match bodies.is_dir() {
-        true => {
-            let bodies = FileStorage::existing(&bodies)?;
-            take_down(&bodies, &|url| is_meant(meant, url), now, only_count)?
-        }
-        false => TakenDown::default(),
-    };
-    let visits = repository.remove_visits(&|url| meant.matches(url), only_count).map_err(Failure::work)?;
-    let (pages, emptied) = count(&repository.current(), meant)?;
-    if !only_count && emptied > 0 {
-        Space::of(&storage, settings.config.storage.reserve).check_merge(&repository.current(), 0)?;
-        empty(&mut repository, meant, keep_crawling, now)?;
-    }
-    let asked = Control::forget(&tables, &|url| meant.matches(url), only_count)?;
-    let forgotten =
-        tables.forget(&|host| meant.covers_host(host), &|site| meant.touches_site(site), only_count)?;
-    if !only_count {
-        tables.flush()?;
-        drop(tables.written_anew(&folder.join(TABLES))?);
-    }
-    let TakenDown {
-        files: warc_files,
-        records: warc_records,
-        bytes: warc_bytes,
-        unreadable: warc_unreadable,
-    } = taken;
-    let Forgotten { hosts, lastmods: dates, traps: trap_patterns, sites: noise_floors } = forgotten;
-    Ok(Summary {
-        pages,
-        emptied,
-        visits,
-        warc_records,
-        warc_files,
-        warc_bytes,
-        warc_unreadable,
-        hosts,
-        dates,
-        trap_patterns,
-        noise_floors,
-        asked,
+    audit::logged(folder, order, || {
+        let done = stopped.take_down(order, false, now)?;
+        let detail = done.removed.to_string();
+        Ok((done, Accepted { did: Did::Done, detail }))
     })
 }
 
+/// A stopped crawl, whose lock this process holds.
+struct Stopped<'s> {
+    settings: &'s Settings,
+    storage: Arc<dyn Storage>,
+    repository: Repository,
+    tables: SledTables,
+    decided: Decisions,
+}
+
+impl Stopped<'_> {
+    fn take_down(mut self, order: &Order, only_count: bool, now: u64) -> Result<Done, Failure> {
+        let Order { pattern: meant, keep_crawling } = order;
+        let folder = &self.settings.data_dir;
+        let is_new = decide(&mut self.decided, order)?;
+        if is_new && !only_count {
+            self.decided.write(&*self.storage)?;
+        }
+        let in_progress = reading::in_progress(&*self.storage, &self.repository.current())?;
+        if !only_count {
+            Decisions::forget_older(&self.tables)?;
+            if let Some(InProgress { cycle, .. }) = in_progress {
+                let blocked = if *keep_crawling { "" } else { "they are already blocked; " };
+                return Err(Failure::Work(format!(
+                    "data directory {}: cycle {cycle} is in progress and its log may contain these pages; \
+                     {blocked}finish it with `recrawl crawl --cycles 1`, then run takedown again",
+                    folder.display(),
+                )));
+            }
+        }
+        let covered =
+            Covered::by(meant, self.settings, &self.tables, &self.decided, &self.repository.current())?;
+        let TakenDown { files, records, bytes, unreadable } =
+            overwrite(&folder.join(WARC), meant, now, only_count)?;
+        let visits =
+            self.repository.remove_visits(&|url| meant.matches(url), only_count).map_err(Failure::work)?;
+        let emptied = covered.visited;
+        if !only_count && emptied > 0 {
+            let reserve = self.settings.config.storage.reserve;
+            Space::of(&self.storage, reserve).check_merge(&self.repository.current(), 0)?;
+            empty(&mut self.repository, meant, *keep_crawling, now)?;
+        }
+        let tables = self.tables;
+        let asked = Control::forget(&tables, &|url| meant.matches(url), only_count)?;
+        let forgotten =
+            tables.forget(&|host| meant.covers_host(host), &|site| meant.touches_site(site), only_count)?;
+        if !only_count {
+            tables.flush()?;
+            drop(tables.written_anew(&folder.join(TABLES))?);
+        }
+        let Forgotten { hosts, lastmods: dates, traps: trap_patterns, sites: noise_floors } = forgotten;
+        let removed = Summary {
+            pages: covered.pages,
+            emptied,
+            visits,
+            warc_records: records,
+            warc_files: files,
+            warc_bytes: bytes,
+            warc_unreadable: unreadable,
+            hosts,
+            dates,
+            trap_patterns,
+            noise_floors,
+            asked,
+        };
+        Ok(Done { removed, covered, in_progress })
+    }
+}
+
+/// Overwrites the bodies in the archive, or only counts them.
+fn overwrite(warc: &Path, meant: &Pattern, now: u64, only_count: bool) -> Result<TakenDown, Failure> {
+    if !warc.is_dir() {
+        return Ok(TakenDown::default());
+    }
+    Ok(take_down(&FileStorage::existing(warc)?, &|url| is_meant(meant, url), now, only_count)?)
+}
+
 /// Why the crawl cannot be opened; if a daemon has it, with an alternative.
-fn in_the_way(error: OpenError, meant: &Pattern, blocks_nothing: bool) -> Failure {
+fn in_the_way(error: OpenError, order: &Order, only_count: bool) -> Failure {
     match error {
-        OpenError::InUse(_) if !blocks_nothing => {
-            let bare = meant.bare();
+        OpenError::InUse(_) if !only_count && !order.keep_crawling => {
+            let bare = order.pattern.bare();
             // A block covers subdomains anyway.
             let pattern = bare.strip_prefix("*.").unwrap_or(&bare);
             Failure::Work(format!(
@@ -172,18 +228,13 @@ fn is_meant(meant: &Pattern, address: &str) -> bool {
     UrlRules::keep_all().canonicalize(address).is_ok_and(|url| meant.matches(&url))
 }
 
-/// Blocks the pattern, or unblocks it, durably.
-fn block(
-    storage: &dyn Storage,
-    mut decided: Decisions,
-    pattern: &Pattern,
-    is_blocked: bool,
-) -> Result<(), Failure> {
+/// Blocks the pattern, or unblocks it. Returns whether that is a change.
+fn decide(decided: &mut Decisions, order: &Order) -> Result<bool, Failure> {
     let patterns = &mut decided.taken_down;
     let before = patterns.len();
-    patterns.retain(|known| known != pattern);
-    if is_blocked {
-        patterns.push(pattern.clone());
+    patterns.retain(|known| *known != order.pattern);
+    if !order.keep_crawling {
+        patterns.push(order.pattern.clone());
     }
     if patterns.len() > MAX_PATTERNS {
         let text = format!(
@@ -192,20 +243,7 @@ fn block(
         );
         return Err(Failure::Usage(text));
     }
-    if patterns.len() == before { Ok(()) } else { decided.write(storage) }
-}
-
-/// The number of matching pages, and of the visited ones among them.
-fn count(generation: &Generation, meant: &Pattern) -> Result<(u64, u64), Failure> {
-    let (mut pages, mut visited) = (0, 0);
-    let mut records = generation.records();
-    while let Some((_, key, record)) = records.next_record()? {
-        if meant.matches(&CanonicalUrl::from_key(key).map_err(Failure::work)?) {
-            pages += 1;
-            visited += u64::from(record.visited.is_some());
-        }
-    }
-    Ok((pages, visited))
+    Ok(patterns.len() != before)
 }
 
 /// Commits a generation in which these pages are only known. It is rewritten from the first page to

@@ -31,6 +31,10 @@ pub fn why(outcome: Outcome) -> Option<String> {
     }
 }
 
+/// Why the address guard refuses a host, and what to do: a clause without a full stop.
+pub const REFUSED_ADDRESS: &str = "the host has a private, loopback or other special address; list your \
+                                   own networks in fetch.allow_addresses";
+
 /// A short description for people: a clause without a full stop.
 pub fn detail(outcome: Outcome) -> String {
     match outcome {
@@ -43,7 +47,7 @@ pub fn detail(outcome: Outcome) -> String {
         Outcome::RobotsUnreachable(why) => {
             return format!("robots.txt {}; the page was not requested", no_robots(why));
         }
-        Outcome::RefusedAddress => "the host resolves to a forbidden address (see fetch.allow_addresses)",
+        Outcome::RefusedAddress => REFUSED_ADDRESS,
         Outcome::Skipped(_) => "not requested",
     }
     .into()

@@ -50,7 +50,7 @@ export function open(main, { signal, parameters, navigate }) {
       ["Denied", true],
       ["Delay", true],
       ["Response time", true],
-      ["Failures", true],
+      ["Failures in a row", true],
     ],
     state ? `No host is ${words(state)}.` : "No hosts yet. Add seed URLs under Control.",
   );
@@ -187,7 +187,7 @@ function document(host) {
       ["Request rate", pace && rate(pace.per_minute)],
       ["Allowed rate", pace && rate(pace.per_minute_promised)],
       ["Measured in cycle", pace?.cycle],
-      ["Consecutive failures", count(host.failures)],
+      ["Failures in a row", count(host.failures)],
       ["Backed off", left],
       ["Opted out", host.opted_out],
       ["Validators", host.validators && words(host.validators)],

@@ -14,6 +14,9 @@ const OFFERED = 20;
 /** Milliseconds without typing before pages are looked up. */
 const PAUSE = 250;
 
+/** Gates that "Fetch now" does not open. */
+const CLOSED = ["opted_out", "scope", "blocked", "trap", "robots"];
+
 const linkTo = (url) => `#/page?url=${encodeURIComponent(url)}`;
 
 export function open(main, { signal, parameters, navigate }) {
@@ -61,13 +64,19 @@ export function open(main, { signal, parameters, navigate }) {
   }
   found.replaceChildren(loading());
   const told = outcome();
-  const load = () => show(found, () => onePage(url, signal));
+  const load = () =>
+    show(found, async () => {
+      const document = await ask(query("/api/v1/page", { url }), { signal });
+      fetchNow.hidden = (document.stopped_by ?? []).some(({ gate }) => CLOSED.includes(gate));
+      return onePage(document);
+    });
+  const fetchNow = button("Fetch now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: () => load() });
   const anew = () => inUse(found) || load();
   found.before(
     h(
       "p",
       { class: "actions" },
-      button("Fetch now", told, "POST", "/api/v1/recrawl", { body: () => ({ url }), after: load }),
+      fetchNow,
       " ",
       button("Block this prefix", told, "PUT", `/api/v1/blocks/${encodeURIComponent(url)}`, { after: load }),
       " ",
@@ -107,8 +116,7 @@ async function someHosts(signal) {
   return panel("Pages", table.element);
 }
 
-async function onePage(url, signal) {
-  const found = await ask(query("/api/v1/page", { url }), { signal });
+function onePage(found) {
   const page = found.page ?? found;
   return h(
     "div",
@@ -139,6 +147,7 @@ function decision(found, page) {
     found.visited_next
       ? h("p", {}, "Next visit: ", h("span", { "data-figure": "visited_next" }, found.visited_next), ".")
       : null,
+    reasons.length > 1 ? h("p", {}, "All of these must end before it is fetched:") : null,
     reasons.length > 0
       ? h("ul", { class: "reasons" }, reasons)
       : h("p", { class: "quiet" }, "Nothing blocks it."),
@@ -158,7 +167,7 @@ const SIGNS = [
 function kind({ outcome: ended, changed }) {
   if (["fetched", "not_modified", "redirected"].includes(ended))
     return changed === true ? "changed" : changed === false ? "unchanged" : "first";
-  return ["failed", "not_found", "robots_unreachable"].includes(ended) ? "failed" : "skipped";
+  return ["failed", "not_found"].includes(ended) ? "failed" : "skipped";
 }
 
 const sign = (visit) => SIGNS.find(([name]) => name === kind(visit))[1];

@@ -125,7 +125,8 @@ pub struct Controls {
     /// Blocked patterns.
     pub blocks: Vec<Decision>,
     /// Patterns taken down with `recrawl takedown` and never fetched: `example.com`,
-    /// `*.example.com` or a URL prefix. Unblocking does not affect them.
+    /// `*.example.com`, a URL prefix, or a URL with `(this page only)`. Unblocking does not affect
+    /// them.
     pub taken_down: Vec<String>,
     /// Seeds queued for the next cycle.
     pub seeds_waiting: u64,

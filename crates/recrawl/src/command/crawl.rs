@@ -1,6 +1,6 @@
 //! `recrawl crawl`: runs cycles.
 
-use super::thousands;
+use super::{counted, thousands};
 use crate::cli::CrawlArgs;
 use crate::control::Mark;
 use crate::crawl::Crawl;
@@ -14,6 +14,7 @@ use crate::logging;
 use crate::printed::Printed;
 use crate::report::{CycleReport, Tally};
 use crate::seeds;
+use crate::words;
 use recrawl_archive::timestamp;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -57,6 +58,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut events = args.events.as_deref().map(|at| Events::open(at, &crawl)).transpose()?;
     let mut printed = Printed::new(crawl.shutdown.token().clone());
     let mut rows = 0;
+    let mut refused = Refused::default();
     loop {
         let waiting = crawl.control.seeds();
         crawl.admit(&waiting)?;
@@ -73,7 +75,11 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                     publish(&report, rows, args.json, &mut printed)?;
                 }
                 rows += 1;
-                if args.cycles.is_some_and(|cycles| rows >= cycles) || crawl.shutdown.requested() {
+                refused.add(&report.tally);
+                if args.cycles.is_some_and(|cycles| rows >= cycles) {
+                    return refused.outcome();
+                }
+                if crawl.shutdown.requested() {
                     return Ok(());
                 }
                 if args.cycles.is_none() && wait_for_next(&crawl, &report) {
@@ -81,6 +87,30 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
                 }
             }
         }
+    }
+}
+
+/// The visits of a run that the address guard refused. A run in which it refused all has failed: the
+/// configuration keeps the crawl from its hosts.
+#[derive(Default)]
+struct Refused {
+    visits: u64,
+    refused: u64,
+}
+
+impl Refused {
+    fn add(&mut self, tally: &Tally) {
+        self.visits += tally.fetched + tally.all_failed() + tally.all_skipped();
+        self.refused += tally.refused;
+    }
+
+    fn outcome(&self) -> Result<(), Failure> {
+        if self.refused == 0 || self.refused < self.visits {
+            return Ok(());
+        }
+        let visits = counted(self.refused, "visit");
+        let why = words::REFUSED_ADDRESS;
+        Err(Failure::Work(format!("nothing was fetched: {visits} refused, and no other: {why}")))
     }
 }
 
@@ -113,8 +143,8 @@ fn publish(report: &CycleReport, rows: u32, json: bool, printed: &mut Printed) -
         thousands(tally.first_visits),
         thousands(tally.changed),
         rate,
-        thousands(tally.failed + tally.not_found),
-        thousands(tally.robots_denied + tally.refused + tally.skipped),
+        thousands(tally.all_failed()),
+        thousands(tally.all_skipped()),
         thousands(report.links_new),
         thousands(report.pages_known),
         report.seconds
@@ -125,11 +155,7 @@ fn publish(report: &CycleReport, rows: u32, json: bool, printed: &mut Printed) -
 /// Explains a cycle that fetched nothing: often the first one, with a wrong configuration.
 fn why_nothing(tally: &Tally) -> String {
     let reasons = [
-        (
-            tally.refused,
-            "at rejected addresses (list private and loopback addresses in fetch.allow_addresses; set \
-             crawler.contact for all others)",
-        ),
+        (tally.refused, "at rejected addresses (see fetch.allow_addresses)"),
         (tally.robots_denied, "forbidden by robots.txt, or robots.txt could not be fetched"),
         (tally.skipped, "skipped (deadline, scope, host in back-off or opted out)"),
         (tally.not_found, "not found"),

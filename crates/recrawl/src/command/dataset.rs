@@ -56,9 +56,9 @@ fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
 fn write(data: &Dataset, to: &Path, format: &str) -> Result<(), Failure> {
     let losses = format::create(data, to, format)?;
     print(format!(
-        "{}: {} pages, cycles 0 to {}, format {format}",
+        "{}: {}, cycles 0 to {}, format {format}",
         to.display(),
-        thousands(data.pages.len() as u64),
+        super::counted(data.pages.len() as u64, "page"),
         data.truth.cycles()
     ))?;
     losses.iter().try_for_each(|loss| print(format!("lost in this format: {loss}")))

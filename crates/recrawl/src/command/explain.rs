@@ -10,7 +10,7 @@ mod visits;
 pub use lookup::unknown;
 
 use super::export::page_json;
-use super::{print, print_json, traps};
+use super::{counted, print, print_json, traps};
 use crate::cli::ExplainArgs;
 use crate::crawl::WARC;
 use crate::decisions::Decisions;
@@ -25,6 +25,7 @@ use crate::report::CycleReport;
 use crate::scope::Refusal;
 use crate::settings::Settings;
 use crate::trust;
+use crate::words;
 use canonical::Standing;
 use competition::Competition;
 use lookup::{Held, Lastmod, Robots};
@@ -37,7 +38,7 @@ use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter};
-use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, PageRecord, ValidatorTrust};
+use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, ValidatorTrust};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -286,15 +287,16 @@ impl Explanation {
         }
         if let Some(failures) = self.host_failures {
             return format!(
-                "only if it ranks first on its host: the host's last {failures} requests failed, so each \
-                 cycle tries one of its pages until it answers"
+                "only if it ranks first on its host: {}, so each cycle tries one of its pages until it answers",
+                obstacle::host_failed(failures)
             );
         }
         if let Some(places) = self.places.filter(HostPlaces::are_taken) {
             let HostPlaces { limit, before, .. } = places;
             return format!(
-                "not in the next cycle, unless the audit sample selects it: the host may have {limit} pages \
-                 per cycle, and {before} of its pages come first"
+                "not in the next cycle, unless the audit sample selects it: the host may have {} \
+                 per cycle, and {before} of its pages come first",
+                counted(limit, "page")
             );
         }
         match self.gate {
@@ -307,7 +309,9 @@ impl Explanation {
             ),
             Gate::BackOff => {
                 let due = known.last_attempt.0 + known.back_off();
-                format!("not before cycle {due}: the last {} attempts failed", known.failures)
+                let attempts = counted(known.failures.into(), "attempt");
+                let why = if self.refused_in().is_some() { words::REFUSED_ADDRESS } else { "they failed" };
+                format!("not before cycle {due}, after {attempts} in a row without the page: {why}")
             }
             Gate::Discovery => "when the discovery share reaches it: it was never fetched".into(),
             Gate::Warmup => "in the next cycle: a warm-up visit, whatever its score".into(),
@@ -324,6 +328,13 @@ impl Explanation {
                 format!("{when}: {}", self.standing())
             }
         }
+    }
+
+    /// The cycle of the last attempt, if the address guard refused it.
+    fn refused_in(&self) -> Option<Cycle> {
+        let is_attempt = |outcome| !matches!(outcome, Outcome::Skipped(_));
+        let last = self.history.visits.iter().rev().find(|(_, visit)| is_attempt(visit.outcome));
+        last.filter(|(_, visit)| visit.outcome == Outcome::RefusedAddress).map(|(cycle, _)| *cycle)
     }
 
     /// Predicts whether the score suffices for the next cycle; none for a page without a score.
@@ -347,9 +358,9 @@ impl Explanation {
         let cutoff =
             self.cutoff.map(|score| format!("; lowest selected score in the last cycle: {score:.4}"));
         format!(
-            "rank {rank} with score {score:.4}; of {} pages per cycle, {} are selected by score, plus what \
+            "rank {rank} with score {score:.4}; of {} per cycle, {} are selected by score, plus what \
              other shares leave{}",
-            self.chosen,
+            counted(self.chosen, "page"),
             self.score_places,
             cutoff.unwrap_or_default()
         )
@@ -405,14 +416,14 @@ impl Explanation {
         let known = &self.record.known;
         print(format!("url         {}", self.url))?;
         print(format!(
-            "known       since cycle {}, depth {}, linked from {} pages",
-            known.discovered, known.depth, known.in_links
+            "known       since cycle {}, depth {}, linked from {}",
+            known.discovered,
+            known.depth,
+            counted(known.in_links.into(), "page")
         ))?;
         if known.failures > 0 {
             let (failures, last) = (known.failures, known.last_attempt);
-            print(format!(
-                "attempts    {failures} consecutive failures or denials, the last in cycle {last}"
-            ))?;
+            print(format!("attempts    {failures} in a row without the page, the last in cycle {last}"))?;
         }
         match &self.record.visited {
             None => print("visited     never")?,
@@ -484,8 +495,14 @@ impl Explanation {
             print(format!("operator    {what} by {} since {}", by.who, timestamp(by.at)))?;
         }
         print(format!("next visit  {}", self.verdict()))?;
-        self.obstacles()
-            .iter()
-            .try_for_each(|obstacle| print(format!("            To fetch it: {}", obstacle.lifted)))
+        match &self.obstacles()[..] {
+            [] => Ok(()),
+            [one] => print(format!("            To fetch it: {}", one.lifted)),
+            all => {
+                print("            To fetch it, all of these are needed:")?;
+                let mut lines = (1..).zip(all);
+                lines.try_for_each(|(at, one)| print(format!("            {at}. {}", one.lifted)))
+            }
+        }
     }
 }

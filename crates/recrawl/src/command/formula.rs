@@ -1,10 +1,12 @@
 //! `recrawl formula`: lists, shows, checks and selects score formulas.
 
 use super::{print, print_json};
+use crate::audit;
 use crate::cli::FormulaCommand;
 use crate::data_dir;
 use crate::failure::Failure;
 use crate::formula_file;
+use recrawl_console::view::{Accepted, Change, Did};
 use recrawl_formula::{Formula, builtin};
 use serde_json::json;
 
@@ -30,8 +32,13 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
                 return Err(Failure::Usage(text));
             }
             data_dir::check_ours(&settings)?;
-            formula_file::keep_in_data_dir(&settings.data_dir, &formula)?;
-            print(format!("{}: in force from the next cycle on", formula.name))?;
+            let change = Change::UseFormula { text: formula.to_toml().map_err(Failure::work)? };
+            let said = format!("{}: in force from the next cycle on", formula.name);
+            audit::logged(&settings.data_dir, &change, || {
+                formula_file::keep_in_data_dir(&settings.data_dir, &formula)?;
+                Ok(((), Accepted { did: Did::NextCycle, detail: said.clone() }))
+            })?;
+            print(&said)?;
             formula.check().warnings().iter().try_for_each(|text| print(format!("warning     {text}")))
         }
     }

@@ -1,6 +1,6 @@
 //! `recrawl import`: adds the URLs of lists and web archive indexes as known pages.
 
-use super::{print, print_json, thousands};
+use super::{counted, print, print_json, thousands};
 use crate::cli::{ImportArgs, ImportCommand};
 use crate::failure::Failure;
 use crate::import::lines::TextLines;
@@ -60,19 +60,19 @@ fn tell(
     if args.json {
         return print_json(&json!({ "offered": counts, "new": new, "bad_lines": bad, "pages_known": known }));
     }
-    let of = |name: &str| thousands(counts[name].as_u64().unwrap_or(0));
+    let of = |name: &str, noun: &str| counted(counts[name].as_u64().unwrap_or(0), noun);
     print(format!(
-        "imported {} URLs, {} with a date; {} new, {} known in total",
-        of("taken"),
-        of("dated"),
+        "imported {}, {} with a date; {} new, {} known in total",
+        of("taken", "URL"),
+        thousands(counts["dated"].as_u64().unwrap_or(0)),
         thousands(new),
         thousands(known)
     ))?;
     print(format!(
-        "skipped: {} outside the scope, {} bad lines; ignored {} dates in the future",
-        of("out_of_scope"),
-        thousands(bad),
-        of("ahead")
+        "skipped: {} outside the scope, {}; ignored {} in the future",
+        of("out_of_scope", "URL"),
+        counted(bad, "bad line"),
+        of("ahead", "date")
     ))
 }
 

@@ -5,7 +5,7 @@ mod json;
 mod order;
 mod progress;
 
-use super::{print, print_json, thousands};
+use super::{counted, print, print_json, thousands};
 use crate::cli::LearnArgs;
 use crate::failure::Failure;
 use crate::shutdown::Shutdown;
@@ -77,11 +77,11 @@ fn finished(
     print(format!("wrote {}", learned.why()))?;
     warnings.iter().try_for_each(|text| print(format!("warning: {text}")))?;
     print(format!(
-        "{} individuals, {} simulated, {} of {} cycles cached, {seconds:.0} s",
-        thousands(work.asked),
+        "{}, {} simulated, {} of {} cached, {seconds:.0} s",
+        counted(work.asked, "individual"),
         thousands(work.replayed),
         thousands(work.cycles_remembered),
-        thousands(work.cycles)
+        counted(work.cycles, "cycle")
     ))?;
     print(format!(
         "formula: {}; report: {}; to use it: recrawl formula use {}",

@@ -4,7 +4,7 @@ mod salvage;
 mod snapshot;
 mod stats;
 
-use super::{print, print_json, thousands};
+use super::{counted, print, print_json};
 use crate::cli::RepositoryCommand;
 use crate::crawl::{TABLES, WARC};
 use crate::failure::Failure;
@@ -86,11 +86,11 @@ fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     }
     if damage.is_empty() {
         let sound = format!(
-            "generation {}: ok: {} pages, {} WARC records, {} table rows",
+            "generation {}: ok: {}, {}, {}",
             summary.number,
-            thousands(summary.pages),
-            thousands(archive.records),
-            rows.map_or_else(|| "no".into(), thousands),
+            counted(summary.pages, "page"),
+            counted(archive.records, "WARC record"),
+            rows.map_or_else(|| "no table rows".into(), |rows| counted(rows, "table row")),
         );
         return if as_json { Ok(()) } else { print(sound) };
     }

@@ -1,12 +1,15 @@
 //! `recrawl status`: the state of a crawl, or of one host.
 
+mod guarded;
 mod refused;
 mod standing;
 
-use super::{dates, print, print_json, thousands, traps};
+use super::{counted, dates, print, print_json, thousands, traps};
 use crate::cli::StatusArgs;
 use crate::crawl::WARC;
+use crate::decisions::Decisions;
 use crate::failure::Failure;
+use crate::forbidding::Forbidding;
 use crate::formula_file;
 use crate::named_host::NamedHost;
 use crate::reading;
@@ -53,6 +56,10 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let mut origins = generation.origins().map_err(Failure::work)?;
     origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
     let standing = Standing::of(settings);
+    let in_progress = reading::in_progress(&**repository.storage(), &generation);
+    if let Err(fault) = &in_progress {
+        tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");
+    }
     let warc = settings.data_dir.join(WARC);
     let archive =
         cap::taken(&warc).map_err(|e| Failure::Work(format!("cannot read {}: {e}", warc.display())))?;
@@ -75,6 +82,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
             "formula": formula.as_ref().ok().map(|formula| formula.expr.to_string()),
             "formula_error": formula.as_ref().err().map(ToString::to_string),
             "controls": standing.json(), "controls_unknown": standing.unknown(),
+            "decisions": standing.list(), "cycle_in_progress": in_progress.as_ref().ok().copied().flatten(),
             "cycles": reports, "largest_hosts": hosts,
         }));
     }
@@ -91,27 +99,42 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         Ok(formula) => print(format!("formula     {}: {}", formula.name, formula.expr))?,
         Err(fault) => print(format!("formula     unreadable: {fault}"))?,
     }
+    match &in_progress {
+        Ok(None) => {}
+        Ok(Some(cycle)) => {
+            print(format!("in progress {cycle}; unless a crawl runs, the next start resumes it"))?
+        }
+        Err(fault) => print(format!("in progress unreadable: {fault}"))?,
+    }
     print(format!("control     {}", standing.words()))?;
-    print(format!("repository  {} bytes", thousands(summary.bytes)))?;
+    let decisions = standing.list().unwrap_or_default();
+    standing::lines(&decisions).iter().try_for_each(|line| print(format!("            {line}")))?;
+    print(format!("repository  {}", counted(summary.bytes, "byte")))?;
     let cap::Files { files, bytes } = archive;
-    let s = if files == 1 { "" } else { "s" };
-    print(format!("archive     {} bytes in {} WARC file{s}", thousands(bytes), thousands(u64::from(files))))?;
+    let files = counted(files.into(), "WARC file");
+    print(format!("archive     {} in {files}", counted(bytes, "byte")))?;
     print(
-        "\ncycle  started               scheduled  fetched  changed  change rate  failed  seconds  stopped by",
+        "\ncycle  started               scheduled  fetched  changed  change rate  failed  skipped  seconds  stopped by",
     )?;
     for report in &reports {
         print(format!(
-            "{:>5}  {}  {:>9}  {:>7}  {:>7}  {:>11}  {:>6}  {:>7.1}  {}",
+            "{:>5}  {}  {:>9}  {:>7}  {:>7}  {:>11}  {:>6}  {:>7}  {:>7.1}  {}",
             report.cycle,
             timestamp(report.started),
             report.scheduled,
             report.tally.fetched,
             report.tally.changed,
             report.change_rate.map_or("-".into(), |r| format!("{r:.3}")),
-            report.tally.failed + report.tally.not_found,
+            report.tally.all_failed(),
+            report.tally.all_skipped(),
             report.seconds,
             report.stopped_by
         ))?;
+    }
+    let refused: u64 = reports.iter().map(|report| report.tally.refused).sum();
+    if refused > 0 {
+        let visits = counted(refused, "visit");
+        print(format!("\nrefused     {visits} in these cycles: {}", words::REFUSED_ADDRESS))?;
     }
     print("\nlargest hosts                                 pages    visited")?;
     for origin in origins.iter().take(HOSTS) {
@@ -171,16 +194,22 @@ pub fn host_document(
     settings: &Settings,
     tables: &SledTables,
     generation: &Generation,
+    decided: &Decisions,
     host: &NamedHost,
 ) -> Result<Option<Vec<Value>>, Failure> {
     let found = origins_of(tables, generation, host)?;
+    let decisions = standing::of_host(decided, &host.name);
     if found.is_empty() {
         let opted_out = settings.scope.opt_out().because(&host.name);
-        return Ok(opted_out.map(|why| vec![json!({"host": host.name, "opted_out": why})]));
+        let is_named = opted_out.is_some() || !decisions.is_empty();
+        let document = json!({"host": host.name, "opted_out": opted_out, "decisions": decisions});
+        return Ok(is_named.then(|| vec![document]));
     }
+    let forbidding = Forbidding::of(settings, tables, decided)?;
     let document = |(origin, KnownOrigin { state, run }): (&Origin, &KnownOrigin)| {
         let mut host = host_json(settings, origin, state);
-        host["refused"] = Refusals::of(settings, tables, generation, run.as_ref(), state)?.json();
+        host["refused"] = Refusals::of(&forbidding, generation, run.as_ref(), state)?.json();
+        host["decisions"] = json!(decisions);
         host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
         host["traps"] = traps::list(&traps::of_host(&settings.traps, tables, origin)?);
         Ok::<_, Failure>(host)
@@ -193,18 +222,34 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
     let tables = reading::tables(&settings.data_dir)
         .map_err(|why| Failure::Work(format!("{host}: {}", beside(why, "GET /api/v1/hosts/HOST"))))?;
     let unknown = || Failure::Work(format!("{host}: unknown host; `recrawl status` lists the largest hosts"));
-    let generation = reading::repository(settings)?.current();
+    let repository = reading::repository(settings)?;
+    let generation = repository.current();
+    let decided = reading::decisions(&settings.data_dir, || Ok(tables.clone()))?;
     if as_json {
-        return print_json(&host_document(settings, &tables, &generation, &named)?.ok_or_else(unknown)?);
+        let found = host_document(settings, &tables, &generation, &decided, &named)?;
+        return print_json(&found.ok_or_else(unknown)?);
     }
     let found = origins_of(&tables, &generation, &named)?;
+    let decisions = standing::lines(&standing::of_host(&decided, &named.name));
+    let print_decisions = || decisions.iter().try_for_each(|line| print(format!("operator      {line}")));
     if found.is_empty() {
-        let why = settings.scope.opt_out().because(&named.name).ok_or_else(unknown)?;
-        return print(format!("host          {host}\nopted out     {why}: no requests are sent"));
+        let opted_out = settings.scope.opt_out().because(&named.name);
+        if opted_out.is_none() && decisions.is_empty() {
+            return Err(unknown());
+        }
+        print(format!("host          {host}: no page of it is known"))?;
+        opted_out.map_or(Ok(()), |why| print(format!("opted out     {why}: no requests are sent")))?;
+        return print_decisions();
     }
+    let forbidding = Forbidding::of(settings, &tables, &decided)?;
     found.iter().try_for_each(|(origin, KnownOrigin { state, run })| {
         print_host(settings, origin, state)?;
-        let refusals = Refusals::of(settings, &tables, &generation, run.as_ref(), state)?;
+        print_decisions()?;
+        if let Some((cycle, visits)) = guarded::refused(&repository.kept(), origin)? {
+            let visits = counted(visits, "visit");
+            print(format!("addresses     {visits} refused in cycle {cycle}: {}", words::REFUSED_ADDRESS))?;
+        }
+        let refusals = Refusals::of(&forbidding, &generation, run.as_ref(), state)?;
         refusals.lines().iter().try_for_each(|line| print(format!("refused       {line}")))?;
         print(format!("lastmod       {}", dates::text(settings, &tables.lastmods(origin)?)))?;
         let known = traps::of_host(&settings.traps, &tables, origin)?;
@@ -236,7 +281,7 @@ fn pace_text(pace: &Pace) -> String {
             format!("{rate:.1} requests per minute: {requests} in {seconds:.1} s of cycle {cycle}; {allowed}")
         }
         None if *requests == 0 => "no requests yet".into(),
-        None => format!("{requests} requests in cycle {cycle}"),
+        None => format!("{} in cycle {cycle}", counted((*requests).into(), "request")),
     }
 }
 
@@ -279,13 +324,13 @@ fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result
     let last = if state.last_request > 0 { timestamp(state.last_request) } else { "never".into() };
     print(format!("requests      {}, last response {last}", thousands(state.requests)))?;
     print(format!("pace          {pace}"))?;
-    print(format!("failures      {} consecutive", state.failures))?;
+    print(format!("failures      {} in a row", state.failures))?;
     if let Some(left_alone) = left_alone {
         let until = left_alone.until().map(|at| format!("until {}: ", timestamp(at))).unwrap_or_default();
         print(format!("skipped       {until}{left_alone}"))?;
     }
     print(format!("validators    {}", trust::words(&state.trust)))?;
-    print(format!("denied        {} pages by robots.txt", thousands(state.robots_denied)))?;
+    print(format!("denied        {} by robots.txt, in all cycles", counted(state.robots_denied, "visit")))?;
     match &state.robots {
         None => print("robots.txt    not fetched yet"),
         Some(robots) => {
@@ -304,7 +349,7 @@ fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result
                 }
                 let more = text.lines().count().saturating_sub(ROBOTS_LINES);
                 if more > 0 {
-                    print(format!("              … and {more} more lines"))?;
+                    print(format!("              … and {}", counted(more as u64, "more line")))?;
                 }
             }
             Ok(())

@@ -1,65 +1,132 @@
 //! `recrawl takedown`: removes the data of pages and stops fetching them.
 
-use super::{print, print_json, thousands};
+use super::{counted, print, print_json};
 use crate::cli::TakedownArgs;
 use crate::failure::Failure;
-use crate::takedown::{self, Pattern, Summary};
+use crate::settings::Settings;
+use crate::takedown::{self, Covered, Done, Order, Pattern, Summary};
 use crate::units::Size;
 use serde_json::json;
 
-/// What a takedown does not remove.
-const STAYS: [&str; 4] = [
-    "the URLs (to know what not to fetch); blocks, opt-outs and seed sites that name them",
-    "statistics of a whole host or site, if only a URL prefix is taken down",
-    "control.jsonl (log of operator changes) and counts in reports",
-    "existing copies: exports, events, snapshots, backups, and deleted data that the disk still holds",
-];
+/// Rules printed that keep pages from being requested.
+const RULES: usize = 10;
 
 pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
-    let meant = match (&args.host, &args.prefix) {
-        (Some(host), _) => Pattern::host(host).map_err(|e| format!("--host: {e}")),
-        (None, Some(prefix)) => Pattern::prefix(prefix).map_err(|e| format!("--prefix: {e}")),
-        (None, None) => Err("pass --host HOST or --prefix URL".into()),
-    };
-    let meant = meant.map_err(Failure::Usage)?;
     let settings = args.at.settings()?;
+    let order = Order { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling };
     let now = (recrawl_fetcher::system_clock())();
-    let summary = takedown::run(&settings, &meant, args.dry_run, args.keep_crawling, now)?;
-    let is_blocked = !args.dry_run && !args.keep_crawling;
+    let done = takedown::run(&settings, &order, args.dry_run, now)?;
+    let Done { removed, covered, in_progress } = &done;
+    let stays = stays(&order.pattern, removed);
     if args.json {
         print_json(&json!({
-            "meant": meant, "dry_run": args.dry_run, "blocked": is_blocked, "removed": summary, "stays": STAYS,
+            "meant": order.pattern, "dry_run": args.dry_run, "blocked": !args.dry_run && !args.keep_crawling,
+            "removed": removed, "stays": stays, "pages": covered.listed,
+            "still_forbidden": covered.forbidden, "cycle_in_progress": in_progress,
         }))?;
-        return whole(&summary);
+        return whole(removed);
     }
-    let verb = if args.dry_run { "would be " } else { "" };
-    print(format!(
-        "{}: {} known pages, {} with data {verb}removed; {} kept visits {verb}removed",
-        meant,
-        thousands(summary.pages),
-        thousands(summary.emptied),
-        thousands(summary.visits)
-    ))?;
-    print(format!(
-        "{} records ({}) in {} WARC files {verb}overwritten",
-        thousands(summary.warc_records),
-        Size(summary.warc_bytes),
-        thousands(summary.warc_files)
-    ))?;
-    print(format!(
-        "{verb}removed: robots.txt, delays and counts of {} hosts, sitemap dates of {}, trap patterns of {}; \
-         noise floors of {} sites; {} waiting seeds and requested pages",
-        thousands(summary.hosts),
-        thousands(summary.dates),
-        thousands(summary.trap_patterns),
-        thousands(summary.noise_floors),
-        thousands(summary.asked)
-    ))?;
-    if is_blocked {
-        print("recrawl will not fetch them again")?;
+    print_removed(&order.pattern, removed, args.dry_run)?;
+    if args.dry_run {
+        print_pages(covered)?;
     }
-    STAYS.iter().try_for_each(|what| print(format!("kept: {what}")))?;
-    whole(&summary)
+    if removed.pages == 0 {
+        print("no page of it is known; check how it is written")?;
+    }
+    match (args.keep_crawling, args.dry_run) {
+        (true, _) => print_forbidden(covered)?,
+        (false, true) => {}
+        (false, false) => print("recrawl will not fetch them again")?,
+    }
+    stays.iter().try_for_each(|what| print(format!("kept: {what}")))?;
+    if let Some(cycle) = in_progress {
+        print(format!(
+            "in progress: {cycle}; finish it with `recrawl crawl --cycles 1` before the takedown"
+        ))?;
+    }
+    whole(removed)
+}
+
+/// The pages that the arguments name.
+fn meant(args: &TakedownArgs, settings: &Settings) -> Result<Pattern, Failure> {
+    let meant = match (&args.host, &args.prefix, &args.page) {
+        (Some(host), _, _) => Pattern::host(host).map_err(|e| format!("--host: {e}")),
+        (_, Some(prefix), _) => Pattern::prefix(prefix).map_err(|e| format!("--prefix: {e}")),
+        (_, _, Some(page)) => Pattern::page(page, &settings.rules).map_err(|e| format!("--page: {e}")),
+        (None, None, None) => Err("pass --host HOST, --prefix URL or --page URL".into()),
+    };
+    meant.map_err(Failure::Usage)
+}
+
+/// What this takedown does not remove.
+fn stays(meant: &Pattern, removed: &Summary) -> Vec<&'static str> {
+    let has_data = removed.emptied + removed.visits + removed.warc_records > 0;
+    [
+        (removed.pages > 0, "the URLs (to know what not to fetch); blocks, opt-outs and seed sites that name them"),
+        (
+            !matches!(meant, Pattern::Host(_)) && removed.pages > 0,
+            "statistics of their host and site",
+        ),
+        (true, "control.jsonl (log of operator changes) and counts in reports"),
+        (
+            has_data,
+            "existing copies: exports, events, snapshots, backups, and deleted data that the disk still holds",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(does_stay, what)| does_stay.then_some(what))
+    .collect()
+}
+
+fn print_removed(meant: &Pattern, removed: &Summary, is_dry_run: bool) -> Result<(), Failure> {
+    let verb = if is_dry_run { "would be " } else { "" };
+    print(format!(
+        "{meant}: {}, data of {} {verb}removed; {} {verb}removed",
+        counted(removed.pages, "known page"),
+        super::thousands(removed.emptied),
+        counted(removed.visits, "kept visit")
+    ))?;
+    print(format!(
+        "{} ({}) in {} {verb}overwritten",
+        counted(removed.warc_records, "record"),
+        Size(removed.warc_bytes),
+        counted(removed.warc_files, "WARC file")
+    ))?;
+    print(format!(
+        "{verb}removed: robots.txt, delays and counts of {}, sitemap dates of {}, trap patterns of {}; \
+         noise floors of {}; {}",
+        counted(removed.hosts, "host"),
+        super::thousands(removed.dates),
+        super::thousands(removed.trap_patterns),
+        counted(removed.noise_floors, "site"),
+        counted(removed.asked, "queued URL")
+    ))
+}
+
+/// The first pages, and how many more there are.
+fn print_pages(covered: &Covered) -> Result<(), Failure> {
+    covered.listed.iter().try_for_each(|url| print(format!("page: {url}")))?;
+    match covered.pages - covered.listed.len() as u64 {
+        0 => Ok(()),
+        more => print(format!("… and {}", counted(more, "more page"))),
+    }
+}
+
+/// The rules that forbid the pages also after the end of their takedown.
+fn print_forbidden(covered: &Covered) -> Result<(), Failure> {
+    if covered.forbidden.is_empty() {
+        return print("recrawl may fetch them again, from the cycle after the next one on");
+    }
+    let mut rules: Vec<(&String, u64)> =
+        covered.forbidden.iter().map(|(rule, pages)| (rule, *pages)).collect();
+    rules.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));
+    for (rule, pages) in rules.iter().take(RULES) {
+        print(format!("still not fetched: {}: {rule}", counted(*pages, "page")))?;
+    }
+    match rules.len().saturating_sub(RULES) as u64 {
+        0 => Ok(()),
+        more => print(format!("… and {}", counted(more, "more rule"))),
+    }
 }
 
 /// Fails if damaged WARC files could not be searched completely. Everything else is done by then.

@@ -4,6 +4,7 @@ use super::desk::Desk;
 use super::formulas;
 use super::hosts;
 use super::view::failed;
+use crate::command::counted;
 use crate::contact;
 use crate::control::{
     Blocks, Effect, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_BYTES, MAX_WAITING_SEEDS, Mark,
@@ -18,6 +19,14 @@ use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site, Status};
 
 /// A takedown cannot be undone over HTTP.
 const END_TAKEDOWN: &str = "to undo a takedown, stop the crawl and run `recrawl takedown --keep-crawling`";
+
+/// What to do about a URL that is out of scope.
+fn todo(refusal: &scope::Refusal) -> &'static str {
+    match refusal {
+        scope::Refusal::TakenDown(_) => END_TAKEDOWN,
+        _ => "change the scope and send SIGHUP",
+    }
+}
 
 /// Makes a change. It is stored and in force when this returns.
 pub fn make(desk: &Desk, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
@@ -77,7 +86,7 @@ fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Ref
     };
     let settings = desk.settings();
     let down = settings.scope.taken_down().iter().filter(|down| down.meets_block(&pattern));
-    let down: Vec<String> = down.map(Pattern::bare).collect();
+    let down: Vec<String> = down.map(Pattern::words).collect();
     let done = match mark {
         Some(_) => format!("blocked {what}"),
         None if down.is_empty() => format!("unblocked {what}"),
@@ -103,11 +112,7 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
             scope.admit_sites([Site::of(&url).to_string()]);
         }
         if let Some(refusal) = scope.refuse(&url) {
-            let todo = match refusal {
-                scope::Refusal::TakenDown(_) => END_TAKEDOWN,
-                _ => "change the scope and send SIGHUP",
-            };
-            return Err(wrong(refusal.to_string(), todo));
+            return Err(wrong(refusal.to_string(), todo(&refusal)));
         }
         seeds.push(url);
     }
@@ -129,14 +134,23 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
     if news.is_empty() {
         return accepted(Did::Already, "all URLs are already known");
     }
+    let blocks = desk.control.blocks();
+    let blocked: Vec<String> =
+        news.iter().filter(|url| blocks.cover(url).is_some()).map(ToString::to_string).collect();
+    let but = match blocked.is_empty() {
+        true => String::new(),
+        false => format!("; not requested until you unblock them: {}", words::some_of(&blocked)),
+    };
     match desk.control.add_seeds(&news).map_err(failed)? {
         None => Err(Refusal::Busy(format!(
             "seed queue full ({MAX_WAITING_SEEDS} seeds or {MAX_WAITING_BYTES} bytes); \
              try again after the next cycle starts"
         ))),
         Some(0) => accepted(Did::Already, "all URLs are already known or queued for the next cycle"),
-        Some(1) => accepted(Did::NextCycle, "1 seed queued for the next cycle"),
-        Some(added) => accepted(Did::NextCycle, format!("{added} seeds queued for the next cycle")),
+        Some(added) => {
+            let seeds = counted(added as u64, "seed");
+            accepted(Did::NextCycle, format!("{seeds} queued for the next cycle{but}"))
+        }
     }
 }
 
@@ -149,9 +163,8 @@ fn recrawl(desk: &Desk, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
     let Some((_, record)) = generation.get(&url).map_err(failed)? else {
         return Err(Refusal::NotFound(format!("{url}: unknown URL; add it as a seed")));
     };
-    if let Some(down) = settings.scope.taken_down().iter().find(|down| down.matches(&url)) {
-        let what = format!("{url} was taken down (recrawl takedown, {down})");
-        return Err(Refusal::invalid("url", what, END_TAKEDOWN));
+    if let Some(refusal) = settings.scope.refuse(&url) {
+        return Err(Refusal::invalid("url", format!("{url}: {refusal}"), todo(&refusal)));
     }
     if let Some(pattern) = desk.control.blocks().cover(&url) {
         let what = format!("{url} is blocked by {pattern}");

@@ -4,6 +4,7 @@ use super::desk::Desk;
 use super::next::Turn;
 use super::status::formula_text;
 use super::view::failed;
+use crate::audit::COMMAND_LINE;
 use crate::control::{Chosen, Mark};
 use crate::failure::Failure;
 use crate::plan;
@@ -89,7 +90,7 @@ pub fn choose(desk: &Desk, text: &str, who: &Who) -> Result<Accepted, Refusal> {
     let mut chosen = desk.control.chosen();
     if let Some(before) = before.filter(|before| !is_last(&chosen, before)) {
         // The formula to roll back to: it was set by the configuration or on the command line.
-        let mark = Mark { who: "command line".into(), at: desk.now() };
+        let mark = Mark { who: COMMAND_LINE.into(), at: desk.now() };
         chosen.push(entry(&before, mark, None)?);
     }
     let mark = Mark { who: who.name.clone(), at: desk.now() };

@@ -47,7 +47,13 @@ impl CrawlView for View {
     fn host(&self, host: &str) -> Result<Vec<Value>, Refusal> {
         let desk = &self.0;
         let named = hosts::named(host)?;
-        let found = host_document(&desk.settings(), &desk.tables, &desk.generation(), &named);
+        let found = host_document(
+            &desk.settings(),
+            &desk.tables,
+            &desk.generation(),
+            &desk.control.decided(),
+            &named,
+        );
         found.map_err(failed)?.ok_or_else(|| {
             Refusal::NotFound(format!("{host}: unknown host; /api/v1/hosts lists the known ones"))
         })
@@ -70,7 +76,7 @@ impl CrawlView for View {
             paused: control.paused().map(|mark| decision((String::new(), mark))),
             paused_hosts: paused_hosts.into_iter().map(decision).collect(),
             blocks: blocks.into_iter().map(decision).collect(),
-            taken_down: self.0.settings().scope.taken_down().iter().map(Pattern::bare).collect(),
+            taken_down: self.0.settings().scope.taken_down().iter().map(Pattern::words).collect(),
             seeds_waiting,
             recrawls_waiting,
         })

@@ -1,4 +1,5 @@
-//! The pages of a takedown: those of a host, of a domain with its subdomains, or with a URL prefix.
+//! The pages of a takedown: those of a host, of a domain with its subdomains, with a URL prefix, or
+//! one page.
 
 use crate::scope::HostPattern;
 use recrawl_types::host::is_within;
@@ -14,12 +15,14 @@ pub enum Pattern {
     Host(HostPattern),
     /// The pages whose canonical URL has this prefix.
     Prefix(String),
+    /// The page with this canonical URL.
+    Page(String),
 }
 
-/// Stored form of a host pattern starts with this.
-const HOST: &str = "host ";
-/// Stored form of a prefix starts with this.
-const PREFIX: &str = "prefix ";
+/// First words of the stored forms.
+const HOST: &str = "host";
+const PREFIX: &str = "prefix";
+const PAGE: &str = "page";
 
 impl Pattern {
     /// `example.com` or `*.example.com`.
@@ -27,11 +30,12 @@ impl Pattern {
     /// # Errors
     /// That it is not a host, or matches every host.
     pub fn host(text: &str) -> Result<Pattern, String> {
-        match HostPattern::parse(text)? {
-            HostPattern::Any => {
+        match HostPattern::parse(text) {
+            Ok(HostPattern::Any) => {
                 Err("\"*\" would remove everything; delete the data directory instead".into())
             }
-            host => Ok(Pattern::Host(host)),
+            Ok(host) => Ok(Pattern::Host(host)),
+            Err(_) => Err(format!("{text:?} is not a host; write example.com or *.example.com")),
         }
     }
 
@@ -44,19 +48,45 @@ impl Pattern {
         Ok(Pattern::Prefix(url.to_string()))
     }
 
+    /// One page, by its URL as the crawl's rules write it.
+    ///
+    /// # Errors
+    /// That it is not a URL.
+    pub fn page(text: &str, rules: &UrlRules) -> Result<Pattern, String> {
+        let url = rules.canonicalize(text).map_err(|e| format!("{text:?}: {e}"))?;
+        Ok(Pattern::Page(url.to_string()))
+    }
+
     /// Does the pattern match this page?
     pub fn matches(&self, url: &CanonicalUrl) -> bool {
         match self {
             Pattern::Host(host) => host.matches(&url.host()),
-            Pattern::Prefix(prefix) => begins_with(url, prefix),
+            Pattern::Prefix(prefix) => beyond(url, prefix).is_some(),
+            Pattern::Page(page) => beyond(url, page) == Some(Beyond::Nothing),
         }
     }
 
-    /// The pattern alone: a host as given, or a URL prefix.
+    /// The pattern alone: a host as given, a URL prefix, or a page's URL.
     pub fn bare(&self) -> String {
         match self {
             Pattern::Host(host) => host.to_string(),
-            Pattern::Prefix(prefix) => prefix.clone(),
+            Pattern::Prefix(url) | Pattern::Page(url) => url.clone(),
+        }
+    }
+
+    /// The pattern as the console lists it: a page would look like a URL prefix.
+    pub fn words(&self) -> String {
+        match self {
+            Pattern::Page(url) => format!("{url} (this page only)"),
+            pattern => pattern.bare(),
+        }
+    }
+
+    /// Does the pattern match pages of this host?
+    pub fn meets_host(&self, host: &str) -> bool {
+        match self {
+            Pattern::Host(pattern) => pattern.matches(host),
+            Pattern::Prefix(url) | Pattern::Page(url) => host_of(url).as_deref() == Some(host),
         }
     }
 
@@ -64,11 +94,9 @@ impl Pattern {
     /// URL prefix.
     pub fn meets_block(&self, block: &str) -> bool {
         let is_address = |text: &str| text.contains("://");
-        let host =
-            |address: &str| UrlRules::keep_all().canonicalize(address).map(|url| url.host().into_owned());
         match self {
             Pattern::Host(pattern) if is_address(block) => {
-                host(block).is_ok_and(|host| pattern.matches(&host))
+                host_of(block).is_some_and(|host| pattern.matches(&host))
             }
             Pattern::Host(HostPattern::WithSubdomains(name)) => {
                 is_within(name, block) || is_within(block, name)
@@ -77,7 +105,10 @@ impl Pattern {
             Pattern::Prefix(prefix) if is_address(block) => {
                 prefix.starts_with(block) || block.starts_with(prefix.as_str())
             }
-            Pattern::Prefix(prefix) => host(prefix).is_ok_and(|host| is_within(&host, block)),
+            Pattern::Page(page) if is_address(block) => page.starts_with(block),
+            Pattern::Prefix(url) | Pattern::Page(url) => {
+                host_of(url).is_some_and(|host| is_within(&host, block))
+            }
         }
     }
 
@@ -94,29 +125,47 @@ impl Pattern {
             Pattern::Host(HostPattern::WithSubdomains(name)) => {
                 self.covers_host(site) || Site::of_host(name).as_str() == site
             }
-            Pattern::Host(HostPattern::Any) | Pattern::Prefix(_) => false,
+            Pattern::Host(HostPattern::Any) | Pattern::Prefix(_) | Pattern::Page(_) => false,
         }
     }
 }
 
-/// Does the URL have this prefix? It is formatted piece by piece up to the first difference,
-/// without building a string.
-fn begins_with(url: &CanonicalUrl, prefix: &str) -> bool {
-    let mut left = Left(prefix);
-    write!(left, "{url}").is_ok() && left.0.is_empty()
+/// The host of a URL; none if it is a URL prefix that is not a URL.
+fn host_of(address: &str) -> Option<String> {
+    UrlRules::keep_all().canonicalize(address).ok().map(|url| url.host().into_owned())
 }
 
-/// The rest of the prefix.
-struct Left<'p>(&'p str);
+/// The part of a URL after a prefix of it.
+#[derive(Debug, PartialEq)]
+enum Beyond {
+    Nothing,
+    Something,
+}
+
+/// The part of the URL after this prefix; none if the URL does not have the prefix. The URL is
+/// formatted piece by piece up to the first difference, without building a string.
+fn beyond(url: &CanonicalUrl, prefix: &str) -> Option<Beyond> {
+    let mut left = Left { rest: prefix, beyond: Beyond::Nothing };
+    (write!(left, "{url}").is_ok() && left.rest.is_empty()).then_some(left.beyond)
+}
+
+/// The rest of the prefix, and of the URL once the prefix has ended.
+struct Left<'p> {
+    rest: &'p str,
+    beyond: Beyond,
+}
 
 impl Write for Left<'_> {
     /// An error where the URL differs from the prefix.
     fn write_str(&mut self, piece: &str) -> fmt::Result {
-        let shared = piece.len().min(self.0.len());
-        if piece.as_bytes()[..shared] != self.0.as_bytes()[..shared] {
+        let shared = piece.len().min(self.rest.len());
+        if piece.as_bytes()[..shared] != self.rest.as_bytes()[..shared] {
             return Err(fmt::Error);
         }
-        self.0 = &self.0[shared..];
+        if piece.len() > shared {
+            self.beyond = Beyond::Something;
+        }
+        self.rest = &self.rest[shared..];
         Ok(())
     }
 }
@@ -124,8 +173,9 @@ impl Write for Left<'_> {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Pattern::Host(host) => write!(f, "{HOST}{host}"),
-            Pattern::Prefix(prefix) => write!(f, "{PREFIX}{prefix}"),
+            Pattern::Host(host) => write!(f, "{HOST} {host}"),
+            Pattern::Prefix(prefix) => write!(f, "{PREFIX} {prefix}"),
+            Pattern::Page(page) => write!(f, "{PAGE} {page}"),
         }
     }
 }
@@ -140,10 +190,11 @@ impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Pattern, String> {
-        match (text.strip_prefix(HOST), text.strip_prefix(PREFIX)) {
-            (Some(host), _) => Pattern::host(host),
-            (_, Some(prefix)) => Ok(Pattern::Prefix(prefix.into())),
-            _ => Err(format!("{text:?} is neither a host nor a URL prefix")),
+        match text.split_once(' ') {
+            Some((HOST, host)) => Pattern::host(host),
+            Some((PREFIX, prefix)) => Ok(Pattern::Prefix(prefix.into())),
+            Some((PAGE, page)) => Ok(Pattern::Page(page.into())),
+            _ => Err(format!("{text:?} is neither a host nor a URL prefix nor a page")),
         }
     }
 }
@@ -157,22 +208,32 @@ mod tests {
         let one = Pattern::host("a.example.com").unwrap();
         let all = Pattern::host("*.a.example.com").unwrap();
         let part = Pattern::prefix("https://a.example.com/x/").unwrap();
+        let page = Pattern::page("https://a.example.com/x/", &UrlRules::default()).unwrap();
         for (block, expected) in [
-            ("a.example.com", [true, true, true]),
-            ("example.com", [true, true, true]),
-            ("www.a.example.com", [false, true, false]),
-            ("b.example.com", [false, false, false]),
-            ("https://a.example.com/", [true, true, true]),
-            ("https://a.example.com/x/y", [true, true, true]),
-            ("https://a.example.com/y", [true, true, false]),
-            ("https://www.a.example.com/", [false, true, false]),
-            ("http://b.example.com/", [false, false, false]),
+            ("a.example.com", [true, true, true, true]),
+            ("example.com", [true, true, true, true]),
+            ("www.a.example.com", [false, true, false, false]),
+            ("b.example.com", [false, false, false, false]),
+            ("https://a.example.com/", [true, true, true, true]),
+            ("https://a.example.com/x/y", [true, true, true, false]),
+            ("https://a.example.com/y", [true, true, false, false]),
+            ("https://www.a.example.com/", [false, true, false, false]),
+            ("http://b.example.com/", [false, false, false, false]),
         ] {
-            assert_eq!([&one, &all, &part].map(|down| down.meets_block(block)), expected, "{block}");
+            let met = [&one, &all, &part, &page].map(|down| down.meets_block(block));
+            assert_eq!(met, expected, "{block}");
         }
+        for (host, expected) in [
+            ("a.example.com", [true, true, true, true]),
+            ("www.a.example.com", [false, true, false, false]),
+            ("example.com", [false, false, false, false]),
+        ] {
+            assert_eq!([&one, &all, &part, &page].map(|down| down.meets_host(host)), expected, "{host}");
+        }
+        assert_eq!(page.words(), "https://a.example.com/x/ (this page only)");
         assert_eq!(
-            [one, all, part].map(|down| down.bare()),
-            ["a.example.com", "*.a.example.com", "https://a.example.com/x/"]
+            [one, all, part, page].map(|down| down.bare()),
+            ["a.example.com", "*.a.example.com", "https://a.example.com/x/", "https://a.example.com/x/"]
         );
     }
 
@@ -195,6 +256,16 @@ mod tests {
                 &["https://example.com/a", "https://example.com/abc?d"],
                 &["http://example.com/a", "https://example.com/b"],
             ),
+            (
+                Pattern::page("HTTPS://Example.com/a", &UrlRules::default()),
+                &["https://example.com/a"],
+                &[
+                    "http://example.com/a",
+                    "https://example.com/ab",
+                    "https://example.com/a/b",
+                    "https://example.com/",
+                ],
+            ),
         ] {
             let pattern = pattern.unwrap();
             assert!(meant.iter().all(|text| pattern.matches(&url(text))), "{pattern}");
@@ -213,6 +284,8 @@ mod tests {
         for bad in [Pattern::host("*"), Pattern::host("a/b"), Pattern::prefix("example.com")] {
             assert!(bad.is_err());
         }
+        let told = Pattern::host("a/b").unwrap_err();
+        assert!(told.ends_with("or *.example.com"), "no `*`, which is refused: {told}");
         assert!(serde_json::from_str::<Pattern>("\"x\"").is_err());
     }
 }

@@ -1,8 +1,9 @@
 //! The gates that keep a page from its next fetch, each with its evidence and a remedy.
 
 use super::{Chance, Explanation};
-use crate::command::traps;
+use crate::command::{counted, traps};
 use crate::scope::Refusal;
+use crate::words;
 use recrawl_archive::timestamp;
 use recrawl_fetcher::promise::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
@@ -62,12 +63,15 @@ impl Explanation {
         all.extend(self.robots());
         all.extend(self.left_alone.and_then(left_alone));
         all.extend(self.host_failures.filter(|_| self.left_alone.is_none()).map(|failures| {
-            let evidence = format!(
-                "the last {failures} requests to the host failed; each cycle tries one of its pages until it \
-                 answers"
-            );
+            let evidence =
+                format!("{}; each cycle tries one of its pages until it answers", host_failed(failures));
             let lifted = "wait until the host answers, or until this page ranks first on it";
             Obstacle::new("host_fails", evidence, lifted)
+        }));
+        all.extend(self.refused_in().map(|cycle| {
+            let evidence = format!("refused in cycle {cycle}: {}", words::REFUSED_ADDRESS);
+            let lifted = "list the host's address in fetch.allow_addresses, if the network is your own";
+            Obstacle::new("address", evidence, lifted)
         }));
         all.extend(self.host_places());
         all.extend(self.by_plan());
@@ -85,8 +89,9 @@ impl Explanation {
         };
         let last = last.map(|last| format!("; lowest selected score: {last:.4}"));
         let evidence = format!(
-            "{} may have {limit} pages per cycle: {taken}{}",
+            "{} may have {} per cycle: {taken}{}",
             Origin::of(&self.url),
+            counted(limit, "page"),
             last.unwrap_or_default()
         );
         let lifted = format!("set schedule.max_per_host to {needed} or more, or use \"Fetch now\"");
@@ -104,7 +109,11 @@ impl Explanation {
         match self.gate {
             Gate::Gone => Some(Obstacle::new(
                 "gone",
-                format!("confirmed {} times, the last in cycle {}", known.not_found, known.not_found_cycle),
+                format!(
+                    "confirmed {}, the last in cycle {}",
+                    counted(known.not_found.into(), "time"),
+                    known.not_found_cycle
+                ),
                 "add it as a seed",
             )),
             Gate::Refused => Some(Obstacle::new(
@@ -118,8 +127,9 @@ impl Explanation {
             Gate::BackOff => {
                 let due = known.last_attempt.0 + known.back_off();
                 let evidence = format!(
-                    "{} consecutive failures, the last in cycle {}",
-                    known.failures, known.last_attempt
+                    "{}, the last in cycle {}",
+                    counted(known.failures.into(), "consecutive failure"),
+                    known.last_attempt
                 );
                 let lifted = format!("wait for cycle {due}, or use \"Fetch now\"");
                 Some(Obstacle::new("back_off", evidence, lifted))
@@ -127,8 +137,10 @@ impl Explanation {
             Gate::Discovery => {
                 let waiting = self.never_tried?;
                 (waiting > self.chosen).then(|| {
-                    let evidence =
-                        format!("{waiting} pages were never fetched; a cycle visits {} pages", self.chosen);
+                    let evidence = format!(
+                        "{waiting} pages were never fetched; a cycle visits {}",
+                        counted(self.chosen, "page")
+                    );
                     Obstacle::new(
                         "discovery",
                         evidence,
@@ -158,6 +170,14 @@ impl Explanation {
 pub fn places_json(places: HostPlaces) -> Value {
     let HostPlaces { limit, warmup, before, open, last } = places;
     json!({"max_per_host": limit, "warmup": warmup, "before": before, "open": open, "last_score": last})
+}
+
+/// That the last requests to a host failed.
+pub fn host_failed(failures: u32) -> String {
+    match failures {
+        1 => "the last request to the host failed".into(),
+        _ => format!("the last {failures} requests to the host failed"),
+    }
 }
 
 const END_OPT_OUT: &str = "remove the host from the scope.opt_out file, if its owner agrees";

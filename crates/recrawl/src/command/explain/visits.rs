@@ -1,5 +1,6 @@
 //! The stored visits of a page.
 
+use crate::command::counted;
 use crate::words;
 use recrawl_repository::KeptVisit;
 use recrawl_types::{Change, Cycle, Outcome};
@@ -26,19 +27,25 @@ pub fn json(visits: &[(Cycle, KeptVisit)]) -> Value {
 
 /// One sign per visit, oldest first, and a legend; none without visits.
 pub fn strip(visits: &[(Cycle, KeptVisit)]) -> Option<String> {
+    let visits = &visits[visits.len().saturating_sub(STRIP)..];
     let (first, last) = (visits.first()?.0, visits.last()?.0);
-    let signs: String =
-        visits[visits.len().saturating_sub(STRIP)..].iter().map(|(_, v)| sign(v.outcome)).collect();
-    Some(format!("{signs}  (cycles {first} to {last}: * first, # changed, - unchanged, x failed, . skipped)"))
+    let signs: String = visits.iter().map(|(_, visit)| sign(visit.outcome)).collect();
+    let shown = counted(signs.len() as u64, "visit");
+    let cycles = if first == last { format!("cycle {first}") } else { format!("cycles {first} to {last}") };
+    Some(format!(
+        "{signs}  ({shown} in {cycles}: * first, # changed, - unchanged, x failed, . skipped; \
+         a cycle that does not select the page has no sign)"
+    ))
 }
 
+/// Failed and skipped as in the reports of cycles ([`crate::report::Tally::all_failed`]).
 fn sign(outcome: Outcome) -> char {
     match outcome.change() {
         Some(Change::First) => '*',
         Some(Change::Changed) => '#',
         Some(Change::Unchanged | Change::Undecided) => '-',
         None => match outcome {
-            Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RobotsUnreachable(_) => 'x',
+            Outcome::NotFound(_) | Outcome::Failed(_) => 'x',
             _ => '.',
         },
     }
@@ -60,13 +67,17 @@ mod tests {
             Outcome::NotModified,
             Outcome::Failed(Failure::Dns),
             Outcome::Skipped(Skip::Blocked),
+            Outcome::RobotsUnreachable(None),
+            Outcome::RefusedAddress,
         ]
         .into_iter()
         .zip(3..)
         .map(|(outcome, cycle)| (Cycle(cycle), visit(outcome)))
         .collect();
         let text = strip(&all).unwrap();
-        assert!(text.starts_with("*#-x.  (cycles 3 to 7:"), "{text}");
+        assert!(text.starts_with("*#-x...  (7 visits in cycles 3 to 9:"), "{text}");
+        let many: Vec<_> = (0..70).flat_map(|_| all[..1].to_vec()).collect();
+        assert!(strip(&many).unwrap().starts_with(&format!("{}  (60 visits in cycle 3:", "*".repeat(60))));
         assert_eq!(strip(&[]), None);
         let json = json(&all);
         assert_eq!(

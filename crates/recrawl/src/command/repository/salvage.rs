@@ -1,7 +1,7 @@
 //! `recrawl repository verify --salvage OUT`: saves readable data to a new data directory.
 
 use super::new_folder;
-use crate::command::{print, print_json, thousands};
+use crate::command::{counted, print, print_json, thousands};
 use crate::crawl::{TABLES, WARC};
 use crate::failure::Failure;
 use crate::reading;
@@ -47,12 +47,13 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
         return Ok(());
     }
     let found = &found.pages;
-    let (urls, lost) = (thousands(found.urls_only), thousands(found.lost));
+    let [whole, lost] =
+        [(found.whole, "complete page"), (found.lost, "page")].map(|(count, noun)| counted(count, noun));
     Err(Failure::Work(format!(
-        "{}: damaged; saved to {}: {} complete pages, {urls} URLs without data, {lost} pages lost",
+        "{}: damaged; saved to {}: {whole}, {} without data, {lost} lost",
         folder.display(),
         out.display(),
-        thousands(found.whole)
+        counted(found.urls_only, "URL")
     )))
 }
 
@@ -98,9 +99,9 @@ fn text(saved: &Saved, out: &Path, from: &Path) -> Result<(), Failure> {
         print(format!("no readable manifest: assuming that generation {number}, the newest, is committed"))?;
     }
     print(format!("generation    {}", found.generation))?;
-    print(format!("complete      {} pages", thousands(found.whole)))?;
-    print(format!("URL only      {} pages, stored as never visited", thousands(found.urls_only)))?;
-    print(format!("lost          {} pages", thousands(found.lost)))?;
+    print(format!("complete      {}", counted(found.whole, "page")))?;
+    print(format!("URL only      {}, stored as never visited", counted(found.urls_only, "page")))?;
+    print(format!("lost          {}", counted(found.lost, "page")))?;
     for range in &found.lost_ranges {
         let to = range.to.as_deref().map_or_else(|| "the end".into(), url);
         print(format!("              {} from {} to before {to}", thousands(range.pages), url(&range.from)))?;
@@ -110,7 +111,7 @@ fn text(saved: &Saved, out: &Path, from: &Path) -> Result<(), Failure> {
     print(format!("pending links {}", thousands(found.waiting)))?;
     print(format!("decisions     {}", if found.has_decisions { "saved" } else { "lost" }))?;
     print(format!("bodies lost   {}; the next visits archive them again", thousands(saved.lost_bodies)))?;
-    print(format!("hosts         {} rows of the tables", thousands(saved.tables.rows)))?;
+    print(format!("hosts         {} of the tables", counted(saved.tables.rows, "row")))?;
     print(format!(
         "To continue the crawl in {}, move warc and formula.toml there from {}.",
         out.display(),

@@ -1,7 +1,7 @@
 //! `recrawl repository snapshot OUT`: a copy of the last committed generation, also during a crawl.
 
 use super::new_folder;
-use crate::command::{print, print_json, thousands};
+use crate::command::{counted, print, print_json, thousands};
 use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
@@ -25,7 +25,7 @@ pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure
             "copied_bytes": made.copied_bytes, "left_out": ["hosts.sled", "warc", "formula.toml"],
         }));
     }
-    print(format!("generation  {}, {} pages", made.generation, thousands(made.pages)))?;
+    print(format!("generation  {}, {}", made.generation, counted(made.pages, "page")))?;
     print(format!(
         "files       {} linked, {} copied ({} bytes)",
         made.linked,

@@ -1,6 +1,6 @@
 //! `recrawl repository stats`: counts and disk usage.
 
-use crate::command::{print, print_json, thousands};
+use crate::command::{counted, print, print_json, thousands};
 use crate::failure::Failure;
 use crate::reading;
 use crate::settings::Settings;
@@ -87,9 +87,9 @@ pub fn run(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     print(format!("blocks          {}", thousands(generation.blocks() as u64)))?;
     print(format!("pages per block {}", fill.text()))?;
     print(format!(
-        "kept visits     {} cycles, {} bytes",
-        thousands(kept.len() as u64),
-        thousands(kept_bytes)
+        "kept visits     {}, {}",
+        counted(kept.len() as u64, "cycle"),
+        counted(kept_bytes, "byte")
     ))?;
     print(format!("bytes           {}, {:.1} per page", thousands(summary.bytes), a_page(summary.bytes)))?;
     print("\npart     files             in use            garbage     in use/page")?;

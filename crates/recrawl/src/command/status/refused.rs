@@ -1,17 +1,13 @@
-//! The known pages of a host that robots.txt or the scope excludes, counted per rule.
+//! The known pages of a host that robots.txt, the scope or an operator excludes, counted per rule.
 
-use crate::crawl::seed_sites;
+use crate::command::counted;
 use crate::failure::Failure;
-use crate::settings::Settings;
-use recrawl_fetcher::robots::Rules;
-use recrawl_repository::{Generation, OriginRun, SledTables};
+use crate::forbidding::{Forbidding, MAX_LOOKED_AT};
+use recrawl_repository::{Generation, OriginRun};
 use recrawl_types::HostState;
-use recrawl_types::host::RobotsBody;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Known pages of a host that are checked: the first in URL order.
-const MAX_LOOKED_AT: u64 = 10_000;
 /// Rules shown: those that refuse most pages.
 const RULES: usize = 10;
 
@@ -35,32 +31,21 @@ impl Refusals {
     /// Applies the rules in force to the known pages of an origin (`run`) in the last generation.
     ///
     /// # Errors
-    /// When pages or tables cannot be read.
+    /// When pages cannot be read.
     pub fn of(
-        settings: &Settings,
-        tables: &SledTables,
+        forbidding: &Forbidding<'_>,
         generation: &Generation,
         run: Option<&OriginRun>,
         state: &HostState,
     ) -> Result<Refusals, Failure> {
-        let mut scope = settings.scope.clone();
-        if settings.config.scope.hosts.is_empty() {
-            scope.admit_sites(seed_sites(tables, &[])?);
-        }
-        let robots = state.robots.as_ref().and_then(|robots| match &robots.body {
-            RobotsBody::Rules(file) => Some(Rules::parse(file, settings.fetch.product_token())),
-            RobotsBody::AllowAll | RobotsBody::DisallowAll(_) => None,
-        });
+        let robots = forbidding.robots(state);
         let (pages, known) =
             run.map_or((0..0, 0), |run| (run.first..run.first + run.pages.min(MAX_LOOKED_AT), run.pages));
         let looked_at = pages.end - pages.start;
         let mut by_rule = BTreeMap::<String, Refused>::new();
         let mut gather = generation.gather(pages);
         while let Some((_, url, _)) = gather.next_page().map_err(Failure::work)? {
-            let by_robots = || robots.as_ref()?.forbids(url.path_and_query());
-            let by_robots = by_robots().map(|line| format!("robots.txt: {line}"));
-            let rule = by_robots.or_else(|| scope.refuse(&url).map(|refusal| refusal.to_string()));
-            if let Some(rule) = rule {
+            if let Some(rule) = forbidding.rules(robots.as_ref(), &url).next() {
                 let new = || Refused { rule: rule.clone(), pages: 0, example: url.to_string() };
                 by_rule.entry(rule.clone()).or_insert_with(new).pages += 1;
             }
@@ -79,13 +64,20 @@ impl Refusals {
     /// As printed lines.
     pub fn lines(&self) -> Vec<String> {
         let shown = self.by_rule.iter().take(RULES);
-        let line = |r: &Refused| format!("{} known pages by {}, for example {}", r.pages, r.rule, r.example);
+        let line = |r: &Refused| {
+            format!("{} by {}, for example {}", counted(r.pages, "known page"), r.rule, r.example)
+        };
         let mut lines: Vec<String> = shown.map(line).collect();
         if self.by_rule.len() > RULES {
-            lines.push(format!("… and by {} more rules", self.by_rule.len() - RULES));
+            let more = (self.by_rule.len() - RULES) as u64;
+            lines.push(format!("… and by {}", counted(more, "more rule")));
         }
         if self.looked_at < self.known {
-            lines.push(format!("(checked the first {} of {} known pages)", self.looked_at, self.known));
+            lines.push(format!(
+                "(checked the first {} of {})",
+                self.looked_at,
+                counted(self.known, "known page")
+            ));
         }
         lines
     }

@@ -1,17 +1,57 @@
 //! Operators' decisions in `recrawl status`, readable while a crawl runs.
 
-use crate::command::thousands;
+use crate::command::{counted, thousands};
 use crate::decisions::{Decisions, Mark};
+use crate::named_host::NamedHost;
 use crate::reading;
 use crate::settings::Settings;
+use crate::takedown::Pattern;
 use recrawl_archive::timestamp;
+use recrawl_types::host::is_within;
+use serde::Serialize;
 use serde_json::{Value, json};
+
+/// Decisions of each kind that are printed.
+const SHOWN: usize = 10;
 
 /// Operators' decisions in force, or why they cannot be read.
 pub enum Standing {
     Known(Decisions),
     /// The error.
     Unknown(String),
+}
+
+/// A decision in force.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct InForce {
+    kind: Kind,
+    /// Host or pattern; none for the whole crawl.
+    what: Option<String>,
+    /// Who decided it, and when; none for a takedown, which `control.jsonl` has.
+    #[serde(flatten)]
+    by: Option<Mark>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Paused,
+    HostPaused,
+    Blocked,
+    TakenDown,
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [Kind::Paused, Kind::HostPaused, Kind::Blocked, Kind::TakenDown];
+
+    fn words(self) -> &'static str {
+        match self {
+            Kind::Paused => "crawl paused",
+            Kind::HostPaused => "host paused",
+            Kind::Blocked => "blocked",
+            Kind::TakenDown => "taken down",
+        }
+    }
 }
 
 impl Standing {
@@ -41,6 +81,14 @@ impl Standing {
         }
     }
 
+    /// All decisions; none if they are unknown.
+    pub fn list(&self) -> Option<Vec<InForce>> {
+        match self {
+            Standing::Known(decided) => Some(list(decided)),
+            Standing::Unknown(_) => None,
+        }
+    }
+
     /// As one printed line.
     pub fn words(&self) -> String {
         match self {
@@ -49,11 +97,61 @@ impl Standing {
                     Some(Mark { who, at }) => format!("paused by {who} at {}", timestamp(*at)),
                     None => "not paused".into(),
                 };
-                let [hosts, blocked, down] =
-                    [paused_hosts.len(), blocks.len(), taken_down.len()].map(|count| thousands(count as u64));
-                format!("{crawl}; {hosts} hosts paused, {blocked} patterns blocked, {down} taken down")
+                let [hosts, blocked] = [(paused_hosts.len(), "host"), (blocks.len(), "pattern")]
+                    .map(|(count, noun)| counted(count as u64, noun));
+                format!("{crawl}; {hosts} paused, {blocked} blocked, {} taken down", taken_down.len())
             }
             Standing::Unknown(why) => format!("unreadable: {why}"),
         }
     }
+}
+
+/// All decisions in force, by kind.
+fn list(decided: &Decisions) -> Vec<InForce> {
+    let Decisions { paused, paused_hosts, blocks, taken_down } = decided;
+    let paused = paused.iter().map(|mark| InForce { kind: Kind::Paused, what: None, by: Some(mark.clone()) });
+    let marked = |kind, (what, mark): (&String, &Mark)| InForce {
+        kind,
+        what: Some(what.clone()),
+        by: Some(mark.clone()),
+    };
+    let hosts = paused_hosts.iter().map(|entry| marked(Kind::HostPaused, entry));
+    let blocked = blocks.iter().map(|entry| marked(Kind::Blocked, entry));
+    let down = taken_down.iter().map(|pattern| InForce {
+        kind: Kind::TakenDown,
+        what: Some(pattern.to_string()),
+        by: None,
+    });
+    paused.chain(hosts).chain(blocked).chain(down).collect()
+}
+
+/// The decisions that concern pages of a host.
+pub fn of_host(decided: &Decisions, host: &str) -> Vec<InForce> {
+    let mut decided = decided.clone();
+    decided.paused_hosts.retain(|name, _| name == host);
+    decided.blocks.retain(|pattern, _| match NamedHost::parse(pattern) {
+        // A prefix names one host; a block of a host covers its subdomains.
+        Ok(named) if pattern.contains("://") => named.name == host,
+        _ => is_within(host, pattern),
+    });
+    decided.taken_down.retain(|pattern: &Pattern| pattern.meets_host(host));
+    list(&decided)
+}
+
+/// As printed lines, a limited number of each kind.
+pub fn lines(all: &[InForce]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for kind in Kind::ALL {
+        let of_kind = || all.iter().filter(|decision| decision.kind == kind);
+        for InForce { what, by, .. } in of_kind().take(SHOWN) {
+            let what = what.as_ref().map(|what| format!(": {what}")).unwrap_or_default();
+            let by = by.as_ref().map(|Mark { who, at }| format!(" (by {who} at {})", timestamp(*at)));
+            lines.push(format!("{}{what}{}", kind.words(), by.unwrap_or_default()));
+        }
+        let more = of_kind().count().saturating_sub(SHOWN) as u64;
+        if more > 0 {
+            lines.push(format!("… and {} more {}; see --json", thousands(more), kind.words()));
+        }
+    }
+    lines
 }

@@ -1,0 +1,31 @@
+//! The visits of a host that the address guard refused.
+
+use crate::failure::Failure;
+use recrawl_repository::KeptCycles;
+use recrawl_types::{Cycle, Origin, Outcome};
+
+/// Cycles that are read: the newest with stored visits.
+const CYCLES: usize = 10;
+
+/// The newest cycle that visited the origin, and how many of its visits the address guard refused;
+/// none if it refused none.
+///
+/// # Errors
+/// When the stored visits cannot be read.
+pub fn refused(kept: &KeptCycles, origin: &Origin) -> Result<Option<(Cycle, u64)>, Failure> {
+    for cycle in kept.list().map_err(Failure::work)?.into_iter().rev().take(CYCLES) {
+        // A commit may just have removed the oldest file.
+        let Some(mut visits) = kept.visits(cycle).map_err(Failure::work)? else { continue };
+        let (mut all, mut refused) = (0u64, 0u64);
+        while let Some(visit) = visits.next_visit().map_err(Failure::work)? {
+            if *visit.url.host() == *origin.host && Origin::of(&visit.url) == *origin {
+                all += 1;
+                refused += u64::from(visit.outcome == Outcome::RefusedAddress);
+            }
+        }
+        if all > 0 {
+            return Ok((refused > 0).then_some((cycle, refused)));
+        }
+    }
+    Ok(None)
+}
