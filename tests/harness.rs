@@ -108,6 +108,13 @@ impl World {
         json_lines(&succeeds(self.crawl_command(cycles).output().expect("the program runs")))
     }
 
+    /// A cycle in which the address guard refuses every visit, so that the crawl fails; its report.
+    pub fn refused_cycle(&self) -> Value {
+        let output = self.crawl_command(1).output().expect("the program runs");
+        assert_eq!(output.status.code(), Some(1), "nothing can be fetched");
+        json_lines(&String::from_utf8_lossy(&output.stdout)).remove(0)
+    }
+
     /// One cycle after the web's clock has moved on by one.
     pub fn next_cycle(&self) -> Value {
         self.server.advance().expect("this web has no last cycle");
