@@ -110,7 +110,7 @@ fn pages_that_robots_txt_denies_take_no_place_of_k_and_come_back_with_the_rules(
     assert_eq!(fetched + denied, 34 * K, "and the others to pages");
     assert_eq!(refused(&world), DENIED as usize);
     let told = succeeds(world.run(&["explain", &site.url("/closed/1")]));
-    assert!(told.contains("none: forbidden by robots.txt"), "{told}");
+    assert!(told.contains("none: forbidden by `Disallow:"), "{told}");
     let after = world.pages();
     assert_eq!(before.len(), after.len());
     assert_eq!(before[&site.url("/closed/1")]["n"], after[&site.url("/closed/1")]["n"], "nothing is lost");

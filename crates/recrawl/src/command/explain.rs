@@ -25,7 +25,6 @@ use crate::report::CycleReport;
 use crate::scope::Refusal;
 use crate::settings::Settings;
 use crate::trust;
-use crate::words;
 use canonical::Standing;
 use competition::Competition;
 use lookup::{Held, Lastmod, Robots};
@@ -260,73 +259,22 @@ impl Explanation {
 }
 
 impl Explanation {
-    fn verdict(&self) -> String {
-        let known = &self.record.known;
-        if let Some(why) = &self.opted_out {
-            return format!("never: {why}");
-        }
-        if let Some(refusal) = &self.refusal {
-            return format!("none: outside the scope: {refusal}");
-        }
-        let trap = self.trap.as_ref().filter(|_| self.record.visited.is_none());
-        if let Some(refusal) = trap.and_then(traps::Standing::refusal) {
-            return format!("none: {refusal}");
-        }
-        if let Some((what, by)) = self.held.first() {
-            return format!("none: {what} by {} since {}", by.who, timestamp(by.at));
-        }
-        if self.robots.is_forbidden {
-            return match self.robots.rule {
-                Some(_) => "none: forbidden by robots.txt".into(),
-                None => format!("not now: robots.txt {}", self.robots.words),
-            };
-        }
-        if let Some(left_alone) = self.left_alone {
-            let until = left_alone.until().map(|at| format!(" before {}", timestamp(at)));
-            return format!("none{}: the host is skipped: {left_alone}", until.unwrap_or_default());
-        }
-        if let Some(failures) = self.host_failures {
-            return format!(
-                "only if it ranks first on its host: {}, so each cycle tries one of its pages until it answers",
-                obstacle::host_failed(failures)
-            );
-        }
-        if let Some(places) = self.places.filter(HostPlaces::are_taken) {
-            let HostPlaces { limit, before, .. } = places;
-            return format!(
-                "not in the next cycle, unless the audit sample selects it: the host may have {} \
-                 per cycle, and {before} of its pages come first",
-                counted(limit, "page")
-            );
+    /// When the page is visited next, and why: the first gate that stops it, or else its share.
+    fn next_visit(&self, obstacles: &[Obstacle]) -> String {
+        if let Some(Obstacle { when, evidence, .. }) = obstacles.first() {
+            return format!("{when}: {evidence}");
         }
         match self.gate {
-            Gate::Gone => "never: gone (confirmed three times); add it as a seed to fetch it again".into(),
-            Gate::Refused => format!(
-                "none: refused by a rule in cycle {}; eligible in the cycle after the rule allows it \
-                 (checked at least every {} cycles)",
-                known.last_attempt,
-                crate::readmission::RECHECK_EVERY
-            ),
-            Gate::BackOff => {
-                let due = known.last_attempt.0 + known.back_off();
-                let attempts = counted(known.failures.into(), "attempt");
-                let why = if self.refused_in().is_some() { words::REFUSED_ADDRESS } else { "they failed" };
-                format!("not before cycle {due}, after {attempts} in a row without the page: {why}")
-            }
             Gate::Discovery => "when the discovery share reaches it: it was never fetched".into(),
             Gate::Warmup => "in the next cycle: a warm-up visit, whatever its score".into(),
             Gate::Revisit if self.lastmod.is_news => {
                 "when the announced share reaches it: a trusted date says that it changed".into()
             }
-            Gate::Revisit => {
-                let when = match self.by_rank() {
-                    Some(Chance::Sure) => "in the next cycle",
-                    Some(Chance::Likely) => "probably in the next cycle",
-                    Some(Chance::None) => "not in the next cycle, unless the audit sample selects it",
-                    None => return "depends on its score".into(),
-                };
-                format!("{when}: {}", self.standing())
-            }
+            Gate::Revisit | Gate::Gone | Gate::Refused | Gate::BackOff => match self.by_rank() {
+                Some(Chance::Sure) => format!("in the next cycle: {}", self.standing()),
+                Some(_) => format!("probably in the next cycle: {}", self.standing()),
+                None => "depends on its score".into(),
+            },
         }
     }
 
@@ -404,7 +352,7 @@ impl Explanation {
             "refused_by": self.refusal.as_ref().map(Refusal::to_string),
             "trap": self.trap.as_ref().map(traps::Standing::json),
             "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(Standing::name),
-            "visited_next": self.verdict(),
+            "visited_next": self.next_visit(&obstacles),
             "stopped_by": obstacles.iter().map(Obstacle::json).collect::<Value>(),
             "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),
             "visits": visits::json(&self.history.visits),
@@ -494,8 +442,9 @@ impl Explanation {
         for (what, by) in self.held.all() {
             print(format!("operator    {what} by {} since {}", by.who, timestamp(by.at)))?;
         }
-        print(format!("next visit  {}", self.verdict()))?;
-        match &self.obstacles()[..] {
+        let obstacles = self.obstacles();
+        print(format!("next visit  {}", self.next_visit(&obstacles)))?;
+        match &obstacles[..] {
             [] => Ok(()),
             [one] => print(format!("            To fetch it: {}", one.lifted)),
             all => {

@@ -98,8 +98,6 @@ pub fn lastmod(
 pub struct Robots {
     /// Text for people.
     pub words: String,
-    /// Is the page forbidden, by a rule or because robots.txt could not be fetched?
-    pub is_forbidden: bool,
     /// The rule that forbids it.
     pub rule: Option<String>,
     /// When the file was fetched, in milliseconds since 1970.
@@ -108,7 +106,7 @@ pub struct Robots {
 
 /// Applies the robots.txt in force to the page.
 pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Result<Robots, Failure> {
-    let open = |words: String| Robots { words, is_forbidden: false, rule: None, fetched: None };
+    let open = |words: String| Robots { words, rule: None, fetched: None };
     let tables = match tables {
         Ok(tables) => tables,
         Err(why) => return Ok(open(format!("unknown: {TABLES}: {why}"))),
@@ -117,20 +115,20 @@ pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Resul
         return Ok(open("not fetched yet".into()));
     };
     let when = recrawl_archive::timestamp(robots.fetched);
-    let (words, is_forbidden, rule) = match robots.body {
-        RobotsBody::AllowAll => (format!("allowed: no robots.txt at {when}"), false, None),
+    let (words, rule) = match robots.body {
+        RobotsBody::AllowAll => (format!("allowed: no robots.txt at {when}"), None),
         RobotsBody::DisallowAll(why) => {
-            (format!("{} at {when}: everything is forbidden for now", words::no_robots(why)), true, None)
+            (format!("{} at {when}: everything is forbidden for now", words::no_robots(why)), None)
         }
         RobotsBody::Rules(body) => {
             let rules = Rules::parse(&body, settings.fetch.product_token());
             match rules.forbids(url.path_and_query()).map(|rule| rule.to_string()) {
-                Some(rule) => (format!("forbidden by `{rule}` (file of {when})"), true, Some(rule)),
-                None => (format!("allowed (file of {when})"), false, None),
+                Some(rule) => (format!("forbidden by `{rule}` (file of {when})"), Some(rule)),
+                None => (format!("allowed (file of {when})"), None),
             }
         }
     };
-    Ok(Robots { words, is_forbidden, rule, fetched: Some(robots.fetched) })
+    Ok(Robots { words, rule, fetched: Some(robots.fetched) })
 }
 
 /// Operators' decisions about a page.
@@ -151,11 +149,6 @@ impl Held {
         let host = self.host.iter().map(|mark| ("host paused".into(), mark));
         let all = self.all.iter().map(|mark| ("crawl paused".into(), mark));
         blocked.chain(host).chain(all).collect()
-    }
-
-    /// The strongest decision.
-    pub fn first(&self) -> Option<(String, &Mark)> {
-        self.all().into_iter().next()
     }
 }
 

@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 pub struct Obstacle {
     /// The gate's name in JSON.
     pub gate: &'static str,
+    /// When the page is visited while the gate stops it, such as "none" or "not before cycle 7".
+    pub when: String,
     /// Why the gate stops the page: a clause without a full stop.
     pub evidence: String,
     /// What to do about it: an instruction that follows "To fetch it: ".
@@ -22,8 +24,13 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
-    fn new(gate: &'static str, evidence: impl Into<String>, lifted: impl Into<String>) -> Obstacle {
-        Obstacle { gate, evidence: evidence.into(), lifted: lifted.into() }
+    fn new(
+        gate: &'static str,
+        when: impl Into<String>,
+        evidence: impl Into<String>,
+        lifted: impl Into<String>,
+    ) -> Obstacle {
+        Obstacle { gate, when: when.into(), evidence: evidence.into(), lifted: lifted.into() }
     }
 
     /// Gate and evidence.
@@ -33,16 +40,17 @@ impl Obstacle {
 }
 
 impl Explanation {
-    /// All known gates that stop the page, in the order in which they apply.
+    /// All known gates that stop the page, in the order in which they apply: the first one decides about
+    /// the next visit.
     pub fn obstacles(&self) -> Vec<Obstacle> {
         let mut all = Vec::new();
         if let Some(why) = &self.opted_out {
-            all.push(Obstacle::new("opted_out", why, END_OPT_OUT));
+            all.push(Obstacle::new("opted_out", "never", why, END_OPT_OUT));
         }
         all.extend(self.refusal.as_ref().filter(|_| self.opted_out.is_none()).map(scope));
         if let Some((pattern, by)) = &self.held.blocked {
             let evidence = format!("{} blocked {pattern} at {}", by.who, timestamp(by.at));
-            all.push(Obstacle::new("blocked", evidence, format!("unblock {pattern}")));
+            all.push(Obstacle::new("blocked", "none", evidence, format!("unblock {pattern}")));
         }
         let trap = self.trap.as_ref().filter(|_| self.record.visited.is_none());
         if let Some(evidence) = trap.and_then(traps::Standing::refusal) {
@@ -50,15 +58,15 @@ impl Explanation {
                 "add {} to traps.allow_hosts, or wait until fewer pages of the pattern are alike",
                 self.url.host()
             );
-            all.push(Obstacle::new("trap", evidence, lifted));
+            all.push(Obstacle::new("trap", "none", evidence, lifted));
         }
         if let Some(by) = &self.held.all {
             let evidence = format!("{} paused the crawl at {}", by.who, timestamp(by.at));
-            all.push(Obstacle::new("paused", evidence, "resume the crawl"));
+            all.push(Obstacle::new("paused", "none", evidence, "resume the crawl"));
         }
         if let Some(by) = &self.held.host {
             let evidence = format!("{} paused the host at {}", by.who, timestamp(by.at));
-            all.push(Obstacle::new("paused", evidence, "resume the host"));
+            all.push(Obstacle::new("paused", "none", evidence, "resume the host"));
         }
         all.extend(self.robots());
         all.extend(self.left_alone.and_then(left_alone));
@@ -66,15 +74,15 @@ impl Explanation {
             let evidence =
                 format!("{}; each cycle tries one of its pages until it answers", host_failed(failures));
             let lifted = "wait until the host answers, or until this page ranks first on it";
-            Obstacle::new("host_fails", evidence, lifted)
-        }));
-        all.extend(self.refused_in().map(|cycle| {
-            let evidence = format!("refused in cycle {cycle}: {}", words::REFUSED_ADDRESS);
-            let lifted = "list the host's address in fetch.allow_addresses, if the network is your own";
-            Obstacle::new("address", evidence, lifted)
+            Obstacle::new("host_fails", "only if it ranks first on its host", evidence, lifted)
         }));
         all.extend(self.host_places());
         all.extend(self.by_plan());
+        all.extend(self.refused_in().map(|cycle| {
+            let evidence = format!("refused in cycle {cycle}: {}", words::REFUSED_ADDRESS);
+            let lifted = "list the host's address in fetch.allow_addresses, if the network is your own";
+            Obstacle::new("address", "none", evidence, lifted)
+        }));
         all
     }
 
@@ -95,13 +103,13 @@ impl Explanation {
             last.unwrap_or_default()
         );
         let lifted = format!("set schedule.max_per_host to {needed} or more, or use \"Fetch now\"");
-        Some(Obstacle::new("max_per_host", evidence, lifted))
+        Some(Obstacle::new("max_per_host", NOT_SELECTED, evidence, lifted))
     }
 
     fn robots(&self) -> Option<Obstacle> {
         let rule = self.robots.rule.as_ref()?;
         let lifted = format!("ask the site owner to remove `{rule}` from robots.txt");
-        Some(Obstacle::new("robots", &self.robots.words, lifted))
+        Some(Obstacle::new("robots", "none", &self.robots.words, lifted))
     }
 
     fn by_plan(&self) -> Option<Obstacle> {
@@ -109,6 +117,7 @@ impl Explanation {
         match self.gate {
             Gate::Gone => Some(Obstacle::new(
                 "gone",
+                "never",
                 format!(
                     "confirmed {}, the last in cycle {}",
                     counted(known.not_found.into(), "time"),
@@ -118,9 +127,12 @@ impl Explanation {
             )),
             Gate::Refused => Some(Obstacle::new(
                 "refused",
+                "none",
                 format!(
-                    "refused by a rule in cycle {}; no cycle has found a change of the rules since",
-                    known.last_attempt
+                    "refused by a rule in cycle {}; no cycle has found a change of the rules since (each \
+                     is checked every {} cycles)",
+                    known.last_attempt,
+                    crate::readmission::RECHECK_EVERY
                 ),
                 "change the rule (the next cycle checks it again), or use \"Fetch now\"",
             )),
@@ -132,7 +144,7 @@ impl Explanation {
                     known.last_attempt
                 );
                 let lifted = format!("wait for cycle {due}, or use \"Fetch now\"");
-                Some(Obstacle::new("back_off", evidence, lifted))
+                Some(Obstacle::new("back_off", format!("not before cycle {due}"), evidence, lifted))
             }
             Gate::Discovery => {
                 let waiting = self.never_tried?;
@@ -143,6 +155,7 @@ impl Explanation {
                     );
                     Obstacle::new(
                         "discovery",
+                        "when the discovery share reaches it",
                         evidence,
                         "raise cycle.discovery_share, cycle.discovery_min or cycle.pages, or wait",
                     )
@@ -162,7 +175,7 @@ impl Explanation {
         // The score share grows in proportion to cycle.pages.
         let pages = (rank as f64 * self.chosen as f64 / self.score_places.max(1) as f64).ceil();
         let lifted = format!("raise cycle.pages to about {pages}, or use \"Fetch now\"");
-        Some(Obstacle::new("score", self.standing(), lifted))
+        Some(Obstacle::new("score", NOT_SELECTED, self.standing(), lifted))
     }
 }
 
@@ -173,13 +186,14 @@ pub fn places_json(places: HostPlaces) -> Value {
 }
 
 /// That the last requests to a host failed.
-pub fn host_failed(failures: u32) -> String {
+fn host_failed(failures: u32) -> String {
     match failures {
         1 => "the last request to the host failed".into(),
         _ => format!("the last {failures} requests to the host failed"),
     }
 }
 
+const NOT_SELECTED: &str = "not in the next cycle, unless the audit sample selects it";
 const END_OPT_OUT: &str = "remove the host from the scope.opt_out file, if its owner agrees";
 
 fn scope(refusal: &Refusal) -> Obstacle {
@@ -194,7 +208,7 @@ fn scope(refusal: &Refusal) -> Obstacle {
         Refusal::RefusedPrefix => "remove its prefix from scope.refuse_prefixes",
         Refusal::Shape(_) => "raise that limit",
     };
-    Obstacle::new("scope", refusal.to_string(), lifted)
+    Obstacle::new("scope", "none: outside the scope", refusal.to_string(), lifted)
 }
 
 /// The gate of a host that is skipped as a whole; rules of robots.txt for single pages are another
@@ -210,5 +224,6 @@ fn left_alone(why: LeftAlone) -> Option<Obstacle> {
         }
     };
     let gate = if matches!(why, LeftAlone::NoRobots { .. }) { "robots" } else { why.name() };
-    Some(Obstacle::new(gate, why.to_string(), lifted))
+    let when = why.until().map_or("none".into(), |at| format!("none before {}", timestamp(at)));
+    Some(Obstacle::new(gate, when, format!("the host is skipped: {why}"), lifted))
 }
