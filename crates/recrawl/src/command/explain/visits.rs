@@ -2,7 +2,7 @@
 
 use crate::words;
 use recrawl_repository::KeptVisit;
-use recrawl_types::{Change, Cycle, Outcome};
+use recrawl_types::{Change, Cycle, Outcome, Request};
 use serde_json::{Value, json};
 
 /// Visits in a printed strip: the last ones.
@@ -17,8 +17,8 @@ pub fn json(visits: &[(Cycle, KeptVisit)]) -> Value {
             Change::First | Change::Undecided => None,
         });
         json!({
-            "cycle": cycle.0, "time": visit.at, "outcome": words::outcome(visit.outcome), "changed": changed,
-            "why": words::why(visit.outcome), "status": words::status(visit.outcome), "share": words::share(visit.share).0,
+            "cycle": cycle.0, "time": visit.at, "outcome": visit.outcome.name(), "changed": changed,
+            "why": visit.outcome.why(), "status": visit.outcome.status(), "share": words::share(visit.share).0,
         })
     };
     visits.iter().map(one).collect()
@@ -37,10 +37,8 @@ fn sign(outcome: Outcome) -> char {
         Some(Change::First) => '*',
         Some(Change::Changed) => '#',
         Some(Change::Unchanged | Change::Undecided) => '-',
-        None => match outcome {
-            Outcome::NotFound(_) | Outcome::Failed(_) | Outcome::RobotsUnreachable(_) => 'x',
-            _ => '.',
-        },
+        None if outcome.request() == Request::Nothing => '.',
+        None => 'x',
     }
 }
 
