@@ -33,21 +33,16 @@ impl Errors {
     /// Counts a recorded visit, if it is an error.
     pub fn note(&mut self, visit: &Visit) {
         let outcome = visit.outcome;
-        match outcome {
-            Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => return,
-            // A deadline skips thousands of pages at once, without anything wrong with them: count,
-            // do not list.
-            Outcome::Skipped(_) => {}
-            Outcome::NotFound(_)
-            | Outcome::Failed(_)
-            | Outcome::RobotsDenied
-            | Outcome::RobotsUnreachable(_)
-            | Outcome::RefusedAddress => {
-                if self.last.len() == MAX_ERRORS {
-                    self.last.pop_front();
-                }
-                self.last.push_back(Missed { at: visit.at, url: visit.url.clone(), outcome });
+        if outcome.is_visit() {
+            return;
+        }
+        // A deadline skips thousands of pages at once, without anything wrong with them: count, do not
+        // list.
+        if !outcome.is_skip() {
+            if self.last.len() == MAX_ERRORS {
+                self.last.pop_front();
             }
+            self.last.push_back(Missed { at: visit.at, url: visit.url.clone(), outcome });
         }
         match self.kinds.iter_mut().find(|(kind, _)| *kind == outcome) {
             Some((_, pages)) => *pages += 1,

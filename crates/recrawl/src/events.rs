@@ -35,7 +35,7 @@ struct Event {
     outcome: &'static str,
     share: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
+    why: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -275,7 +275,7 @@ impl NotPut {
 
 impl Event {
     fn of(cycle: Cycle, visit: &KeptVisit) -> Event {
-        let outcome = words::outcome(visit.outcome);
+        let outcome = visit.outcome.name();
         let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
         let checked = match visit.outcome.change() {
             Some(Change::First | Change::Undecided) => "first",
@@ -284,7 +284,7 @@ impl Event {
             None if is_absent => "gone",
             None => "not_looked_at",
         };
-        let why = || words::why(visit.outcome).unwrap_or_else(|| outcome.to_owned());
+        let why = || visit.outcome.why().unwrap_or(outcome);
         Event {
             cycle,
             time: visit.at,
@@ -293,7 +293,7 @@ impl Event {
             outcome,
             share: words::share(visit.share).0,
             why: (checked == "not_looked_at").then(why),
-            status: words::status(visit.outcome),
+            status: visit.outcome.status(),
             confirmed: Some(visit.confirmed).filter(|confirmed| is_absent && *confirmed > 0),
         }
     }

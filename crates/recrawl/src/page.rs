@@ -11,7 +11,6 @@ use crate::scope::Scope;
 use crate::site_noise::SiteNoise;
 use crate::traps::Traps;
 use crate::trust;
-use crate::words;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Compressor, Head, Record};
 use recrawl_change::ChangeRules;
@@ -76,7 +75,7 @@ impl PageReader<'_> {
             Ok(ReadPage { visit: failed, member: None, holds_body: false, work: 0 })
         })?;
         let Visit { url, outcome, bytes, .. } = &read.visit;
-        let (outcome, why) = (words::outcome(*outcome), words::why(*outcome));
+        let (outcome, why) = (outcome.name(), outcome.why());
         tracing::debug!(%url, outcome, why, bytes, "visited");
         Ok(read)
     }

@@ -2,11 +2,15 @@
 
 use crate::bytes::{Malformed, Take};
 use crate::codec::{content_kind, put_extras, put_key, status, take_extras};
-use crate::column::{put_column, put_flags, take_column, take_column_over_zeros, take_flags, take_into};
+use crate::column::{
+    Columns, Field, put_column, put_flags, take_column, take_column_over_zeros, take_flags, take_into,
+};
+use crate::format::{open_frame, put_frame};
+use crate::index::Part;
 use crate::version_1;
-use recrawl_types::decay::HALF_LIVES;
 use recrawl_types::{
-    ArchivePosition, Content, ContentKind, Cycle, Fingerprint, History, Known, StateColumns, Status,
+    ArchivePosition, Content, ContentKind, Fingerprint, History, Known, StateColumns, Status, history_fields,
+    known_fields,
 };
 
 /// Pages in a block when it is new. Its keys are some 20 kB packed: large enough that an index entry for each
@@ -20,29 +24,38 @@ pub(crate) fn put_block_key(out: &mut Vec<u8>, last: &[u8], key: &[u8]) {
     put_key(out, last, key);
 }
 
-/// The known part of a block: flags of visited pages, then the columns of [`Known`].
-pub(crate) fn put_block_known(out: &mut Vec<u8>, visited: &[bool], known: &[Known]) {
-    put_flags(out, visited);
-    put_column(out, known.iter().map(|k| k.status as u8));
-    put_column(out, known.iter().map(|k| k.depth));
-    put_column(out, known.iter().map(|k| k.hops));
-    put_column(out, known.iter().map(|k| k.in_links));
-    put_column(out, known.iter().map(|k| k.discovered));
-    put_column(out, known.iter().map(|k| k.last_attempt));
-    put_column(out, known.iter().map(|k| k.failures));
-    put_column(out, known.iter().map(|k| k.not_found));
-    put_column(out, known.iter().map(|k| k.not_found_cycle));
-    put_column(out, known.iter().map(|k| k.not_found_at));
-    // Where no sitemap gave a date, the block is as it was before there were any.
-    if known.iter().any(|k| k.lastmod > 0) {
-        put_column(out, known.iter().map(|k| k.lastmod));
-        put_flags(out, &known.iter().map(|k| k.is_announced).collect::<Vec<_>>());
-    }
+/// Functions for the rows of the table in `recrawl_types::fields`.
+macro_rules! known_columns {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal;)*) => {
+        /// The known part of a block: flags of visited pages, then the columns of [`Known`].
+        pub(crate) fn put_block_known(out: &mut Vec<u8>, visited: &[bool], known: &[Known]) {
+            put_flags(out, visited);
+            put_column(out, known.iter().map(|k| k.status as u8));
+            $(Field::put_columns(out, known, |k| &k.$name);)*
+            // Where no sitemap gave a date, the block is as it was before there were any.
+            if known.iter().any(|k| k.lastmod > 0) {
+                put_column(out, known.iter().map(|k| k.lastmod));
+                put_flags(out, &known.iter().map(|k| k.is_announced).collect::<Vec<_>>());
+            }
+        }
+
+        fn take_known_columns(take: &mut Take<'_>, version: u32, known: &mut [Known]) -> Result<(), Malformed> {
+            $(if version >= $since {
+                Field::take_columns(take, known, |k| &mut k.$name)?;
+            })*
+            Ok(())
+        }
+
+        const WHOLE_KNOWN: u32 = latest(&[$($since),*]);
+    };
 }
 
-/// Appends the known part to `columns`.
+known_fields!(known_columns);
+
+/// Appends the known part, as `version` has it, to `columns`.
 pub(crate) fn take_block_known(
     payload: &[u8],
+    version: u32,
     rows: usize,
     columns: &mut StateColumns,
 ) -> Result<(), Malformed> {
@@ -56,15 +69,7 @@ pub(crate) fn take_block_known(
         Ok(status) => known[row].status = status,
         Err(_) => statuses_are_sound = false,
     })?;
-    take_column_over_zeros(&mut take, rows, |row, v| known[row].depth = v)?;
-    take_column_over_zeros(&mut take, rows, |row, v| known[row].hops = v)?;
-    take_column_over_zeros(&mut take, rows, |row, v| known[row].in_links = v)?;
-    take_column_over_zeros(&mut take, rows, |row, v| known[row].discovered = v)?;
-    take_column_over_zeros(&mut take, rows, |row, v| known[row].last_attempt = v)?;
-    take_column_over_zeros(&mut take, rows, |row, v| known[row].failures = v)?;
-    take_column_over_zeros(&mut take, rows, |row, v| known[row].not_found = v)?;
-    take_column_over_zeros(&mut take, rows, |row, v| known[row].not_found_cycle = v)?;
-    take_column_over_zeros(&mut take, rows, |row, v| known[row].not_found_at = v)?;
+    take_known_columns(&mut take, version, known)?;
     if !take.0.is_empty() {
         take_column_over_zeros(&mut take, rows, |row, v| known[row].lastmod = v)?;
         let mut announced = Vec::new();
@@ -75,70 +80,60 @@ pub(crate) fn take_block_known(
     if statuses_are_sound { Ok(()) } else { Err(Malformed("unknown page status")) }
 }
 
-/// The histories of a block's visited pages, as columns.
-pub(crate) fn put_block_history(out: &mut Vec<u8>, histories: &[&History]) {
-    put_column(out, histories.iter().map(|h| h.visits));
-    put_column(out, histories.iter().map(|h| h.changes));
-    put_column(out, histories.iter().map(|h| h.first));
-    put_column(out, histories.iter().map(|h| h.last));
-    put_column(out, histories.iter().map(|h| h.last_change));
-    put_column(out, histories.iter().map(|h| h.ramp_visits));
-    put_column(out, histories.iter().map(|h| h.ramp_cycles));
-    put_column(out, histories.iter().map(|h| h.geometric_visits));
-    put_column(out, histories.iter().map(|h| h.geometric_cycles));
-    put_column(out, histories.iter().map(|h| h.changed_cycles));
-    put_column(out, histories.iter().map(|h| h.streak));
-    for half_life in 0..HALF_LIVES.len() {
-        put_column(out, histories.iter().map(|h| h.decayed[half_life]));
-    }
-    for weekday in 0..7 {
-        put_column(out, histories.iter().map(|h| h.weekdays[weekday]));
-    }
+macro_rules! history_columns {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal [$($reads:tt)*];)*) => {
+        /// The histories of a block's visited pages, as columns.
+        pub(crate) fn put_block_history(out: &mut Vec<u8>, histories: &[&History]) {
+            $(Field::put_columns(out, histories, |h| &h.$name);)*
+        }
+
+        fn take_history_columns(
+            take: &mut Take<'_>,
+            version: u32,
+            places: &[usize],
+            columns: &mut StateColumns,
+        ) -> Result<(), Malformed> {
+            let rows = columns.visited.len();
+            $(
+                Columns::resize(&mut columns.$name, rows);
+                if version >= $since {
+                    columns.$name.take(take, places)?;
+                }
+            )*
+            Ok(())
+        }
+
+        const WHOLE_HISTORY: u32 = latest(&[$($since),*]);
+    };
 }
 
-/// Appends a block's history columns to those of `columns`, zeros for pages never visited. The known
-/// part must have been taken, its block beginning at row `start`; `places` is a buffer. What `version`
-/// does not have is worked out.
+history_fields!(history_columns);
+
+const fn latest(versions: &[u32]) -> u32 {
+    let (mut latest, mut i) = (0, 0);
+    while i < versions.len() {
+        if versions[i] > latest {
+            latest = versions[i];
+        }
+        i += 1;
+    }
+    latest
+}
+
+/// Fills the history columns of `columns`, zeros for pages never visited. The known part must have been
+/// taken; `places` is a buffer. What version 1 does not have is worked out.
 pub(crate) fn take_block_history(
     payload: &[u8],
     version: u32,
-    start: usize,
     places: &mut Vec<usize>,
     columns: &mut StateColumns,
 ) -> Result<(), Malformed> {
     places.clear();
-    places.extend((start..columns.visited.len()).filter(|&row| columns.visited[row]));
-    let (rows, end) = (places.len(), columns.visited.len());
+    places.extend((0..columns.visited.len()).filter(|&row| columns.visited[row]));
     let mut take = Take(payload);
-    macro_rules! column {
-        ($name:ident $([$i:expr])?, $zero:expr, $of:expr) => {
-            columns.$name$([$i])?.resize(end, $zero);
-            let column = &mut columns.$name$([$i])?;
-            take_column_over_zeros(&mut take, rows, |row, v| column[places[row]] = $of(v))?;
-        };
-    }
-    let number = |v: u32| v;
-    let cycle = |v: Cycle| v.0;
-    column!(visits, 0, number);
-    column!(changes, 0, number);
-    column!(first, 0, cycle);
-    column!(last, 0, cycle);
-    column!(last_change, 0, cycle);
-    column!(ramp_visits, 0, |v: u64| v);
-    column!(ramp_cycles, 0, |v: u64| v);
-    column!(geometric_visits, 0.0, |v: f64| v);
-    column!(geometric_cycles, 0.0, |v: f64| v);
+    take_history_columns(&mut take, version, places, columns)?;
     if version == 1 {
-        version_1::complete_rows(columns, places, end);
-        return take.end();
-    }
-    column!(changed_cycles, 0, number);
-    column!(streak, 0, number);
-    for half_life in 0..HALF_LIVES.len() {
-        column!(decayed[half_life], 0.0, |v: f32| v);
-    }
-    for weekday in 0..7 {
-        column!(weekdays[weekday], 0, |v: u16| v);
+        version_1::complete_rows(columns, places);
     }
     take.end()
 }
@@ -153,8 +148,33 @@ pub(crate) fn take_histories(
 ) -> Result<Vec<History>, Malformed> {
     columns.clear();
     columns.visited.resize(rows, true);
-    take_block_history(payload, version, 0, places, columns)?;
+    take_block_history(payload, version, places, columns)?;
     Ok((0..rows).filter_map(|row| columns.history(row)).collect())
+}
+
+/// Does a version have all fields of this part?
+pub(crate) fn is_whole(part: Part, version: u32) -> bool {
+    match part {
+        Part::Known => version >= WHOLE_KNOWN,
+        Part::History => version >= WHOLE_HISTORY,
+        Part::Keys | Part::Content => true,
+    }
+}
+
+/// The frame of a part of `rows` pages that is not whole in `version`, in today's form.
+pub(crate) fn renew(frame: &[u8], part: Part, version: u32, rows: usize) -> Result<Vec<u8>, Malformed> {
+    let (mut scratch, mut columns) = (Vec::new(), StateColumns::default());
+    let old = open_frame(frame, part.kind(), &mut scratch)?;
+    let (mut payload, mut renewed) = (Vec::new(), Vec::new());
+    if part == Part::Known {
+        take_block_known(old, version, rows, &mut columns)?;
+        put_block_known(&mut payload, &columns.visited, &columns.known);
+    } else {
+        let histories = take_histories(old, version, rows, &mut Vec::new(), &mut columns)?;
+        put_block_history(&mut payload, &histories.iter().collect::<Vec<_>>());
+    }
+    put_frame(&mut renewed, part.kind(), &payload);
+    Ok(renewed)
 }
 
 /// The contents of a block's visited pages: fixed-width columns, then validators and consent.

@@ -9,11 +9,12 @@ pub use crate::tables::{put_host, take_host};
 pub use packed_links::{LinkRef, PackedLinks};
 
 use crate::bytes::{Malformed, Put, Take};
+use crate::column::Field;
 use crate::version_1;
 use recrawl_types::{
-    ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
-    Failure, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry,
-    Share, Skip, Status, ValidatorSign, Validators, Visit, Visited,
+    ArchivePosition, Canonical, CanonicalUrl, Consent, Content, ContentKind, Difference, Fingerprint,
+    History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Status,
+    ValidatorSign, Validators, Visit, Visited, history_fields, known_fields,
 };
 
 /// Appends a number in as few bytes as it needs (LEB128).
@@ -66,26 +67,6 @@ pub(crate) fn take_url(take: &mut Take<'_>, near: &mut Vec<u8>) -> Result<Canoni
     url(near)
 }
 
-fn put_f64(out: &mut Vec<u8>, value: f64) {
-    out.put_u64(value.to_bits());
-}
-
-fn take_f64(take: &mut Take<'_>) -> Result<f64, Malformed> {
-    take.u64().map(f64::from_bits)
-}
-
-fn put_f32(out: &mut Vec<u8>, value: f32) {
-    out.put_u32(value.to_bits());
-}
-
-fn take_f32(take: &mut Take<'_>) -> Result<f32, Malformed> {
-    take.u32().map(f32::from_bits)
-}
-
-fn take_cycle(take: &mut Take<'_>) -> Result<Cycle, Malformed> {
-    take.narrow().map(Cycle)
-}
-
 pub(crate) fn status(byte: u8) -> Result<Status, Malformed> {
     match byte {
         0 => Ok(Status::Live),
@@ -111,87 +92,56 @@ const IS_REFUSED: u8 = 8;
 const HAS_LASTMOD: u8 = 2;
 const IS_ANNOUNCED: u8 = 4;
 
-fn put_known(out: &mut Vec<u8>, known: &Known) {
-    let has_lastmod = if known.lastmod > 0 { HAS_LASTMOD } else { 0 };
-    let is_announced = if known.is_announced { IS_ANNOUNCED } else { 0 };
-    let status = if known.status == Status::Refused { IS_REFUSED } else { known.status as u8 };
-    out.put_u8(status | has_lastmod | is_announced);
-    out.put_varint(known.depth.into());
-    out.put_u8(known.hops);
-    out.put_varint(known.in_links.into());
-    out.put_varint(known.discovered.0.into());
-    out.put_varint(known.last_attempt.0.into());
-    out.put_u8(known.failures);
-    out.put_u8(known.not_found);
-    out.put_varint(known.not_found_cycle.0.into());
-    out.put_varint(known.not_found_at.into());
-    if known.lastmod > 0 {
-        out.put_varint(known.lastmod.into());
-    }
-}
+/// Functions for the rows of the table in `recrawl_types::fields`.
+macro_rules! known {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal;)*) => {
+        fn put_known(out: &mut Vec<u8>, known: &Known) {
+            let has_lastmod = if known.lastmod > 0 { HAS_LASTMOD } else { 0 };
+            let is_announced = if known.is_announced { IS_ANNOUNCED } else { 0 };
+            let status = if known.status == Status::Refused { IS_REFUSED } else { known.status as u8 };
+            out.put_u8(status | has_lastmod | is_announced);
+            $(known.$name.put(out);)*
+            if known.lastmod > 0 {
+                out.put_varint(known.lastmod.into());
+            }
+        }
 
-fn take_known(take: &mut Take<'_>) -> Result<Known, Malformed> {
-    let flags = take.u8()?;
-    Ok(Known {
-        status: match flags & !(HAS_LASTMOD | IS_ANNOUNCED) {
-            IS_REFUSED => Status::Refused,
-            byte => status(byte)?,
-        },
-        depth: take.narrow()?,
-        hops: take.u8()?,
-        in_links: take.narrow()?,
-        discovered: take_cycle(take)?,
-        last_attempt: take_cycle(take)?,
-        failures: take.u8()?,
-        not_found: take.u8()?,
-        not_found_cycle: take_cycle(take)?,
-        not_found_at: take.narrow()?,
-        lastmod: if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? },
-        is_announced: flags & IS_ANNOUNCED != 0,
-    })
-}
-
-fn put_history(out: &mut Vec<u8>, history: &History) {
-    for number in [history.visits, history.changes, history.first.0, history.last.0, history.last_change.0] {
-        out.put_varint(number.into());
-    }
-    out.put_varint(history.ramp_visits);
-    out.put_varint(history.ramp_cycles);
-    put_f64(out, history.geometric_visits);
-    put_f64(out, history.geometric_cycles);
-    out.put_varint(history.changed_cycles.into());
-    out.put_varint(history.streak.into());
-    history.decayed.iter().for_each(|&sum| put_f32(out, sum));
-    history.weekdays.iter().for_each(|&count| out.put_varint(count.into()));
-}
-
-fn take_history(take: &mut Take<'_>, version: u32) -> Result<History, Malformed> {
-    let mut history = History {
-        visits: take.narrow()?,
-        changes: take.narrow()?,
-        first: take_cycle(take)?,
-        last: take_cycle(take)?,
-        last_change: take_cycle(take)?,
-        ramp_visits: take.varint()?,
-        ramp_cycles: take.varint()?,
-        geometric_visits: take_f64(take)?,
-        geometric_cycles: take_f64(take)?,
-        ..History::default()
+        fn take_known(take: &mut Take<'_>, version: u32) -> Result<Known, Malformed> {
+            let flags = take.u8()?;
+            Ok(Known {
+                status: match flags & !(HAS_LASTMOD | IS_ANNOUNCED) {
+                    IS_REFUSED => Status::Refused,
+                    byte => status(byte)?,
+                },
+                $($name: if version >= $since { Field::take(take)? } else { Default::default() },)*
+                lastmod: if flags & HAS_LASTMOD == 0 { 0 } else { take.narrow()? },
+                is_announced: flags & IS_ANNOUNCED != 0,
+            })
+        }
     };
-    if version == 1 {
-        version_1::complete(&mut history);
-        return Ok(history);
-    }
-    history.changed_cycles = take.narrow()?;
-    history.streak = take.narrow()?;
-    for sum in &mut history.decayed {
-        *sum = take_f32(take)?;
-    }
-    for count in &mut history.weekdays {
-        *count = take.narrow()?;
-    }
-    Ok(history)
 }
+
+known_fields!(known);
+
+macro_rules! history {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal [$($reads:tt)*];)*) => {
+        fn put_history(out: &mut Vec<u8>, history: &History) {
+            $(history.$name.put(out);)*
+        }
+
+        fn take_history(take: &mut Take<'_>, version: u32) -> Result<History, Malformed> {
+            let mut history = History {
+                $($name: if version >= $since { Field::take(take)? } else { Default::default() },)*
+            };
+            if version == 1 {
+                version_1::complete(&mut history);
+            }
+            Ok(history)
+        }
+    };
+}
+
+history_fields!(history);
 
 const HAS_ARCHIVE: u8 = 4;
 
@@ -309,7 +259,7 @@ fn put_record(out: &mut Vec<u8>, record: &PageRecord) {
 }
 
 fn take_record(take: &mut Take<'_>, version: u32) -> Result<PageRecord, Malformed> {
-    let known = take_known(take)?;
+    let known = take_known(take, version)?;
     let visited = match take.u8()? {
         0 => None,
         1 => Some(Visited { history: take_history(take, version)?, content: take_content(take)? }),
@@ -325,7 +275,7 @@ pub(crate) fn put_share(out: &mut Vec<u8>, share: Share) {
         Share::Warmup => out.put_u8(2),
         Share::Audit(probability) => {
             out.put_u8(3);
-            put_f64(out, probability);
+            probability.put(out);
         }
         Share::Followed => out.put_u8(4),
         Share::Announced => out.put_u8(5),
@@ -338,7 +288,7 @@ pub(crate) fn take_share(take: &mut Take<'_>) -> Result<Share, Malformed> {
         0 => Share::Score,
         1 => Share::Discovery,
         2 => Share::Warmup,
-        3 => Share::Audit(take_f64(take)?),
+        3 => Share::Audit(Field::take(take)?),
         4 => Share::Followed,
         5 => Share::Announced,
         6 => Share::Asked,
@@ -363,111 +313,14 @@ pub(crate) fn take_entry(
     Ok(ScheduleEntry { url, share: take_share(take)?, record: take_record(take, version)? })
 }
 
-/// Codes of failures with a status lie above this one.
-const STATUS_CODES: u64 = 7;
-
-/// A failure as a number that is not 0.
-pub(crate) fn failure_code(failure: Failure) -> u64 {
-    match failure {
-        Failure::Dns => 1,
-        Failure::Connect => 2,
-        Failure::Tls => 3,
-        Failure::Timeout => 4,
-        Failure::Protocol => 5,
-        Failure::Encoding => 6,
-        Failure::Redirect => 7,
-        Failure::Status(status) => STATUS_CODES + 1 + u64::from(status),
-    }
-}
-
-/// The failure of a number that [`failure_code`] gave.
-pub(crate) fn failure_of(code: u64) -> Result<Failure, Malformed> {
-    let unknown = Malformed("unknown failure");
-    Ok(match code {
-        1 => Failure::Dns,
-        2 => Failure::Connect,
-        3 => Failure::Tls,
-        4 => Failure::Timeout,
-        5 => Failure::Protocol,
-        6 => Failure::Encoding,
-        7 => Failure::Redirect,
-        _ => {
-            let status = code.checked_sub(STATUS_CODES + 1).and_then(|status| u16::try_from(status).ok());
-            Failure::Status(status.ok_or(unknown)?)
-        }
-    })
-}
-
-/// Outcome as a tag and a detail: the change, the status, the kind of failure.
-pub(crate) fn outcome_parts(outcome: Outcome) -> (u8, u64) {
-    let change = |c: Change| match c {
-        Change::First => 0,
-        Change::Unchanged => 1,
-        Change::Changed => 2,
-        Change::Undecided => 3,
-    };
-    match outcome {
-        Outcome::Fetched(c) => (0, change(c)),
-        Outcome::NotModified => (1, 0),
-        Outcome::Redirected(c) => (2, change(c)),
-        Outcome::NotFound(status) => (3, status.into()),
-        Outcome::Failed(Failure::Status(status)) => (4, status.into()),
-        Outcome::Failed(failure) => (5, failure_code(failure) - 1),
-        Outcome::RobotsDenied => (6, 0),
-        Outcome::RobotsUnreachable(why) => (7, why.map_or(0, failure_code)),
-        Outcome::RefusedAddress => (8, 0),
-        Outcome::Skipped(Skip::Deadline) => (9, 0),
-        Outcome::Skipped(Skip::HostBackOff) => (9, 1),
-        Outcome::Skipped(Skip::OutOfScope) => (9, 2),
-        Outcome::Skipped(Skip::CrawlDelay) => (9, 3),
-        Outcome::Skipped(Skip::OptedOut) => (9, 4),
-        Outcome::Skipped(Skip::ByteBudget) => (9, 5),
-        Outcome::Skipped(Skip::Trap) => (9, 6),
-        Outcome::Skipped(Skip::Blocked) => (9, 7),
-    }
-}
-
-pub(crate) fn outcome_of(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
-    let unknown = Malformed("unknown outcome");
-    let status = || u16::try_from(detail).map_err(|_| unknown);
-    let change = || match detail {
-        0 => Ok(Change::First),
-        1 => Ok(Change::Unchanged),
-        2 => Ok(Change::Changed),
-        3 => Ok(Change::Undecided),
-        _ => Err(unknown),
-    };
-    Ok(match (tag, detail) {
-        (0, _) => Outcome::Fetched(change()?),
-        (1, 0) => Outcome::NotModified,
-        (2, _) => Outcome::Redirected(change()?),
-        (3, _) => Outcome::NotFound(status()?),
-        (4, _) => Outcome::Failed(Failure::Status(status()?)),
-        (5, 0..STATUS_CODES) => Outcome::Failed(failure_of(detail + 1)?),
-        (6, 0) => Outcome::RobotsDenied,
-        (7, 0) => Outcome::RobotsUnreachable(None),
-        (7, code) => Outcome::RobotsUnreachable(Some(failure_of(code)?)),
-        (8, 0) => Outcome::RefusedAddress,
-        (9, 0) => Outcome::Skipped(Skip::Deadline),
-        (9, 1) => Outcome::Skipped(Skip::HostBackOff),
-        (9, 2) => Outcome::Skipped(Skip::OutOfScope),
-        (9, 3) => Outcome::Skipped(Skip::CrawlDelay),
-        (9, 4) => Outcome::Skipped(Skip::OptedOut),
-        (9, 5) => Outcome::Skipped(Skip::ByteBudget),
-        (9, 6) => Outcome::Skipped(Skip::Trap),
-        (9, 7) => Outcome::Skipped(Skip::Blocked),
-        _ => return Err(unknown),
-    })
-}
-
 pub(crate) fn put_outcome(out: &mut Vec<u8>, outcome: Outcome) {
-    let (tag, detail) = outcome_parts(outcome);
+    let (tag, detail) = outcome.code();
     out.put_u8(tag);
     out.put_varint(detail);
 }
 
-pub(crate) fn take_outcome(take: &mut Take<'_>) -> Result<Outcome, Malformed> {
-    outcome_of(take.u8()?, take.varint()?)
+pub(crate) fn outcome(tag: u8, detail: u64) -> Result<Outcome, Malformed> {
+    Outcome::of_code(tag, detail).ok_or(Malformed("unknown outcome"))
 }
 
 fn put_link_near(out: &mut Vec<u8>, near: &[u8], link: &Link) {
@@ -571,7 +424,7 @@ fn take_visit_alone(take: &mut Take<'_>) -> Result<Visit, Malformed> {
     let index = take.varint()?.checked_sub(1);
     let share = take_share(take)?;
     let at = take.varint()?;
-    let outcome = take_outcome(take)?;
+    let outcome = outcome(take.u8()?, take.varint()?)?;
     let bytes = take.varint()?;
     let difference = match take.u8()? {
         0 => None,

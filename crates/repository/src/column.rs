@@ -3,57 +3,141 @@
 
 use crate::bytes::{Malformed, Put, Take};
 use recrawl_types::Cycle;
+use std::convert::identity;
 
-/// A value that a column can hold.
-pub(crate) trait Cell: Copy {
+/// A number of a record. Its type decides how it is written.
+pub(crate) trait Cell: Copy + Default {
+    /// In a column.
     fn to_bits(self) -> u64;
     /// None when the bits are more than the type has.
     fn from_bits(bits: u64) -> Option<Self>;
+    /// In a record that stands alone.
+    fn put_alone(self, out: &mut Vec<u8>);
+    fn take_alone(take: &mut Take<'_>) -> Result<Self, Malformed>;
 }
 
-macro_rules! integer_cells {
-    ($($int:ty)*) => {$(
-        impl Cell for $int {
+macro_rules! cells {
+    ($($cell:ty as $bits:ty: $to_bits:expr, $from_bits:expr, $put:ident, $take:ident;)*) => {$(
+        impl Cell for $cell {
             fn to_bits(self) -> u64 {
-                u64::from(self)
+                ($to_bits)(self).into()
             }
 
-            fn from_bits(bits: u64) -> Option<$int> {
-                <$int>::try_from(bits).ok()
+            fn from_bits(bits: u64) -> Option<$cell> {
+                <$bits>::try_from(bits).ok().map($from_bits)
+            }
+
+            fn put_alone(self, out: &mut Vec<u8>) {
+                out.$put(($to_bits)(self).into());
+            }
+
+            fn take_alone(take: &mut Take<'_>) -> Result<$cell, Malformed> {
+                let bits: $bits = take.$take()?;
+                Ok($from_bits(bits))
             }
         }
     )*};
 }
 
-integer_cells!(u8 u16 u32 u64);
+cells! {
+    u8 as u8: identity, identity, put_u8, u8;
+    u16 as u16: identity, identity, put_varint, narrow;
+    u32 as u32: identity, identity, put_varint, narrow;
+    u64 as u64: identity, identity, put_varint, varint;
+    f32 as u32: f32::to_bits, f32::from_bits, put_u32, u32;
+    f64 as u64: f64::to_bits, f64::from_bits, put_u64, u64;
+    Cycle as u32: |cycle: Cycle| cycle.0, Cycle, put_varint, narrow;
+}
 
-impl Cell for Cycle {
-    fn to_bits(self) -> u64 {
-        u64::from(self.0)
+/// A field of a record: a cell, or an array of cells.
+pub(crate) trait Field: Copy {
+    /// Appends it to a record that stands alone.
+    fn put(self, out: &mut Vec<u8>);
+    /// Takes what [`Field::put`] wrote.
+    fn take(take: &mut Take<'_>) -> Result<Self, Malformed>;
+    /// Appends the field of all rows: a column, or one for each cell of an array.
+    fn put_columns<R>(out: &mut Vec<u8>, rows: &[R], of: impl Fn(&R) -> &Self);
+    /// Takes what [`Field::put_columns`] wrote into rows of zeros.
+    fn take_columns<R>(
+        take: &mut Take<'_>,
+        rows: &mut [R],
+        of: impl Fn(&mut R) -> &mut Self,
+    ) -> Result<(), Malformed>;
+}
+
+impl<C: Cell> Field for C {
+    fn put(self, out: &mut Vec<u8>) {
+        self.put_alone(out);
     }
 
-    fn from_bits(bits: u64) -> Option<Cycle> {
-        u32::from_bits(bits).map(Cycle)
+    fn take(take: &mut Take<'_>) -> Result<C, Malformed> {
+        C::take_alone(take)
+    }
+
+    fn put_columns<R>(out: &mut Vec<u8>, rows: &[R], of: impl Fn(&R) -> &C) {
+        put_column(out, rows.iter().map(|row| *of(row)));
+    }
+
+    fn take_columns<R>(
+        take: &mut Take<'_>,
+        rows: &mut [R],
+        of: impl Fn(&mut R) -> &mut C,
+    ) -> Result<(), Malformed> {
+        take_column_over_zeros(take, rows.len(), |row, cell| *of(&mut rows[row]) = cell)
     }
 }
 
-impl Cell for f32 {
-    fn to_bits(self) -> u64 {
-        f32::to_bits(self).into()
+impl<C: Cell, const N: usize> Field for [C; N] {
+    fn put(self, out: &mut Vec<u8>) {
+        self.into_iter().for_each(|cell| cell.put_alone(out));
     }
 
-    fn from_bits(bits: u64) -> Option<f32> {
-        u32::try_from(bits).ok().map(f32::from_bits)
+    fn take(take: &mut Take<'_>) -> Result<[C; N], Malformed> {
+        let mut cells = [C::default(); N];
+        for cell in &mut cells {
+            *cell = C::take_alone(take)?;
+        }
+        Ok(cells)
+    }
+
+    fn put_columns<R>(out: &mut Vec<u8>, rows: &[R], of: impl Fn(&R) -> &[C; N]) {
+        (0..N).for_each(|i| put_column(out, rows.iter().map(|row| of(row)[i])));
+    }
+
+    fn take_columns<R>(
+        take: &mut Take<'_>,
+        rows: &mut [R],
+        of: impl Fn(&mut R) -> &mut [C; N],
+    ) -> Result<(), Malformed> {
+        (0..N).try_for_each(|i| C::take_columns(take, rows, |row| &mut of(row)[i]))
     }
 }
 
-impl Cell for f64 {
-    fn to_bits(self) -> u64 {
-        f64::to_bits(self)
+/// A field in memory, column by column.
+pub(crate) trait Columns {
+    /// Adds rows of zeros.
+    fn resize(&mut self, rows: usize);
+    /// Takes what [`Field::put_columns`] wrote into some rows.
+    fn take(&mut self, take: &mut Take<'_>, rows: &[usize]) -> Result<(), Malformed>;
+}
+
+impl<C: Cell> Columns for Vec<C> {
+    fn resize(&mut self, rows: usize) {
+        self.resize(rows, C::default());
     }
 
-    fn from_bits(bits: u64) -> Option<f64> {
-        Some(f64::from_bits(bits))
+    fn take(&mut self, take: &mut Take<'_>, rows: &[usize]) -> Result<(), Malformed> {
+        take_column_over_zeros(take, rows.len(), |i, cell| self[rows[i]] = cell)
+    }
+}
+
+impl<C: Cell, const N: usize> Columns for [Vec<C>; N] {
+    fn resize(&mut self, rows: usize) {
+        self.iter_mut().for_each(|column| Columns::resize(column, rows));
+    }
+
+    fn take(&mut self, take: &mut Take<'_>, rows: &[usize]) -> Result<(), Malformed> {
+        self.iter_mut().try_for_each(|column| column.take(take, rows))
     }
 }
 
@@ -145,7 +229,7 @@ pub(crate) fn take_into<T: Cell>(
     out: &mut Vec<T>,
 ) -> Result<(), Malformed> {
     let start = out.len();
-    out.resize(start + rows, T::from_bits(0).expect("every cell may be zero"));
+    out.resize(start + rows, T::default());
     let new = &mut out[start..];
     take_column_over_zeros(take, rows, |row, v| new[row] = v)
 }

@@ -8,7 +8,7 @@
 //! log allows to run again, writes it anew.
 
 use crate::bytes::{Malformed, Put, Take};
-use crate::codec::{outcome_of, outcome_parts, put_key, put_share, take_share, take_url};
+use crate::codec::{outcome, put_key, put_share, take_share, take_url};
 use crate::error::{CommitError, ReadError, WriteError};
 use crate::format::{FileKind, UNFINISHED, number_in};
 use crate::frames::{FrameReader, FrameWriter};
@@ -78,7 +78,7 @@ impl KeptWriter {
         put_key(&mut self.payload, if self.held > 0 { &self.last } else { &[] }, key);
         self.payload.put_varint(visit.at);
         put_share(&mut self.payload, visit.share);
-        let (tag, detail) = outcome_parts(visit.outcome);
+        let (tag, detail) = visit.outcome.code();
         let is_absent = matches!(visit.outcome, Outcome::NotFound(_));
         let confirmed = if is_absent { u64::from(visit.confirmed) << CONFIRMED } else { 0 };
         self.payload.put_u8(tag);
@@ -333,9 +333,9 @@ fn take_rest(take: &mut Take<'_>) -> Result<(u64, Share, u8, u64), Malformed> {
 fn take_visit(take: &mut Take<'_>, key: &mut Vec<u8>) -> Result<KeptVisit, Malformed> {
     let url = take_url(take, key)?;
     let (at, share, tag, detail) = take_rest(take)?;
-    let (outcome, confirmed) = match outcome_of(tag, detail & ((1 << CONFIRMED) - 1))? {
+    let (outcome, confirmed) = match outcome(tag, detail & ((1 << CONFIRMED) - 1))? {
         absent @ Outcome::NotFound(_) => (absent, detail >> CONFIRMED),
-        _ => (outcome_of(tag, detail)?, 0),
+        _ => (outcome(tag, detail)?, 0),
     };
     let confirmed = u8::try_from(confirmed).map_err(|_| Malformed("too many confirmations"))?;
     Ok(KeptVisit { url, at, share, outcome, confirmed })

@@ -61,28 +61,29 @@ impl PackedBlock {
     /// When it is damaged.
     pub fn unpack(&self, scratch: &mut Scratch) -> Result<PageBlock, ReadError> {
         let mut block = PageBlock::default();
-        self.part(Part::Keys, &mut scratch.payload, |payload| block.take_keys(payload, self.pages))?;
+        self.part(Part::Keys, &mut scratch.payload, |payload, _| block.take_keys(payload, self.pages))?;
         if block.key(0) != self.key {
             return Err(self.damaged(Part::Keys, "its first key differs from the index"));
         }
         let columns = &mut scratch.columns;
         columns.clear();
-        self.part(Part::Known, &mut scratch.payload, |payload| {
-            take_block_known(payload, self.pages, columns)
+        self.part(Part::Known, &mut scratch.payload, |payload, version| {
+            take_block_known(payload, version, self.pages, columns)
         })?;
         if columns.visited.iter().filter(|&&v| v).count() != self.visited {
             return Err(self.damaged(Part::Known, "the index has another number of visited pages"));
         }
         block.known = std::mem::take(&mut columns.known);
         block.visited = std::mem::take(&mut columns.visited);
-        let Some(history) = &self.frames[Part::History as usize] else { return Ok(block) };
-        let version = history.source.version();
+        if self.frames[Part::History as usize].is_none() {
+            return Ok(block);
+        }
         let (places, rows) = (&mut scratch.places, self.visited);
-        let histories = self.part(Part::History, &mut scratch.payload, |payload| {
+        let histories = self.part(Part::History, &mut scratch.payload, |payload, version| {
             take_histories(payload, version, rows, places, columns)
         })?;
         let contents =
-            self.part(Part::Content, &mut scratch.payload, |payload| take_block_content(payload, rows))?;
+            self.part(Part::Content, &mut scratch.payload, |payload, _| take_block_content(payload, rows))?;
         let mut past = histories
             .into_iter()
             .zip(contents)
@@ -95,11 +96,11 @@ impl PackedBlock {
         &self,
         part: Part,
         scratch: &mut Vec<u8>,
-        take: impl FnOnce(&[u8]) -> Result<T, Malformed>,
+        take: impl FnOnce(&[u8], u32) -> Result<T, Malformed>,
     ) -> Result<T, ReadError> {
         let frame = self.frames[part as usize].as_ref().expect("the part was read");
         open_frame(&frame.bytes, part.kind(), scratch)
-            .and_then(take)
+            .and_then(|payload| take(payload, frame.source.version()))
             .map_err(|Malformed(what)| frame.source.damaged(frame.offset, what))
     }
 

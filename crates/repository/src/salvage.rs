@@ -295,7 +295,7 @@ impl<'s> Pages<'s> {
             let frame = packed.frames[Part::Known as usize].as_ref()?;
             let (mut scratch, mut columns) = (Vec::new(), StateColumns::default());
             let payload = open_frame(&frame.bytes, FileKind::Known, &mut scratch).ok()?;
-            take_block_known(payload, packed.pages, &mut columns).ok()?;
+            take_block_known(payload, frame.source.version(), packed.pages, &mut columns).ok()?;
             Some(columns.known.into_iter().map(Some).collect())
         };
         let known = known().unwrap_or_else(|| vec![None; urls.len()]);

@@ -12,11 +12,13 @@
 //! [`sync_file_range`]: https://man7.org/linux/man-pages/man2/sync_file_range.2.html
 
 use crate::bytes::{Malformed, Put, Take};
-use crate::codec::{failure_code, failure_of};
 use crate::format::{FileKind, open_frame, put_frame};
 use durable::Durable;
 use recrawl_types::host::{Pace, RobotsBody, RobotsState};
-use recrawl_types::{Belief, Cycle, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators};
+use recrawl_types::outcome::Detail;
+use recrawl_types::{
+    Belief, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators,
+};
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
@@ -351,7 +353,7 @@ pub fn put_host(state: &HostState) -> Vec<u8> {
             RobotsBody::DisallowAll(None) => out.put_u8(1),
             RobotsBody::DisallowAll(Some(why)) => {
                 out.put_u8(3);
-                out.put_varint(failure_code(*why));
+                out.put_varint(why.code() + 1);
             }
             RobotsBody::Rules(body) => {
                 out.put_u8(2);
@@ -463,7 +465,10 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
             0 => RobotsBody::AllowAll,
             1 => RobotsBody::DisallowAll(None),
             2 => RobotsBody::Rules(take.bytes()?.to_vec()),
-            3 => RobotsBody::DisallowAll(Some(failure_of(take.varint()?)?)),
+            3 => {
+                let why = take.varint()?.checked_sub(1).and_then(Failure::of_code);
+                RobotsBody::DisallowAll(Some(why.ok_or(Malformed("unknown failure"))?))
+            }
             _ => return Err(Malformed("unknown kind of robots.txt")),
         };
         let validators = Validators::default();

@@ -7,8 +7,8 @@ use proptest::option;
 use proptest::prelude::*;
 use recrawl_types::{
     ArchivePosition, Canonical, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference,
-    Failure, Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry,
-    Share, Skip, Status, UrlRules, ValidatorSign, Validators, Visit, Visited,
+    Fingerprint, History, Known, LeftOut, Link, LogRecord, Outcome, PageRecord, ScheduleEntry, Share, Status,
+    UrlRules, ValidatorSign, Validators, Visit, Visited, history_fields, known_fields,
 };
 
 /// The canonical form of a URL.
@@ -37,55 +37,70 @@ pub fn url() -> impl Strategy<Value = CanonicalUrl> {
         .prop_map(|(scheme, host, path)| canonical(&format!("{scheme}://{host}{path}")))
 }
 
-fn cycle() -> impl Strategy<Value = Cycle> {
-    any::<u32>().prop_map(Cycle)
+/// Any value of a record's field.
+trait AnyField: Clone + std::fmt::Debug + Sized {
+    fn any_value() -> BoxedStrategy<Self>;
 }
 
-fn known() -> impl Strategy<Value = Known> {
-    let status = prop_oneof![Just(Status::Live), Just(Status::Gone), Just(Status::Refused)];
-    let numbers = any::<(u16, u8, u32, u8, u8, u32)>();
-    let dated = (lastmod(), any::<bool>()).prop_map(|(at, moved)| (at, moved && at > 0));
-    (status, numbers, [cycle(), cycle(), cycle()], dated).prop_map(|(status, n, cycles, dated)| {
-        let [discovered, last_attempt, seen] = cycles;
-        Known {
-            status,
-            depth: n.0,
-            hops: n.1,
-            in_links: n.2,
-            discovered,
-            last_attempt,
-            failures: n.3,
-            not_found: n.4,
-            not_found_cycle: seen,
-            not_found_at: n.5,
-            lastmod: dated.0,
-            is_announced: dated.1,
+macro_rules! any_fields {
+    ($($field:ty: $any:expr;)*) => {$(
+        impl AnyField for $field {
+            fn any_value() -> BoxedStrategy<$field> {
+                $any.boxed()
+            }
         }
-    })
+    )*};
 }
 
-fn history() -> impl Strategy<Value = History> {
-    let sums = (any::<u64>(), any::<u64>(), 0.0..2.0f64, 0.0..1e9f64);
-    let more = (any::<(u32, u32)>(), [0.0..1e9f32, 0.0..1e9f32, 0.0..1e9f32], any::<[u16; 7]>());
-    let cycles = (cycle(), cycle(), cycle());
-    (any::<(u32, u32)>(), cycles, sums, more).prop_map(
-        |(n, (first, last, last_change), s, ((changed_cycles, streak), decayed, weekdays))| History {
-            visits: n.0,
-            changes: n.1,
-            first,
-            last,
-            last_change,
-            ramp_visits: s.0,
-            ramp_cycles: s.1,
-            geometric_visits: s.2,
-            geometric_cycles: s.3,
-            changed_cycles,
-            streak,
-            decayed,
-            weekdays,
-        },
-    )
+any_fields! {
+    u8: any::<u8>();
+    u16: any::<u16>();
+    u32: any::<u32>();
+    u64: any::<u64>();
+    f32: 0.0..1e9f32;
+    f64: 0.0..1e9f64;
+    Cycle: any::<u32>().prop_map(Cycle);
 }
+
+impl<F: AnyField + 'static, const N: usize> AnyField for [F; N] {
+    fn any_value() -> BoxedStrategy<[F; N]> {
+        vec(F::any_value(), N).prop_map(|cells| cells.try_into().expect("N cells")).boxed()
+    }
+}
+
+macro_rules! known {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal;)*) => {
+        fn known() -> impl Strategy<Value = Known> {
+            let status = prop_oneof![Just(Status::Live), Just(Status::Gone), Just(Status::Refused)];
+            let dated = (lastmod(), any::<bool>()).prop_map(|(at, moved)| (at, moved && at > 0));
+            let known = (status, dated).prop_map(|(status, (lastmod, is_announced))| {
+                Known { status, lastmod, is_announced, ..Known::default() }
+            });
+            $(let known = (known, <$type>::any_value()).prop_map(|(mut known, value)| {
+                known.$name = value;
+                known
+            });)*
+            known
+        }
+    };
+}
+
+known_fields!(known);
+
+macro_rules! history {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal [$($reads:tt)*];)*) => {
+        fn history() -> impl Strategy<Value = History> {
+            let history = Just(History::default());
+            $(let history = (history, <$type>::any_value()).prop_map(|(mut history, value)| {
+                history.$name = value;
+                history
+            });)*
+            history
+        }
+    };
+}
+
+history_fields!(history);
 
 fn consent() -> impl Strategy<Value = Consent> {
     let canonical = prop_oneof![
@@ -145,44 +160,6 @@ fn share() -> impl Strategy<Value = Share> {
     ]
 }
 
-/// Every outcome; those with a status with this one.
-pub fn outcomes(status: u16) -> Vec<Outcome> {
-    let changes = [Change::First, Change::Unchanged, Change::Changed, Change::Undecided];
-    let failures = [
-        Failure::Dns,
-        Failure::Connect,
-        Failure::Tls,
-        Failure::Timeout,
-        Failure::Protocol,
-        Failure::Encoding,
-        Failure::Redirect,
-        Failure::Status(status),
-    ];
-    let skips = [
-        Skip::Deadline,
-        Skip::HostBackOff,
-        Skip::OutOfScope,
-        Skip::CrawlDelay,
-        Skip::OptedOut,
-        Skip::ByteBudget,
-        Skip::Trap,
-        Skip::Blocked,
-    ];
-    let mut all = vec![
-        Outcome::NotModified,
-        Outcome::NotFound(status),
-        Outcome::RobotsDenied,
-        Outcome::RobotsUnreachable(None),
-        Outcome::RefusedAddress,
-    ];
-    all.extend(changes.map(Outcome::Fetched));
-    all.extend(changes.map(Outcome::Redirected));
-    all.extend(failures.map(Outcome::Failed));
-    all.extend(failures.map(|why| Outcome::RobotsUnreachable(Some(why))));
-    all.extend(skips.map(Outcome::Skipped));
-    all
-}
-
 /// Mostly none, as on the Web.
 fn lastmod() -> impl Strategy<Value = u32> {
     prop_oneof![3 => Just(0u32), 1 => any::<u32>()]
@@ -203,7 +180,7 @@ pub fn link() -> impl Strategy<Value = Link> {
 pub fn visit() -> impl Strategy<Value = Visit> {
     let difference = option::of((any::<bool>(), 0..=64u8, any::<u32>()))
         .prop_map(|d| d.map(|(same_digest, distance, cycles)| Difference { same_digest, distance, cycles }));
-    let outcome = any::<u16>().prop_flat_map(|status| proptest::sample::select(outcomes(status)));
+    let outcome = any::<u16>().prop_flat_map(|status| proptest::sample::select(Outcome::all(status)));
     let place = (option::of(0..u64::MAX), share(), any::<u64>());
     let signs = [ValidatorSign::Confirmed, ValidatorSign::Shown, ValidatorSign::Vain, ValidatorSign::Hidden];
     let sign = option::of(proptest::sample::select(signs.to_vec()));

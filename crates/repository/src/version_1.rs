@@ -6,31 +6,13 @@
 //! by weekday and the decayed sums are exact where all changes lie within 53 cycles of the last one (older
 //! ones are left out), and only the cycles before changes are an estimate.
 
-use crate::block::{put_block_history, take_histories};
-use crate::bytes::Malformed;
-use crate::format::{FileKind, open_frame, put_frame};
 use recrawl_types::{Cycle, History, StateColumns, decay};
 
 /// Bits of an `f64`.
 const BITS: u32 = f64::MANTISSA_DIGITS;
 
-/// The frame of the histories of `visited` pages, in today's form.
-pub(crate) fn renew(frame: &[u8], visited: usize) -> Result<Vec<u8>, Malformed> {
-    let mut scratch = Vec::new();
-    let payload = open_frame(frame, FileKind::History, &mut scratch)?;
-    let histories = take_histories(payload, 1, visited, &mut Vec::new(), &mut StateColumns::default())?;
-    let (mut payload, mut renewed) = (Vec::new(), Vec::new());
-    put_block_history(&mut payload, &histories.iter().collect::<Vec<_>>());
-    put_frame(&mut renewed, FileKind::History, &payload);
-    Ok(renewed)
-}
-
 /// Fills the columns that version 1 does not have, for the visited pages at `places`.
-pub(crate) fn complete_rows(columns: &mut StateColumns, places: &[usize], rows: usize) {
-    columns.changed_cycles.resize(rows, 0);
-    columns.streak.resize(rows, 0);
-    columns.decayed.iter_mut().for_each(|column| column.resize(rows, 0.0));
-    columns.weekdays.iter_mut().for_each(|column| column.resize(rows, 0));
+pub(crate) fn complete_rows(columns: &mut StateColumns, places: &[usize]) {
     for &row in places {
         let mut history = columns.history(row).expect("a place is that of a visited page");
         complete(&mut history);

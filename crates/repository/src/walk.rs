@@ -183,15 +183,15 @@ impl<'g> States<'g> {
         let (rows, columns, places) = (block.pages as usize, &mut self.columns, &mut self.places);
         columns.clear();
         self.blocks.walk(at, &[Part::Known, Part::History]);
-        self.blocks.part(at, Part::Known, &mut self.scratch, |payload, _| {
-            take_block_known(payload, rows, columns)
+        self.blocks.part(at, Part::Known, &mut self.scratch, |payload, version| {
+            take_block_known(payload, version, rows, columns)
         })?;
         if columns.visited.iter().filter(|&&v| v).count() != block.visited as usize {
             let what = "the index has another number of visited pages";
             return Err(self.blocks.damaged(at, Part::Known, what));
         }
         self.blocks.part(at, Part::History, &mut self.scratch, |payload, version| {
-            take_block_history(payload, version, 0, places, columns)
+            take_block_history(payload, version, places, columns)
         })?;
         self.next = at + 1;
         Ok(Some((block.first, &mut self.columns)))

@@ -1,6 +1,6 @@
 //! Writes a generation: blocks in order, each carried from the one before, or packed anew.
 
-use crate::block::BLOCK_PAGES;
+use crate::block::{BLOCK_PAGES, is_whole, renew};
 use crate::error::{CommitError, WriteError};
 use crate::format::{FileKind, check_frame};
 use crate::frames::FrameWriter;
@@ -13,7 +13,6 @@ use crate::origins::OriginWriter;
 use crate::page_block::{Changed, PackedPages, PageBlock};
 use crate::spill::SpillWriter;
 use crate::storage::Storage;
-use crate::version_1;
 use crate::walk::BlockReader;
 use recrawl_types::{CanonicalUrl, Cycle, PageRecord};
 use std::borrow::Cow;
@@ -138,9 +137,12 @@ impl<'g> GenerationWriter<'g> {
         }
         let (source, frame) = self.reader.frame(part, place)?;
         // Neither damage nor a form of another version may be copied into a file that looks new.
-        let frame = match (part, source.version()) {
-            (Part::History, 1) => version_1::renew(frame, block.visited as usize).map(Cow::Owned),
-            _ => check_frame(frame, part.kind()).map(|()| Cow::Borrowed(frame)),
+        let rows = if part == Part::Known { block.pages } else { block.visited } as usize;
+        let frame = match source.version() {
+            version if is_whole(part, version) => {
+                check_frame(frame, part.kind()).map(|()| Cow::Borrowed(frame))
+            }
+            version => renew(frame, part, version, rows).map(Cow::Owned),
         };
         let frame = frame.map_err(|what| source.damaged(place.offset, what.0))?;
         let (offset, length) =

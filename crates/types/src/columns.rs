@@ -1,47 +1,130 @@
 //! A block of page state as columns: what scoring reads, and all that it reads.
 
-use crate::{Cycle, History, Known};
+use crate::{Cycle, History, Known, history_fields};
 
-/// The state of consecutive pages, one entry a page in every column. Rows of pages that were never
-/// visited hold zeros in all columns of [`History`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StateColumns {
-    /// What every discovered URL has.
-    pub known: Vec<Known>,
-    /// Was the page ever visited?
-    pub visited: Vec<bool>,
-    /// [`History::visits`] (n).
-    pub visits: Vec<u32>,
-    /// [`History::changes`] (X).
-    pub changes: Vec<u32>,
-    /// [`History::first`].
-    pub first: Vec<u32>,
-    /// [`History::last`].
-    pub last: Vec<u32>,
-    /// [`History::last_change`].
-    pub last_change: Vec<u32>,
-    /// [`History::ramp_visits`].
-    pub ramp_visits: Vec<u64>,
-    /// [`History::ramp_cycles`].
-    pub ramp_cycles: Vec<u64>,
-    /// [`History::geometric_visits`].
-    pub geometric_visits: Vec<f64>,
-    /// [`History::geometric_cycles`].
-    pub geometric_cycles: Vec<f64>,
-    /// [`History::changed_cycles`].
-    pub changed_cycles: Vec<u32>,
-    /// [`History::streak`].
-    pub streak: Vec<u32>,
-    /// [`History::decayed`], a column a half-life.
-    pub decayed: [Vec<f32>; 3],
-    /// [`History::weekdays`], a column a weekday.
-    pub weekdays: [Vec<u16>; 7],
-    /// The rate of change of each page's site, in changes a cycle. Not part of a record: empty, until
-    /// whoever scores fills it for a formula that asks for it.
-    pub site_rate: Vec<f64>,
-    /// The rate of change of all pages together, in changes a cycle; 0 until it is filled with `site_rate`.
-    pub global_rate: f64,
+/// A field of [`History`], which lies in memory as a column or as an array of columns.
+pub trait Field: Copy {
+    /// A vector with an entry a page, or an array of them.
+    type Columns;
+    /// Empties the columns and keeps their memory.
+    fn clear(columns: &mut Self::Columns);
+    /// Adds the value of one more page.
+    fn push(self, columns: &mut Self::Columns);
+    /// Replaces the value in row `i`.
+    fn set(self, columns: &mut Self::Columns, i: usize);
+    /// The value in row `i`.
+    fn get(columns: &Self::Columns, i: usize) -> Self;
 }
+
+/// Fields that are one number each.
+macro_rules! numbers {
+    ($($field:ty as $number:ty: $value:ident => $to:expr, $from:path;)*) => {$(
+        impl Field for $field {
+            type Columns = Vec<$number>;
+
+            fn clear(columns: &mut Vec<$number>) {
+                columns.clear();
+            }
+
+            fn push(self, columns: &mut Vec<$number>) {
+                let $value = self;
+                columns.push($to);
+            }
+
+            fn set(self, columns: &mut Vec<$number>, i: usize) {
+                let $value = self;
+                columns[i] = $to;
+            }
+
+            fn get(columns: &Vec<$number>, i: usize) -> $field {
+                $from(columns[i])
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u16 as u16: value => value, u16::from;
+    u32 as u32: value => value, u32::from;
+    u64 as u64: value => value, u64::from;
+    f32 as f32: value => value, f32::from;
+    f64 as f64: value => value, f64::from;
+    Cycle as u32: cycle => cycle.0, Cycle;
+}
+
+impl<F: Field, const N: usize> Field for [F; N] {
+    type Columns = [F::Columns; N];
+
+    fn clear(columns: &mut Self::Columns) {
+        columns.iter_mut().for_each(F::clear);
+    }
+
+    fn push(self, columns: &mut Self::Columns) {
+        self.into_iter().zip(columns).for_each(|(value, column)| value.push(column));
+    }
+
+    fn set(self, columns: &mut Self::Columns, i: usize) {
+        self.into_iter().zip(columns).for_each(|(value, column)| value.set(column, i));
+    }
+
+    fn get(columns: &Self::Columns, i: usize) -> Self {
+        std::array::from_fn(|n| F::get(&columns[n], i))
+    }
+}
+
+macro_rules! state_columns {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal [$($reads:tt)*];)*) => {
+        /// The state of consecutive pages, one entry a page in every column. Rows of pages that were
+        /// never visited hold zeros in all columns of [`History`].
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct StateColumns {
+            /// What every discovered URL has.
+            pub known: Vec<Known>,
+            /// Was the page ever visited?
+            pub visited: Vec<bool>,
+            $(#[doc = concat!("[`History::", stringify!($name), "`]")]
+            pub $name: <$type as Field>::Columns,)*
+            /// The rate of change of each page's site, in changes a cycle. Not part of a record: empty,
+            /// until whoever scores fills it for a formula that asks for it.
+            pub site_rate: Vec<f64>,
+            /// The rate of change of all pages together, in changes a cycle; 0 until it is filled with
+            /// `site_rate`.
+            pub global_rate: f64,
+        }
+
+        impl StateColumns {
+            /// Empties all columns and keeps their memory.
+            pub fn clear(&mut self) {
+                self.known.clear();
+                self.visited.clear();
+                $(<$type>::clear(&mut self.$name);)*
+                self.site_rate.clear();
+                self.global_rate = 0.0;
+            }
+
+            /// Adds one page.
+            pub fn push(&mut self, known: Known, history: Option<&History>) {
+                self.known.push(known);
+                self.visited.push(history.is_some());
+                let history = history.copied().unwrap_or_default();
+                $(history.$name.push(&mut self.$name);)*
+            }
+
+            /// Replaces the history of the page in row `i`, which has one now if it had none.
+            pub fn set_history(&mut self, i: usize, history: &History) {
+                self.visited[i] = true;
+                $(history.$name.set(&mut self.$name, i);)*
+            }
+
+            /// The history of the page in row `i`; none when it was never visited.
+            pub fn history(&self, i: usize) -> Option<History> {
+                self.visited[i].then(|| History { $($name: <$type>::get(&self.$name, i),)* })
+            }
+        }
+    };
+}
+
+history_fields!(state_columns);
 
 impl StateColumns {
     /// Number of pages.
@@ -52,85 +135,6 @@ impl StateColumns {
     /// Is there no page?
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
-    }
-
-    /// Empties all columns and keeps their memory.
-    pub fn clear(&mut self) {
-        self.known.clear();
-        self.visited.clear();
-        self.visits.clear();
-        self.changes.clear();
-        self.first.clear();
-        self.last.clear();
-        self.last_change.clear();
-        self.ramp_visits.clear();
-        self.ramp_cycles.clear();
-        self.geometric_visits.clear();
-        self.geometric_cycles.clear();
-        self.changed_cycles.clear();
-        self.streak.clear();
-        self.decayed.iter_mut().for_each(Vec::clear);
-        self.weekdays.iter_mut().for_each(Vec::clear);
-        self.site_rate.clear();
-        self.global_rate = 0.0;
-    }
-
-    /// Adds one page.
-    pub fn push(&mut self, known: Known, history: Option<&History>) {
-        let none = History::default();
-        let h = history.unwrap_or(&none);
-        self.known.push(known);
-        self.visited.push(history.is_some());
-        self.visits.push(h.visits);
-        self.changes.push(h.changes);
-        self.first.push(h.first.0);
-        self.last.push(h.last.0);
-        self.last_change.push(h.last_change.0);
-        self.ramp_visits.push(h.ramp_visits);
-        self.ramp_cycles.push(h.ramp_cycles);
-        self.geometric_visits.push(h.geometric_visits);
-        self.geometric_cycles.push(h.geometric_cycles);
-        self.changed_cycles.push(h.changed_cycles);
-        self.streak.push(h.streak);
-        self.decayed.iter_mut().zip(h.decayed).for_each(|(column, sum)| column.push(sum));
-        self.weekdays.iter_mut().zip(h.weekdays).for_each(|(column, count)| column.push(count));
-    }
-
-    /// Replaces the history of the page in row `i`, which has one now if it had none.
-    pub fn set_history(&mut self, i: usize, h: &History) {
-        self.visited[i] = true;
-        self.visits[i] = h.visits;
-        self.changes[i] = h.changes;
-        self.first[i] = h.first.0;
-        self.last[i] = h.last.0;
-        self.last_change[i] = h.last_change.0;
-        self.ramp_visits[i] = h.ramp_visits;
-        self.ramp_cycles[i] = h.ramp_cycles;
-        self.geometric_visits[i] = h.geometric_visits;
-        self.geometric_cycles[i] = h.geometric_cycles;
-        self.changed_cycles[i] = h.changed_cycles;
-        self.streak[i] = h.streak;
-        self.decayed.iter_mut().zip(h.decayed).for_each(|(column, sum)| column[i] = sum);
-        self.weekdays.iter_mut().zip(h.weekdays).for_each(|(column, count)| column[i] = count);
-    }
-
-    /// The history of the page in row `i`; none when it was never visited.
-    pub fn history(&self, i: usize) -> Option<History> {
-        self.visited[i].then(|| History {
-            visits: self.visits[i],
-            changes: self.changes[i],
-            first: Cycle(self.first[i]),
-            last: Cycle(self.last[i]),
-            last_change: Cycle(self.last_change[i]),
-            ramp_visits: self.ramp_visits[i],
-            ramp_cycles: self.ramp_cycles[i],
-            geometric_visits: self.geometric_visits[i],
-            geometric_cycles: self.geometric_cycles[i],
-            changed_cycles: self.changed_cycles[i],
-            streak: self.streak[i],
-            decayed: std::array::from_fn(|h| self.decayed[h][i]),
-            weekdays: std::array::from_fn(|d| self.weekdays[d][i]),
-        })
     }
 }
 

@@ -12,8 +12,10 @@ pub mod columns;
 pub mod consent;
 pub mod cycle;
 pub mod decay;
+pub mod fields;
 pub mod host;
 pub mod lastmod;
+pub mod outcome;
 pub mod page;
 pub mod reads;
 pub mod schedule;
@@ -28,6 +30,7 @@ pub use crate::consent::{Canonical, Consent};
 pub use crate::cycle::Cycle;
 pub use crate::host::{HostState, HostTable, Origin};
 pub use crate::lastmod::LastmodCounts;
+pub use crate::outcome::{Change, Effect, Failure, Outcome, Request, Skip};
 pub use crate::page::{
     ArchivePosition, Content, ContentKind, Fingerprint, History, Known, PageRecord, Status, Validators,
     Visited,
@@ -38,4 +41,4 @@ pub use crate::site::Site;
 pub use crate::spill::Spill;
 pub use crate::trust::{Belief, SignTally, ValidatorSign, ValidatorTrust};
 pub use crate::url::{CanonicalUrl, Scheme, UrlError, UrlRules};
-pub use crate::visit::{Change, Difference, Failure, LeftOut, Link, LogRecord, Outcome, Skip, Visit};
+pub use crate::visit::{Difference, LeftOut, Link, LogRecord, Visit};

@@ -4,7 +4,7 @@
 //! every URL ever discovered; [`History`] and [`Content`] only to pages that were fetched at least
 //! once. Scoring reads the first two and nothing else.
 
-use crate::{Change, Consent, Cycle, decay};
+use crate::{Change, Consent, Cycle, decay, history_fields, known_fields};
 use serde::{Deserialize, Serialize};
 
 /// All that is remembered of one URL.
@@ -41,36 +41,24 @@ pub enum Status {
     Refused = 2,
 }
 
-/// State of every discovered URL.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
-    /// Live, gone or refused.
-    pub status: Status,
-    /// The fewest links from a seed to here; a seed has 0.
-    pub depth: u16,
-    /// How many redirects in a row led here by the shortest way; 0 for what a page links to.
-    pub hops: u8,
-    /// How many pages linked here when they were fetched for the first time (saturating).
-    pub in_links: u32,
-    /// The cycle that discovered the URL.
-    pub discovered: Cycle,
-    /// The last cycle in which a fetch was attempted, whatever came of it; 0 for none.
-    pub last_attempt: Cycle,
-    /// Attempts since the last one that counted as a visit (saturating). Sets the back-off:
-    /// [`Known::is_due`].
-    pub failures: u8,
-    /// Confirmations that the page does not exist (404 or 410), spaced as [`Known::GONE_AFTER`] says.
-    pub not_found: u8,
-    /// The cycle of the last such confirmation that counted; 0 for none.
-    pub not_found_cycle: Cycle,
-    /// When that was, in seconds since 1970; 0 for none.
-    pub not_found_at: u32,
-    /// The newest date of modification that a sitemap or feed of its own host gave the page, in seconds
-    /// since 1970; 0 for none.
-    pub lastmod: u32,
-    /// Did that date move forward since the last visit?
-    pub is_announced: bool,
+macro_rules! known {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal;)*) => {
+        /// State of every discovered URL.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Known {
+            /// Live, gone or refused.
+            pub status: Status,
+            $($(#[$doc])* pub $name: $type,)*
+            /// The newest date of modification that a sitemap or feed of its own host gave the page, in
+            /// seconds since 1970; 0 for none.
+            pub lastmod: u32,
+            /// Did that date move forward since the last visit?
+            pub is_announced: bool,
+        }
+    };
 }
+
+known_fields!(known);
 
 impl Known {
     /// This many confirmations, each at least [`Known::GONE_SPACING_SECONDS`] *and*
@@ -98,45 +86,21 @@ impl Known {
     }
 }
 
-/// Counters and running sums of a visited page. All estimators of the GP4C papers follow from them
-/// in constant time, in both bases (`visits`, `cycles`), without a walk through the history.
-///
-/// n and X count *comparisons*: the first successful fetch leaves both at 0 and sets
-/// [`first`](Self::first), exactly as cycle 0 does in a simulation.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct History {
-    /// n: visits that could be compared with one before.
-    pub visits: u32,
-    /// X: how many of them met a change.
-    pub changes: u32,
-    /// The cycle of the first successful fetch.
-    pub first: Cycle,
-    /// The cycle of the last visit; t is the current cycle minus this.
-    pub last: Cycle,
-    /// The cycle of the last visit that met a change; 0 for none.
-    pub last_change: Cycle,
-    /// Σ i·I_i over visits i = 1…n: the sum of AAD by visits.
-    pub ramp_visits: u64,
-    /// Σ h over the cycles h of seen changes, counted so that the first fetch is cycle 1: the sum of
-    /// AAD by cycles (the program of the GP4C authors numbers its cycles from 1).
-    pub ramp_cycles: u64,
-    /// GAD by visits: s ← s/2 + I at every visit, so that the rate is s / (2 − 2^(1−n)). This order of
-    /// operations is the definition; the literal sum leaves exact `f64` at 53 visits.
-    pub geometric_visits: f64,
-    /// GAD by cycles: Σ 2^(h − [`last_change`](Self::last_change)) over the cycles h of seen changes,
-    /// that is s ← s·2^−(gap between changes) + 1 at every seen change.
-    pub geometric_cycles: f64,
-    /// S1: cycles between a visit and the one before, summed over the visits that met a change. The sum
-    /// over all visits, T, is `last` − `first`, and S0 = T − S1 (Cho & Garcia-Molina 2003, irregular visits).
-    pub changed_cycles: u32,
-    /// How many comparisons in a row, up to the last, had its result (saturating); 0 before the first.
-    pub streak: u32,
-    /// Seen changes, each weighing 2^−(age/h) as of [`last_change`](Self::last_change), one sum for each
-    /// half-life h of [`decay::HALF_LIVES`]. Rounded to `f32` at every change, here and in a simulation alike.
-    pub decayed: [f32; decay::HALF_LIVES.len()],
-    /// Seen changes by the remainder of their cycle by seven: with a cycle a day, by weekday (saturating).
-    pub weekdays: [u16; 7],
+macro_rules! history {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal [$($reads:tt)*];)*) => {
+        /// Counters and running sums of a visited page. All estimators of the GP4C papers follow from
+        /// them in constant time, in both bases (`visits`, `cycles`), without a walk through the history.
+        ///
+        /// n and X count *comparisons*: the first successful fetch leaves both at 0 and sets
+        /// [`first`](Self::first), exactly as cycle 0 does in a simulation.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct History {
+            $($(#[$doc])* pub $name: $type,)*
+        }
+    };
 }
+
+history_fields!(history);
 
 impl History {
     /// The history of a page right after its first successful fetch in `cycle`.

@@ -1,6 +1,6 @@
 //! Which parts of a page's history a score reads.
 
-use crate::{Cycle, History};
+use crate::{History, history_fields};
 use std::ops::BitOr;
 
 /// A set of fields of [`History`], and of what is known of a page's site. Pages that agree in the fields
@@ -10,32 +10,6 @@ use std::ops::BitOr;
 pub struct Reads(u32);
 
 impl Reads {
-    /// Nothing but [`History::last`].
-    pub const LAST: Reads = Reads(0);
-    /// [`History::visits`].
-    pub const VISITS: Reads = Reads(1);
-    /// [`History::changes`].
-    pub const CHANGES: Reads = Reads(1 << 1);
-    /// [`History::first`].
-    pub const FIRST: Reads = Reads(1 << 2);
-    /// [`History::last_change`].
-    pub const LAST_CHANGE: Reads = Reads(1 << 3);
-    /// [`History::ramp_visits`].
-    pub const RAMP_VISITS: Reads = Reads(1 << 4);
-    /// [`History::ramp_cycles`].
-    pub const RAMP_CYCLES: Reads = Reads(1 << 5);
-    /// [`History::geometric_visits`].
-    pub const GEOMETRIC_VISITS: Reads = Reads(1 << 6);
-    /// [`History::geometric_cycles`].
-    pub const GEOMETRIC_CYCLES: Reads = Reads(1 << 7);
-    /// [`History::changed_cycles`].
-    pub const CHANGED_CYCLES: Reads = Reads(1 << 8);
-    /// [`History::streak`].
-    pub const STREAK: Reads = Reads(1 << 9);
-    /// [`History::decayed`], one set for each half-life.
-    pub const DECAYED: [Reads; 3] = [Reads(1 << 10), Reads(1 << 11), Reads(1 << 12)];
-    /// [`History::weekdays`].
-    pub const WEEKDAYS: Reads = Reads(1 << 13);
     /// [`StateColumns::global_rate`](crate::StateColumns::global_rate): the same for all pages of a cycle.
     pub const GLOBAL_RATE: Reads = Reads(1 << 14);
     /// [`StateColumns::site_rate`](crate::StateColumns::site_rate): the same for all pages of a site.
@@ -55,51 +29,62 @@ impl Reads {
     pub const fn needs_priors(self) -> bool {
         self.0 & (Reads::GLOBAL_RATE.0 | Reads::SITE_RATE.0) != 0
     }
+}
 
-    /// This set with all that [`History::record`] needs to bring its fields up to date.
-    pub fn closed(self) -> Reads {
-        let needs: [(Reads, Reads); 6] = [
-            (Reads::RAMP_VISITS, Reads::VISITS),
-            (Reads::RAMP_CYCLES, Reads::FIRST),
-            (Reads::GEOMETRIC_CYCLES, Reads::LAST_CHANGE),
-            (Reads::STREAK, Reads::VISITS.and(Reads::CHANGES).and(Reads::LAST_CHANGE)),
-            (Reads::DECAYED[0], Reads::LAST_CHANGE),
-            (Reads::DECAYED[1], Reads::LAST_CHANGE),
-        ];
-        let mut closed = self;
-        for (field, needed) in needs.into_iter().chain([(Reads::DECAYED[2], Reads::LAST_CHANGE)]) {
-            if self.contains(field) {
-                closed = closed | needed;
+/// The sets of a field: one for all of it, or one for each value of an array.
+trait Sets<T>: Copy {
+    /// Does a score that reads `set` read anything of the field?
+    fn meet(self, set: Reads) -> bool;
+    /// The value, zero where `set` does not have it.
+    fn keep(self, set: Reads, value: T) -> T;
+}
+
+impl<T: Default> Sets<T> for Reads {
+    fn meet(self, set: Reads) -> bool {
+        self.0 & set.0 != 0
+    }
+
+    fn keep(self, set: Reads, value: T) -> T {
+        if set.contains(self) { value } else { T::default() }
+    }
+}
+
+impl<T: Copy + Default, const N: usize> Sets<[T; N]> for [Reads; N] {
+    fn meet(self, set: Reads) -> bool {
+        self.into_iter().any(|one| Sets::<T>::meet(one, set))
+    }
+
+    fn keep(self, set: Reads, values: [T; N]) -> [T; N] {
+        std::array::from_fn(|i| self[i].keep(set, values[i]))
+    }
+}
+
+macro_rules! fields {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal
+       [$reads:ident: $sets:ty = $bits:expr, needs $($needs:ident)*];)*) => {
+        impl Reads {
+            $(#[doc = concat!("[`History::", stringify!($name), "`]")]
+            pub const $reads: $sets = $bits;)*
+
+            /// This set with all that [`History::record`] needs to bring its fields up to date.
+            pub fn closed(self) -> Reads {
+                let mut closed = self;
+                $(if Sets::<$type>::meet(Reads::$reads, self) {
+                    $(closed = closed | Reads::$needs;)*
+                })*
+                closed
+            }
+
+            /// The history with all fields outside the [closed](Reads::closed) set at their defaults.
+            pub fn project(self, history: &History) -> History {
+                let set = self.closed();
+                History { $($name: Reads::$reads.keep(set, history.$name),)* }
             }
         }
-        closed
-    }
-
-    /// The history with all fields outside the [closed](Reads::closed) set at their defaults.
-    pub fn project(self, history: &History) -> History {
-        let set = self.closed();
-        let cycle = |field: Reads, value: Cycle| if set.contains(field) { value } else { Cycle::default() };
-        History {
-            visits: keep(set, Reads::VISITS, history.visits),
-            changes: keep(set, Reads::CHANGES, history.changes),
-            first: cycle(Reads::FIRST, history.first),
-            last: history.last,
-            last_change: cycle(Reads::LAST_CHANGE, history.last_change),
-            ramp_visits: keep(set, Reads::RAMP_VISITS, history.ramp_visits),
-            ramp_cycles: keep(set, Reads::RAMP_CYCLES, history.ramp_cycles),
-            geometric_visits: keep(set, Reads::GEOMETRIC_VISITS, history.geometric_visits),
-            geometric_cycles: keep(set, Reads::GEOMETRIC_CYCLES, history.geometric_cycles),
-            changed_cycles: keep(set, Reads::CHANGED_CYCLES, history.changed_cycles),
-            streak: keep(set, Reads::STREAK, history.streak),
-            decayed: std::array::from_fn(|h| keep(set, Reads::DECAYED[h], history.decayed[h])),
-            weekdays: keep(set, Reads::WEEKDAYS, history.weekdays),
-        }
-    }
+    };
 }
 
-fn keep<T: Default>(set: Reads, field: Reads, value: T) -> T {
-    if set.contains(field) { value } else { T::default() }
-}
+history_fields!(fields);
 
 impl BitOr for Reads {
     type Output = Reads;
@@ -112,13 +97,14 @@ impl BitOr for Reads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Cycle;
     use proptest::prelude::*;
 
     proptest! {
         /// What a set leaves out is never missed: a projected history grows as the whole one does.
         #[test]
         fn a_projected_history_goes_on_as_the_whole_one(
-            set in 0u32..1 << 16, steps in prop::collection::vec((1u32..40, any::<bool>()), 1..40),
+            set in any::<u32>(), steps in prop::collection::vec((1u32..40, any::<bool>()), 1..40),
         ) {
             let set = Reads(set);
             let mut whole = History::first_fetch(Cycle(3));
@@ -136,5 +122,34 @@ mod tests {
             let all = Reads(u32::MAX);
             prop_assert_eq!(all.project(&whole), whole);
         }
+    }
+
+    /// Which fields each bit stands for.
+    macro_rules! owners {
+        ($($(#[$doc:meta])* $name:ident: $type:ty, since $since:literal
+           [$reads:ident: $sets:ty = $bits:expr, needs $($needs:ident)*];)*) => {
+            fn owners(bit: Reads) -> Vec<&'static str> {
+                let mut owners = Vec::new();
+                $(if Sets::<$type>::meet(Reads::$reads, bit) {
+                    owners.push(stringify!($name));
+                })*
+                owners
+            }
+        };
+    }
+
+    history_fields!(owners);
+
+    #[test]
+    fn every_field_has_bits_of_its_own() {
+        for bit in (0..u32::BITS).map(|bit| Reads(1 << bit)) {
+            let site_rates = usize::from(bit.needs_priors());
+            assert!(owners(bit).len() + site_rates <= 1, "{bit:?} stands for {:?}", owners(bit));
+        }
+        let mut whole = History::first_fetch(Cycle(3));
+        whole.record(Cycle(5), true);
+        whole.record(Cycle(9), true);
+        let last = History { last: whole.last, ..History::default() };
+        assert_eq!(Reads::LAST.project(&whole), last, "every other field has a bit");
     }
 }

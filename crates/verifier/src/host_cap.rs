@@ -19,13 +19,24 @@ pub(crate) struct HostCap<'g> {
     /// Known URLs of the origin, gone ones included.
     known_pages: u64,
     left: u64,
+    /// Its pages before the merge, until its tombstones were counted.
+    run: Option<OriginRun>,
 }
 
 impl<'g> HostCap<'g> {
     pub fn new(generation: &'g Generation, max_pages: u64) -> Result<HostCap<'g>, ReadError> {
         let mut known = generation.origin_runs();
         let ahead = known.next_run()?;
-        Ok(HostCap { generation, max_pages, known, ahead, origin: Vec::new(), known_pages: 0, left: 0 })
+        Ok(HostCap {
+            generation,
+            max_pages,
+            known,
+            ahead,
+            origin: Vec::new(),
+            known_pages: 0,
+            left: 0,
+            run: None,
+        })
     }
 
     /// Whether a new URL of this origin is inserted. One that is inserted `anyway` counts as well. One that
@@ -39,12 +50,18 @@ impl<'g> HostCap<'g> {
             while self.ahead.as_ref().is_some_and(|run| run.key.as_slice() < origin) {
                 self.ahead = self.known.next_run()?;
             }
-            (self.known_pages, self.left) = match self.ahead.as_ref().filter(|run| run.key == origin) {
-                Some(run) => (run.pages, self.allowance(run)?),
-                None => (0, self.max_pages),
-            };
+            self.run = self.ahead.as_ref().filter(|run| run.key == origin).cloned();
+            self.known_pages = self.run.as_ref().map_or(0, |run| run.pages);
+            self.left = self.max_pages.saturating_sub(self.known_pages);
         }
         let has_place = is_linked || self.known_pages < self.max_pages.div_ceil(2);
+        if !anyway
+            && has_place
+            && self.left == 0
+            && let Some(run) = self.run.take()
+        {
+            self.left = self.allowance(&run)?.saturating_sub(self.known_pages - run.pages);
+        }
         let admitted = anyway || self.left > 0 && has_place;
         if admitted {
             self.known_pages += 1;
@@ -53,12 +70,9 @@ impl<'g> HostCap<'g> {
         Ok(admitted)
     }
 
-    /// Counts tombstones only if all pages together exceed the limit, since this takes a pass over
-    /// the origin.
+    /// The new pages that the origin may bring in this merge. Reads the states of its pages, so it is asked
+    /// only when all places are taken, if those of gone pages count.
     fn allowance(&self, run: &OriginRun) -> Result<u64, ReadError> {
-        if run.pages < self.max_pages {
-            return Ok(self.max_pages - run.pages);
-        }
         let all = self.max_pages.saturating_mul(WITH_TOMBSTONES);
         if run.pages >= all {
             return Ok(0);

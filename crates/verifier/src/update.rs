@@ -3,7 +3,7 @@
 use crate::touch::Links;
 use crate::{Judge, MergeReport};
 use recrawl_types::{
-    CanonicalUrl, Change, Content, Cycle, Failure, Known, Outcome, PageRecord, Skip, Status, Visit, Visited,
+    CanonicalUrl, Change, Content, Cycle, Effect, Failure, Known, Outcome, PageRecord, Status, Visit, Visited,
 };
 
 /// The record of a new URL. A visit without a link is that of a seed.
@@ -37,55 +37,44 @@ pub(crate) fn apply_visit(
     report: &mut MergeReport,
 ) -> Outcome {
     let Visit { url, outcome, content, at, .. } = visit;
-    match (outcome, content) {
-        (Outcome::Skipped(Skip::Deadline | Skip::HostBackOff | Skip::ByteBudget), _) => outcome,
-        (Outcome::Fetched(change) | Outcome::Redirected(change), Some(content)) => {
-            let is_first = record.visited.is_none();
-            let change = decide(&url, change, record.visited.as_ref(), &content, judge, report);
-            let history = change.fold(record.visited.take().map(|v| v.history), cycle);
-            record.visited = Some(Visited { history, content });
-            succeed(&mut record.known, cycle, report);
-            let change = if is_first { Change::First } else { change };
-            match outcome {
-                Outcome::Redirected(_) => Outcome::Redirected(change),
-                _ => Outcome::Fetched(change),
+    match outcome.effect() {
+        Effect::Visit => match (outcome, content) {
+            (Outcome::NotModified, content) if record.visited.is_some() => {
+                let visited = record.visited.as_mut().expect("checked just before");
+                visited.history = Change::Unchanged.fold(Some(visited.history), cycle);
+                if let Some(renewed) = content {
+                    visited.content = renewed;
+                }
+                succeed(&mut record.known, cycle, report);
             }
-        }
-        (Outcome::NotModified, content) if record.visited.is_some() => {
-            let visited = record.visited.as_mut().expect("checked just before");
-            visited.history = Change::Unchanged.fold(Some(visited.history), cycle);
-            if let Some(renewed) = content {
-                visited.content = renewed;
+            (Outcome::Fetched(change) | Outcome::Redirected(change), Some(content)) => {
+                let is_first = record.visited.is_none();
+                let change = decide(&url, change, record.visited.as_ref(), &content, judge, report);
+                let history = change.fold(record.visited.take().map(|v| v.history), cycle);
+                record.visited = Some(Visited { history, content });
+                succeed(&mut record.known, cycle, report);
+                let change = if is_first { Change::First } else { change };
+                return match outcome {
+                    Outcome::Redirected(_) => Outcome::Redirected(change),
+                    _ => Outcome::Fetched(change),
+                };
             }
-            succeed(&mut record.known, cycle, report);
-            outcome
-        }
-        (Outcome::NotFound(_), _) => {
+            // The fetcher brings content with every page, and a 304 only for a page it has asked for
+            // with validators. If it did not, nothing was got: a failure.
+            _ => {
+                fail(&mut record.known, cycle);
+                return Outcome::Failed(Failure::Protocol);
+            }
+        },
+        Effect::Absence => {
             fail(&mut record.known, cycle);
             confirm_absence(&mut record.known, at, cycle, report);
-            outcome
         }
-        // The fetcher attaches content to every page, and accepts a 304 only for a page requested
-        // with validators. Anything else is a failure.
-        (Outcome::Fetched(_) | Outcome::Redirected(_) | Outcome::NotModified, _) => {
-            fail(&mut record.known, cycle);
-            Outcome::Failed(Failure::Protocol)
-        }
-        (Outcome::Failed(_) | Outcome::RobotsUnreachable(_) | Outcome::RefusedAddress, _) => {
-            fail(&mut record.known, cycle);
-            outcome
-        }
-        (Outcome::RobotsDenied, _)
-        | (
-            Outcome::Skipped(
-                Skip::OutOfScope | Skip::CrawlDelay | Skip::OptedOut | Skip::Trap | Skip::Blocked,
-            ),
-            _,
-        ) => {
-            refuse(&mut record.known, cycle);
-            outcome
-        }
+        Effect::Failure => fail(&mut record.known, cycle),
+        Effect::Refusal => refuse(&mut record.known, cycle),
+        Effect::Nothing => {}
     }
+    outcome
 }
 
 /// Compares a visit that the fetcher could not compare: it had no record, or an earlier visit of

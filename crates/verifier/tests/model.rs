@@ -122,11 +122,7 @@ fn any_visit() -> impl Strategy<Value = Visit> {
         2 => change.prop_map(Outcome::Redirected),
         1 => Just(Outcome::NotModified),
         8 => Just(Outcome::NotFound(410)),
-        1 => Just(Outcome::Failed(Failure::Timeout)),
-        1 => Just(Outcome::RobotsDenied),
-        1 => Just(Outcome::RobotsUnreachable(None)),
-        1 => Just(Outcome::RefusedAddress),
-        1 => Just(Outcome::Skipped(Skip::Deadline)),
+        5 => proptest::sample::select(Outcome::all(503)),
     ];
     let links = proptest::collection::vec(any_link(), 0..5);
     let content = proptest::option::weighted(0.9, any_content());

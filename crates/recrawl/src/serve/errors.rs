@@ -2,7 +2,6 @@
 
 use super::desk::Desk;
 use crate::errors::Missed;
-use crate::words;
 use recrawl_console::view::{ErrorCount, ErrorKind, Errors, PageError};
 use recrawl_types::{Origin, Outcome};
 
@@ -15,15 +14,11 @@ pub fn list(desk: &Desk) -> Errors {
         url: missed.url.to_string(),
         host: Origin::of(&missed.url).to_string(),
         kind: kind(missed.outcome),
-        detail: words::detail(missed.outcome),
+        detail: missed.outcome.to_string(),
     };
     Errors { kinds: errors.kinds().into_iter().map(count).collect(), last: errors.last().map(page).collect() }
 }
 
 fn kind(outcome: Outcome) -> ErrorKind {
-    ErrorKind {
-        outcome: words::outcome(outcome).into(),
-        why: words::why(outcome),
-        status: words::status(outcome),
-    }
+    ErrorKind { outcome: outcome.name().into(), why: outcome.why().map(Into::into), status: outcome.status() }
 }

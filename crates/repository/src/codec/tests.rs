@@ -1,11 +1,13 @@
 //! What is written comes back; what was never written is refused and harms nothing.
 
 use super::*;
+use crate::block::{put_block_history, put_block_known};
 use crate::format::FORMAT_VERSION;
-use crate::testing::{entry, link, outcomes, put_back, record, visit};
+use crate::testing::{entry, link, put_back, record, visit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use recrawl_types::Cycle;
 
 fn log_record() -> impl Strategy<Value = LogRecord> {
     prop_oneof![
@@ -113,34 +115,81 @@ proptest! {
     }
 }
 
+/// The order of the table in `recrawl_types::fields` is the order on disk: what comes back from its own
+/// bytes may still not come back from those of last year.
 #[test]
-fn every_outcome_has_its_own_bytes() {
-    let all = outcomes(418);
-    let mut parts: Vec<(u8, u64)> = all.iter().map(|&o| outcome_parts(o)).collect();
-    for (outcome, (tag, detail)) in all.iter().zip(&parts) {
-        assert_eq!(outcome_of(*tag, *detail), Ok(*outcome));
-    }
-    parts.sort_unstable();
-    parts.dedup();
-    assert_eq!(parts.len(), all.len());
-    for (tag, detail) in [(0, 4), (1, 1), (3, 1 << 16), (5, 7), (9, 8), (10, 0), (255, 0)] {
-        assert!(outcome_of(tag, detail).is_err(), "{tag} {detail}");
-    }
+fn the_bytes_of_a_record_stay_what_they_are() {
+    let (known, history) = counting();
+    let mut bytes = Vec::new();
+    put_known(&mut bytes, &known);
+    assert_eq!(bytes, [6, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    bytes.clear();
+    put_history(&mut bytes, &history);
+    let mut expected = vec![1, 2, 3, 4, 5, 6, 7];
+    expected.extend([8.0f64, 9.0].into_iter().flat_map(f64::to_le_bytes));
+    expected.extend([10, 11]);
+    expected.extend([12.0f32, 13.0, 14.0].into_iter().flat_map(f32::to_le_bytes));
+    expected.extend(15..=21);
+    assert_eq!(bytes, expected);
+}
+
+/// In a block of one page, a column is the byte 0 and the value.
+#[test]
+fn the_columns_of_a_block_stay_what_they_are() {
+    let (known, history) = counting();
+    let values = |bytes: &[u8]| -> Vec<u64> {
+        bytes.chunks_exact(9).map(|c| u64::from_le_bytes(c[1..].try_into().unwrap())).collect()
+    };
+    let mut bytes = Vec::new();
+    put_block_known(&mut bytes, &[true], &[known]);
+    assert_eq!((bytes[0], bytes.pop()), (1, Some(1)), "visited, announced");
+    assert_eq!(values(&bytes[1..]), (0..=10).collect::<Vec<_>>());
+    bytes.clear();
+    put_block_history(&mut bytes, &[&history]);
+    let mut expected: Vec<u64> = (1..=7).collect();
+    expected.extend([8.0f64, 9.0].map(f64::to_bits));
+    expected.extend([10, 11]);
+    expected.extend([12.0f32, 13.0, 14.0].map(|sum| u64::from(sum.to_bits())));
+    expected.extend(15..=21);
+    assert_eq!((values(&bytes), bytes.len()), (expected, 21 * 9));
+}
+
+/// Fields that hold their numbers in the order on disk.
+fn counting() -> (Known, History) {
+    let known = Known {
+        status: Status::Live,
+        depth: 1,
+        hops: 2,
+        in_links: 3,
+        discovered: Cycle(4),
+        last_attempt: Cycle(5),
+        failures: 6,
+        not_found: 7,
+        not_found_cycle: Cycle(8),
+        not_found_at: 9,
+        lastmod: 10,
+        is_announced: true,
+    };
+    let history = History {
+        visits: 1,
+        changes: 2,
+        first: Cycle(3),
+        last: Cycle(4),
+        last_change: Cycle(5),
+        ramp_visits: 6,
+        ramp_cycles: 7,
+        geometric_visits: 8.0,
+        geometric_cycles: 9.0,
+        changed_cycles: 10,
+        streak: 11,
+        decayed: [12.0, 13.0, 14.0],
+        weekdays: [15, 16, 17, 18, 19, 20, 21],
+    };
+    (known, history)
 }
 
 #[test]
-fn tags_of_older_logs_mean_what_they_meant() {
-    for (detail, skip) in [
-        (0, Skip::Deadline),
-        (1, Skip::HostBackOff),
-        (2, Skip::OutOfScope),
-        (3, Skip::CrawlDelay),
-        (4, Skip::OptedOut),
-        (5, Skip::ByteBudget),
-        (6, Skip::Trap),
-    ] {
-        assert_eq!(outcome_of(9, detail), Ok(Outcome::Skipped(skip)));
-    }
+fn shares_of_older_logs_mean_what_they_meant() {
     for (tag, share) in [
         (0, Share::Score),
         (1, Share::Discovery),

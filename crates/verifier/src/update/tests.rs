@@ -151,22 +151,17 @@ fn a_second_first_visit_is_compared_with_the_first() {
 
 #[test]
 fn what_is_no_visit_counts_as_a_failed_attempt_and_nothing_else() {
-    let failures = [
-        Failure::Dns,
-        Failure::Connect,
-        Failure::Tls,
-        Failure::Timeout,
-        Failure::Protocol,
-        Failure::Encoding,
-        Failure::Redirect,
-        Failure::Status(500),
-    ];
-    let denials = [Outcome::RobotsDenied, Outcome::RobotsUnreachable(None), Outcome::RefusedAddress];
-    for outcome in failures.map(Outcome::Failed).into_iter().chain(denials) {
+    for outcome in Outcome::all(500) {
         let mut expected = visited_page();
-        expected.known.failures = 3;
-        expected.known.last_attempt = NOW;
-        if outcome == Outcome::RobotsDenied {
+        match outcome.effect() {
+            Effect::Visit | Effect::Absence => continue,
+            Effect::Nothing => {}
+            Effect::Failure | Effect::Refusal => {
+                expected.known.failures = 3;
+                expected.known.last_attempt = NOW;
+            }
+        }
+        if outcome.effect() == Effect::Refusal {
             expected.known.status = Status::Refused;
         }
         assert_eq!(after(visited_page(), visit(outcome, None)).0, expected, "{outcome:?}");
@@ -183,19 +178,6 @@ fn a_visit_that_brought_nothing_counts_as_failed() {
         let (record, _) = after(PageRecord::discovered(Cycle(2), 3), visit(outcome, None));
         assert_eq!((record.visited, record.known.failures), (None, 1), "{outcome:?}");
         assert_eq!(record.known.last_attempt, NOW);
-    }
-}
-
-#[test]
-fn a_skipped_page_stays_as_it_is() {
-    for skip in [Skip::Deadline, Skip::HostBackOff, Skip::ByteBudget] {
-        assert_eq!(after(visited_page(), visit(Outcome::Skipped(skip), None)).0, visited_page());
-    }
-    // A page that will be skipped again is no candidate, or it would use up the budget for ever.
-    for skip in [Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut, Skip::Trap, Skip::Blocked] {
-        let skipped = after(visited_page(), visit(Outcome::Skipped(skip), None)).0;
-        assert_eq!(skipped, after(visited_page(), visit(Outcome::RobotsDenied, None)).0);
-        assert_eq!((skipped.known.status, skipped.known.failures), (Status::Refused, 3));
     }
 }
 

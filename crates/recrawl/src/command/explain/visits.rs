@@ -18,8 +18,8 @@ pub fn json(visits: &[(Cycle, KeptVisit)]) -> Value {
             Change::First | Change::Undecided => None,
         });
         json!({
-            "cycle": cycle.0, "time": visit.at, "outcome": words::outcome(visit.outcome), "changed": changed,
-            "why": words::why(visit.outcome), "status": words::status(visit.outcome), "share": words::share(visit.share).0,
+            "cycle": cycle.0, "time": visit.at, "outcome": visit.outcome.name(), "changed": changed,
+            "why": visit.outcome.why(), "status": visit.outcome.status(), "share": words::share(visit.share).0,
         })
     };
     visits.iter().map(one).collect()

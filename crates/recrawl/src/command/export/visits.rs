@@ -71,12 +71,12 @@ fn row(cycle: Cycle, visit: &KeptVisit) -> [Cell; 11] {
         visit.at.into(),
         visit.url.to_string().into(),
         Site::of(&visit.url).to_string().into(),
-        words::outcome(visit.outcome).into(),
+        visit.outcome.name().into(),
         Cell::of(changed),
         share.into(),
         probability.map_or(Cell::Null, Cell::Number),
-        Cell::of(words::why(visit.outcome)),
-        Cell::of(words::status(visit.outcome).map(u32::from)),
+        Cell::of(visit.outcome.why()),
+        Cell::of(visit.outcome.status().map(u32::from)),
         Cell::of(confirmed.map(u32::from)),
     ]
 }
