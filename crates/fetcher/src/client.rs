@@ -16,18 +16,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// every request that a server sees has passed politeness, robots.txt and guard.
 pub trait Network: Send + Sync + 'static {
     /// Asks for one URL, and counts what comes, also where it comes to nothing. The caller limits the time.
-    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a>;
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a>;
 
     /// The address that a request to this canonical host would go to. Where there is none, or none that
     /// may be connected to, [`Network::get`] fails in the same way without asking anyone anything.
-    fn address<'a>(&'a self, host: &'a str) -> Addressing<'a>;
+    fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a>;
 }
 
 /// An address being looked up.
-pub type Addressing<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkError>> + Send + 'a>>;
+pub type AddressFuture<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkError>> + Send + 'a>>;
 
 /// An answer under way.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
+pub type ReplyFuture<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
 
 /// Bytes of a body as they came over the network, before decompression.
 #[derive(Debug, Default)]
@@ -90,10 +90,10 @@ pub enum NetworkError {
     /// No connection.
     Connect,
     /// No connection, but the name has another address: [`Network::address`] tells it from now on.
-    Elsewhere,
+    TryNextAddress,
     /// The server did not take the request: it closed a connection that it had kept from an earlier one, or
     /// refused the HTTP/2 stream. The request may be repeated, once.
-    NotTaken,
+    NotProcessed,
     /// The TLS handshake failed.
     Tls,
     /// The time limit passed.
@@ -108,16 +108,16 @@ pub enum NetworkError {
 
 impl NetworkError {
     /// Did no server take the request? Then it tells nothing of one.
-    pub fn is_unasked(self) -> bool {
-        use NetworkError::{Elsewhere, Exhausted, NotTaken, Refused};
-        matches!(self, Refused | Elsewhere | NotTaken | Exhausted)
+    pub fn reached_no_server(self) -> bool {
+        use NetworkError::{Exhausted, NotProcessed, Refused, TryNextAddress};
+        matches!(self, Refused | TryNextAddress | NotProcessed | Exhausted)
     }
 
     /// The outcome where it is not asked again, though it might be.
-    pub(crate) fn for_good(self) -> NetworkError {
+    pub(crate) fn final_error(self) -> NetworkError {
         match self {
-            NetworkError::Elsewhere => NetworkError::Connect,
-            NetworkError::NotTaken => NetworkError::Protocol,
+            NetworkError::TryNextAddress => NetworkError::Connect,
+            NetworkError::NotProcessed => NetworkError::Protocol,
             other => other,
         }
     }
@@ -127,10 +127,12 @@ impl NetworkError {
         Outcome::Failed(match self {
             NetworkError::Refused => return Outcome::RefusedAddress,
             NetworkError::Dns => Failure::Dns,
-            NetworkError::Connect | NetworkError::Elsewhere | NetworkError::Exhausted => Failure::Connect,
+            NetworkError::Connect | NetworkError::TryNextAddress | NetworkError::Exhausted => {
+                Failure::Connect
+            }
             NetworkError::Tls => Failure::Tls,
             NetworkError::Timeout => Failure::Timeout,
-            NetworkError::Protocol | NetworkError::NotTaken => Failure::Protocol,
+            NetworkError::Protocol | NetworkError::NotProcessed => Failure::Protocol,
             NetworkError::Encoding => Failure::Encoding,
         })
     }

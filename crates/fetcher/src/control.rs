@@ -23,7 +23,7 @@ pub const MAX_SLOWEST: usize = 1000;
 /// How long [`Figures::slowest`] may be old while there is something to do.
 pub(crate) const FIGURES_EVERY: Duration = Duration::from_secs(1);
 
-/// What is decided of runs while they go on, and what they tell.
+/// What is decided of runs while they go on, and what they publish.
 #[derive(Debug, Default)]
 pub struct Steering {
     is_held: AtomicBool,
@@ -52,9 +52,9 @@ pub struct Figures {
 impl Figures {
     /// What a host of [`Figures::slowest`] is doing. Its own figures may be older than what is under way: none asks when
     /// nothing is.
-    pub fn standing(&self, host: &HostFigures) -> HostStanding {
+    pub fn activity(&self, host: &HostFigures) -> HostActivity {
         match host.state {
-            HostStanding::Asking if self.in_flight == 0 => HostStanding::Waiting,
+            HostActivity::Asking if self.in_flight == 0 => HostActivity::Waiting,
             other => other,
         }
     }
@@ -76,12 +76,12 @@ pub struct HostFigures {
     /// Failures in a row.
     pub failures: u32,
     /// What it is doing.
-    pub state: HostStanding,
+    pub state: HostActivity,
 }
 
 /// What a host is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostStanding {
+pub enum HostActivity {
     /// A request is under way.
     Asking,
     /// It waits for its turn.
@@ -157,12 +157,12 @@ impl Steering {
         self.early.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn tell(&self, in_flight: usize, open_hosts: usize) {
+    pub(crate) fn publish(&self, in_flight: usize, open_hosts: usize) {
         self.open_hosts.store(open_hosts, Relaxed);
         self.in_flight.store(in_flight, Release);
     }
 
-    pub(crate) fn tell_slowest(&self, slowest: Vec<HostFigures>) {
+    pub(crate) fn publish_slowest(&self, slowest: Vec<HostFigures>) {
         *lock(&self.slowest) = slowest.into();
     }
 

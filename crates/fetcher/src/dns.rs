@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// For one answer of one server. Twice this stays below the time limit for a connection.
-const PATIENCE: Duration = Duration::from_secs(3);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why a name has no address that may be connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ fn make(servers: &[SocketAddr]) -> Result<TokioResolver, NetError> {
         TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
     };
     let options = builder.options_mut();
-    options.timeout = PATIENCE;
+    options.timeout = QUERY_TIMEOUT;
     options.attempts = 2;
     options.ip_strategy = hickory_resolver::config::LookupIpStrategy::Ipv4AndIpv6;
     // The cache is ours: it knows which of a name's addresses is in use.
@@ -212,7 +212,7 @@ impl Resolver {
 
     /// No connection could be had: passes over the name's address until it is resolved anew. False when
     /// there is no other.
-    pub fn pass_over(&self, name: &str) -> bool {
+    pub fn skip_address(&self, name: &str) -> bool {
         let mut cache = self.cache.lock().expect("no panic under the lock");
         let Some((addresses, _)) = cache.get_mut(name) else { return false };
         let mut admitted = (0..addresses.len()).filter(|&i| self.guard.admits(addresses[i]));
@@ -299,15 +299,15 @@ mod tests {
         let [inner, a, b]: [IpAddr; 3] = ["10.0.0.1", "9.9.9.9", "8.8.8.8"].map(|a| a.parse().unwrap());
         resolver.keep("a.test", &[inner, a, b], DNS_TTL);
         assert_eq!(resolver.address("a.test").await, Ok(a), "the guard comes first");
-        assert!(resolver.pass_over("a.test"));
+        assert!(resolver.skip_address("a.test"));
         assert_eq!(resolver.address("a.test").await, Ok(b));
-        assert!(!resolver.pass_over("a.test"), "there is no other");
+        assert!(!resolver.skip_address("a.test"), "there is no other");
         assert_eq!(resolver.address("a.test").await, Ok(b));
         resolver.keep("a.test", &[inner, a, b], DNS_TTL);
         assert_eq!(resolver.address("a.test").await, Ok(b), "kept while it is among them");
         resolver.keep("a.test", &[a], DNS_TTL);
         assert_eq!(resolver.address("a.test").await, Ok(a));
-        assert!(!resolver.pass_over("nowhere.test") && !resolver.pass_over("outer.test"));
+        assert!(!resolver.skip_address("nowhere.test") && !resolver.skip_address("outer.test"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -17,7 +17,9 @@ pub fn is_exhausted(error: &io::Error) -> bool {
 
 /// Repeats a request until this machine has what it takes, with growing pauses, for [`MAX_EXHAUSTED_WAIT`]:
 /// meanwhile other requests end and leave what they held. What came of the last try, and how long it took.
-pub async fn patiently<T, F>(mut request: impl FnMut() -> F) -> (Result<T, NetworkError>, Duration)
+pub async fn retry_while_exhausted<T, F>(
+    mut request: impl FnMut() -> F,
+) -> (Result<T, NetworkError>, Duration)
 where
     F: Future<Output = Result<T, NetworkError>>,
 {

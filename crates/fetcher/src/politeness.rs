@@ -30,35 +30,35 @@ const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// What an answer says of the strength of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub enum ServerHealth {
     /// It does its work.
-    Well,
+    Healthy,
     /// 429 or 503: it asks for less.
     Overloaded,
     /// No answer within the time limit.
     TimedOut,
     /// Nothing: how fast an error or a refused connection comes is no measure.
-    None,
+    Unknown,
 }
 
 /// What made a host's delay longer than it was asked to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strain {
+pub struct AdaptiveDelay {
     /// How long answers take, smoothed.
     pub latency: Duration,
     /// The delay to which 429 and 503 have raised the host's; zero while they have not.
     pub raised: Duration,
 }
 
-impl Strain {
+impl AdaptiveDelay {
     /// What is kept of it between runs.
-    pub fn of(state: &HostState) -> Strain {
+    pub fn of(state: &HostState) -> AdaptiveDelay {
         let [latency, raised] = [state.latency, state.slow_down].map(|ms| Duration::from_millis(ms.into()));
-        Strain { latency, raised }
+        AdaptiveDelay { latency, raised }
     }
 
     /// Keeps it.
-    pub fn keep(&self, state: &mut HostState) {
+    pub fn save(&self, state: &mut HostState) {
         let ms = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         (state.latency, state.slow_down) = (ms(self.latency), ms(self.raised));
     }
@@ -74,24 +74,24 @@ impl Strain {
     }
 
     /// Learns from an answer that took `elapsed`.
-    pub fn answered(&mut self, sign: Sign, elapsed: Duration, base: Duration, config: &FetchConfig) {
-        match sign {
-            Sign::Overloaded => {
+    pub fn update(&mut self, health: ServerHealth, elapsed: Duration, base: Duration, config: &FetchConfig) {
+        match health {
+            ServerHealth::Overloaded => {
                 self.raised = self.delay(base, config).saturating_mul(2).min(config.max_adaptive_delay);
             }
-            Sign::Well => {
+            ServerHealth::Healthy => {
                 self.raised -= self.raised / EASE;
                 if self.raised <= base {
                     self.raised = Duration::ZERO;
                 }
-                self.smooth(elapsed);
+                self.smooth_latency(elapsed);
             }
-            Sign::TimedOut => self.smooth(elapsed),
-            Sign::None => {}
+            ServerHealth::TimedOut => self.smooth_latency(elapsed),
+            ServerHealth::Unknown => {}
         }
     }
 
-    fn smooth(&mut self, elapsed: Duration) {
+    fn smooth_latency(&mut self, elapsed: Duration) {
         if elapsed > self.latency {
             // The first answer pays for the connection: half of it is nearer to what the next will take.
             self.latency += (elapsed - self.latency) / SLOWER;
@@ -203,41 +203,41 @@ mod tests {
     #[test]
     fn the_delay_follows_latency_within_its_bounds() {
         let config = FetchConfig::default();
-        let mut strain = Strain::default();
-        let mut delay = |sign, elapsed| {
-            strain.answered(sign, elapsed, SECOND, &config);
-            strain.delay(SECOND, &config)
+        let mut adaptive_delay = AdaptiveDelay::default();
+        let mut delay = |health, elapsed| {
+            adaptive_delay.update(health, elapsed, SECOND, &config);
+            adaptive_delay.delay(SECOND, &config)
         };
-        assert_eq!(delay(Sign::Well, SECOND / 5), SECOND, "a fast server is not asked faster");
+        assert_eq!(delay(ServerHealth::Healthy, SECOND / 5), SECOND, "a fast server is not asked faster");
         for _ in 0..20 {
-            delay(Sign::Well, SECOND * 2);
+            delay(ServerHealth::Healthy, SECOND * 2);
         }
-        assert!(delay(Sign::Well, SECOND * 2) > SECOND * 39 / 10, "twice the time of an answer");
-        assert!(delay(Sign::Well, SECOND / 10) > SECOND * 3, "one fast answer changes little");
+        assert!(delay(ServerHealth::Healthy, SECOND * 2) > SECOND * 39 / 10, "twice the time of an answer");
+        assert!(delay(ServerHealth::Healthy, SECOND / 10) > SECOND * 3, "one fast answer changes little");
         for _ in 0..20 {
-            delay(Sign::TimedOut, SECOND * 60);
+            delay(ServerHealth::TimedOut, SECOND * 60);
         }
-        assert_eq!(delay(Sign::TimedOut, SECOND * 60), config.max_adaptive_delay);
+        assert_eq!(delay(ServerHealth::TimedOut, SECOND * 60), config.max_adaptive_delay);
     }
 
     #[test]
     fn overload_doubles_the_delay_and_it_comes_back_slowly() {
         let config = FetchConfig::default();
-        let mut strain = Strain::default();
+        let mut adaptive_delay = AdaptiveDelay::default();
         let mut delays = Vec::new();
         for _ in 0..7 {
-            strain.answered(Sign::Overloaded, SECOND / 10, SECOND, &config);
-            delays.push(strain.delay(SECOND, &config).as_secs());
+            adaptive_delay.update(ServerHealth::Overloaded, SECOND / 10, SECOND, &config);
+            delays.push(adaptive_delay.delay(SECOND, &config).as_secs());
         }
         assert_eq!(delays, [2, 4, 8, 16, 30, 30, 30]);
         let mut answers = 0;
-        while strain.delay(SECOND, &config) > SECOND {
-            let before = strain.delay(SECOND, &config);
-            strain.answered(Sign::Well, SECOND / 10, SECOND, &config);
-            assert!(strain.delay(SECOND, &config) >= before * 15 / 16);
+        while adaptive_delay.delay(SECOND, &config) > SECOND {
+            let before = adaptive_delay.delay(SECOND, &config);
+            adaptive_delay.update(ServerHealth::Healthy, SECOND / 10, SECOND, &config);
+            assert!(adaptive_delay.delay(SECOND, &config) >= before * 15 / 16);
             answers += 1;
         }
-        assert_eq!((answers, strain.raised), (53, Duration::ZERO));
+        assert_eq!((answers, adaptive_delay.raised), (53, Duration::ZERO));
     }
 
     proptest! {
@@ -249,11 +249,11 @@ mod tests {
         ) {
             let config = FetchConfig { max_adaptive_delay: Duration::from_millis(cap), ..FetchConfig::default() };
             let base = Duration::from_millis(base);
-            let mut strain = Strain::default();
-            for (sign, elapsed) in answers {
-                let sign = [Sign::Well, Sign::Overloaded, Sign::TimedOut, Sign::None][sign];
-                strain.answered(sign, Duration::from_millis(elapsed), base, &config);
-                let delay = strain.delay(base, &config);
+            let mut adaptive_delay = AdaptiveDelay::default();
+            for (health, elapsed) in answers {
+                let health = [ServerHealth::Healthy, ServerHealth::Overloaded, ServerHealth::TimedOut, ServerHealth::Unknown][health];
+                adaptive_delay.update(health, Duration::from_millis(elapsed), base, &config);
+                let delay = adaptive_delay.delay(base, &config);
                 prop_assert!(delay >= base && delay <= base.max(config.max_adaptive_delay), "{delay:?}");
                 prop_assert!(!base.is_zero() || delay.is_zero());
             }

@@ -1,8 +1,8 @@
 //! What a run did, in numbers.
 
-use crate::left_out::LeftOut;
 use crate::outcome::FetchResult;
 use crate::unavailable::Unavailable;
+use crate::unvisited_hosts::UnvisitedHosts;
 use recrawl_types::{Failure, Outcome, Skip};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub struct FetchReport {
     pub stopped_by: StoppedBy,
     /// Hosts that had no turn: the next run begins with them.
     #[serde(skip)]
-    pub left_out: LeftOut,
+    pub unvisited_hosts: UnvisitedHosts,
     /// Origins that gave no page when they were last asked.
     #[serde(skip)]
     pub unavailable: Unavailable,

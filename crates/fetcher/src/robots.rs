@@ -17,7 +17,7 @@ use recrawl_types::{CanonicalUrl, Origin, UrlRules};
 use std::ops::Range;
 use std::time::Duration;
 
-pub mod standing;
+pub mod policy;
 
 /// The rules of one robots.txt that apply to one product token.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ struct Rule {
 
 /// A group's verdict on whether it is for us.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Address {
+enum Addressee {
     Others,
     Everyone,
     Us,
@@ -56,7 +56,7 @@ impl Rules {
         let mut everyones = Rules::default();
         let (mut named, mut sitemaps) = (false, Vec::new());
         // Who the current group addresses; none before the first User-agent line.
-        let mut address: Option<Address> = None;
+        let mut address: Option<Addressee> = None;
         let mut group_has_rules = false;
         for line in file.split(|&b| matches!(b, b'\n' | b'\r' | 0)) {
             let Some((key, value)) = key_and_value(line) else { continue };
@@ -65,7 +65,7 @@ impl Rules {
                     (address, group_has_rules) = (None, false);
                 }
                 let this = addressee(value, product_token);
-                named |= this == Address::Us;
+                named |= this == Addressee::Us;
                 address = address.max(Some(this));
                 continue;
             }
@@ -79,10 +79,10 @@ impl Rules {
             let is_rule = allow || key.eq_ignore_ascii_case(b"disallow");
             group_has_rules |= is_rule;
             let rules = match address {
-                Some(Address::Us) => &mut ours,
-                Some(Address::Everyone) => &mut everyones,
+                Some(Addressee::Us) => &mut ours,
+                Some(Addressee::Everyone) => &mut everyones,
                 // Rules without a group, or for others.
-                Some(Address::Others) | None => continue,
+                Some(Addressee::Others) | None => continue,
             };
             if is_rule {
                 rules.add(value, allow);
@@ -161,14 +161,14 @@ fn key_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Compares the token at the beginning of the value, without case; what follows it (`/1.0`) is none of
 /// ours (§2.2.1).
-fn addressee(value: &[u8], product_token: &str) -> Address {
+fn addressee(value: &[u8], product_token: &str) -> Addressee {
     if value.first() == Some(&b'*') && value.get(1).is_none_or(u8::is_ascii_whitespace) {
-        return Address::Everyone;
+        return Addressee::Everyone;
     }
     let is_token = |b: &u8| b.is_ascii_alphabetic() || matches!(b, b'-' | b'_');
     let end = value.iter().position(|b| !is_token(b)).unwrap_or(value.len());
     let ours = end > 0 && value[..end].eq_ignore_ascii_case(product_token.as_bytes());
-    if ours { Address::Us } else { Address::Others }
+    if ours { Addressee::Us } else { Addressee::Others }
 }
 
 /// A Crawl-delay, fractions allowed. What is no number, or not finite, or negative, says nothing.

@@ -1,6 +1,6 @@
 //! Notices that the process stood still: suspended, or the machine asleep.
 //!
-//! What a request met meanwhile is no evidence about its host. The loop beats every [`BEAT`] while requests are under
+//! What a request met meanwhile is no evidence about its host. The loop beats every [`HEARTBEAT`] while requests are under
 //! way; two beats that are [`STANDSTILL`] apart, by the machine's running time or by its time of day, are a standstill
 //! between them. (Linux stops the running time while a machine sleeps, but not while a process is stopped.)
 
@@ -9,16 +9,16 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How often the loop beats.
-pub const BEAT: Duration = Duration::from_secs(1);
+pub const HEARTBEAT: Duration = Duration::from_secs(1);
 /// A beat that comes this late was held up. A busy machine is late too, and what it measures meanwhile is worth no more.
 const STANDSTILL: Duration = Duration::from_secs(5);
 
 /// The beats of one run.
 #[derive(Debug)]
-pub struct Suspension(Mutex<Beats>);
+pub struct Suspension(Mutex<Heartbeats>);
 
 #[derive(Debug)]
-struct Beats {
+struct Heartbeats {
     /// The last beat, and the time of day then, in milliseconds since 1970.
     last: (Instant, u64),
     /// When the last standstill was over.
@@ -28,10 +28,10 @@ struct Beats {
 impl Suspension {
     /// From now on; `wall` is the time of day in milliseconds since 1970.
     pub fn new(wall: u64) -> Suspension {
-        Suspension(Mutex::new(Beats { last: (Instant::now(), wall), over: None }))
+        Suspension(Mutex::new(Heartbeats { last: (Instant::now(), wall), over: None }))
     }
 
-    /// Beats.
+    /// Heartbeats.
     pub fn beat(&self, wall: u64) {
         drop(self.beats(wall));
     }
@@ -41,11 +41,11 @@ impl Suspension {
         self.beats(wall).over.is_some_and(|over| over > start)
     }
 
-    fn beats(&self, wall: u64) -> MutexGuard<'_, Beats> {
+    fn beats(&self, wall: u64) -> MutexGuard<'_, Heartbeats> {
         let mut beats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let by_clock = Duration::from_millis(wall.saturating_sub(beats.last.1));
-        if now.duration_since(beats.last.0).max(by_clock) > BEAT + STANDSTILL {
+        if now.duration_since(beats.last.0).max(by_clock) > HEARTBEAT + STANDSTILL {
             beats.over = Some(now);
         }
         beats.last = (now, wall);
@@ -63,17 +63,17 @@ mod tests {
         let watch = Suspension::new(1_000_000);
         let start = Instant::now();
         for second in 1..100 {
-            advance(BEAT).await;
+            advance(HEARTBEAT).await;
             watch.beat(1_000_000 + second * 1000);
         }
         assert!(!watch.was_after(start, 1_099_000));
-        advance(BEAT * 40).await;
+        advance(HEARTBEAT * 40).await;
         assert!(watch.was_after(start, 1_139_000), "stopped");
-        let later = Instant::now() + BEAT;
-        advance(BEAT * 2).await;
+        let later = Instant::now() + HEARTBEAT;
+        advance(HEARTBEAT * 2).await;
         assert!(!watch.was_after(later, 1_141_000), "it was before");
         assert!(watch.was_after(later, 1_200_000), "asleep");
-        advance(BEAT).await;
+        advance(HEARTBEAT).await;
         assert!(!watch.was_after(Instant::now(), 900_000), "a clock that was set back is none");
     }
 }

@@ -6,7 +6,7 @@
 //! over real sockets.
 
 use crate::WallClock;
-use crate::client::{Addressing, Answering, Meter, Network, NetworkError, Reply, Request};
+use crate::client::{AddressFuture, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
 use crate::guard::literal;
 use crate::outcome::{FetchedPage, Hold};
 use bytes::Bytes;
@@ -100,7 +100,7 @@ impl ScriptedNetwork {
 }
 
 impl Network for ScriptedNetwork {
-    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a> {
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a> {
         Box::pin(async move {
             let asked = Asked { request: request.clone(), start: Instant::now(), end: None };
             let at = {
@@ -121,7 +121,7 @@ impl Network for ScriptedNetwork {
         })
     }
 
-    fn address<'a>(&'a self, host: &'a str) -> Addressing<'a> {
+    fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a> {
         Box::pin(std::future::ready((self.address)(host)))
     }
 }

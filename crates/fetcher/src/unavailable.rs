@@ -3,9 +3,9 @@
 //! Their pages stay due, and grow older: without this a large host that is down would take ever more places of each cycle,
 //! and be skipped in all of them. One cycle that fails is no reason: the next one asks for as many pages as ever.
 
-use crate::left_out;
 use crate::limits::{FetchConfig, MAX_HOST_BACK_OFF};
-use crate::robots::standing::asked_again;
+use crate::robots::policy::refetch_at;
+use crate::unvisited_hosts;
 use recrawl_types::host::{RobotsBody, RobotsState};
 use recrawl_types::{Cycle, HostState, Origin};
 use std::collections::BTreeMap;
@@ -28,13 +28,13 @@ struct Entry {
     last: Cycle,
 }
 
-/// What a run heard of an origin: state that is stored says nothing of when it was learned.
+/// What a run responses of an origin: state that is stored says nothing of when it was learned.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Heard {
+pub struct Responses {
     /// A request got an answer that speaks for the host.
-    pub good: bool,
+    pub succeeded: bool,
     /// A request failed.
-    pub bad: bool,
+    pub failed: bool,
 }
 
 impl Unavailable {
@@ -55,26 +55,26 @@ impl Unavailable {
         }
     }
 
-    /// Notes what was learned of an origin in this cycle. Where nothing was heard of it, it is as available as before.
+    /// Notes what was learned of an origin in this cycle. Where nothing was responses of it, it is as available as before.
     pub fn note(
         &mut self,
         origin: &Origin,
         state: &HostState,
-        heard: Heard,
+        responses: Responses,
         config: &FetchConfig,
         cycle: Cycle,
         now: u64,
     ) {
         let unreachable = state.robots.as_ref().filter(|robots| is_unreachable(robots));
-        let asked_again = unreachable.map_or(0, |robots| asked_again(robots, config));
-        let left_alone_until = state.back_off_until.max(asked_again);
+        let refetch_at = unreachable.map_or(0, |robots| refetch_at(robots, config));
+        let left_alone_until = state.back_off_until.max(refetch_at);
         let is_failing = state.failures >= config.host_failures || unreachable.is_some();
         let known = self.0.get(&hash(origin)).copied();
         let mut entry = Entry { left_alone_until, ..known.unwrap_or_default() };
-        if is_failing && heard.bad {
+        if is_failing && responses.failed {
             entry.since = if known.is_some_and(|known| known.has_failed()) { entry.since } else { cycle };
             entry.last = cycle;
-        } else if !is_failing && heard.good {
+        } else if !is_failing && responses.succeeded {
             (entry.since, entry.last) = Default::default();
         }
         if entry.has_failed() || left_alone_until > now {
@@ -123,7 +123,7 @@ fn is_unreachable(robots: &RobotsState) -> bool {
 }
 
 fn hash(origin: &Origin) -> u64 {
-    left_out::hash(origin.to_string().as_bytes(), 0)
+    unvisited_hosts::hash(origin.to_string().as_bytes(), 0)
 }
 
 #[cfg(test)]
@@ -137,20 +137,20 @@ mod tests {
         Origin { scheme: Scheme::Https, host: host.into(), port: 443 }
     }
 
-    const GOOD: Heard = Heard { good: true, bad: false };
-    const BAD: Heard = Heard { good: false, bad: true };
-    const NOTHING: Heard = Heard { good: false, bad: false };
+    const GOOD: Responses = Responses { succeeded: true, failed: false };
+    const BAD: Responses = Responses { succeeded: false, failed: true };
+    const NOTHING: Responses = Responses { succeeded: false, failed: false };
 
-    fn note(unavailable: &mut Unavailable, state: &HostState, heard: Heard, cycle: u32, now: u64) {
-        unavailable.note(&origin("a.test"), state, heard, &FetchConfig::default(), Cycle(cycle), now);
+    fn note(unavailable: &mut Unavailable, state: &HostState, responses: Responses, cycle: u32, now: u64) {
+        unavailable.note(&origin("a.test"), state, responses, &FetchConfig::default(), Cycle(cycle), now);
         assert_eq!(Unavailable::from_bytes(&unavailable.to_bytes()), *unavailable);
         assert_eq!(unavailable.at_most(&origin("b.test"), now), None);
     }
 
-    /// What is noted of a state in two cycles, each of which heard this.
-    fn noted(state: &HostState, heard: Heard) -> Unavailable {
+    /// What is noted of a state in two cycles, each of which responses this.
+    fn noted(state: &HostState, responses: Responses) -> Unavailable {
         let mut unavailable = Unavailable::default();
-        (3..5).for_each(|cycle| note(&mut unavailable, state, heard, cycle, NOW));
+        (3..5).for_each(|cycle| note(&mut unavailable, state, responses, cycle, NOW));
         unavailable
     }
 
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(at_most(&noted, NOW + 9), None, "it failed in one cycle");
         note(&mut noted, &failing(), BAD, 5, NOW + 9);
         note(&mut noted, &HostState { failures: 0, ..failing() }, NOTHING, 6, NOW + 10);
-        assert_eq!(at_most(&noted, NOW + 10), Some(1), "nothing was heard");
+        assert_eq!(at_most(&noted, NOW + 10), Some(1), "nothing was responses");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! That is exact: once `slots` candidates of one order were passed, each was either chosen, or stood in
 //! the audit sample, or found its host full; in the first two cases it holds a slot.
 
-use crate::chosen::{By, Choice};
+use crate::chosen::{Choice, ChosenBy};
 use crate::pools::Pools;
 use crate::runs::Runs;
 use crate::{PlanError, TieBreak};
@@ -42,13 +42,13 @@ pub(crate) struct Hosts<H> {
     /// Its limit; and is it its own?
     at_most: u64,
     is_audited: bool,
-    crowds: Vec<Crowd>,
+    host_slots: Vec<LimitedHost>,
 }
 
 /// A host with more candidates than slots, or a limit of its own: the only kind whose places must be counted. 48 bytes;
 /// of the first kind at most one in `max_per_host` pages.
 #[derive(Clone, Copy, Debug)]
-struct Crowd {
+struct LimitedHost {
     start: u64,
     end: u64,
     slots: u64,
@@ -69,7 +69,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
             left: 0,
             at_most: limit,
             is_audited: true,
-            crowds: Vec::new(),
+            host_slots: Vec::new(),
         }
     }
 
@@ -106,7 +106,7 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
         if let Some(warmup) = &mut own.warmup {
             warmup.drain(self.at_most, disk, |page, disk| {
                 slots -= 1;
-                choice.push(ties.ordinal(page), By::Warmup, page.key, disk)
+                choice.push(ties.ordinal(page), ChosenBy::Warmup, page.key, disk)
             })?;
         }
         own.discovery.drain(slots, disk, |page, disk| all.discovery.offer(page, disk))?;
@@ -121,42 +121,49 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
         }
         if slots > 0 && (own.eligible + own.unfetched > slots || !is_audited) {
             let end = ordinal + rows as u64;
-            self.crowds.push(Crowd { start: self.start, end, slots, used: 0, drawn: 0, is_audited });
+            self.host_slots.push(LimitedHost {
+                start: self.start,
+                end,
+                slots,
+                used: 0,
+                drawn: 0,
+                is_audited,
+            });
         }
         (own.eligible, own.unfetched) = (0, 0);
         Ok(())
     }
 
     /// The hosts whose places must be counted, after the last of `pages` pages.
-    pub fn finish(mut self, pages: u64) -> Result<Crowds, PlanError> {
+    pub fn finish(mut self, pages: u64) -> Result<HostSlots, PlanError> {
         if self.left > 0 || self.lengths.any(|host| host.into().pages > 0) {
             return Err(PlanError::Hosts { pages, more: true });
         }
-        Ok(Crowds(self.crowds))
+        Ok(HostSlots(self.host_slots))
     }
 }
 
 /// Counts the places of hosts with more candidates than slots; all other hosts have room for all.
 #[derive(Debug, Default)]
-pub(crate) struct Crowds(Vec<Crowd>);
+pub(crate) struct HostSlots(Vec<LimitedHost>);
 
-impl Crowds {
+impl HostSlots {
     /// Where the page's host stands, if it is here.
     fn place(&self, ordinal: u64) -> Option<usize> {
-        let at = self.0.partition_point(|crowd| crowd.start <= ordinal).checked_sub(1)?;
+        let at = self.0.partition_point(|host| host.start <= ordinal).checked_sub(1)?;
         (ordinal < self.0[at].end).then_some(at)
     }
 
-    fn of(&mut self, ordinal: u64) -> Option<&mut Crowd> {
+    fn of(&mut self, ordinal: u64) -> Option<&mut LimitedHost> {
         self.place(ordinal).map(|at| &mut self.0[at])
     }
 
     /// Gives the page a slot of its host, if there is one.
     pub fn admit(&mut self, ordinal: u64) -> bool {
         match self.of(ordinal) {
-            Some(crowd) if crowd.used == crowd.slots => false,
-            Some(crowd) => {
-                crowd.used += 1;
+            Some(host) if host.used == host.slots => false,
+            Some(host) => {
+                host.used += 1;
                 true
             }
             None => true,
@@ -170,15 +177,15 @@ impl Crowds {
 
     /// Notes that the page was drawn for the audit sample.
     pub fn note_drawn(&mut self, ordinal: u64) {
-        if let Some(crowd) = self.of(ordinal) {
-            crowd.drawn += 1;
+        if let Some(host) = self.of(ordinal) {
+            host.drawn += 1;
         }
     }
 
     /// The share of its host's drawn pages for which there are slots.
     pub fn kept_share(&self, ordinal: u64) -> f64 {
         self.place(ordinal).map_or(1.0, |at| {
-            let Crowd { drawn, slots, .. } = self.0[at];
+            let LimitedHost { drawn, slots, .. } = self.0[at];
             drawn.min(slots) as f64 / drawn as f64
         })
     }

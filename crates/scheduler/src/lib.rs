@@ -13,7 +13,6 @@
 //! consecutive ordinals.
 
 pub mod audit;
-mod best;
 pub mod candidate;
 pub mod chosen;
 pub mod gate;
@@ -30,8 +29,9 @@ pub mod request;
 mod runs;
 mod shares;
 pub mod shuffle;
+mod spilling_top_k;
 pub mod top_k;
-pub mod turns;
+pub mod visit_order;
 
 pub use crate::audit::{Estimate, Weighted};
 pub use crate::candidate::{Candidate, TieBreak};

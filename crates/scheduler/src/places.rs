@@ -15,7 +15,7 @@ pub struct HostPlaces {
     /// Its pages that go before this one: those of its warm-up where this is one of them, those that wait to be
     /// discovered where this one does, else those with a higher score.
     pub before: u64,
-    /// Places that these may have.
+    /// Allocation that these may have.
     pub open: u64,
     /// The lowest score that has one of them; none where this page does not compete by score, or nobody has.
     pub last: Option<f64>,

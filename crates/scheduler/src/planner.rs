@@ -1,13 +1,13 @@
 //! One pass over all pages, and then the plan.
 
-use crate::best::Best;
 use crate::candidate::{Candidate, TieBreak, discovery_key, score_key, warmup_key};
-use crate::chosen::{By, Choice};
-use crate::hosts::{Crowds, HostPages, Hosts};
+use crate::chosen::{Choice, ChosenBy};
+use crate::hosts::{HostPages, HostSlots, Hosts};
 use crate::pools::{Limits, Pools};
 use crate::runs::Runs;
-use crate::shares::Rules;
+use crate::shares::ShareRules;
 use crate::shuffle::{Purpose, Shuffle};
+use crate::spilling_top_k::SpillingTopK;
 use crate::{Counts, Gate, Plan, PlanError, PlanMemory, PlanRequest, Policy};
 use recrawl_types::{Cycle, StateColumns};
 use std::io;
@@ -42,7 +42,7 @@ use std::ops::Range;
 /// `max_per_host`, 48 bytes for each host that has more candidates than places.
 pub struct Planner<'p, H> {
     policy: &'p mut dyn Policy,
-    keeper: Keeper,
+    collector: Collector,
     /// The candidates of all hosts that were scanned to their end, or of all pages without a limit.
     all: Pools,
     /// The warm-up of the same.
@@ -52,11 +52,11 @@ pub struct Planner<'p, H> {
     hosts: Option<Hosts<H>>,
     scanned: u64,
     scores: Vec<f64>,
-    rules: Rules,
+    rules: ShareRules,
 }
 
 /// Looks at each page and offers it where it competes.
-struct Keeper {
+struct Collector {
     cycle: Cycle,
     warmup: u32,
     audits: bool,
@@ -95,13 +95,14 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
             announced: all.announced.min(limit),
             audit: all.audit,
         });
-        let wanted_by_host = of_host.iter().flat_map(Limits::wanted);
-        let division = memory.divide(all.wanted().into_iter().chain(wanted_by_host).chain([Choice::WANTED]));
+        let wanted_by_host = of_host.iter().flat_map(Limits::bytes_needed);
+        let division =
+            memory.divide(all.bytes_needed().into_iter().chain(wanted_by_host).chain([Choice::BYTES_NEEDED]));
         let ties = TieBreak::new(request.ties, request.seed, request.cycle);
         let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
         Ok(Planner {
             policy,
-            keeper: Keeper {
+            collector: Collector {
                 cycle: request.cycle,
                 warmup: request.warmup,
                 audits: targets.audit > 0,
@@ -119,7 +120,7 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
                 .map(|(limit, limits)| Hosts::new(hosts, limit, Pools::new(&limits, division))),
             scanned: 0,
             scores: Vec::new(),
-            rules: Rules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },
+            rules: ShareRules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },
         })
     }
 
@@ -133,17 +134,17 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
     pub fn scan(&mut self, columns: &StateColumns) -> Result<(), PlanError> {
         self.policy.score(columns, self.scanned, &mut self.scores);
         assert_eq!(self.scores.len(), columns.len(), "policy {} scores each row", self.policy.name());
-        let Planner { keeper, all, choice, disk, hosts, scores, .. } = self;
+        let Planner { collector, all, choice, disk, hosts, scores, .. } = self;
         let block = Block { columns, scores, first: self.scanned };
         match hosts {
-            None => keeper.offer(&block, 0..columns.len(), all, choice, disk)?,
+            None => collector.offer(&block, 0..columns.len(), all, choice, disk)?,
             Some(hosts) => {
                 let mut row = 0;
                 while row < columns.len() {
                     let ordinal = block.first + row as u64;
                     let run = hosts.next_run(ordinal, columns.len() - row)?;
-                    keeper.offer(&block, row..row + run, &mut hosts.pools, choice, disk)?;
-                    hosts.advance(ordinal, run, &keeper.ties, all, choice, disk)?;
+                    collector.offer(&block, row..row + run, &mut hosts.pools, choice, disk)?;
+                    hosts.advance(ordinal, run, &collector.ties, all, choice, disk)?;
                     row += run;
                 }
             }
@@ -158,13 +159,13 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
     /// When `max_per_host` is set and the hosts have more pages than were scanned, or when what was spilled cannot be
     /// read.
     pub fn finish(self) -> Result<Plan, PlanError> {
-        let crowds = match self.hosts {
-            None => Crowds::default(),
+        let host_slots = match self.hosts {
+            None => HostSlots::default(),
             Some(hosts) => hosts.finish(self.scanned)?,
         };
-        let mut counts = self.keeper.counts;
+        let mut counts = self.collector.counts;
         counts.warmup = self.choice.pages();
-        Ok(self.rules.fill(self.all, self.choice, crowds, counts, self.disk)?)
+        Ok(self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)?)
     }
 }
 
@@ -175,7 +176,7 @@ struct Block<'a> {
     first: u64,
 }
 
-impl Keeper {
+impl Collector {
     /// Offers the pages of some rows to `pools`, and chooses a warm-up that is not kept there.
     fn offer(
         &mut self,
@@ -201,9 +202,12 @@ impl Keeper {
                 Gate::Warmup => {
                     self.counts.warmup_due += 1;
                     match &mut pools.warmup {
-                        None => {
-                            choice.push(ordinal, By::Warmup, warmup_key(block.columns.last[row]), disk)?
-                        }
+                        None => choice.push(
+                            ordinal,
+                            ChosenBy::Warmup,
+                            warmup_key(block.columns.last[row]),
+                            disk,
+                        )?,
                         Some(pool) => {
                             self.offer_by(warmup_key(block.columns.last[row]), ordinal, pool, disk)?
                         }
@@ -224,16 +228,16 @@ impl Keeper {
         Ok(())
     }
 
-    /// Offers a page by its key. Most pages are beyond the bar by the key alone; only for the others is
+    /// Offers a page by its key. Most pages are beyond the threshold by the key alone; only for the others is
     /// it worth finding out what decides between equals.
     fn offer_by(
         &self,
         key: u64,
         ordinal: u64,
-        pool: &mut Best<Candidate>,
+        pool: &mut SpillingTopK<Candidate>,
         disk: &mut Runs,
     ) -> io::Result<()> {
-        if pool.bar().is_none_or(|bar| key <= bar.key) {
+        if pool.threshold().is_none_or(|threshold| key <= threshold.key) {
             pool.offer(self.ties.candidate(key, ordinal), disk)?;
         }
         Ok(())

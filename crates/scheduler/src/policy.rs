@@ -24,7 +24,7 @@ pub trait Policy: Send {
 
 /// A policy that can be asked for by name.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct PolicyKind {
     /// The name.
     pub name: &'static str,
     /// What it does, in words.
@@ -34,11 +34,11 @@ pub struct Kind {
 }
 
 /// Every policy.
-pub const ALL: &[Kind] = &[formula::KIND, random::KIND, age::KIND];
+pub const ALL: &[PolicyKind] = &[formula::KIND, random::KIND, age::KIND];
 
-impl Kind {
+impl PolicyKind {
     /// The policy of that name.
-    pub fn named(name: &str) -> Option<Kind> {
+    pub fn named(name: &str) -> Option<PolicyKind> {
         ALL.iter().copied().find(|kind| kind.name == name)
     }
 }

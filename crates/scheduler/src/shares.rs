@@ -16,8 +16,8 @@
 use crate::Counts;
 use crate::Plan;
 use crate::candidate::{Candidate, TieBreak, key_score};
-use crate::chosen::{By, Choice};
-use crate::hosts::Crowds;
+use crate::chosen::{Choice, ChosenBy};
+use crate::hosts::HostSlots;
 use crate::merge::Merge;
 use crate::pools::Pools;
 use crate::request::Targets;
@@ -26,7 +26,7 @@ use crate::shuffle::Shuffle;
 use std::io;
 
 /// What the places are given by.
-pub(crate) struct Rules {
+pub(crate) struct ShareRules {
     pub pages: u64,
     pub discovery_min: u64,
     pub targets: Targets,
@@ -34,28 +34,28 @@ pub(crate) struct Rules {
     pub audit: Shuffle,
 }
 
-/// Places that are being given.
-struct Places<'r> {
-    rules: &'r Rules,
-    crowds: Crowds,
+/// Allocation that are being given.
+struct Allocation<'r> {
+    rules: &'r ShareRules,
+    host_slots: HostSlots,
     /// The greatest image of the sample.
     last_drawn: Option<u64>,
     choice: Choice,
     disk: Runs,
 }
 
-impl Rules {
+impl ShareRules {
     /// Fills the shares; `choice` has the warm-up.
     pub fn fill(
         &self,
         pools: Pools,
         choice: Choice,
-        crowds: Crowds,
+        host_slots: HostSlots,
         mut counts: Counts,
         disk: Runs,
     ) -> io::Result<Plan> {
         let Pools { discovery, score, announced, audit, eligible, .. } = pools;
-        let mut places = Places { rules: self, crowds, last_drawn: None, choice, disk };
+        let mut places = Allocation { rules: self, host_slots, last_drawn: None, choice, disk };
 
         let images = audit.into_merge(&mut places.disk)?;
         let drawn;
@@ -63,18 +63,18 @@ impl Rules {
         counts.audit_eligible = eligible;
 
         let mut announced =
-            Queue::new(announced.into_merge(&mut places.disk)?, By::Announced, self.targets.announced);
+            Queue::new(announced.into_merge(&mut places.disk)?, ChosenBy::Announced, self.targets.announced);
         while announced.taken < announced.target && places.give(&mut announced)? {}
         counts.announced = announced.taken;
 
         let mut score = Queue::new(
             score.into_merge(&mut places.disk)?,
-            By::Score,
+            ChosenBy::Score,
             self.targets.score + announced.target - announced.taken,
         );
         score.candidates.absorb(announced.candidates);
         let mut discovery =
-            Queue::new(discovery.into_merge(&mut places.disk)?, By::Discovery, self.targets.discovery);
+            Queue::new(discovery.into_merge(&mut places.disk)?, ChosenBy::Discovery, self.targets.discovery);
         for _ in counts.audit + counts.announced..self.pages {
             let (first, second) = if score.goes_before(&discovery) {
                 (&mut score, &mut discovery)
@@ -89,13 +89,13 @@ impl Rules {
         while discovery.taken < self.discovery_min && places.give(&mut discovery)? {}
         (counts.score, counts.discovery) = (score.taken, discovery.taken);
 
-        let Places { crowds, choice, disk, .. } = places;
-        let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, crowds, disk)?;
+        let Allocation { host_slots, choice, disk, .. } = places;
+        let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, host_slots, disk)?;
         Ok(Plan { chosen, cutoff: score.last_key.map(key_score), counts })
     }
 }
 
-impl Places<'_> {
+impl Allocation<'_> {
     /// Draws the audit sample; gives how many pages were drawn, and how many of them have a place. Each of
     /// the eligible pages is drawn with the same probability, drawn / eligible. Where more pages of one host are drawn than it has slots, those
     /// keep their place that were drawn first, which is by chance too: the probability of that, slots /
@@ -110,10 +110,10 @@ impl Places<'_> {
             let page = self.rules.audit.invert(image);
             drawn += 1;
             self.last_drawn = Some(image);
-            self.crowds.note_drawn(page);
-            if self.crowds.admit(page) {
+            self.host_slots.note_drawn(page);
+            if self.host_slots.admit(page) {
                 admitted += 1;
-                self.choice.push(page, By::Audit, drawn, &mut self.disk)?;
+                self.choice.push(page, ChosenBy::Audit, drawn, &mut self.disk)?;
             }
         }
         Ok((drawn, admitted))
@@ -122,7 +122,7 @@ impl Places<'_> {
     /// Was the page, which competes by score, drawn? If it was and has no place all the same, its host is full.
     fn is_drawn(&self, ordinal: u64) -> bool {
         self.last_drawn.is_some_and(|last| self.rules.audit.apply(ordinal) <= last)
-            && self.crowds.is_audited(ordinal)
+            && self.host_slots.is_audited(ordinal)
     }
 
     /// Gives a place to the best candidate whose host has a slot left; was there one? A full host stays full, so what is
@@ -130,8 +130,8 @@ impl Places<'_> {
     fn give(&mut self, queue: &mut Queue) -> io::Result<bool> {
         while let Some(candidate) = queue.candidates.pop()? {
             let ordinal = self.rules.ties.ordinal(candidate);
-            let is_taken = queue.by != By::Discovery && self.is_drawn(ordinal);
-            if !is_taken && self.crowds.admit(ordinal) {
+            let is_taken = queue.by != ChosenBy::Discovery && self.is_drawn(ordinal);
+            if !is_taken && self.host_slots.admit(ordinal) {
                 queue.taken += 1;
                 queue.last_key = Some(candidate.key);
                 self.choice.push(ordinal, queue.by, queue.taken, &mut self.disk)?;
@@ -145,14 +145,14 @@ impl Places<'_> {
 /// Candidates of one order, best first.
 struct Queue {
     candidates: Merge<Candidate>,
-    by: By,
+    by: ChosenBy,
     target: u64,
     taken: u64,
     last_key: Option<u64>,
 }
 
 impl Queue {
-    fn new(candidates: Merge<Candidate>, by: By, target: u64) -> Queue {
+    fn new(candidates: Merge<Candidate>, by: ChosenBy, target: u64) -> Queue {
         Queue { candidates, by, target, taken: 0, last_key: None }
     }
 

@@ -156,7 +156,7 @@ pub(crate) fn plan_within(
 
 /// Runs in memory, watched from outside.
 #[derive(Clone, Default)]
-pub(crate) struct Shelf(pub Rc<RefCell<Shelved>>);
+pub(crate) struct MemorySpill(pub Rc<RefCell<Shelved>>);
 
 #[derive(Default)]
 pub(crate) struct Shelved {
@@ -168,10 +168,10 @@ pub(crate) struct Shelved {
     pub free: Option<usize>,
 }
 
-impl Spill for Shelf {
+impl Spill for MemorySpill {
     fn create(&mut self, run: u32) -> io::Result<Box<dyn Write>> {
         assert!(self.0.borrow_mut().runs.insert(run, Vec::new()).is_none(), "run {run} is there already");
-        Ok(Box::new(Pen { shelf: self.clone(), run }))
+        Ok(Box::new(Pen { spill: self.clone(), run }))
     }
 
     fn take(&mut self, run: u32) -> io::Result<Box<dyn Read>> {
@@ -179,18 +179,18 @@ impl Spill for Shelf {
         shelved.open += 1;
         shelved.most_open = shelved.most_open.max(shelved.open);
         let bytes = shelved.runs.remove(&run).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Box::new(Reading { shelf: self.clone(), bytes: Cursor::new(bytes) }))
+        Ok(Box::new(Reading { spill: self.clone(), bytes: Cursor::new(bytes) }))
     }
 }
 
 struct Pen {
-    shelf: Shelf,
+    spill: MemorySpill,
     run: u32,
 }
 
 impl Write for Pen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut shelved = self.shelf.0.borrow_mut();
+        let mut shelved = self.spill.0.borrow_mut();
         if let Some(free) = &mut shelved.free {
             *free = free.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
         }
@@ -204,7 +204,7 @@ impl Write for Pen {
 }
 
 struct Reading {
-    shelf: Shelf,
+    spill: MemorySpill,
     bytes: Cursor<Vec<u8>>,
 }
 
@@ -216,7 +216,7 @@ impl Read for Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.shelf.0.borrow_mut().open -= 1;
+        self.spill.0.borrow_mut().open -= 1;
     }
 }
 
@@ -227,9 +227,9 @@ pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page
     let limit = request.max_per_host.unwrap_or(u64::MAX);
     let host_of: Vec<usize> =
         hosts.iter().enumerate().flat_map(|(host, &length)| vec![host; length as usize]).collect();
-    let at = |wanted: Gate| -> Vec<usize> {
+    let at = |bytes_needed: Gate| -> Vec<usize> {
         let gate = |p: &Page| Gate::of(&p.0, p.1.map(|h| h.visits), request.cycle, request.warmup);
-        (0..pages.len()).filter(|&i| gate(&pages[i]) == wanted).collect()
+        (0..pages.len()).filter(|&i| gate(&pages[i]) == bytes_needed).collect()
     };
     let sorted = |mut of: Vec<usize>, key: &dyn Fn(usize) -> u64| {
         of.sort_by_key(|&i| ties.candidate(key(i), i as u64));

@@ -3,7 +3,7 @@
 use rayon::slice::ParallelSliceMut;
 
 /// Keeps the k least items of a stream: amortised O(1) an item, a buffer of at most 2k (and at least
-/// [`TopK::LEAST_BUFFER`]) items. When the buffer is full its k least are selected and the rest let go;
+/// [`TopK::MIN_BUFFER`]) items. When the buffer is full its k least are selected and the rest let go;
 /// from then on items that are not below the k-th are turned away at once.
 #[derive(Clone, Debug)]
 pub struct TopK<T> {
@@ -12,12 +12,12 @@ pub struct TopK<T> {
     /// What the buffer holds at most.
     most: usize,
     /// The k-th least so far, once there were that many and a selection was made.
-    bar: Option<T>,
+    threshold: Option<T>,
 }
 
 impl<T: Copy + Ord + Send> TopK<T> {
-    /// Room for so many items is taken even for the smallest k, so that selections are rare.
-    pub const LEAST_BUFFER: usize = 64;
+    /// MemoryQuota for so many items is taken even for the smallest k, so that selections are rare.
+    pub const MIN_BUFFER: usize = 64;
 
     /// For the `k` least items. Memory grows with what is offered, so k may be beyond all items.
     pub fn new(k: u64) -> TopK<T> {
@@ -26,15 +26,15 @@ impl<T: Copy + Ord + Send> TopK<T> {
 
     /// The same with a buffer of at most `room` items. Where that is less than 2k, whoever offers empties it
     /// when it [must be](TopK::must_spill).
-    pub(crate) fn within(k: u64, room: usize) -> TopK<T> {
+    pub(crate) fn within(k: u64, capacity: usize) -> TopK<T> {
         let k = usize::try_from(k).unwrap_or(usize::MAX);
-        let most = Self::buffer(k).min(room);
-        TopK { kept: Vec::new(), k, most, bar: None }
+        let most = Self::buffer(k).min(capacity);
+        TopK { kept: Vec::new(), k, most, threshold: None }
     }
 
     /// How many items of memory it takes at most to keep the `k` least.
     pub(crate) fn buffer(k: usize) -> usize {
-        k.saturating_mul(2).max(Self::LEAST_BUFFER)
+        k.saturating_mul(2).max(Self::MIN_BUFFER)
     }
 
     /// Is the buffer full, and too small to select from?
@@ -44,7 +44,7 @@ impl<T: Copy + Ord + Send> TopK<T> {
 
     /// Could the item be among the k least? If not there is no need to offer it.
     pub fn admits(&self, item: &T) -> bool {
-        self.k > 0 && self.bar.as_ref().is_none_or(|bar| item < bar)
+        self.k > 0 && self.threshold.as_ref().is_none_or(|threshold| item < threshold)
     }
 
     /// Takes one item of the stream.
@@ -54,11 +54,11 @@ impl<T: Copy + Ord + Send> TopK<T> {
         }
         if self.kept.len() == self.most {
             self.select(self.k);
-            self.bar = self.kept.last().copied();
+            self.threshold = self.kept.last().copied();
         }
         if self.kept.len() == self.kept.capacity() {
             // Doubling, but never beyond the limit.
-            let room = self.kept.len().max(Self::LEAST_BUFFER).min(self.most - self.kept.len());
+            let room = self.kept.len().max(Self::MIN_BUFFER).min(self.most - self.kept.len());
             self.kept.reserve_exact(room);
         }
         self.kept.push(item);
@@ -75,19 +75,19 @@ impl<T: Copy + Ord + Send> TopK<T> {
     }
 
     /// What an item must be below to be admitted, once that is known.
-    pub fn bar(&self) -> Option<&T> {
-        self.bar.as_ref()
+    pub fn threshold(&self) -> Option<&T> {
+        self.threshold.as_ref()
     }
 
     /// The `n` least of the k least, in no particular order; after that it is empty and ready for the
     /// next stream, with its memory kept.
     pub fn drain(&mut self, n: u64) -> impl Iterator<Item = T> + '_ {
         self.select(usize::try_from(n).unwrap_or(usize::MAX).min(self.k));
-        self.bar = None;
+        self.threshold = None;
         self.kept.drain(..)
     }
 
-    /// All of the buffer in ascending order; the bar stays.
+    /// All of the buffer in ascending order; the threshold stays.
     pub(crate) fn drain_sorted(&mut self) -> impl Iterator<Item = T> + '_ {
         self.kept.par_sort_unstable();
         self.kept.drain(..)
@@ -99,9 +99,9 @@ impl<T: Copy + Ord + Send> TopK<T> {
         self.kept = Vec::new();
     }
 
-    /// Sets the bar, or removes it.
-    pub(crate) fn raise(&mut self, bar: Option<T>) {
-        self.bar = bar;
+    /// Sets the threshold, or removes it.
+    pub(crate) fn set_threshold(&mut self, threshold: Option<T>) {
+        self.threshold = threshold;
     }
 
     /// The k least in ascending order.

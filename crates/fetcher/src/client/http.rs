@@ -4,14 +4,14 @@ mod body;
 mod connection;
 
 use crate::access::{self, HostAccess};
-use crate::client::{Addressing, Answering, Meter, Network, NetworkError, Reply, Request};
+use crate::client::{AddressFuture, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
 use crate::dns::{ResolveError, Resolver};
 use crate::exhausted::is_exhausted;
 use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
 use crate::proxy::Proxy;
 use body::Coding;
-use connection::{Watch, was_not_taken, watched};
+use connection::{Watch, was_not_processed, watched};
 use recrawl_types::url::is_refused_port;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
@@ -168,7 +168,7 @@ impl HttpNetwork {
         let (response, connected) = watched(self.client.execute(asked)).await;
         let mut response = match response {
             Ok(response) => response,
-            Err(e) if was_not_taken(&e, connected) => return Err(NetworkError::NotTaken),
+            Err(e) if was_not_processed(&e, connected) => return Err(NetworkError::NotProcessed),
             Err(e) => {
                 let error = match before_the_answer(&e) {
                     // Without IPv6 no address of ours goes with one of theirs: that is no want that passes.
@@ -177,8 +177,8 @@ impl HttpNetwork {
                 };
                 let unconnected =
                     e.is_connect() && !matches!(error, NetworkError::Tls | NetworkError::Exhausted);
-                let elsewhere = unconnected && !proxied && self.resolver.pass_over(&request.url.host());
-                return Err(if elsewhere { NetworkError::Elsewhere } else { error });
+                let elsewhere = unconnected && !proxied && self.resolver.skip_address(&request.url.host());
+                return Err(if elsewhere { NetworkError::TryNextAddress } else { error });
             }
         };
         // Behind a proxy nobody can tell who answered.
@@ -207,11 +207,11 @@ impl HttpNetwork {
 }
 
 impl Network for HttpNetwork {
-    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a> {
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a> {
         Box::pin(self.ask(request, received))
     }
 
-    fn address<'a>(&'a self, host: &'a str) -> Addressing<'a> {
+    fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a> {
         Box::pin(async move {
             match literal(host) {
                 _ if self.is_proxied(host) && self.proxy.as_ref().is_some_and(Proxy::resolves_names) => {

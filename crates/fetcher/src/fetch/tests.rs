@@ -1,5 +1,6 @@
 //! Whole runs over a scripted network, with time standing still between events.
 
+mod adaptive_delay;
 mod addresses;
 mod budget;
 mod control;
@@ -12,7 +13,6 @@ mod repeated;
 mod robots;
 mod running;
 mod sockets;
-mod strain;
 mod validators;
 
 use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};

@@ -1,15 +1,15 @@
 use super::*;
 use crate::Ties;
 use crate::testing::{
-    Listed, Made, Page, Shelf, by_definition, columns, fetched, pages, plan, plan_within, request, requests,
-    unfetched,
+    Listed, Made, MemorySpill, Page, by_definition, columns, fetched, pages, plan, plan_within, request,
+    requests, unfetched,
 };
 use proptest::prelude::*;
 use recrawl_types::{Known, Share, Status};
 
 /// The ordinals that a share chose.
-fn of(plan: &Made, wanted: impl Fn(Share) -> bool) -> Vec<u64> {
-    plan.chosen.iter().filter(|c| wanted(c.1)).map(|c| c.0).collect()
+fn of(plan: &Made, bytes_needed: impl Fn(Share) -> bool) -> Vec<u64> {
+    plan.chosen.iter().filter(|c| bytes_needed(c.1)).map(|c| c.0).collect()
 }
 
 fn by_score(plan: &Made) -> Vec<u64> {
@@ -281,9 +281,9 @@ fn a_disk_that_is_full_is_an_error() {
     let pages = vec![fetched(3, 50); 100];
     let request = PlanRequest { pages: 50, audit_share: 0.2, ..request() };
     let made = |free| {
-        let shelf = Shelf::default();
-        shelf.0.borrow_mut().free = Some(free);
-        let memory = PlanMemory::new(100, Box::new(shelf));
+        let spill = MemorySpill::default();
+        spill.0.borrow_mut().free = Some(free);
+        let memory = PlanMemory::new(100, Box::new(spill));
         plan_within(memory, &request, &mut Listed(vec![1.0; 100]), &pages, &[], 8)
     };
     for free in [0, 200, 2000] {
@@ -308,9 +308,9 @@ fn a_small_plan_never_spills() {
             announced_share: 0.1,
             ..request()
         };
-        let shelf = Shelf::default();
-        shelf.0.borrow_mut().free = Some(0);
-        let memory = PlanMemory::new(bytes, Box::new(shelf));
+        let spill = MemorySpill::default();
+        spill.0.borrow_mut().free = Some(0);
+        let memory = PlanMemory::new(bytes, Box::new(spill));
         let made = plan_within(memory, &request, &mut Listed(scores.clone()), &pages, &[], 90).unwrap();
         assert_eq!((made.counts.announced, made.counts.discovery), (20, discovery));
     }
@@ -332,11 +332,11 @@ proptest! {
         let mut left = pages.len() as u64;
         let mut hosts: Vec<u64> = hosts.into_iter().map(|length| { let length = length.min(left); left -= length; length }).collect();
         hosts.push(left);
-        let shelf = Shelf::default();
-        let memory = PlanMemory::new(bytes, Box::new(shelf.clone()));
+        let spill = MemorySpill::default();
+        let memory = PlanMemory::new(bytes, Box::new(spill.clone()));
         let made = plan_within(memory, &request, &mut Listed(scores.clone()), &pages, &hosts, 30).unwrap();
         assert_same(&made, &by_definition(&request, &scores, &pages, &hosts));
-        let shelved = shelf.0.borrow();
+        let shelved = spill.0.borrow();
         prop_assert!(shelved.runs.is_empty() && shelved.open == 0, "{} runs are left", shelved.runs.len());
         prop_assert!(shelved.most_open <= 8, "{} runs at a time", shelved.most_open);
     }

@@ -1,6 +1,6 @@
 //! `age`: the page that was not visited for longest.
 
-use super::{Kind, Policy};
+use super::{Policy, PolicyKind};
 use recrawl_types::{Cycle, StateColumns};
 
 /// Scores by the cycles since the last visit: the baseline Age (Santos et al. 2015 §5.1). It visits all
@@ -26,7 +26,7 @@ impl Policy for AgePolicy {
 }
 
 /// The registered policy.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "age",
     help: "the page that was not visited for longest",
     build: |_| Box::new(AgePolicy::default()),

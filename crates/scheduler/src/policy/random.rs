@@ -1,6 +1,6 @@
 //! `rand`: a score by chance.
 
-use super::{Kind, Policy};
+use super::{Policy, PolicyKind};
 use crate::shuffle::{Purpose, Shuffle};
 use recrawl_types::{Cycle, StateColumns};
 
@@ -34,5 +34,5 @@ impl Policy for RandomPolicy {
 }
 
 /// The registered policy.
-pub(super) const KIND: Kind =
-    Kind { name: "rand", help: "a score by chance", build: |_| Box::new(RandomPolicy::default()) };
+pub(super) const KIND: PolicyKind =
+    PolicyKind { name: "rand", help: "a score by chance", build: |_| Box::new(RandomPolicy::default()) };

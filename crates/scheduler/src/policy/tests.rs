@@ -22,9 +22,9 @@ fn every_policy_of_the_folder_is_in_the_list() {
     assert_eq!(files.len(), names.len(), "{files:?} beside {names:?}");
     for (file, name) in files.iter().zip(names) {
         assert!(file.starts_with(name), "{file} beside {name}");
-        assert!(!Kind::named(name).unwrap().help.is_empty());
+        assert!(!PolicyKind::named(name).unwrap().help.is_empty());
     }
-    assert!(Kind::named("best").is_none());
+    assert!(PolicyKind::named("best").is_none());
 }
 
 /// Every policy, the one by formula with every formula that comes with the program.

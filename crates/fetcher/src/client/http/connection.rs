@@ -56,7 +56,7 @@ impl<S: Service<R>, R> Service<R> for Watched<S> {
 }
 
 /// Did no server take the request that failed like this? `connected` says that a connection was made for it.
-pub fn was_not_taken(error: &reqwest::Error, connected: bool) -> bool {
+pub fn was_not_processed(error: &reqwest::Error, connected: bool) -> bool {
     sources(error).any(|cause| {
         if let Some(h2) = cause.downcast_ref::<h2::Error>() {
             // A stream beyond the last one that a GOAWAY names, or one that was refused, was not processed

@@ -367,7 +367,7 @@ async fn where_nobody_listens_the_next_address_of_the_name_is_told() {
     network.resolver.keep("two.test", &[dead, alive], Duration::from_secs(60));
     let asked = request(&format!("http://two.test:{port}/page"));
     assert_eq!(network.address("two.test").await, Ok(dead));
-    assert_eq!(network.get(&asked, &Meter::default()).await.unwrap_err(), NetworkError::Elsewhere);
+    assert_eq!(network.get(&asked, &Meter::default()).await.unwrap_err(), NetworkError::TryNextAddress);
     assert_eq!(network.address("two.test").await, Ok(alive));
     let answer = network.get(&asked, &Meter::default()).await.unwrap();
     assert_eq!((answer.status, answer.peer.unwrap().ip()), (200, alive));

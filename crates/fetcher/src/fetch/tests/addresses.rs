@@ -113,7 +113,9 @@ async fn where_no_connection_can_be_had_the_next_address_is_asked_at_its_own_pac
     let at_second = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let (tried, now) = (at_second.clone(), at_second);
     let answer = move |r: &Request| match &*r.url.host() {
-        "a.test" if !tried.swap(true, std::sync::atomic::Ordering::Relaxed) => NetworkError::Elsewhere.into(),
+        "a.test" if !tried.swap(true, std::sync::atomic::Ordering::Relaxed) => {
+            NetworkError::TryNextAddress.into()
+        }
         _ => friendly(r),
     };
     let address = move |host: &str| match host {
@@ -137,7 +139,7 @@ async fn where_no_connection_can_be_had_the_next_address_is_asked_at_its_own_pac
 #[tokio::test(start_paused = true)]
 async fn a_name_whose_addresses_come_back_again_and_again_fails() {
     let answer = |r: &Request| match &*r.url.host() {
-        "h1.test" => Script::from(NetworkError::Elsewhere).after(SECOND * 10),
+        "h1.test" => Script::from(NetworkError::TryNextAddress).after(SECOND * 10),
         _ => friendly(r),
     };
     let pages = ["http://h1.test/1", "http://h1.test/2", "http://h2.test/1"];

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::StoppedBy;
-use crate::control::{HostStanding, MAX_ASKED, MAX_HELD_HOSTS};
+use crate::control::{HostActivity, MAX_ASKED, MAX_HELD_HOSTS};
 use recrawl_types::Skip;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -192,7 +192,7 @@ async fn a_run_tells_where_it_stands() {
         let (a, b) = (of("a.test"), of("b.test"));
         assert_eq!((a.done, a.queue, b.done, b.queue), (2, 7, 0, 10), "and one is under way");
         assert_eq!(a.delay, SECOND);
-        assert_eq!(b.state, HostStanding::Held);
+        assert_eq!(b.state, HostActivity::Held);
         assert_eq!(figures.slowest[0].host, "b.test", "what takes longest comes first");
         control.hold_host("b.test", false);
     });
@@ -209,7 +209,7 @@ async fn a_run_that_is_held_early_tells_where_it_stands_and_no_host_asks() {
         let figures = control.figures();
         assert_eq!((figures.in_flight, figures.slowest.len()), (0, 2), "{figures:?}");
         for host in figures.slowest.iter() {
-            assert_eq!((host.state, host.queue), (HostStanding::Waiting, 10 - host.done), "{host:?}");
+            assert_eq!((host.state, host.queue), (HostActivity::Waiting, 10 - host.done), "{host:?}");
         }
         control.hold(false);
     });
@@ -224,7 +224,7 @@ async fn what_was_under_way_when_a_run_was_held_is_told_once_it_ended() {
         at(&setup, seconds, move |control| {
             let figures = control.figures();
             let asking =
-                figures.slowest.iter().filter(|h| figures.standing(h) == HostStanding::Asking).count();
+                figures.slowest.iter().filter(|h| figures.activity(h) == HostActivity::Asking).count();
             assert_eq!((asking, figures.in_flight), (0, 0), "{seconds}: {figures:?}");
         });
     }

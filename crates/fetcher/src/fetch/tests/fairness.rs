@@ -210,17 +210,17 @@ proptest! {
                 setup.deadline = Some(Instant::now() + Duration::from_millis(web.time));
                 // A back-off is no business of this test.
                 setup.hosts = Arc::default();
-                let before = setup.precedence.left_out.clone();
+                let before = setup.precedence.unvisited.clone();
                 let brought = setup.run().await;
-                setup.precedence.left_out = brought.report.left_out.clone();
+                setup.precedence.unvisited = brought.report.unvisited_hosts.clone();
                 let visited: BTreeSet<String> = brought.pages.iter()
                     .filter(|page| !matches!(page.result, FetchResult::Nothing(Outcome::Skipped(Skip::Deadline))))
                     .map(|page| page.entry.url.to_string()).collect();
                 let had_turn: Vec<bool> =
                     pages.iter().map(|pages| pages.iter().any(|(page, _)| visited.contains(page))).collect();
                 for host in 0..count {
-                    let key = crate::opening::host_key(&url(&pages[host][0].0)).to_vec();
-                    prop_assert_eq!(brought.report.left_out.since(&key).is_none(), had_turn[host]);
+                    let key = crate::host_order::host_key(&url(&pages[host][0].0)).to_vec();
+                    prop_assert_eq!(brought.report.unvisited_hosts.since(&key).is_none(), had_turn[host]);
                     if had_turn[host] {
                         (waits[host], turns[host]) = (0, turns[host] + 1);
                         // The page that waits longest was among them.
@@ -230,7 +230,7 @@ proptest! {
                         waits[host] += 1;
                         let since = before.since(&key).unwrap_or(Cycle(cycle));
                         let in_front = |other: usize| {
-                            let key = crate::opening::host_key(&url(&pages[other][0].0)).to_vec();
+                            let key = crate::host_order::host_key(&url(&pages[other][0].0)).to_vec();
                             had_turn[other] && (before.since(&key).is_some_and(|s| s <= since) || before.since(&key).is_none())
                         };
                         prop_assert!((0..count).any(in_front), "cycle {}: host {} waits for nobody", cycle, host);

@@ -1,7 +1,7 @@
 //! No gap under the delay, per host name, robots.txt and redirects included.
 
 use super::*;
-use crate::promise::Promise;
+use crate::host_delay::HostDelay;
 use crate::testing::with_header;
 use proptest::prelude::*;
 use recrawl_types::Skip;
@@ -121,7 +121,7 @@ async fn the_promise_of_a_cycle_is_that_of_its_requests() {
     let state = setup.state(pages[0]);
     let [rate, promised] = [state.pace.per_minute(), state.pace.per_minute_promised()].map(Option::unwrap);
     assert!(rate <= promised && promised == 60.0, "{rate} of {promised}");
-    let next = Promise::of(&state, &setup.config, setup.now).delay;
+    let next = HostDelay::of(&state, &setup.config, setup.now).delay;
     assert!(next > SECOND * 4 && rate > 60.0 / next.as_secs_f64(), "{next:?} from now on");
     assert!(shortest_gap(&setup.network.log()) >= SECOND);
 }

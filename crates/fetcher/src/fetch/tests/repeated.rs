@@ -17,8 +17,8 @@ fn at_first(ends: &'static [NetworkError]) -> impl Fn(&Request) -> Script + Send
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_the_server_did_not_take_is_repeated_once_and_after_the_delay() {
-    use NetworkError::NotTaken;
-    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotTaken])).delay(Duration::from_secs(1));
+    use NetworkError::NotProcessed;
+    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotProcessed])).delay(Duration::from_secs(1));
     let brought = setup.run().await;
     assert_eq!(brought.of("http://a.test/1"), "page 200");
     assert_eq!((brought.report.requests, brought.report.repeated), (2, 1));
@@ -28,7 +28,7 @@ async fn a_request_that_the_server_did_not_take_is_repeated_once_and_after_the_d
     let state = setup.state("http://a.test/1");
     assert_eq!((state.failures, state.requests), (0, 2));
     // Twice in a row it is a failure.
-    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotTaken, NotTaken]));
+    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotProcessed, NotProcessed]));
     let ended = setup.run().await.outcome("http://a.test/1");
     assert_eq!(ended, Outcome::RobotsUnreachable(Some(Failure::Protocol)));
     assert_eq!(setup.network.log().len(), 2);
@@ -43,7 +43,7 @@ async fn a_server_that_closes_what_is_kept_has_a_connection_for_each_request() {
     let setup = Setup::new(&pages, move |r| {
         let mut kept = kept.lock().unwrap();
         if std::mem::take(&mut *kept) {
-            return NetworkError::NotTaken.into();
+            return NetworkError::NotProcessed.into();
         }
         *kept = !r.last;
         friendly(r)

@@ -4,7 +4,7 @@ use super::{Chance, Explanation};
 use crate::command::traps;
 use crate::scope::Refusal;
 use recrawl_archive::timestamp;
-use recrawl_fetcher::promise::LeftAlone;
+use recrawl_fetcher::host_delay::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
 use recrawl_types::Origin;
 use serde_json::{Value, json};

@@ -64,7 +64,7 @@ async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> bool {
 
 #[tokio::test]
 async fn rfc_9112_section_9_5_a_request_into_a_connection_that_was_closed_meanwhile_is_told_apart() {
-    const NOT_TAKEN: Option<NetworkError> = Some(NetworkError::NotTaken);
+    const NOT_TAKEN: Option<NetworkError> = Some(NetworkError::NotProcessed);
     const BROKEN: Option<NetworkError> = Some(NetworkError::Protocol);
     type Case = (&'static [Then], &'static [Option<NetworkError>], &'static [usize]);
     const CASES: [Case; 6] = [
@@ -159,7 +159,7 @@ async fn rfc_9113_section_8_7_what_was_not_processed_is_told_apart() {
     // No stream was processed; no error.
     let away = || (GOAWAY, 0, vec![0; 8]);
     let calm = || (RST_STREAM, 0, vec![0, 0, 0, 11]);
-    let not_taken = Err(NetworkError::NotTaken);
+    let not_taken = Err(NetworkError::NotProcessed);
     for (frames, ends) in [
         (vec![answer(), refused(), answer()], vec![Ok(200), not_taken, Ok(200)]),
         (vec![refused(), answer()], vec![not_taken, Ok(200)]),

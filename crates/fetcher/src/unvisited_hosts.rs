@@ -3,7 +3,7 @@
 use recrawl_types::Cycle;
 use std::collections::BTreeMap;
 
-/// Bytes of a host in [`LeftOut::to_bytes`].
+/// Bytes of a host in [`UnvisitedHosts::to_bytes`].
 const ENTRY: usize = 12;
 
 /// The hosts that were due and had no turn, each with the first cycle in a row that left it out. 12 bytes a host on
@@ -11,9 +11,9 @@ const ENTRY: usize = 12;
 ///
 /// A host is remembered by a 64-bit hash of its name. Should two names have the same, one of them goes too early.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut(BTreeMap<u64, Cycle>);
+pub struct UnvisitedHosts(BTreeMap<u64, Cycle>);
 
-impl LeftOut {
+impl UnvisitedHosts {
     /// How many hosts.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -30,12 +30,12 @@ impl LeftOut {
     }
 
     /// Notes that the host had no turn in this cycle.
-    pub fn leave_out(&mut self, host: &[u8], cycle: Cycle) {
+    pub fn add(&mut self, host: &[u8], cycle: Cycle) {
         self.0.entry(hash(host, 0)).or_insert(cycle);
     }
 
     /// Notes that the host had its turn.
-    pub fn had_turn(&mut self, host: &[u8]) {
+    pub fn remove(&mut self, host: &[u8]) {
         if !self.0.is_empty() {
             self.0.remove(&hash(host, 0));
         }
@@ -53,13 +53,13 @@ impl LeftOut {
     }
 
     /// From the disk. Bytes that are no whole entry are passed over: all that is lost is who goes first.
-    pub fn from_bytes(bytes: &[u8]) -> LeftOut {
+    pub fn from_bytes(bytes: &[u8]) -> UnvisitedHosts {
         let entry = |bytes: &[u8]| {
             let (hash, since) = bytes.split_at(8);
             (u64::from_le_bytes(hash.try_into().ok()?), Cycle(u32::from_le_bytes(since.try_into().ok()?)))
                 .into()
         };
-        LeftOut(bytes.chunks_exact(ENTRY).filter_map(entry).collect())
+        UnvisitedHosts(bytes.chunks_exact(ENTRY).filter_map(entry).collect())
     }
 }
 
@@ -74,14 +74,14 @@ mod tests {
 
     #[test]
     fn a_host_is_left_out_since_the_first_cycle_in_a_row() {
-        let mut left = LeftOut::default();
-        left.leave_out(b"a", Cycle(3));
-        left.leave_out(b"a", Cycle(4));
-        left.leave_out(b"b", Cycle(4));
+        let mut left = UnvisitedHosts::default();
+        left.add(b"a", Cycle(3));
+        left.add(b"a", Cycle(4));
+        left.add(b"b", Cycle(4));
         assert_eq!([b"a", b"b", b"c"].map(|h| left.since(h)), [Some(Cycle(3)), Some(Cycle(4)), None]);
-        assert_eq!(LeftOut::from_bytes(&left.to_bytes()), left);
-        left.had_turn(b"a");
+        assert_eq!(UnvisitedHosts::from_bytes(&left.to_bytes()), left);
+        left.remove(b"a");
         assert_eq!((left.since(b"a"), left.len()), (None, 1));
-        assert_eq!(LeftOut::from_bytes(&left.to_bytes()[..7]), LeftOut::default());
+        assert_eq!(UnvisitedHosts::from_bytes(&left.to_bytes()[..7]), UnvisitedHosts::default());
     }
 }

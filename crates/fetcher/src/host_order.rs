@@ -9,14 +9,14 @@
 //! binds only while hosts of other sites wait.
 //!
 //! **Bound.** Let H hosts be due, and let each cycle give at least m ≥ 1 of the hosts in front of one that it leaves out a
-//! turn. Then no host waits longer than ⌈H / m⌉ cycles. *Proof.* While a host h is left out, its cycle in [`LeftOut`]
+//! turn. Then no host waits longer than ⌈H / m⌉ cycles. *Proof.* While a host h is left out, its cycle in [`UnvisitedHosts`]
 //! stays. The hosts in front of it are those left out since the same cycle or an earlier one: fewer than H. One that has
 //! its turn leaves them, and is entered with a later cycle should it be left out again; no other ever joins them. So each
 //! cycle takes m from them, and after fewer than H / m cycles there is none, and h is first. ∎
 //! m is at least the number of hosts that a cycle reaches, or, where a site or address is full, its share of open hosts.
 
-use crate::crowds::{Crowds, Group};
-use crate::left_out::{self, LeftOut};
+use crate::open_host_limits::{HostIndex, OpenHostLimits};
+use crate::unvisited_hosts::{self, UnvisitedHosts};
 use recrawl_types::{CanonicalUrl, Cycle, HostRun, Site};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -29,22 +29,22 @@ pub struct Precedence {
     /// The crawl's seed.
     pub seed: u64,
     /// Hosts that earlier cycles left out.
-    pub left_out: LeftOut,
+    pub unvisited: UnvisitedHosts,
 }
 
 /// The hosts of a schedule that are not open.
 #[derive(Debug)]
-pub struct Opening {
+pub struct HostOrder {
     /// Runs of consecutive origins with the same host: index of the first of each host.
-    groups: Vec<u32>,
+    first_runs: Vec<u32>,
     /// Groups that were handed to a host.
-    begun: Vec<bool>,
-    order: Vec<Group>,
+    opened: Vec<bool>,
+    order: Vec<HostIndex>,
     next: usize,
     /// Groups that were set aside, and have a place now: at an address, or else of their site.
-    ready: VecDeque<(Group, Option<IpAddr>)>,
-    pub sites: Crowds<Site>,
-    pub addresses: Crowds<IpAddr>,
+    ready: VecDeque<(HostIndex, Option<IpAddr>)>,
+    pub sites: OpenHostLimits<Site>,
+    pub addresses: OpenHostLimits<IpAddr>,
 }
 
 /// The part of a URL's key that names its host.
@@ -53,7 +53,7 @@ pub fn host_key(url: &CanonicalUrl) -> &[u8] {
     &origin[..origin.len() - 3]
 }
 
-impl Opening {
+impl HostOrder {
     /// For a schedule with these runs; at most so many hosts of a site, and of an address, at a time.
     pub fn new(
         runs: &[HostRun],
@@ -61,126 +61,130 @@ impl Opening {
         cycle: Cycle,
         per_site: usize,
         per_address: usize,
-    ) -> Opening {
+    ) -> HostOrder {
         let starts_host = |&i: &usize| i == 0 || host_key(&runs[i].first) != host_key(&runs[i - 1].first);
-        let groups: Vec<u32> = (0..runs.len()).filter(starts_host).map(|i| i as u32).collect();
-        let mut opening = Opening {
-            begun: vec![false; groups.len()],
+        let first_runs: Vec<u32> = (0..runs.len()).filter(starts_host).map(|i| i as u32).collect();
+        let mut opening = HostOrder {
+            opened: vec![false; first_runs.len()],
             order: Vec::new(),
-            groups,
+            first_runs,
             next: 0,
             ready: VecDeque::new(),
-            sites: Crowds::new(per_site),
-            addresses: Crowds::new(per_address),
+            sites: OpenHostLimits::new(per_site),
+            addresses: OpenHostLimits::new(per_address),
         };
-        let lot = left_out::hash(&cycle.0.to_le_bytes(), precedence.seed);
-        let place = |group: &Group| {
-            let mine = &runs[opening.range(*group as usize, runs)];
+        let lot = unvisited_hosts::hash(&cycle.0.to_le_bytes(), precedence.seed);
+        let place = |host_index: &HostIndex| {
+            let mine = &runs[opening.range(*host_index as usize, runs)];
             let pages = mine.iter().map(|run| run.count).sum::<u64>();
             let host = host_key(&mine[0].first);
-            match precedence.left_out.since(host) {
-                Some(since) => (0, u64::from(since.0), Reverse(left_out::hash(host, lot))),
+            match precedence.unvisited.since(host) {
+                Some(since) => (0, u64::from(since.0), Reverse(unvisited_hosts::hash(host, lot))),
                 None => (1, 0, Reverse(pages)),
             }
         };
-        let mut order: Vec<Group> = (0..opening.groups.len() as Group).collect();
+        let mut order: Vec<HostIndex> = (0..opening.first_runs.len() as HostIndex).collect();
         order.sort_by_cached_key(place);
         opening.order = order;
         opening
     }
 
-    /// The runs of a group.
-    fn range(&self, group: usize, runs: &[HostRun]) -> Range<usize> {
-        let end = self.groups.get(group + 1).map_or(runs.len(), |&end| end as usize);
-        self.groups[group] as usize..end
+    /// The runs of a host_index.
+    fn range(&self, host_index: usize, runs: &[HostRun]) -> Range<usize> {
+        let end = self.first_runs.get(host_index + 1).map_or(runs.len(), |&end| end as usize);
+        self.first_runs[host_index] as usize..end
     }
 
     /// The URL of the first page of the host that is to be opened next; none while all others wait for a place of their
     /// address.
     pub fn next<'r>(&mut self, runs: &'r [HostRun]) -> Option<&'r CanonicalUrl> {
-        while let Some((group, address)) = self.next_in_turn() {
-            let first = self.first(group, runs);
-            if !self.begun[group as usize] {
+        while let Some((host_index, address)) = self.next_in_turn() {
+            let first = self.first(host_index, runs);
+            if !self.opened[host_index as usize] {
                 let site = Site::of(first);
                 if !self.sites.is_full(&site) {
                     return Some(first);
                 }
-                self.sites.set_aside(site, group);
+                self.sites.enqueue(site, host_index);
             }
             // It leaves the place at its address to the next one there.
             if let Some(address) = address {
-                self.ready.extend(self.addresses.call(&address).map(|group| (group, Some(address))));
+                self.ready.extend(
+                    self.addresses.next_waiting(&address).map(|host_index| (host_index, Some(address))),
+                );
             }
         }
         // Nobody else waits.
-        while let Some(group) = self.sites.take_any() {
-            if !self.begun[group as usize] {
-                return Some(self.first(group, runs));
+        while let Some(host_index) = self.sites.dequeue_any() {
+            if !self.opened[host_index as usize] {
+                return Some(self.first(host_index, runs));
             }
         }
         None
     }
 
-    /// The next group that may have a place, and the address at which it was called.
-    fn next_in_turn(&mut self) -> Option<(Group, Option<IpAddr>)> {
+    /// The next host_index that may have a place, and the address at which it was called.
+    fn next_in_turn(&mut self) -> Option<(HostIndex, Option<IpAddr>)> {
         if let Some(ready) = self.ready.pop_front() {
             return Some(ready);
         }
-        if let Some(&group) = self.order.get(self.next) {
+        if let Some(&host_index) = self.order.get(self.next) {
             self.next += 1;
-            return Some((group, None));
+            return Some((host_index, None));
         }
         // One that was called before did not come: its name leads elsewhere now, or nowhere.
-        self.addresses.call_any().map(|(address, group)| (group, Some(address)))
+        self.addresses.next_waiting_any().map(|(address, host_index)| (host_index, Some(address)))
     }
 
-    /// The URL of a group's first page.
-    fn first<'r>(&self, group: Group, runs: &'r [HostRun]) -> &'r CanonicalUrl {
-        &runs[self.groups[group as usize] as usize].first
+    /// The URL of a host_index's first page.
+    fn first<'r>(&self, host_index: HostIndex, runs: &'r [HostRun]) -> &'r CanonicalUrl {
+        &runs[self.first_runs[host_index as usize] as usize].first
     }
 
     /// Takes the runs of the host with this key, if it has some that were not taken.
-    pub fn take(&mut self, key: &[u8], runs: &[HostRun]) -> Option<(Group, Range<usize>)> {
-        let group =
-            self.groups.binary_search_by(|&first| host_key(&runs[first as usize].first).cmp(key)).ok()?;
-        let is_new = !std::mem::replace(&mut self.begun[group], true);
-        is_new.then(|| (group as Group, self.range(group, runs)))
+    pub fn take(&mut self, key: &[u8], runs: &[HostRun]) -> Option<(HostIndex, Range<usize>)> {
+        let host_index =
+            self.first_runs.binary_search_by(|&first| host_key(&runs[first as usize].first).cmp(key)).ok()?;
+        let is_new = !std::mem::replace(&mut self.opened[host_index], true);
+        is_new.then(|| (host_index as HostIndex, self.range(host_index, runs)))
     }
 
     /// Gives back the runs of a host whose address has no place for it.
-    pub fn set_aside(&mut self, group: Group, address: IpAddr) {
-        self.begun[group as usize] = false;
-        self.addresses.set_aside(address, group);
+    pub fn put_back(&mut self, host_index: HostIndex, address: IpAddr) {
+        self.opened[host_index as usize] = false;
+        self.addresses.enqueue(address, host_index);
     }
 
     /// A host needs its place no longer.
-    pub fn leave(&mut self, site: Option<&Site>, address: Option<IpAddr>) {
-        let by_site = site.and_then(|site| self.sites.leave(site));
-        let by_address = address.and_then(|address| self.addresses.leave(&address));
-        self.ready.extend(by_site.map(|group| (group, None)));
-        self.ready.extend(by_address.map(|group| (group, address)));
+    pub fn release(&mut self, site: Option<&Site>, address: Option<IpAddr>) {
+        let by_site = site.and_then(|site| self.sites.remove(site));
+        let by_address = address.and_then(|address| self.addresses.remove(&address));
+        self.ready.extend(by_site.map(|host_index| (host_index, None)));
+        self.ready.extend(by_address.map(|host_index| (host_index, address)));
     }
 
     /// All hosts of the schedule: the place in the list, whether it was opened, and its runs.
     pub fn hosts<'a>(
         &'a self,
         runs: &'a [HostRun],
-    ) -> impl Iterator<Item = (Group, bool, Range<usize>)> + 'a {
-        (0..self.groups.len()).map(|group| (group as Group, self.begun[group], self.range(group, runs)))
+    ) -> impl Iterator<Item = (HostIndex, bool, Range<usize>)> + 'a {
+        (0..self.first_runs.len()).map(|host_index| {
+            (host_index as HostIndex, self.opened[host_index], self.range(host_index, runs))
+        })
     }
 
     /// Is no host left to open?
     pub fn is_done(&self) -> bool {
-        let is_aside = self.sites.has_aside() || self.addresses.has_aside();
-        self.next == self.order.len() && self.ready.is_empty() && !is_aside
+        let is_waiting = self.sites.has_waiting() || self.addresses.has_waiting();
+        self.next == self.order.len() && self.ready.is_empty() && !is_waiting
     }
 
     /// The runs of each host that was not opened; they are taken from now on.
     pub fn take_rest(&mut self, runs: &[HostRun]) -> Vec<Range<usize>> {
         let mut rest = Vec::new();
-        for group in 0..self.groups.len() {
-            if !std::mem::replace(&mut self.begun[group], true) {
-                rest.push(self.range(group, runs));
+        for host_index in 0..self.first_runs.len() {
+            if !std::mem::replace(&mut self.opened[host_index], true) {
+                rest.push(self.range(host_index, runs));
             }
         }
         rest
@@ -208,11 +212,11 @@ mod tests {
 
     fn order(schedule: &MemorySchedule, precedence: &Precedence, cycle: u32, per_site: usize) -> Vec<String> {
         let runs = schedule.hosts();
-        let mut opening = Opening::new(runs, precedence, Cycle(cycle), per_site, 0);
+        let mut opening = HostOrder::new(runs, precedence, Cycle(cycle), per_site, 0);
         let mut order = Vec::new();
         while let Some(first) = opening.next(runs) {
             opening.take(host_key(first), runs).expect("it was not taken");
-            opening.sites.enter(Site::of(first));
+            opening.sites.add(Site::of(first));
             order.push(first.host().into_owned());
         }
         assert!(opening.is_done());
@@ -225,11 +229,11 @@ mod tests {
         let mut hosts: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), 1)).collect();
         hosts.extend([("big.test", 9), ("bigger.test", 50)]);
         let schedule = schedule(&hosts);
-        let mut precedence = Precedence { seed: 5, left_out: LeftOut::default() };
+        let mut precedence = Precedence { seed: 5, unvisited: UnvisitedHosts::default() };
         assert_eq!(order(&schedule, &precedence, 3, 0)[..2], ["bigger.test", "big.test"]);
         for run in schedule.hosts().iter().filter(|run| run.count == 1) {
             let since = if &*run.first.host() == "small13.test" { 1 } else { 2 };
-            precedence.left_out.leave_out(host_key(&run.first), Cycle(since));
+            precedence.unvisited.add(host_key(&run.first), Cycle(since));
         }
         let third = order(&schedule, &precedence, 3, 0);
         assert_eq!(
@@ -268,7 +272,7 @@ mod tests {
             let pages: Vec<(&str, usize)> = pages.iter().map(|name| (name.as_str(), 1)).collect();
             let schedule = schedule(&pages);
             let runs = schedule.hosts();
-            let mut opening = Opening::new(runs, &Precedence::default(), Cycle(1), per_site, per_address);
+            let mut opening = HostOrder::new(runs, &Precedence::default(), Cycle(1), per_site, per_address);
             let (mut open, mut opened) = (Vec::<usize>::new(), vec![false; hosts.len()]);
             let mut looked_up = vec![false; hosts.len()];
             let mut ends = ends.into_iter().cycle();
@@ -279,7 +283,7 @@ mod tests {
                 while open.len() < slots && let Some(first) = opening.next(runs) {
                     let host: usize = first.host()[1..3].parse().unwrap();
                     let (site, at, vanishes) = hosts[host];
-                    let (group, _) = opening.take(host_key(first), runs).expect("it was not taken");
+                    let (host_index, _) = opening.take(host_key(first), runs).expect("it was not taken");
                     prop_assert!(!opened[host]);
                     if of_site(&open, site) >= per_site {
                         let could = |other: usize| {
@@ -288,18 +292,18 @@ mod tests {
                         };
                         prop_assert!(!(0..hosts.len()).any(could), "{} is one too many of its site", host);
                     }
-                    opening.sites.enter(Site::of(first));
+                    opening.sites.add(Site::of(first));
                     if vanishes && std::mem::replace(&mut looked_up[host], true) {
                         opened[host] = true;
-                        opening.leave(Some(&Site::of(first)), None);
+                        opening.release(Some(&Site::of(first)), None);
                         continue;
                     }
                     if opening.addresses.is_full(&address(host)) {
-                        opening.set_aside(group, address(host));
-                        opening.leave(Some(&Site::of(first)), None);
+                        opening.put_back(host_index, address(host));
+                        opening.release(Some(&Site::of(first)), None);
                         continue;
                     }
-                    opening.addresses.enter(address(host));
+                    opening.addresses.add(address(host));
                     opened[host] = true;
                     open.push(host);
                     prop_assert!(of_address(&open, at) <= per_address);
@@ -308,7 +312,7 @@ mod tests {
                     break;
                 }
                 let host = open.swap_remove(ends.next().unwrap() % open.len());
-                opening.leave(Some(&Site::of_host(&name(host))), Some(address(host)));
+                opening.release(Some(&Site::of_host(&name(host))), Some(address(host)));
             }
             prop_assert!(opening.is_done() && opened.iter().all(|opened| *opened));
         }

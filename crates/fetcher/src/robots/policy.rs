@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// The judgement that a run keeps of an origin while it visits it.
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum RobotsPolicy {
     /// Rules (none at all when there is no file).
     Rules(Rules),
     /// robots.txt cannot be had, and why, where that is known: nothing is allowed.
@@ -22,26 +22,26 @@ pub enum Standing {
     Refused,
 }
 
-impl Standing {
+impl RobotsPolicy {
     /// What a stored state says, while it still holds.
-    pub fn of(state: &RobotsState, now: u64, config: &FetchConfig) -> Option<Standing> {
+    pub fn cached(state: &RobotsState, now: u64, config: &FetchConfig) -> Option<RobotsPolicy> {
         // A clock that was set back must not make a file eternal.
-        let holds = (state.fetched..asked_again(state, config)).contains(&now);
-        holds.then(|| Standing::says(&state.body, config.product_token()))
+        let holds = (state.fetched..refetch_at(state, config)).contains(&now);
+        holds.then(|| RobotsPolicy::from_body(&state.body, config.product_token()))
     }
 
     /// What a body says, whatever its age.
-    pub fn says(body: &RobotsBody, product_token: &str) -> Standing {
+    pub fn from_body(body: &RobotsBody, product_token: &str) -> RobotsPolicy {
         match body {
-            RobotsBody::Rules(file) => Standing::Rules(Rules::parse(file, product_token)),
-            RobotsBody::AllowAll => Standing::Rules(Rules::default()),
-            RobotsBody::DisallowAll(why) => Standing::Unreachable(*why),
+            RobotsBody::Rules(file) => RobotsPolicy::Rules(Rules::parse(file, product_token)),
+            RobotsBody::AllowAll => RobotsPolicy::Rules(Rules::default()),
+            RobotsBody::DisallowAll(why) => RobotsPolicy::Unreachable(*why),
         }
     }
 }
 
 /// When robots.txt is asked for again, in milliseconds since 1970.
-pub fn asked_again(state: &RobotsState, config: &FetchConfig) -> u64 {
+pub fn refetch_at(state: &RobotsState, config: &FetchConfig) -> u64 {
     let holds_for = match &state.body {
         RobotsBody::Rules(_) | RobotsBody::AllowAll => config.robots_cache,
         RobotsBody::DisallowAll(_) => retry_after(state),
@@ -57,7 +57,7 @@ fn retry_after(state: &RobotsState) -> Duration {
 
 /// What an answer to the request for robots.txt means, redirects apart. `asked` are the validators that
 /// the request carried, `direct` says that the origin itself answered and not the end of a redirect.
-pub fn judge(
+pub fn evaluate(
     answer: &Result<Reply, NetworkError>,
     before: Option<&RobotsState>,
     asked: &Validators,
@@ -120,7 +120,7 @@ mod tests {
 
     /// An answer to an unconditional request.
     fn first(answer: &Result<Reply, NetworkError>, before: Option<&RobotsState>, now: u64) -> RobotsState {
-        judge(answer, before, &Validators::default(), true, now)
+        evaluate(answer, before, &Validators::default(), true, now)
     }
 
     fn unreachable(why: Failure) -> RobotsBody {
@@ -165,9 +165,12 @@ mod tests {
         let config = FetchConfig::default();
         for status in [200, 404] {
             let state = judged(status, 5);
-            assert!(matches!(Standing::of(&state, 5 + DAY - 1, &config), Some(Standing::Rules(_))));
-            assert!(Standing::of(&state, 5 + DAY, &config).is_none());
-            assert!(Standing::of(&state, 4, &config).is_none(), "fetched in the future");
+            assert!(matches!(
+                RobotsPolicy::cached(&state, 5 + DAY - 1, &config),
+                Some(RobotsPolicy::Rules(_))
+            ));
+            assert!(RobotsPolicy::cached(&state, 5 + DAY, &config).is_none());
+            assert!(RobotsPolicy::cached(&state, 4, &config).is_none(), "fetched in the future");
         }
     }
 
@@ -179,7 +182,7 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..10 {
             let asked = now;
-            while Standing::of(&state, now, &config).is_some() {
+            while RobotsPolicy::cached(&state, now, &config).is_some() {
                 now += 1000;
             }
             waits.push((now - asked) / 60_000);
@@ -209,16 +212,16 @@ mod tests {
         let etag = |value: &str| with_header(reply(200, "User-agent: *\nDisallow: /x\n"), "etag", value);
         let before = first(&Ok(etag("\"1\"")), None, 5);
         assert_eq!(before.validators.etag.as_deref(), Some("\"1\""));
-        let same = judge(&Ok(reply(304, "")), Some(&before), &before.validators, true, DAY);
+        let same = evaluate(&Ok(reply(304, "")), Some(&before), &before.validators, true, DAY);
         assert_eq!(same, RobotsState { fetched: DAY, ..before.clone() });
         // A validator that the 304 names anew replaces the old one.
         let named = with_header(reply(304, ""), "etag", "\"2\"");
-        let renamed = judge(&Ok(named), Some(&before), &before.validators, true, DAY);
+        let renamed = evaluate(&Ok(named), Some(&before), &before.validators, true, DAY);
         assert_eq!(renamed.validators.etag.as_deref(), Some("\"2\""));
         // Unasked, it is no answer that could be understood.
         assert_eq!(first(&Ok(reply(304, "")), Some(&before), DAY).body, RobotsBody::AllowAll);
         // What a redirect leads to has validators of its own.
-        let behind = judge(&Ok(etag("\"1\"")), None, &Validators::default(), false, 5);
+        let behind = evaluate(&Ok(etag("\"1\"")), None, &Validators::default(), false, 5);
         assert!(behind.validators.is_empty());
         assert!(first(&Err(NetworkError::Dns), Some(&before), DAY).validators.is_empty());
     }

@@ -1,7 +1,7 @@
 //! The k least of a stream, within a fixed memory.
 
 use crate::TopK;
-use crate::memory::Room;
+use crate::memory::MemoryQuota;
 use crate::merge::{Merge, Source};
 use crate::runs::{Item, Run, Runs};
 use std::io;
@@ -10,14 +10,14 @@ use std::io;
 /// room. Where it does not, the buffer is sorted and spilled as a run whenever it is full. Runs are
 /// merged, as many at a time as the room has for their readers: so many of one level become one of the next, so that an
 /// item is written once a level, of which there are as many as the logarithm of k over the room says. As soon as 2k items are
-/// spilled, all are merged into one run of the k least, whose greatest is the bar for all later ones, just as in memory.
+/// spilled, all are merged into one run of the k least, whose greatest is the threshold for all later ones, just as in memory.
 ///
 /// A selection over the scores alone would not do in place of the order: with a limit on hosts the shares take turns, page by
 /// page, and what one takes decides what the other may. So there is one way for all requests.
-pub(crate) struct Best<T> {
+pub(crate) struct SpillingTopK<T> {
     top: TopK<T>,
     k: u64,
-    room: Room,
+    quota: MemoryQuota,
     /// Levels descend; what is left of a cut comes first.
     runs: Vec<(Level, Run)>,
 }
@@ -27,15 +27,15 @@ type Level = u32;
 /// A run of the k least is merged with others at the next cut only.
 const CUT: Level = Level::MAX;
 
-impl<T: Item> Best<T> {
+impl<T: Item> SpillingTopK<T> {
     /// For the `k` least items.
-    pub fn new(k: u64, room: Room) -> Best<T> {
-        Best { top: TopK::within(k, room.items::<T>()), k, room, runs: Vec::new() }
+    pub fn new(k: u64, quota: MemoryQuota) -> SpillingTopK<T> {
+        SpillingTopK { top: TopK::within(k, quota.items::<T>()), k, quota, runs: Vec::new() }
     }
 
     /// What an item must be below to be of use, once that is known.
-    pub fn bar(&self) -> Option<&T> {
-        self.top.bar()
+    pub fn threshold(&self) -> Option<&T> {
+        self.top.threshold()
     }
 
     /// Takes one item of the stream.
@@ -63,7 +63,7 @@ impl<T: Item> Best<T> {
         self.runs.push((0, run));
         while let Some((level, _)) = self.runs.last() {
             let (level, count) = (*level, self.runs.iter().filter(|(of, _)| of == level).count());
-            if level == CUT || count < self.room.fan_in() {
+            if level == CUT || count < self.quota.fan_in() {
                 break;
             }
             self.merge_last(count, level + 1, disk)?;
@@ -88,8 +88,8 @@ impl<T: Item> Best<T> {
 
     /// Opens all runs, after merging the shortest where they are too many to be read at a time.
     fn open_all(&mut self, disk: &mut Runs) -> io::Result<Merge<T>> {
-        while self.runs.len() > self.room.fan_in() {
-            let count = self.room.fan_in().min(self.runs.len() + 1 - self.room.fan_in());
+        while self.runs.len() > self.quota.fan_in() {
+            let count = self.quota.fan_in().min(self.runs.len() + 1 - self.quota.fan_in());
             self.merge_last(count, 0, disk)?;
         }
         self.open_last(self.runs.len(), disk)
@@ -98,17 +98,17 @@ impl<T: Item> Best<T> {
     /// Leaves one run, of the k least.
     fn cut(&mut self, disk: &mut Runs) -> io::Result<()> {
         let mut merge = self.open_all(disk)?;
-        let (mut left, mut bar) = (self.k, None);
+        let (mut left, mut threshold) = (self.k, None);
         let run = disk.write(|| {
             if left == 0 {
                 return Ok(None);
             }
             left -= 1;
-            bar = merge.pop()?;
-            Ok(bar)
+            threshold = merge.pop()?;
+            Ok(threshold)
         })?;
         self.runs.push((CUT, run));
-        self.top.raise(bar);
+        self.top.set_threshold(threshold);
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl<T: Item> Best<T> {
             return self.top.drain(n).try_for_each(|item| each(item, disk));
         }
         let mut merge = self.take(disk)?;
-        self.top.raise(None);
+        self.top.set_threshold(None);
         for _ in 0..n.min(self.k) {
             let Some(item) = merge.pop()? else { break };
             each(item, disk)?;

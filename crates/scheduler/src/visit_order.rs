@@ -25,7 +25,7 @@ use recrawl_types::{Cycle, PageRecord, Share};
 
 /// A page that was chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Due {
+pub struct DuePage {
     /// Which share chose it.
     pub share: Share,
     /// Its place in the order of that share: the lower the earlier.
@@ -34,16 +34,16 @@ pub struct Due {
     pub waiting: u32,
 }
 
-impl Due {
+impl DuePage {
     /// A page that was chosen for this cycle, with the record that it has before it.
-    pub fn of(share: Share, rank: u64, record: &PageRecord, cycle: Cycle) -> Due {
+    pub fn of(share: Share, rank: u64, record: &PageRecord, cycle: Cycle) -> DuePage {
         let known = &record.known;
-        Due { share, rank, waiting: cycle.since(known.last_attempt.max(known.discovered)) }
+        DuePage { share, rank, waiting: cycle.since(known.last_attempt.max(known.discovered)) }
     }
 }
 
 /// The order in which pages of one host are asked for, as places in `pages`. Memory: 24 bytes a page.
-pub fn turns(pages: &[Due]) -> Vec<u32> {
+pub fn visit_order(pages: &[DuePage]) -> Vec<u32> {
     let (audit, others): (Vec<u32>, Vec<u32>) =
         (0..pages.len() as u32).partition(|&page| matches!(pages[page as usize].share, Share::Audit(_)));
     let of = |page: &u32| pages[*page as usize];
@@ -73,7 +73,7 @@ fn sorted<K: Ord>(mut pages: Vec<u32>, key: impl Fn(&u32) -> K) -> Vec<u32> {
 }
 
 /// Shares in proportion: the i-th of n pages of a share stands at (2i + 1) / 2n of the whole.
-fn in_proportion(pages: Vec<u32>, all: &[Due]) -> Vec<u32> {
+fn in_proportion(pages: Vec<u32>, all: &[DuePage]) -> Vec<u32> {
     let of = |page: &u32| all[*page as usize];
     let kind = |share: Share| match share {
         Share::Announced => 0,
