@@ -1,12 +1,12 @@
-//! The addresses that hosts share: each has a pace of its own, and a line of hosts that wait for it.
+//! Addresses that hosts share. Each has its own pace, and a queue of hosts that wait for it.
 //!
-//! A thousand names on one server are one server. A host that may be asked by its own pace stands in
-//! line for its address; only the first of a line is granted, for the moment at which the address is
-//! free. So a line costs its hosts no waking up in vain, and turns are taken in order.
+//! A thousand names on one server are one server. A host that is ready by its own pace waits in the
+//! queue of its address. Only the first of the queue gets a grant, for the time at which the
+//! address is free. So waiting hosts are not woken in vain, and are served in order.
 //!
-//! The address's delay is a constant: behind one address of a large provider stand thousands of sites,
-//! and one of them that is slow or says 429 must not slow down the rest. An address that nobody asks or
-//! waits for is forgotten when its delay has run out, so the table is bounded by the open hosts.
+//! The delay of an address is constant. Thousands of sites may share one address of a large
+//! provider, and one slow or overloaded site must not slow down the rest. An address without
+//! requests and waiting hosts is forgotten after its delay, so open hosts bound the table.
 
 use crate::limits::FetchConfig;
 use crate::politeness::Pace;
@@ -16,14 +16,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Addresses in the table before those are looked for that can be forgotten.
+/// Size of the table from which on unused addresses are removed.
 const FIRST_SWEEP: usize = 1024;
 
 /// The addresses in use.
 #[derive(Debug)]
 pub struct Addresses {
     delay: Duration,
-    /// Requests under way at a time at one address.
+    /// Maximum number of requests in flight per address.
     slots: usize,
     began: Instant,
     known: HashMap<IpAddr, Address>,
@@ -35,12 +35,11 @@ struct Address {
     pace: Pace,
     in_flight: usize,
     waiting: VecDeque<HostId>,
-    /// Was the first of the line granted, and has it not come yet?
+    /// Did the first waiting host get a grant that it has not used yet?
     granted: bool,
 }
 
 impl Addresses {
-    /// For a run that began then.
     pub fn new(config: &FetchConfig, began: Instant) -> Addresses {
         Addresses {
             delay: config.delay_per_ip,
@@ -51,7 +50,7 @@ impl Addresses {
         }
     }
 
-    /// Without a delay nothing is asked for, and no name need be resolved before its turn.
+    /// Is there a delay per address? If not, names need not be resolved before requests.
     pub fn are_paced(&self) -> bool {
         !self.delay.is_zero()
     }
@@ -73,7 +72,7 @@ impl Addresses {
         })
     }
 
-    /// RetryPolicy a request start there now? Only for the host that was granted, while others wait.
+    /// May a request start there now? While hosts wait, only with a grant.
     pub fn is_free(&mut self, address: IpAddr, has_grant: bool) -> bool {
         let slots = self.slots;
         let at = self.at(address);
@@ -82,36 +81,34 @@ impl Addresses {
             && (has_grant || (at.waiting.is_empty() && !at.granted))
     }
 
-    /// A request starts there.
     pub fn request_started(&mut self, address: IpAddr) {
         let at = self.at(address);
         at.in_flight += 1;
         at.pace.touch();
     }
 
-    /// It has been answered.
     pub fn request_ended(&mut self, address: IpAddr) {
         let at = self.at(address);
         at.in_flight -= 1;
         at.pace.touch();
     }
 
-    /// A request went there that was meant for another address: a connection outlived a change in DNS.
+    /// Records a request that was meant for another address: a connection outlived a DNS change.
     pub fn unexpected_request(&mut self, address: IpAddr) {
         self.at(address).pace.touch();
     }
 
-    /// A host stands in waiting.
     pub fn enqueue(&mut self, address: IpAddr, host: HostId) {
         self.at(address).waiting.push_back(host);
     }
 
-    /// The host that was granted has come.
+    /// The host with the grant has come.
     pub fn use_grant(&mut self, address: IpAddr) {
         self.at(address).granted = false;
     }
 
-    /// Calls the first of the line, if there is a place for it: the host, and when it may ask.
+    /// Grants the address to the first waiting host, if a connection is free. Returns the host and
+    /// the time of its request.
     pub fn grant_next(&mut self, address: IpAddr) -> Option<(HostId, Instant)> {
         let slots = self.slots;
         let at = self.at(address);
@@ -155,7 +152,7 @@ mod tests {
         assert!(!all.is_free(A, false), "whoever comes now stands behind");
         all.use_grant(A);
         assert!(all.is_free(A, true));
-        // It did not ask after all: the next one is granted, for now.
+        // It made no request, so the next host gets a grant for now.
         assert_eq!(all.grant_next(A), Some((8, Instant::now())));
     }
 

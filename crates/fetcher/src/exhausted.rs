@@ -1,4 +1,4 @@
-//! Errors of this machine, which are no fault of a host: no file descriptor, buffer, port or memory is left.
+//! Errors of this machine, not of a host: no file descriptor, buffer, port or memory is left.
 
 use crate::client::NetworkError;
 use crate::limits::{FIRST_EXHAUSTED_WAIT, MAX_EXHAUSTED_WAIT};
@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Did the system refuse for want of a resource of this machine?
+/// Did the system call fail because this machine lacks a resource?
 pub fn is_exhausted(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
@@ -15,8 +15,9 @@ pub fn is_exhausted(error: &io::Error) -> bool {
     )
 }
 
-/// Repeats a request until this machine has what it takes, with growing pauses, for [`MAX_EXHAUSTED_WAIT`]:
-/// meanwhile other requests end and leave what they held. What came of the last try, and how long it took.
+/// Repeats a request while this machine lacks resources, with growing pauses, for up to
+/// [`MAX_EXHAUSTED_WAIT`]. Meanwhile other requests end and free theirs. Returns the last result
+/// and its duration.
 pub async fn retry_while_exhausted<T, F>(
     mut request: impl FnMut() -> F,
 ) -> (Result<T, NetworkError>, Duration)

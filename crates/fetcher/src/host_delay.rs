@@ -1,5 +1,5 @@
-//! The delay of a host, or why it is skipped, computed from its state. Used for reports and for
-//! single pages; a run applies the same rules.
+//! The delay of a host, or why it is skipped, computed from its stored state. Used for reports and
+//! for single pages; a run applies the same rules.
 
 use crate::limits::FetchConfig;
 use crate::politeness::AdaptiveDelay;

@@ -1,19 +1,22 @@
-//! In which order the hosts of a schedule are opened.
+//! The order in which the hosts of a schedule are opened.
 //!
-//! Hosts that an earlier cycle left out come first, those that wait longest in front, and among these a lot decides,
-//! drawn with the crawl's seed and the cycle. Then all others come, the largest first: the host with the most pages takes
-//! longest, so it must not come last. A cycle that comes to its end leaves nobody out, so without deadline and budget the
-//! second rule is all there is.
+//! Hosts that earlier cycles did not visit come first, longest wait first. Among equals, a hash
+//! with the crawl's seed and the cycle decides. All other hosts follow, largest first: the host
+//! with the most pages takes longest, so it must start early. A cycle that completes leaves no host
+//! unvisited, so without deadline and budget only the second rule applies.
 //!
-//! A host whose site, or address, has its share of open hosts is set aside until one of them is done. A site's share
-//! binds only while hosts of other sites wait.
+//! A host whose site or address has its limit of open hosts waits until one of them ends. The limit
+//! of a site applies only while hosts of other sites wait.
 //!
-//! **Bound.** Let H hosts be due, and let each cycle give at least m ≥ 1 of the hosts in front of one that it leaves out a
-//! turn. Then no host waits longer than ⌈H / m⌉ cycles. *Proof.* While a host h is left out, its cycle in [`UnvisitedHosts`]
-//! stays. The hosts in front of it are those left out since the same cycle or an earlier one: fewer than H. One that has
-//! its turn leaves them, and is entered with a later cycle should it be left out again; no other ever joins them. So each
-//! cycle takes m from them, and after fewer than H / m cycles there is none, and h is first. ∎
-//! m is at least the number of hosts that a cycle reaches, or, where a site or address is full, its share of open hosts.
+//! **Bound.** Let H hosts be due. Let each cycle visit at least m ≥ 1 of the hosts that come before
+//! an unvisited one. Then no host waits longer than ⌈H / m⌉ cycles. *Proof.* While a host h is
+//! unvisited, its cycle in [`UnvisitedHosts`] stays the same. Only hosts that are unvisited since
+//! the same or an earlier cycle come before h: fewer than H. A visited host leaves this set. If it
+//! is left unvisited again, it gets a later cycle, so no host ever joins the set. So each cycle
+//! removes m hosts from the set. After fewer than H / m cycles it is empty, and h is first. ∎
+//!
+//! m is at least the number of hosts that a cycle reaches. If a site or address is at its limit, m
+//! is at least that limit.
 
 use crate::open_host_limits::{HostIndex, OpenHostLimits};
 use crate::unvisited_hosts::{self, UnvisitedHosts};
@@ -23,25 +26,25 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::ops::Range;
 
-/// What decides who goes first.
+/// Decides which hosts are opened first.
 #[derive(Clone, Debug, Default)]
 pub struct Precedence {
     /// The crawl's seed.
     pub seed: u64,
-    /// Hosts that earlier cycles left out.
+    /// Hosts that earlier cycles did not visit.
     pub unvisited: UnvisitedHosts,
 }
 
-/// The hosts of a schedule that are not open.
+/// The unopened hosts of a schedule.
 #[derive(Debug)]
 pub struct HostOrder {
-    /// Runs of consecutive origins with the same host: index of the first of each host.
+    /// For each host, the index of its first run. The runs of its origins are consecutive.
     first_runs: Vec<u32>,
-    /// Groups that were handed to a host.
+    /// Hosts whose runs were taken.
     opened: Vec<bool>,
     order: Vec<HostIndex>,
     next: usize,
-    /// Groups that were set aside, and have a place now: at an address, or else of their site.
+    /// Hosts that waited for a limit and may open now, with the address if that was the limit.
     ready: VecDeque<(HostIndex, Option<IpAddr>)>,
     pub sites: OpenHostLimits<Site>,
     pub addresses: OpenHostLimits<IpAddr>,
@@ -54,7 +57,7 @@ pub fn host_key(url: &CanonicalUrl) -> &[u8] {
 }
 
 impl HostOrder {
-    /// For a schedule with these runs; at most so many hosts of a site, and of an address, at a time.
+    /// `per_site` and `per_address` limit the open hosts; 0 means no limit.
     pub fn new(
         runs: &[HostRun],
         precedence: &Precedence,
@@ -89,13 +92,13 @@ impl HostOrder {
         opening
     }
 
-    /// The runs of a host_index.
+    /// The runs of a host.
     fn range(&self, host_index: usize, runs: &[HostRun]) -> Range<usize> {
         let end = self.first_runs.get(host_index + 1).map_or(runs.len(), |&end| end as usize);
         self.first_runs[host_index] as usize..end
     }
 
-    /// The URL of the first page of the host that is to be opened next; none while all others wait for a place of their
+    /// The first URL of the next host to open. None if all others wait for the limit of their
     /// address.
     pub fn next<'r>(&mut self, runs: &'r [HostRun]) -> Option<&'r CanonicalUrl> {
         while let Some((host_index, address)) = self.next_in_turn() {
@@ -107,14 +110,14 @@ impl HostOrder {
                 }
                 self.sites.enqueue(site, host_index);
             }
-            // It leaves the place at its address to the next one there.
+            // The next host of this address may open instead.
             if let Some(address) = address {
                 self.ready.extend(
                     self.addresses.next_waiting(&address).map(|host_index| (host_index, Some(address))),
                 );
             }
         }
-        // Nobody else waits.
+        // No other site waits, so the limit of a site does not apply.
         while let Some(host_index) = self.sites.dequeue_any() {
             if !self.opened[host_index as usize] {
                 return Some(self.first(host_index, runs));
@@ -123,7 +126,7 @@ impl HostOrder {
         None
     }
 
-    /// The next host_index that may have a place, and the address at which it was called.
+    /// The next host that may open, and its address if it waited for that.
     fn next_in_turn(&mut self) -> Option<(HostIndex, Option<IpAddr>)> {
         if let Some(ready) = self.ready.pop_front() {
             return Some(ready);
@@ -132,16 +135,15 @@ impl HostOrder {
             self.next += 1;
             return Some((host_index, None));
         }
-        // One that was called before did not come: its name leads elsewhere now, or nowhere.
+        // Hosts may still wait here if an earlier one resolved to another address, or to none.
         self.addresses.next_waiting_any().map(|(address, host_index)| (host_index, Some(address)))
     }
 
-    /// The URL of a host_index's first page.
     fn first<'r>(&self, host_index: HostIndex, runs: &'r [HostRun]) -> &'r CanonicalUrl {
         &runs[self.first_runs[host_index as usize] as usize].first
     }
 
-    /// Takes the runs of the host with this key, if it has some that were not taken.
+    /// Takes the runs of the host with this key; none if they are taken or it has none.
     pub fn take(&mut self, key: &[u8], runs: &[HostRun]) -> Option<(HostIndex, Range<usize>)> {
         let host_index =
             self.first_runs.binary_search_by(|&first| host_key(&runs[first as usize].first).cmp(key)).ok()?;
@@ -149,13 +151,13 @@ impl HostOrder {
         is_new.then(|| (host_index as HostIndex, self.range(host_index, runs)))
     }
 
-    /// Gives back the runs of a host whose address has no place for it.
+    /// Returns a host whose address is at its limit. It waits there.
     pub fn put_back(&mut self, host_index: HostIndex, address: IpAddr) {
         self.opened[host_index as usize] = false;
         self.addresses.enqueue(address, host_index);
     }
 
-    /// A host needs its place no longer.
+    /// Removes an open host from the counts. Hosts that waited for this become ready.
     pub fn release(&mut self, site: Option<&Site>, address: Option<IpAddr>) {
         let by_site = site.and_then(|site| self.sites.remove(site));
         let by_address = address.and_then(|address| self.addresses.remove(&address));
@@ -163,7 +165,7 @@ impl HostOrder {
         self.ready.extend(by_address.map(|host_index| (host_index, address)));
     }
 
-    /// All hosts of the schedule: the place in the list, whether it was opened, and its runs.
+    /// All hosts of the schedule: position, whether it was opened, and its runs.
     pub fn hosts<'a>(
         &'a self,
         runs: &'a [HostRun],
@@ -173,13 +175,12 @@ impl HostOrder {
         })
     }
 
-    /// Is no host left to open?
     pub fn is_done(&self) -> bool {
         let is_waiting = self.sites.has_waiting() || self.addresses.has_waiting();
         self.next == self.order.len() && self.ready.is_empty() && !is_waiting
     }
 
-    /// The runs of each host that was not opened; they are taken from now on.
+    /// Takes the runs of all unopened hosts.
     pub fn take_rest(&mut self, runs: &[HostRun]) -> Vec<Range<usize>> {
         let mut rest = Vec::new();
         for host_index in 0..self.first_runs.len() {
@@ -248,13 +249,13 @@ mod tests {
     #[test]
     fn a_site_gives_way_while_others_wait_and_only_then() {
         let schedule = schedule(&[("a.one.test", 9), ("b.one.test", 8), ("c.one.test", 7), ("two.test", 1)]);
-        // `test` is no public suffix: the site of a.one.test is one.test.
+        // `test` is not a public suffix, so the site of a.one.test is one.test.
         let all = order(&schedule, &Precedence::default(), 1, 2);
         assert_eq!(all, ["a.one.test", "b.one.test", "two.test", "c.one.test"]);
     }
 
-    /// Hosts by site and address, and whether the name leads nowhere when it is looked up again; and the order in which
-    /// open ones end.
+    /// Hosts: site, address, and whether a second lookup finds no address. Then three limits, and
+    /// the order in which open hosts end.
     type Crowd = (Vec<(u8, u8, bool)>, usize, usize, usize, Vec<usize>);
 
     fn crowd() -> impl Strategy<Value = Crowd> {
@@ -263,8 +264,8 @@ mod tests {
     }
 
     proptest! {
-        /// Hosts are opened into slots as the frontier does it, and each is opened once. An address never has more than
-        /// its share of them, and a site only where nobody else could have the slot.
+        /// Opens hosts into slots as the frontier does, each host once. No address exceeds its
+        /// limit. A site exceeds its limit only if no other host could use the slot.
         #[test]
         fn sites_and_addresses_keep_to_their_share_of_slots((hosts, per_site, per_address, slots, ends) in crowd()) {
             let name = |host: usize| format!("h{host:02}.s{}.test", hosts[host].0);

@@ -1,13 +1,12 @@
-//! Hosts that share something, a site or an address: how many of them are open, and which wait for a place.
+//! Limits on open hosts per site or address, and the hosts that wait because of a limit.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 
-/// A host of the schedule that is not open, in 4 bytes: its place in the list of hosts.
+/// Position of a host in the schedule's list of hosts. Unopened hosts cost only these 4 bytes.
 pub type HostIndex = u32;
 
-/// Counts open hosts by what they share, and sets aside those above the limit. A host that is set aside is a number and
-/// nothing more. 0 is for no limit.
+/// Counts open hosts per key, and queues hosts above the limit. A limit of 0 means no limit.
 #[derive(Debug)]
 pub struct OpenHostLimits<K> {
     limit: usize,
@@ -16,22 +15,20 @@ pub struct OpenHostLimits<K> {
 }
 
 impl<K: Clone + Eq + Hash + Ord> OpenHostLimits<K> {
-    /// At most so many open hosts of each.
     pub fn new(limit: usize) -> OpenHostLimits<K> {
         OpenHostLimits { limit, open: HashMap::new(), waiting: BTreeMap::new() }
     }
 
-    /// Is there no place for one more?
     pub fn is_full(&self, key: &K) -> bool {
         self.limit > 0 && self.open.get(key).is_some_and(|open| *open >= self.limit)
     }
 
-    /// A host is open, above the limit or not.
+    /// Counts an open host, even above the limit.
     pub fn add(&mut self, key: K) {
         *self.open.entry(key).or_default() += 1;
     }
 
-    /// A host that entered no longer needs its place; gives the first of those set aside, if it has one now.
+    /// Removes an open host. Returns the next waiting host that may open now.
     pub fn remove(&mut self, key: &K) -> Option<HostIndex> {
         let open = self.open.get_mut(key).expect("it entered");
         *open -= 1;
@@ -41,24 +38,23 @@ impl<K: Clone + Eq + Hash + Ord> OpenHostLimits<K> {
         self.next_waiting(key)
     }
 
-    /// The first of those set aside, if there is a place for it.
+    /// The next waiting host of this key, if the limit allows it.
     pub fn next_waiting(&mut self, key: &K) -> Option<HostIndex> {
         if self.is_full(key) { None } else { self.dequeue(key) }
     }
 
-    /// Sets a host aside until one leaves.
     pub fn enqueue(&mut self, key: K, host_index: HostIndex) {
         self.waiting.entry(key).or_default().push_back(host_index);
     }
 
-    /// The first that was set aside with any key for which there is a place.
+    /// The next waiting host of any key whose limit allows it.
     pub fn next_waiting_any(&mut self) -> Option<(K, HostIndex)> {
         let key = self.waiting.keys().find(|key| !self.is_full(key))?.clone();
         let host_index = self.dequeue(&key)?;
         Some((key, host_index))
     }
 
-    /// The first that was set aside with any key, whatever the limit.
+    /// The next waiting host of any key, regardless of limits.
     pub fn dequeue_any(&mut self) -> Option<HostIndex> {
         let key = self.waiting.keys().next()?.clone();
         self.dequeue(&key)
@@ -73,7 +69,6 @@ impl<K: Clone + Eq + Hash + Ord> OpenHostLimits<K> {
         first
     }
 
-    /// Is a host set aside?
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -92,7 +87,7 @@ mod tests {
         assert!(sites.is_full(&"a") && !sites.is_full(&"b"));
         sites.enqueue("a", 7);
         sites.enqueue("a", 8);
-        // A redirect led to a third one.
+        // A redirect opened a third host.
         sites.add("a");
         assert_eq!(sites.remove(&"a"), None, "there are still two");
         assert_eq!(sites.remove(&"a"), Some(7));

@@ -1,10 +1,10 @@
-//! The proxy that requests go through, where the configuration names one. Never one of the environment.
+//! The configured proxy. Proxies in environment variables are ignored.
 
 use recrawl_types::host::is_within;
 use reqwest::Url;
 use std::fmt;
 
-/// A proxy: where it is, who we are there, and which hosts are asked without it.
+/// A proxy: its URL, credentials, and the hosts that are requested without it.
 #[derive(Clone, PartialEq)]
 pub struct Proxy {
     url: Url,
@@ -26,11 +26,11 @@ impl fmt::Display for Proxy {
 }
 
 impl Proxy {
-    /// A proxy at an `http`, `https`, `socks5` or `socks5h` URL. `except` are hosts that are asked without
-    /// it: `example.com`, or `*.example.com` with all subdomains.
+    /// Makes a proxy from an `http`, `https`, `socks5` or `socks5h` URL. `except` are hosts that
+    /// are requested without it: `example.com`, or `*.example.com` with all subdomains.
     ///
     /// # Errors
-    /// What is wrong, in words that hold no secret.
+    /// A message without secrets.
     pub fn new(url: &str, credentials: Option<(&str, &str)>, except: Vec<String>) -> Result<Proxy, String> {
         let mut url = Url::parse(url).map_err(|e| format!("it is no URL: {e}"))?;
         if !matches!(url.scheme(), "http" | "https" | "socks5" | "socks5h") {
@@ -49,7 +49,7 @@ impl Proxy {
         Ok(Proxy { url, except })
     }
 
-    /// Does a request to this canonical host go through it?
+    /// Does a request to this canonical host use the proxy?
     pub fn covers(&self, host: &str) -> bool {
         !self.except.iter().any(|name| match name.strip_prefix("*.") {
             Some(domain) => is_within(host, domain),
@@ -57,21 +57,21 @@ impl Proxy {
         })
     }
 
-    /// Are names looked up behind it, where the address guard does not see what they lead to?
+    /// Does the proxy look up names? Then the address guard does not see the addresses.
     pub fn resolves_names(&self) -> bool {
         self.url.scheme() != "socks5"
     }
 
-    /// Its own host.
+    /// Host of the proxy.
     pub fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// For the client: a rule that sends the requests that it covers there.
+    /// The rule for the HTTP client.
     pub(crate) fn rule(&self) -> reqwest::Proxy {
         let this = self.clone();
         reqwest::Proxy::custom(move |url| {
-            // A URL's host is canonical but for the brackets of IPv6, which are part of both.
+            // A URL's host is canonical, with the brackets of IPv6.
             this.covers(url.host_str()?).then(|| this.url.clone())
         })
     }

@@ -1,42 +1,45 @@
-//! Notices that the process stood still: suspended, or the machine asleep.
+//! Detects that the process or the machine was suspended.
 //!
-//! What a request met meanwhile is no evidence about its host. The loop beats every [`HEARTBEAT`] while requests are under
-//! way; two beats that are [`STANDSTILL`] apart, by the machine's running time or by its time of day, are a standstill
-//! between them. (Linux stops the running time while a machine sleeps, but not while a process is stopped.)
+//! The failure of a request during a suspension says nothing about its host. The loop records a
+//! heartbeat every [`HEARTBEAT`] while requests are in flight. If two heartbeats are more than
+//! [`STANDSTILL`] late, by the monotonic clock or by the time of day, the process was suspended
+//! between them. (Linux stops the monotonic clock while a machine sleeps, but not while a process
+//! is stopped.)
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often the loop beats.
+/// Time between two heartbeats.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
-/// A beat that comes this late was held up. A busy machine is late too, and what it measures meanwhile is worth no more.
+/// Delay of a heartbeat that counts as a suspension. A busy machine is late too, and its
+/// measurements are just as unreliable.
 const STANDSTILL: Duration = Duration::from_secs(5);
 
-/// The beats of one run.
+/// The heartbeats of one run.
 #[derive(Debug)]
 pub struct Suspension(Mutex<Heartbeats>);
 
 #[derive(Debug)]
 struct Heartbeats {
-    /// The last beat, and the time of day then, in milliseconds since 1970.
+    /// The last heartbeat, and its time of day in milliseconds since 1970.
     last: (Instant, u64),
-    /// When the last standstill was over.
+    /// End of the last suspension.
     over: Option<Instant>,
 }
 
 impl Suspension {
-    /// From now on; `wall` is the time of day in milliseconds since 1970.
+    /// `wall` is the time of day in milliseconds since 1970.
     pub fn new(wall: u64) -> Suspension {
         Suspension(Mutex::new(Heartbeats { last: (Instant::now(), wall), over: None }))
     }
 
-    /// Heartbeats.
+    /// Records a heartbeat.
     pub fn beat(&self, wall: u64) {
         drop(self.beats(wall));
     }
 
-    /// Did the process stand still after `start`?
+    /// Did a suspension end after `start`?
     pub fn was_after(&self, start: Instant, wall: u64) -> bool {
         self.beats(wall).over.is_some_and(|over| over > start)
     }

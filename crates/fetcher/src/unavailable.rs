@@ -1,7 +1,8 @@
-//! Origins that gave no page when they were last asked, for the next plan.
+//! Origins that delivered no page at their last requests, for the next plan.
 //!
-//! Their pages stay due, and grow older: without this a large host that is down would take ever more places of each cycle,
-//! and be skipped in all of them. One cycle that fails is no reason: the next one asks for as many pages as ever.
+//! Their pages stay due and get older. Without this, a large host that is down would take more of
+//! each cycle's budget, and all its pages would be skipped. One failed cycle changes nothing: the
+//! next one plans as many pages as before.
 
 use crate::limits::{FetchConfig, MAX_HOST_BACK_OFF};
 use crate::robots::policy::refetch_at;
@@ -13,49 +14,50 @@ use std::collections::BTreeMap;
 /// Bytes of an origin in [`Unavailable::to_bytes`].
 const ENTRY: usize = 24;
 
-/// The origins that a plan need not count on. 24 bytes each on disk; nothing where all of them answer.
+/// Origins that a plan must limit. 24 bytes each on disk; empty if all of them respond.
 ///
-/// An origin is remembered by a 64-bit hash. Should two have the same, one of them has fewer pages in a cycle.
+/// An origin is stored as a 64-bit hash. If two collide, one of them gets fewer pages per cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unavailable(BTreeMap<u64, Entry>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Entry {
-    /// In milliseconds since 1970.
+    /// End of the back-off, in milliseconds since 1970.
     left_alone_until: u64,
-    /// The first cycle in a row in which it failed, and the last one; cycle 0 while it has not failed.
+    /// The first cycle in a row in which it failed, and the last one. Cycle 0 if it has not failed.
     since: Cycle,
     last: Cycle,
 }
 
-/// What a run responses of an origin: state that is stored says nothing of when it was learned.
+/// Responses of an origin in one run. The stored host state does not say when it was learned.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Responses {
-    /// A request got an answer that speaks for the host.
+    /// Did a request get a response without fault of the host?
     pub succeeded: bool,
-    /// A request failed.
+    /// Did a request fail?
     pub failed: bool,
 }
 
 impl Unavailable {
-    /// Does every origin answer?
+    /// Does every origin respond?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many pages of the origin a cycle that begins now may choose: none while it is left alone; one after it failed
-    /// in two cycles, until it answers again. None where there is no such limit.
+    /// Maximum number of pages of the origin in a cycle that begins at `now`: 0 during a back-off,
+    /// 1 after failures in two cycles until the origin responds again. None if there is no limit.
     pub fn at_most(&self, origin: &Origin, now: u64) -> Option<u64> {
         let entry = self.0.get(&hash(origin))?;
         let left = entry.left_alone_until.saturating_sub(now);
-        // A clock that was ahead must not keep an origin shut for longer than it could have asked for.
+        // If the clock ran ahead, the back-off must not exceed its maximum.
         match (1..=MAX_HOST_BACK_OFF.as_millis() as u64).contains(&left) {
             true => Some(0),
             false => (entry.last > entry.since).then_some(1),
         }
     }
 
-    /// Notes what was learned of an origin in this cycle. Where nothing was responses of it, it is as available as before.
+    /// Records the responses of an origin in this cycle. Without responses, its availability stays
+    /// as it was.
     pub fn note(
         &mut self,
         origin: &Origin,
@@ -84,7 +86,7 @@ impl Unavailable {
         }
     }
 
-    /// For the disk.
+    /// Encodes it for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
         let entry = |(hash, entry): (&u64, &Entry)| {
             let mut bytes = [0; ENTRY];
@@ -97,7 +99,7 @@ impl Unavailable {
         self.0.iter().flat_map(entry).collect()
     }
 
-    /// From the disk. Bytes that are no whole entry are passed over: it is noted again when the origin is next asked.
+    /// Decodes it. Ignores an incomplete entry: the next requests to the origin record it again.
     pub fn from_bytes(bytes: &[u8]) -> Unavailable {
         let entry = |bytes: &[u8]| {
             let (hash, rest) = bytes.split_first_chunk()?;
@@ -147,14 +149,14 @@ mod tests {
         assert_eq!(unavailable.at_most(&origin("b.test"), now), None);
     }
 
-    /// What is noted of a state in two cycles, each of which responses this.
+    /// Records a state and these responses in two cycles.
     fn noted(state: &HostState, responses: Responses) -> Unavailable {
         let mut unavailable = Unavailable::default();
         (3..5).for_each(|cycle| note(&mut unavailable, state, responses, cycle, NOW));
         unavailable
     }
 
-    /// At most so many pages of the origin.
+    /// Maximum number of pages of the origin.
     fn at_most(noted: &Unavailable, now: u64) -> Option<u64> {
         noted.at_most(&origin("a.test"), now)
     }

@@ -1,4 +1,4 @@
-//! Hosts that had no turn in a cycle: the next one begins with them.
+//! Hosts that a cycle did not visit. The next cycle begins with them.
 
 use recrawl_types::Cycle;
 use std::collections::BTreeMap;
@@ -6,42 +6,43 @@ use std::collections::BTreeMap;
 /// Bytes of a host in [`UnvisitedHosts::to_bytes`].
 const ENTRY: usize = 12;
 
-/// The hosts that were due and had no turn, each with the first cycle in a row that left it out. 12 bytes a host on
-/// disk; nothing where every cycle comes to its end.
+/// Hosts that were due and not visited, each with the first cycle in a row that did not visit it.
+/// 12 bytes per host on disk; empty if every cycle completes.
 ///
-/// A host is remembered by a 64-bit hash of its name. Should two names have the same, one of them goes too early.
+/// A host is stored as a 64-bit hash of its name. If two names collide, one of them comes too
+/// early.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnvisitedHosts(BTreeMap<u64, Cycle>);
 
 impl UnvisitedHosts {
-    /// How many hosts.
+    /// Number of hosts.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Is there none?
+    /// Is it empty?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Since which cycle the host has had no turn; none where it had one last time.
+    /// The first cycle in a row that did not visit the host; none if the last cycle did.
     pub fn since(&self, host: &[u8]) -> Option<Cycle> {
         if self.0.is_empty() { None } else { self.0.get(&hash(host, 0)).copied() }
     }
 
-    /// Notes that the host had no turn in this cycle.
+    /// Records that this cycle did not visit the host.
     pub fn add(&mut self, host: &[u8], cycle: Cycle) {
         self.0.entry(hash(host, 0)).or_insert(cycle);
     }
 
-    /// Notes that the host had its turn.
+    /// Records that this cycle visited the host.
     pub fn remove(&mut self, host: &[u8]) {
         if !self.0.is_empty() {
             self.0.remove(&hash(host, 0));
         }
     }
 
-    /// For the disk.
+    /// Encodes it for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
         let entry = |(hash, since): (&u64, &Cycle)| {
             let mut bytes = [0; ENTRY];
@@ -52,7 +53,7 @@ impl UnvisitedHosts {
         self.0.iter().flat_map(entry).collect()
     }
 
-    /// From the disk. Bytes that are no whole entry are passed over: all that is lost is who goes first.
+    /// Decodes it. Ignores an incomplete entry: only the order of hosts depends on it.
     pub fn from_bytes(bytes: &[u8]) -> UnvisitedHosts {
         let entry = |bytes: &[u8]| {
             let (hash, since) = bytes.split_at(8);
@@ -63,7 +64,7 @@ impl UnvisitedHosts {
     }
 }
 
-/// A seeded hash of a name: the same on every machine, since it stays on disk.
+/// A seeded hash of a name. It is stored, so it is the same on every machine.
 pub fn hash(host: &[u8], seed: u64) -> u64 {
     xxhash_rust::xxh3::xxh3_64_with_seed(host, seed)
 }
