@@ -53,12 +53,10 @@ impl HostAccess {
     /// # Errors
     /// A message that does not contain the value.
     pub fn add(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let field =
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("{name:?} is no header field"))?;
+        let field = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| format!("{name:?} is not a header field name"))?;
         if REFUSED.contains(&field.as_str()) {
-            return Err(format!(
-                "{name} is not for configuration: it belongs to the connection or to the crawl"
-            ));
+            return Err(format!("{name} cannot be configured: the connection or the crawler sets it"));
         }
         let mut value = HeaderValue::from_str(value)
             .map_err(|_| format!("the value of {name} cannot be sent in a header field"))?;

@@ -149,7 +149,7 @@ mod tests {
         assert_eq!((host, at), (7, Instant::now() + SECOND));
         assert_eq!(all.grant_next(A), None, "one is granted already");
         advance(SECOND).await;
-        assert!(!all.is_free(A, false), "whoever comes now stands behind");
+        assert!(!all.is_free(A, false), "a host without a grant must wait");
         all.use_grant(A);
         assert!(all.is_free(A, true));
         // It made no request, so the next host gets a grant for now.
@@ -173,6 +173,6 @@ mod tests {
             advance(SECOND * 2).await;
             all.is_free(IpAddr::V4(i.into()), false);
         }
-        assert!(!all.is_free(A, false), "what is under way is not forgotten");
+        assert!(!all.is_free(A, false), "an address in use is kept");
     }
 }

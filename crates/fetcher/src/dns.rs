@@ -39,8 +39,10 @@ impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ResolveError::NoAddress => "the name has no address",
-            ResolveError::Refused => "every address of the name is one that the configuration refuses",
-            ResolveError::Exhausted => "this machine has no files, sockets or memory left to look it up",
+            ResolveError::Refused => "the configuration refuses every address of the name",
+            ResolveError::Exhausted => {
+                "this machine has no open files, sockets or memory left for a DNS query"
+            }
         })
     }
 }
@@ -99,7 +101,7 @@ impl Dns {
             // The file that lists the name servers cannot be opened now; this is temporary.
             Err(error) if is_ours(&error) => return Err(ResolveError::Exhausted),
             Err(error) => {
-                tracing::error!(%error, "no name can be looked up: say in dns.servers which server to ask");
+                tracing::error!(%error, "no DNS resolver: set dns.servers to the name servers to use");
                 None
             }
         };
@@ -107,7 +109,7 @@ impl Dns {
     }
 
     /// The addresses of a name, and how long to cache them.
-    async fn ask(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), ResolveError> {
+    async fn query(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), ResolveError> {
         let nothing = (Vec::new(), DNS_NEGATIVE_TTL.min(self.max_negative_ttl));
         let Some(resolver) = self.resolver()? else { return Ok(nothing) };
         // A name with a final dot is absolute: no search domain is tried.
@@ -190,7 +192,7 @@ impl Resolver {
             Some(address) => vec![*address],
             None => match self.cached(name) {
                 Some(addresses) => addresses,
-                None => self.ask(name).await?,
+                None => self.query(name).await?,
             },
         };
         if addresses.is_empty() {
@@ -226,8 +228,8 @@ impl Resolver {
         cache.get(name).filter(|(_, until)| *until > Instant::now()).map(|(addresses, _)| addresses.clone())
     }
 
-    async fn ask(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
-        let (addresses, ttl) = self.dns.ask(name).await?;
+    async fn query(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
+        let (addresses, ttl) = self.dns.query(name).await?;
         self.keep(name, &addresses, ttl);
         Ok(addresses)
     }

@@ -216,9 +216,9 @@ impl Loop {
                     self.frontier.held().into_iter().for_each(|id| self.wake(id));
                 }
                 Some(ended) = self.visits.join_next() => {
-                    self.on_visit_end(ended.expect("a visit's task catches what it meets"))?;
+                    self.on_visit_end(ended.expect("a visit's task catches panics"))?;
                     while let Some(ended) = self.visits.try_join_next() {
-                        self.on_visit_end(ended.expect("a visit's task catches what it meets"))?;
+                        self.on_visit_end(ended.expect("a visit's task catches panics"))?;
                     }
                 }
                 () = at(next), if next.is_some() => {}
@@ -416,7 +416,7 @@ impl Loop {
     fn publish(&mut self) {
         let now = Instant::now();
         let is_at_rest = self.visits.is_empty() && self.run.control.is_held();
-        let due = self.published_at.map(|told| told + FIGURES_EVERY).filter(|due| *due > now && !is_at_rest);
+        let due = self.published_at.map(|at| at + FIGURES_EVERY).filter(|due| *due > now && !is_at_rest);
         self.publish_at = due;
         if due.is_none() {
             self.published_at = Some(now);
@@ -517,7 +517,7 @@ impl Loop {
         if let RobotsPolicy::Rules(rules) = &policy
             && let Some(delay) = rules.crawl_delay.filter(|d| *d > self.run.config.max_crawl_delay)
         {
-            warn!(%origin, ?delay, "robots.txt asks for a longer delay than max_crawl_delay");
+            warn!(%origin, ?delay, "the Crawl-delay in robots.txt exceeds politeness.max_crawl_delay");
         }
         queue.set_policy(policy, now, &self.run);
         host.update_delay(&self.run);

@@ -1,7 +1,7 @@
 //! The frontier: open hosts, ordered by the time of their next request.
 //!
 //! A small version of BUbiNG's workbench (Boldi et al. 2014): a queue of hosts, not of pages. A
-//! host is in the queue at most once. It is not in the queue while all its connections are in use
+//! host is in the queue at max_in_memory once. It is not in the queue while all its connections are in use
 //! or while it waits for its address. So no second request can start early, by construction.
 //!
 //! `open_hosts` slots are for active hosts. A host that only waits (for its address, a Retry-After,
@@ -61,9 +61,9 @@ impl Frontier {
 
     /// Opens hosts of the schedule until `limit` hosts have a slot.
     pub fn open_more(&mut self, limit: usize, run: &Run) {
-        let most = limit.saturating_mul(1 + WAITING_PER_SLOT);
+        let max_in_memory = limit.saturating_mul(1 + WAITING_PER_SLOT);
         while self.count(SlotState::Active) < limit
-            && self.count(SlotState::Active) + self.count(SlotState::Waiting) < most
+            && self.count(SlotState::Active) + self.count(SlotState::Waiting) < max_in_memory
         {
             let Some(first) = self.host_order.next(run.schedule.hosts()) else { return };
             self.host_of(first, run);
@@ -94,7 +94,7 @@ impl Frontier {
     }
 
     pub fn host(&mut self, id: HostId) -> &mut Host {
-        self.hosts[id].as_mut().expect("an id is of a host in memory")
+        self.hosts[id].as_mut().expect("a host id refers to an open host")
     }
 
     /// Queues a host, unless it is queued already.
@@ -176,7 +176,7 @@ impl Frontier {
     /// made no request, the host is closed and waits for one of them to end. Returns whether the
     /// host stays open.
     pub fn set_address(&mut self, id: HostId, address: IpAddr) -> bool {
-        let host = self.hosts[id].as_mut().expect("an id is of a host in memory");
+        let host = self.hosts[id].as_mut().expect("a host id refers to an open host");
         if host.counted_address.is_some() {
             return true;
         }
@@ -193,7 +193,7 @@ impl Frontier {
     }
 
     fn count_as_open(&mut self, id: HostId) {
-        let host = self.hosts[id].as_mut().expect("an id is of a host in memory");
+        let host = self.hosts[id].as_mut().expect("a host id refers to an open host");
         let (site, address) = (host.site_of_name(), host.address());
         (host.counted_site, host.counted_address) = (Some(site.clone()), address);
         self.host_order.sites.add(site);
@@ -203,7 +203,7 @@ impl Frontier {
     }
 
     fn stop_counting(&mut self, id: HostId) {
-        let host = self.hosts[id].as_mut().expect("an id is of a host in memory");
+        let host = self.hosts[id].as_mut().expect("a host id refers to an open host");
         let (site, address) = (host.counted_site.take(), host.counted_address.take());
         self.host_order.release(site.as_ref(), address);
     }
@@ -211,7 +211,7 @@ impl Frontier {
     pub fn close(&mut self, id: HostId) {
         self.set_slot_state(id, SlotState::CoolingDown);
         self.slot_counts[SlotState::CoolingDown as usize] -= 1;
-        let host = self.hosts[id].take().expect("an id is of a host in memory");
+        let host = self.hosts[id].take().expect("a host id refers to an open host");
         self.by_key.remove(&host.key);
         self.free.push(id);
     }
@@ -241,11 +241,11 @@ impl Frontier {
             .map(|progress| progress.0)
             .collect();
         let runs = run.schedule.hosts();
-        for (host_index, is_begun, range) in self.host_order.hosts(runs) {
+        for (host_index, is_opened, range) in self.host_order.hosts(runs) {
             let mut indexes = runs[range.clone()].iter().flat_map(|run| run.start..run.start + run.count);
-            let had_none = !is_begun || idle.contains(&host_index);
+            let is_unvisited = !is_opened || idle.contains(&host_index);
             let key = host_key(&runs[range.start].first);
-            if had_none && !indexes.any(|index| (run.done)(index)) {
+            if is_unvisited && !indexes.any(|index| (run.done)(index)) {
                 unvisited.add(key, run.cycle);
             } else {
                 unvisited.remove(key);

@@ -166,12 +166,15 @@ impl Host {
     }
 
     pub fn origin(&mut self, id: OriginId) -> &mut OriginQueue {
-        self.origins.iter_mut().find(|t| t.id == id).expect("a queue stays while it has something in flight")
+        self.origins
+            .iter_mut()
+            .find(|queue| queue.id == id)
+            .expect("an origin stays open while a request is in flight")
     }
 
     /// The queue of an origin, opened if needed.
     pub fn open_origin(&mut self, origin: &Origin, run: &Run) -> Result<&mut OriginQueue, FetchError> {
-        if let Some(at) = self.origins.iter().position(|t| t.origin == *origin) {
+        if let Some(at) = self.origins.iter().position(|queue| queue.origin == *origin) {
             return Ok(&mut self.origins[at]);
         }
         self.next_origin += 1;
@@ -186,7 +189,7 @@ impl Host {
         self.adaptive_delay.raised = self.adaptive_delay.raised.max(adaptive_delay.raised);
         self.origins.push(queue);
         self.update_delay(run);
-        Ok(self.origins.last_mut().expect("one was pushed"))
+        Ok(self.origins.last_mut().expect("a queue was pushed"))
     }
 
     /// The delay that the configuration or the robots.txt of an open origin asks for.
@@ -246,9 +249,9 @@ impl Host {
                         self.pace.touch();
                         let queue = &mut self.origins[at];
                         let action = Some((Some(queue.id), queue.next_request(run)));
-                        let is_begun = self.runs.is_empty() && self.unloaded.is_empty();
+                        let is_started = self.runs.is_empty() && self.unloaded.is_empty();
                         let last = self.idle_closes >= MAX_IDLE_CLOSES
-                            || is_begun && self.origins.iter().all(OriginQueue::is_exhausted);
+                            || is_started && self.origins.iter().all(OriginQueue::is_exhausted);
                         return Ok(Next::Visit { finished, action, last });
                     }
                     (None, AddressCheck::Unresolved) => {
@@ -342,7 +345,7 @@ impl Host {
                     return Ok((at, step));
                 }
             }
-            if self.origins.iter().any(|t| t.cursor.is_some()) {
+            if self.origins.iter().any(|queue| queue.cursor.is_some()) {
                 return Ok((0, Step::Nothing));
             }
             self.retire(run, IDLE_ORIGINS)?;
@@ -449,8 +452,8 @@ impl Host {
     /// Removes the pages that must be delivered but are not in the cursors: retries, and pages that
     /// an operator requested.
     pub fn take_requested(&mut self) -> Vec<QueuedPage> {
-        let queued = self.origins.iter_mut().flat_map(|t| t.followed.drain(..));
-        queued.filter(|w| w.index.is_some() || w.entry.share == Share::Asked).collect()
+        let queued = self.origins.iter_mut().flat_map(|queue| queue.followed.drain(..));
+        queued.filter(|page| page.index.is_some() || page.entry.share == Share::Asked).collect()
     }
 
     /// Would a request now be earlier than the configured delay allows?
@@ -464,17 +467,19 @@ impl Host {
             return None;
         }
         let runs = run.schedule.hosts()[self.runs.clone()].iter().map(|run| run.count);
-        let begun = self.unloaded.iter().map(Cursor::pages_left);
-        let failures = self.origins.iter().map(|t| t.state.failures).max().unwrap_or_default();
+        let started = self.unloaded.iter().map(Cursor::pages_left);
+        let failures = self.origins.iter().map(|queue| queue.state.failures).max().unwrap_or_default();
         let state = match () {
             () if self.in_flight > 0 => HostActivity::Asking,
             () if self.slot_state == SlotState::Held => HostActivity::Held,
-            () if self.origins.iter().any(|t| t.state.back_off_until > now) => HostActivity::BackedOff,
+            () if self.origins.iter().any(|queue| queue.state.back_off_until > now) => {
+                HostActivity::BackedOff
+            }
             () => HostActivity::Waiting,
         };
         Some(HostFigures {
             host: self.name.to_string(),
-            queue: self.origins.iter().map(OriginQueue::pages_left).chain(begun).chain(runs).sum(),
+            queue: self.origins.iter().map(OriginQueue::pages_left).chain(started).chain(runs).sum(),
             done: self.done,
             delay: self.adaptive_delay.delay(self.asked_delay(run), &run.config),
             latency: self.adaptive_delay.latency,
@@ -485,12 +490,12 @@ impl Host {
 
     /// Removes and returns the rest of the schedule for this host, for the deadline.
     pub fn take_rest(&mut self, runs: &[HostRun]) -> Vec<Cursor> {
-        let begun = self.origins.iter_mut().filter_map(|t| t.cursor.take());
-        let begun = begun.chain(self.unloaded.drain(..));
-        begun.chain(self.runs.by_ref().map(|i| Cursor::new(&runs[i]))).collect()
+        let started = self.origins.iter_mut().filter_map(|queue| queue.cursor.take());
+        let started = started.chain(self.unloaded.drain(..));
+        started.chain(self.runs.by_ref().map(|i| Cursor::new(&runs[i]))).collect()
     }
 
     pub fn store(&self, run: &Run) -> Result<(), FetchError> {
-        self.origins.iter().try_for_each(|t| t.store(run))
+        self.origins.iter().try_for_each(|queue| queue.store(run))
     }
 }

@@ -67,7 +67,7 @@ impl HostOrder {
     ) -> HostOrder {
         let starts_host = |&i: &usize| i == 0 || host_key(&runs[i].first) != host_key(&runs[i - 1].first);
         let first_runs: Vec<u32> = (0..runs.len()).filter(starts_host).map(|i| i as u32).collect();
-        let mut opening = HostOrder {
+        let mut host_order = HostOrder {
             opened: vec![false; first_runs.len()],
             order: Vec::new(),
             first_runs,
@@ -76,20 +76,20 @@ impl HostOrder {
             sites: OpenHostLimits::new(per_site),
             addresses: OpenHostLimits::new(per_address),
         };
-        let lot = unvisited_hosts::hash(&cycle.0.to_le_bytes(), precedence.seed);
-        let place = |host_index: &HostIndex| {
-            let mine = &runs[opening.range(*host_index as usize, runs)];
+        let cycle_seed = unvisited_hosts::hash(&cycle.0.to_le_bytes(), precedence.seed);
+        let rank = |host_index: &HostIndex| {
+            let mine = &runs[host_order.range(*host_index as usize, runs)];
             let pages = mine.iter().map(|run| run.count).sum::<u64>();
             let host = host_key(&mine[0].first);
             match precedence.unvisited.since(host) {
-                Some(since) => (0, u64::from(since.0), Reverse(unvisited_hosts::hash(host, lot))),
+                Some(since) => (0, u64::from(since.0), Reverse(unvisited_hosts::hash(host, cycle_seed))),
                 None => (1, 0, Reverse(pages)),
             }
         };
-        let mut order: Vec<HostIndex> = (0..opening.first_runs.len() as HostIndex).collect();
-        order.sort_by_cached_key(place);
-        opening.order = order;
-        opening
+        let mut order: Vec<HostIndex> = (0..host_order.first_runs.len() as HostIndex).collect();
+        order.sort_by_cached_key(rank);
+        host_order.order = order;
+        host_order
     }
 
     /// The runs of a host.
@@ -213,14 +213,14 @@ mod tests {
 
     fn order(schedule: &MemorySchedule, precedence: &Precedence, cycle: u32, per_site: usize) -> Vec<String> {
         let runs = schedule.hosts();
-        let mut opening = HostOrder::new(runs, precedence, Cycle(cycle), per_site, 0);
+        let mut host_order = HostOrder::new(runs, precedence, Cycle(cycle), per_site, 0);
         let mut order = Vec::new();
-        while let Some(first) = opening.next(runs) {
-            opening.take(host_key(first), runs).expect("it was not taken");
-            opening.sites.add(Site::of(first));
+        while let Some(first) = host_order.next(runs) {
+            host_order.take(host_key(first), runs).expect("it was not taken");
+            host_order.sites.add(Site::of(first));
             order.push(first.host().into_owned());
         }
-        assert!(opening.is_done());
+        assert!(host_order.is_done());
         order
     }
 
@@ -242,7 +242,7 @@ mod tests {
             ("small13.test", &["bigger.test".into(), "big.test".into()][..])
         );
         let fourth = order(&schedule, &precedence, 4, 0);
-        assert_ne!(third[1..20], fourth[1..20], "another lot in every cycle");
+        assert_ne!(third[1..20], fourth[1..20], "another order in every cycle");
         assert_eq!(order(&schedule, &precedence, 4, 0), fourth, "and the same one again");
     }
 
@@ -256,9 +256,9 @@ mod tests {
 
     /// Hosts: site, address, and whether a second lookup finds no address. Then three limits, and
     /// the order in which open hosts end.
-    type Crowd = (Vec<(u8, u8, bool)>, usize, usize, usize, Vec<usize>);
+    type Case = (Vec<(u8, u8, bool)>, usize, usize, usize, Vec<usize>);
 
-    fn crowd() -> impl Strategy<Value = Crowd> {
+    fn cases() -> impl Strategy<Value = Case> {
         let hosts = vec((0u8..4, 0u8..4, proptest::bool::weighted(0.2)), 1..40);
         (hosts, 1usize..4, 1usize..4, 1usize..8, vec(any::<usize>(), 40..80))
     }
@@ -267,13 +267,13 @@ mod tests {
         /// Opens hosts into slots as the frontier does, each host once. No address exceeds its
         /// limit. A site exceeds its limit only if no other host could use the slot.
         #[test]
-        fn sites_and_addresses_keep_to_their_share_of_slots((hosts, per_site, per_address, slots, ends) in crowd()) {
+        fn sites_and_addresses_keep_to_their_share_of_slots((hosts, per_site, per_address, slots, ends) in cases()) {
             let name = |host: usize| format!("h{host:02}.s{}.test", hosts[host].0);
             let pages: Vec<String> = (0..hosts.len()).map(name).collect();
             let pages: Vec<(&str, usize)> = pages.iter().map(|name| (name.as_str(), 1)).collect();
             let schedule = schedule(&pages);
             let runs = schedule.hosts();
-            let mut opening = HostOrder::new(runs, &Precedence::default(), Cycle(1), per_site, per_address);
+            let mut host_order = HostOrder::new(runs, &Precedence::default(), Cycle(1), per_site, per_address);
             let (mut open, mut opened) = (Vec::<usize>::new(), vec![false; hosts.len()]);
             let mut looked_up = vec![false; hosts.len()];
             let mut ends = ends.into_iter().cycle();
@@ -281,10 +281,10 @@ mod tests {
             loop {
                 let of_site = |open: &[usize], site: u8| open.iter().filter(|h| hosts[**h].0 == site).count();
                 let of_address = |open: &[usize], at: u8| open.iter().filter(|h| hosts[**h].1 == at).count();
-                while open.len() < slots && let Some(first) = opening.next(runs) {
+                while open.len() < slots && let Some(first) = host_order.next(runs) {
                     let host: usize = first.host()[1..3].parse().unwrap();
                     let (site, at, vanishes) = hosts[host];
-                    let (host_index, _) = opening.take(host_key(first), runs).expect("it was not taken");
+                    let (host_index, _) = host_order.take(host_key(first), runs).expect("it was not taken");
                     prop_assert!(!opened[host]);
                     if of_site(&open, site) >= per_site {
                         let could = |other: usize| {
@@ -293,18 +293,18 @@ mod tests {
                         };
                         prop_assert!(!(0..hosts.len()).any(could), "{} is one too many of its site", host);
                     }
-                    opening.sites.add(Site::of(first));
+                    host_order.sites.add(Site::of(first));
                     if vanishes && std::mem::replace(&mut looked_up[host], true) {
                         opened[host] = true;
-                        opening.release(Some(&Site::of(first)), None);
+                        host_order.release(Some(&Site::of(first)), None);
                         continue;
                     }
-                    if opening.addresses.is_full(&address(host)) {
-                        opening.put_back(host_index, address(host));
-                        opening.release(Some(&Site::of(first)), None);
+                    if host_order.addresses.is_full(&address(host)) {
+                        host_order.put_back(host_index, address(host));
+                        host_order.release(Some(&Site::of(first)), None);
                         continue;
                     }
-                    opening.addresses.add(address(host));
+                    host_order.addresses.add(address(host));
                     opened[host] = true;
                     open.push(host);
                     prop_assert!(of_address(&open, at) <= per_address);
@@ -313,9 +313,9 @@ mod tests {
                     break;
                 }
                 let host = open.swap_remove(ends.next().unwrap() % open.len());
-                opening.release(Some(&Site::of_host(&name(host))), Some(address(host)));
+                host_order.release(Some(&Site::of_host(&name(host))), Some(address(host)));
             }
-            prop_assert!(opening.is_done() && opened.iter().all(|opened| *opened));
+            prop_assert!(host_order.is_done() && opened.iter().all(|opened| *opened));
         }
     }
 }

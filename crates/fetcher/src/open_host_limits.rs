@@ -30,7 +30,7 @@ impl<K: Clone + Eq + Hash + Ord> OpenHostLimits<K> {
 
     /// Removes an open host. Returns the next waiting host that may open now.
     pub fn remove(&mut self, key: &K) -> Option<HostIndex> {
-        let open = self.open.get_mut(key).expect("it entered");
+        let open = self.open.get_mut(key).expect("the host was added before");
         *open -= 1;
         if *open == 0 {
             self.open.remove(key);

@@ -184,7 +184,7 @@ fn in_ascii(bytes: &[u8]) -> String {
 
 /// Is this redirect new? A target known from the last visit is a page of its own, which the
 /// scheduler visits when it is due.
-pub(crate) fn is_news(entry: &ScheduleEntry, target: &CanonicalUrl) -> bool {
+pub(crate) fn is_new_redirect(entry: &ScheduleEntry, target: &CanonicalUrl) -> bool {
     entry.record.visited.as_ref().is_none_or(|v| {
         v.content.kind != ContentKind::Redirect
             || v.content.fingerprint.digest != Fingerprint::of_redirect(target).digest
@@ -253,19 +253,19 @@ impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FetchError::Schedule { index, source } => {
-                write!(f, "the schedule cannot be read from entry {index} on: {source}")
+                write!(f, "cannot read the schedule at entry {index}: {source}")
             }
             FetchError::Search { url, source } => {
-                write!(f, "the schedule cannot be searched for {url}: {source}")
+                write!(f, "cannot find {url} in the schedule: {source}")
             }
             FetchError::Host { origin, source } => {
-                write!(f, "the state of {origin} cannot be loaded or stored: {source}")
+                write!(f, "cannot load or store the state of {origin}: {source}")
             }
             FetchError::Exhausted => f.write_str(
                 "this machine has no open files, sockets or memory left for requests: raise the limit of open files \
-                 (ulimit -n), or lower fetch.connections and fetch.open_hosts; the next start goes on with this cycle",
+                 (ulimit -n), or lower fetch.connections and fetch.open_hosts; the next start resumes this cycle",
             ),
-            FetchError::OutputClosed => f.write_str("the stage after the fetcher has gone away"),
+            FetchError::OutputClosed => f.write_str("the stage after the fetcher has stopped receiving pages"),
         }
     }
 }

@@ -32,19 +32,19 @@ impl Proxy {
     /// # Errors
     /// A message without secrets.
     pub fn new(url: &str, credentials: Option<(&str, &str)>, except: Vec<String>) -> Result<Proxy, String> {
-        let mut url = Url::parse(url).map_err(|e| format!("it is no URL: {e}"))?;
+        let mut url = Url::parse(url).map_err(|e| format!("invalid URL: {e}"))?;
         if !matches!(url.scheme(), "http" | "https" | "socks5" | "socks5h") {
-            return Err("write http://, https://, socks5:// or socks5h:// and host and port".into());
+            return Err("use http://, https://, socks5:// or socks5h:// with host and port".into());
         }
         if url.host_str().is_none_or(str::is_empty) || !matches!(url.path(), "" | "/") {
-            return Err("write a host and a port, and nothing behind them".into());
+            return Err("give only host and port, without a path".into());
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("give user and password in keys of their own, so that nobody prints them".into());
+            return Err("give user and password in their own keys, so that they are not printed".into());
         }
         if let Some((user, password)) = credentials {
             let set = url.set_username(user).and_then(|()| url.set_password(Some(password)));
-            set.map_err(|()| "user and password cannot be sent to it".to_owned())?;
+            set.map_err(|()| "this proxy URL cannot carry user and password".to_owned())?;
         }
         Ok(Proxy { url, except })
     }

@@ -123,7 +123,7 @@ impl Outcomes {
                     Skip::Blocked => &mut self.skipped_blocked,
                 },
                 Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => {
-                    unreachable!("{outcome:?} comes with an answer")
+                    unreachable!("{outcome:?} has a response")
                 }
             },
         } += 1;

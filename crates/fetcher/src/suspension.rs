@@ -40,7 +40,7 @@ impl Suspension {
     }
 
     /// Did a suspension end after `start`?
-    pub fn was_after(&self, start: Instant, wall: u64) -> bool {
+    pub fn ended_after(&self, start: Instant, wall: u64) -> bool {
         self.beats(wall).over.is_some_and(|over| over > start)
     }
 
@@ -69,14 +69,14 @@ mod tests {
             advance(HEARTBEAT).await;
             watch.beat(1_000_000 + second * 1000);
         }
-        assert!(!watch.was_after(start, 1_099_000));
+        assert!(!watch.ended_after(start, 1_099_000));
         advance(HEARTBEAT * 40).await;
-        assert!(watch.was_after(start, 1_139_000), "stopped");
+        assert!(watch.ended_after(start, 1_139_000), "stopped");
         let later = Instant::now() + HEARTBEAT;
         advance(HEARTBEAT * 2).await;
-        assert!(!watch.was_after(later, 1_141_000), "it was before");
-        assert!(watch.was_after(later, 1_200_000), "asleep");
+        assert!(!watch.ended_after(later, 1_141_000), "it was before");
+        assert!(watch.ended_after(later, 1_200_000), "asleep");
         advance(HEARTBEAT).await;
-        assert!(!watch.was_after(Instant::now(), 900_000), "a clock that was set back is none");
+        assert!(!watch.ended_after(Instant::now(), 900_000), "a clock that was set back is none");
     }
 }

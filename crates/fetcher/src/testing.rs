@@ -47,7 +47,7 @@ impl Script {
 
 /// A request as the network saw it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct LoggedRequest {
     /// The request.
     pub request: Request,
     /// When it arrived.
@@ -63,7 +63,7 @@ type Address = dyn Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync;
 pub struct ScriptedNetwork {
     answer: Box<Answer>,
     address: Box<Address>,
-    log: Mutex<Vec<Asked>>,
+    log: Mutex<Vec<LoggedRequest>>,
 }
 
 impl fmt::Debug for ScriptedNetwork {
@@ -88,7 +88,7 @@ impl ScriptedNetwork {
     }
 
     /// All requests, in order.
-    pub fn log(&self) -> Vec<Asked> {
+    pub fn log(&self) -> Vec<LoggedRequest> {
         self.log.lock().expect("no panic under the lock").clone()
     }
 
@@ -101,7 +101,7 @@ impl ScriptedNetwork {
 impl Network for ScriptedNetwork {
     fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a> {
         Box::pin(async move {
-            let asked = Asked { request: request.clone(), start: Instant::now(), end: None };
+            let asked = LoggedRequest { request: request.clone(), start: Instant::now(), end: None };
             let at = {
                 let mut log = self.log.lock().expect("no panic under the lock");
                 log.push(asked);

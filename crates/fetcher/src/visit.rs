@@ -8,7 +8,8 @@ use crate::feedback::{HostFeedback, RetryPolicy};
 use crate::host::{Action, OriginId, QueuedPage, RobotsRequest};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
-    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_news, result_of, validators_to_send,
+    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_new_redirect, result_of,
+    validators_to_send,
 };
 use crate::politeness::ServerHealth;
 use crate::run::{HostId, Run};
@@ -22,7 +23,7 @@ use tokio::time::{Instant, timeout};
 pub struct HostVisit {
     pub host: HostId,
     pub finished: Vec<FetchedPage>,
-    /// The request, with its origin; none for a DNS lookup.
+    /// The request, if any. A DNS lookup has no origin.
     pub action: Option<(Option<OriginId>, Action)>,
     /// The address that the request counts for.
     pub address: Option<IpAddr>,
@@ -169,7 +170,7 @@ async fn send(
     ended.received = received.total();
     let answer = match answer {
         // It failed while the process was suspended, which says nothing about the host.
-        Err(_) if retry.try_next_address && run.suspension.was_after(start, run.now()) => {
+        Err(_) if retry.try_next_address && run.suspension.ended_after(start, run.now()) => {
             Err(NetworkError::TryNextAddress)
         }
         Err(error @ NetworkError::TryNextAddress) if !retry.try_next_address => Err(error.final_error()),
@@ -178,7 +179,7 @@ async fn send(
     };
     ended.feedback = HostFeedback::of(&answer, elapsed, run.now());
     if let Some(feedback) = &mut ended.feedback
-        && run.suspension.was_after(start, run.now())
+        && run.suspension.ended_after(start, run.now())
         && feedback.health != ServerHealth::Overloaded
     {
         feedback.health = ServerHealth::Unknown;
@@ -223,7 +224,7 @@ async fn visit_page(
     let host_failed = is_host_failure(&result);
     let mut follow = None;
     if let FetchResult::Redirect { target, .. } = &result
-        && is_news(&entry, target)
+        && is_new_redirect(&entry, target)
     {
         if hops >= run.config.max_redirects {
             result = FetchResult::Nothing(Outcome::Failed(Failure::Redirect));

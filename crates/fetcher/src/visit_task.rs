@@ -51,12 +51,12 @@ impl PanickedVisit {
             PanickedAction::Nothing => VisitEndKind::NoRequest,
             PanickedAction::Lookup => VisitEndKind::Lookup(None),
             PanickedAction::Robots(robots_request) => {
-                tracing::error!(url = %robots_request.url, "a visit panicked: a fault of ours, please report it");
+                tracing::error!(url = %robots_request.url, "a visit panicked; this is a bug in recrawl, please report it");
                 VisitEndKind::Robots { robots_request, answer: Err(NetworkError::Protocol) }
             }
             PanickedAction::Page(queued) => {
                 let url = &queued.entry.url;
-                tracing::error!(%url, "a visit panicked: a fault of ours, please report it");
+                tracing::error!(%url, "a visit panicked; this is a bug in recrawl, please report it");
                 output_closed = deliver(failed(*queued, run.now()), run, out).await.is_err();
                 VisitEndKind::Page { host_failed: false, follow: None, bytes: 0 }
             }

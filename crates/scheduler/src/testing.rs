@@ -1,4 +1,5 @@
-//! Helpers of this crate's tests: random pages, a planner that holds everything and sorts it, a disk in memory.
+//! Test helpers: random pages, a planner that sorts everything in memory, and spill storage in
+//! memory.
 
 use crate::candidate::{TieBreak, discovery_key, score_key};
 use crate::shuffle::{Purpose, Shuffle};
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Cursor, Read, Write};
 use std::rc::Rc;
 
-/// A request for no page at all; tests set what they are about.
+/// A request for no pages; tests set the fields that they need.
 pub(crate) fn request() -> PlanRequest {
     PlanRequest {
         cycle: NOW,
@@ -63,7 +64,7 @@ pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<Page>> {
     prop::collection::vec(page, 0..most)
 }
 
-/// Requests of every kind for few pages.
+/// Random requests for few pages.
 pub(crate) fn requests() -> impl Strategy<Value = PlanRequest> {
     let shares = (0.0..=1.0f64, 0.0..=1.0f64, prop_oneof![Just(0.0), 0.0..=1.0f64]);
     let limit = prop::option::of(0u64..6);
@@ -86,10 +87,10 @@ pub(crate) fn requests() -> impl Strategy<Value = PlanRequest> {
     )
 }
 
-/// A policy that gives the page with ordinal o the score o of a list.
-pub(crate) struct Listed(pub Vec<f64>);
+/// A policy with a list of scores by ordinal.
+pub(crate) struct ListedScores(pub Vec<f64>);
 
-impl Policy for Listed {
+impl Policy for ListedScores {
     fn name(&self) -> &str {
         "listed"
     }
@@ -102,7 +103,7 @@ impl Policy for Listed {
     }
 }
 
-/// Pages as columns, all of sites with the same rate.
+/// Pages as columns, all of sites with the same ChangeRate.
 pub(crate) fn columns(pages: &[Page]) -> StateColumns {
     let mut columns = StateColumns { global_rate: 0.1, ..StateColumns::default() };
     for (known, history) in pages {
@@ -112,26 +113,26 @@ pub(crate) fn columns(pages: &[Page]) -> StateColumns {
     columns
 }
 
-/// A plan that is held.
+/// A plan in memory.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(crate) struct Made {
+pub(crate) struct MadePlan {
     pub chosen: Vec<(u64, Share)>,
     pub cutoff: Option<f64>,
     pub counts: Counts,
 }
 
-/// The plan, the pages given in blocks of `block` pages.
+/// Makes a plan, with `block` pages per block.
 pub(crate) fn plan(
     request: &PlanRequest,
     policy: &mut dyn Policy,
     pages: &[Page],
     hosts: &[u64],
     block: usize,
-) -> Result<Made, PlanError> {
+) -> Result<MadePlan, PlanError> {
     plan_within(PlanMemory::unlimited(), request, policy, pages, hosts, block)
 }
 
-/// The same within some memory.
+/// The same with a memory limit.
 pub(crate) fn plan_within(
     memory: PlanMemory,
     request: &PlanRequest,
@@ -139,7 +140,7 @@ pub(crate) fn plan_within(
     pages: &[Page],
     hosts: &[u64],
     block: usize,
-) -> Result<Made, PlanError> {
+) -> Result<MadePlan, PlanError> {
     let mut planner = Planner::new(request.clone(), policy, hosts.iter().copied(), memory)?;
     for pages in pages.chunks(block) {
         planner.scan(&columns(pages))?;
@@ -147,24 +148,24 @@ pub(crate) fn plan_within(
     }
     let plan = planner.finish()?;
     let (cutoff, counts) = (plan.cutoff, plan.counts);
-    Ok(Made {
+    Ok(MadePlan {
         chosen: plan.chosen.map(|page| page.map(|p| (p.ordinal, p.share))).collect::<Result<_, _>>()?,
         cutoff,
         counts,
     })
 }
 
-/// Runs in memory, watched from outside.
+/// Spill storage in memory that tests can inspect.
 #[derive(Clone, Default)]
 pub(crate) struct MemorySpill(pub Rc<RefCell<Shelved>>);
 
 #[derive(Default)]
 pub(crate) struct Shelved {
     pub runs: BTreeMap<u32, Vec<u8>>,
-    /// Runs that are being read, and the most at a time.
+    /// Number of open runs, and its maximum.
     pub open: usize,
     pub most_open: usize,
-    /// Bytes that may still be written, where there is an end to that.
+    /// Bytes until the storage is full, if it has a limit.
     pub free: Option<usize>,
 }
 
@@ -194,7 +195,7 @@ impl Write for Pen {
         if let Some(free) = &mut shelved.free {
             *free = free.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
         }
-        shelved.runs.get_mut(&self.run).expect("created before").extend_from_slice(bytes);
+        shelved.runs.get_mut(&self.run).expect("the run was created").extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -220,8 +221,13 @@ impl Drop for Reading {
     }
 }
 
-/// The same plan by the definition: everything is held, every order is sorted whole, every host counted.
-pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page], hosts: &[u64]) -> Made {
+/// The same plan by definition: keeps everything, sorts every order, counts every host.
+pub(crate) fn by_definition(
+    request: &PlanRequest,
+    scores: &[f64],
+    pages: &[Page],
+    hosts: &[u64],
+) -> MadePlan {
     let ties = TieBreak::new(request.ties, request.seed, request.cycle);
     let targets = request.targets();
     let limit = request.max_per_host.unwrap_or(u64::MAX);
@@ -326,5 +332,5 @@ pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page
         *used.entry(host_of[i]).or_default() += 1;
     }
     chosen.sort_by_key(|c| c.0);
-    Made { chosen, cutoff, counts }
+    MadePlan { chosen, cutoff, counts }
 }

@@ -1,79 +1,81 @@
-//! In which order a host is asked for the pages that were chosen there.
+//! The order in which the chosen pages of one host are visited.
 //!
-//! A cycle with a deadline or a budget may end before a host's pages do, so the order decides who is left out. Four places
-//! in a row are dealt like this:
+//! A cycle with a deadline or a budget may end before all pages of a host are visited, so the order
+//! matters. It repeats these four positions:
 //!
-//! | place | the page |
+//! | position | page |
 //! |---|---|
-//! | 1 | that has waited longest since its last attempt, or since it was discovered, whatever its share |
-//! | 2, 4 | of the audit sample that was drawn first |
-//! | 3 | that is best: the other shares in proportion to their pages at this host, each in its own order |
+//! | 1 | the longest wait since its last attempt or its discovery, of any share |
+//! | 2, 4 | the next page of the audit sample, in the order drawn |
+//! | 3 | the best page: the other shares in proportion to their pages at this host, each in its own order |
 //!
-//! Where the audit has none left, its places go to the others in turn. The audit has two places of four, so that its pages
-//! come out with the probability that they are recorded with; it does not have all, since a slow host would never reach
-//! a page that was not drawn.
+//! When the audit has no pages left, its positions go to the others in turn. The audit has two of
+//! four positions, so that its pages are visited with their recorded probability. It does not have
+//! all positions, since a slow host would then visit no other page.
 //!
-//! **Bound.** A page that is due in each cycle, at a host of which at most N pages are due and at least r ≥ 1 are visited
-//! in each cycle that gives it a turn, is visited at the latest in the ⌈N / ⌈r/4⌉⌉th of those cycles. *Proof.* Of the
-//! first r places at least ⌈r/4⌉ are of the first kind. Let A be the pages that have waited at least as long as page p; it
-//! has at most N members, p among them. While p is not visited, nobody enters A: who is not in it has waited less, and
-//! waiting grows by one a cycle for all. The places of the first kind go to pages of A as long as there are any that
-//! were not visited in the cycle, and a visit ends a page's membership. So A loses at least ⌈r/4⌉ pages in each such
-//! cycle, or is empty after it. ∎
+//! **Bound.** Let a page p be due in each cycle. Let at most N pages of its host be due. Consider
+//! only cycles that visit the host, and let each visit at least r ≥ 1 of its pages. Then p is
+//! visited at the latest in the ⌈N / ⌈r/4⌉⌉th of them. *Proof.* At least ⌈r/4⌉ of the first r
+//! positions are of the first kind. Let A be the pages that have waited at least as long as p,
+//! including p: at most N pages. While p is not visited, no page joins A. A page outside A has
+//! waited less, and all waits grow by one per cycle. Positions of the first kind go to pages of A
+//! while any of them is unvisited in the cycle, and a visited page leaves A. So each cycle removes
+//! at least ⌈r/4⌉ pages from A, or empties it. ∎
 
 use recrawl_types::{Cycle, PageRecord, Share};
 
-/// A page that was chosen.
+/// A chosen page of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DuePage {
-    /// Which share chose it.
+    /// The share that chose it.
     pub share: Share,
-    /// Its place in the order of that share: the lower the earlier.
+    /// Its position in the order of that share. Lower is earlier.
     pub rank: u64,
-    /// For how many cycles it has waited.
+    /// Cycles since its last attempt or its discovery.
     pub waiting: u32,
 }
 
 impl DuePage {
-    /// A page that was chosen for this cycle, with the record that it has before it.
+    /// Makes it from a chosen page and its record before the cycle.
     pub fn of(share: Share, rank: u64, record: &PageRecord, cycle: Cycle) -> DuePage {
         let known = &record.known;
         DuePage { share, rank, waiting: cycle.since(known.last_attempt.max(known.discovered)) }
     }
 }
 
-/// The order in which pages of one host are asked for, as places in `pages`. Memory: 24 bytes a page.
+/// The visit order of one host's pages, as indexes into `pages`. Memory: 24 bytes per page.
 pub fn visit_order(pages: &[DuePage]) -> Vec<u32> {
     let (audit, others): (Vec<u32>, Vec<u32>) =
         (0..pages.len() as u32).partition(|&page| matches!(pages[page as usize].share, Share::Audit(_)));
     let of = |page: &u32| pages[*page as usize];
     let audit = sorted(audit, |page| of(page).rank);
-    let best = in_proportion(others, pages);
+    let best = interleaved(others, pages);
     let longest =
         sorted(best.iter().chain(&audit).copied().collect(), |page| std::cmp::Reverse(of(page).waiting));
     let mut queues = [longest, audit, best].map(Vec::into_iter);
-    let mut dealt = vec![false; pages.len()];
+    let mut taken = vec![false; pages.len()];
     let mut order = Vec::with_capacity(pages.len());
-    for turn in [0, 1, 2, 1].into_iter().cycle() {
+    for queue in [0, 1, 2, 1].into_iter().cycle() {
         if order.len() == pages.len() {
             break;
         }
-        if let Some(page) = queues[turn].find(|page| !dealt[*page as usize]) {
-            dealt[page as usize] = true;
+        if let Some(page) = queues[queue].find(|page| !taken[*page as usize]) {
+            taken[page as usize] = true;
             order.push(page);
         }
     }
     order
 }
 
-/// Sorted by a key; pages with equal keys keep their order.
+/// Sorts by a key. The sort is stable.
 fn sorted<K: Ord>(mut pages: Vec<u32>, key: impl Fn(&u32) -> K) -> Vec<u32> {
     pages.sort_by_key(key);
     pages
 }
 
-/// Shares in proportion: the i-th of n pages of a share stands at (2i + 1) / 2n of the whole.
-fn in_proportion(pages: Vec<u32>, all: &[DuePage]) -> Vec<u32> {
+/// Interleaves shares in proportion: the i-th of n pages of a share is at (2i + 1) / 2n of the
+/// whole.
+fn interleaved(pages: Vec<u32>, all: &[DuePage]) -> Vec<u32> {
     let of = |page: &u32| all[*page as usize];
     let kind = |share: Share| match share {
         Share::Announced => 0,

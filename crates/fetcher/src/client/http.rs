@@ -54,12 +54,12 @@ impl fmt::Display for SetupError {
             }
             SetupError::Authority(e) => {
                 let cause = sources(e).last().map_or_else(|| e.to_string(), ToString::to_string);
-                write!(f, "extra_ca: a certificate cannot be read: {cause}; it must be PEM")
+                write!(f, "extra_ca: cannot read a certificate: {cause} (use PEM)")
             }
-            SetupError::NoAuthority => f.write_str("extra_ca: a file holds no certificate; it must be PEM"),
+            SetupError::NoAuthority => f.write_str("extra_ca: a file contains no certificate (use PEM)"),
             SetupError::Client(e) => {
                 let cause = sources(e).last().map_or_else(|| e.to_string(), ToString::to_string);
-                write!(f, "the HTTP client could not be set up: {cause} (is ca-certificates installed?)")
+                write!(f, "cannot set up the HTTP client: {cause} (is ca-certificates installed?)")
             }
         }
     }
@@ -137,7 +137,7 @@ impl HttpNetwork {
         self.proxy.as_ref().is_some_and(|proxy| proxy.covers(host))
     }
 
-    async fn ask(&self, request: &Request, received: &Meter) -> Result<Reply, NetworkError> {
+    async fn send(&self, request: &Request, received: &Meter) -> Result<Reply, NetworkError> {
         // A connector resolves no literals, so they are checked here, also before a proxy.
         let host = request.url.host();
         let proxied = self.is_proxied(&host);
@@ -152,8 +152,8 @@ impl HttpNetwork {
         if is_proxy || unseen || is_refused {
             return Err(NetworkError::Refused);
         }
-        let mut asked = reqwest::Request::new(Method::GET, request.url.to_url());
-        let headers = asked.headers_mut();
+        let mut outgoing = reqwest::Request::new(Method::GET, request.url.to_url());
+        let headers = outgoing.headers_mut();
         let mut add = |name: HeaderName, value: &Option<Box<str>>| {
             // Some servers send validators that cannot be sent back. Then the request is
             // unconditional.
@@ -167,7 +167,7 @@ impl HttpNetwork {
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        let (response, connected) = watched(self.client.execute(asked)).await;
+        let (response, connected) = watched(self.client.execute(outgoing)).await;
         let mut response = match response {
             Ok(response) => response,
             Err(e) if was_not_processed(&e, connected) => return Err(NetworkError::NotProcessed),
@@ -211,7 +211,7 @@ impl HttpNetwork {
 
 impl Network for HttpNetwork {
     fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a> {
-        Box::pin(self.ask(request, received))
+        Box::pin(self.send(request, received))
     }
 
     fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a> {

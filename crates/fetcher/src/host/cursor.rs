@@ -78,7 +78,7 @@ impl Cursor {
                 && entries.iter().all(|e| e.url.same_origin(&self.run.first));
             if !sound {
                 // An entry of another host would bypass that host's politeness.
-                return Err(error(std::io::Error::other("its entries are not those of its host")));
+                return Err(error(std::io::Error::other("its entries belong to another host")));
             }
             let first = self.next;
             self.next += entries.len() as u64;

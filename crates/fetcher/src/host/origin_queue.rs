@@ -66,7 +66,7 @@ pub enum Step {
 /// The queue of one origin.
 #[derive(Debug)]
 pub struct OriginQueue {
-    pub id: u32,
+    pub id: OriginId,
     pub origin: Origin,
     pub state: HostState,
     robots: RobotsStatus,
@@ -82,7 +82,7 @@ pub struct OriginQueue {
 
 impl OriginQueue {
     /// Opens an origin with its stored state.
-    pub fn open(id: u32, origin: &Origin, run: &Run) -> Result<OriginQueue, FetchError> {
+    pub fn open(id: OriginId, origin: &Origin, run: &Run) -> Result<OriginQueue, FetchError> {
         let error = |source| FetchError::Host { origin: origin.clone(), source };
         let mut state = run.hosts.load(origin).map_err(error)?.unwrap_or_default();
         // If the clock ran ahead, the back-off must not exceed its maximum.
@@ -243,10 +243,10 @@ impl OriginQueue {
         }
     }
 
-    /// Records the end of a request. `asked`: it reached a server. `delay` was kept before it.
-    pub fn request_ended(&mut self, asked: bool, cycle: Cycle, now: u64, delay: Duration) {
+    /// Records the end of a request. `delay` was kept before it.
+    pub fn request_ended(&mut self, reached_server: bool, cycle: Cycle, now: u64, delay: Duration) {
         self.in_flight -= 1;
-        if asked {
+        if reached_server {
             self.state.requests += 1;
             self.state.last_request = now;
             self.state.pace.count(cycle, now, delay);

@@ -56,26 +56,27 @@ fn retry_after(state: &RobotsState) -> Duration {
     Duration::from_millis(state.fetched.saturating_sub(since)).clamp(MIN_ROBOTS_RETRY, MAX_ROBOTS_RETRY)
 }
 
-/// Turns a response for robots.txt into a state; the caller follows redirects. `asked` are the
+/// Turns a response for robots.txt into a state; the caller follows redirects. `sent` are the
 /// validators of the request. `direct`: the origin itself responded, without a redirect.
 pub fn evaluate(
     answer: &Result<Reply, NetworkError>,
     before: Option<&RobotsState>,
-    asked: &Validators,
+    sent: &Validators,
     direct: bool,
     now: u64,
 ) -> RobotsState {
-    let told = |reply: &Reply| if direct { validators_of(&reply.headers) } else { Validators::default() };
+    let validators_in =
+        |reply: &Reply| if direct { validators_of(&reply.headers) } else { Validators::default() };
     let (body, validators) = match (answer, before) {
         // Not modified (§2.4). Validators that the response omits stay valid (RFC 9111 §3.2).
-        (Ok(reply), Some(before)) if reply.status == 304 && !asked.is_empty() => {
-            let told = told(reply);
-            let etag = told.etag.or_else(|| before.validators.etag.clone());
-            let last_modified = told.last_modified.or_else(|| before.validators.last_modified.clone());
+        (Ok(reply), Some(before)) if reply.status == 304 && !sent.is_empty() => {
+            let new = validators_in(reply);
+            let etag = new.etag.or_else(|| before.validators.etag.clone());
+            let last_modified = new.last_modified.or_else(|| before.validators.last_modified.clone());
             (before.body.clone(), Validators { etag, last_modified })
         }
         (Ok(reply), _) => match reply.status {
-            200..=299 => (RobotsBody::Rules(whole_lines(reply)), told(reply)),
+            200..=299 => (RobotsBody::Rules(whole_lines(reply)), validators_in(reply)),
             // A redirect without a usable target, or one too many, counts as no file (§2.3.1.2).
             300..=428 | 430..=499 => (RobotsBody::AllowAll, Validators::default()),
             // 429 means that we may not have the file now, not that there is none.
@@ -182,11 +183,11 @@ mod tests {
         let mut state = judged(503, now);
         let mut waits = Vec::new();
         for _ in 0..10 {
-            let asked = now;
+            let requested = now;
             while RobotsPolicy::cached(&state, now, &config).is_some() {
                 now += 1000;
             }
-            waits.push((now - asked) / 60_000);
+            waits.push((now - requested) / 60_000);
             state = first(&Err(NetworkError::Connect), Some(&state), now);
         }
         assert_eq!(waits, [1, 1, 2, 4, 8, 16, 32, 60, 60, 60]);

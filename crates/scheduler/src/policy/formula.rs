@@ -13,7 +13,7 @@ pub struct FormulaPolicy {
 }
 
 impl FormulaPolicy {
-    /// A policy that scores by `formula` and has its name.
+    /// The policy has the name of its formula.
     pub fn new(formula: &Formula) -> FormulaPolicy {
         FormulaPolicy { name: formula.name.clone(), program: formula.compile(), cycle: Cycle::default() }
     }

@@ -40,7 +40,7 @@ fn an_item_is_written_once_a_level() {
     spill.0.borrow_mut().free = Some(usize::MAX);
     let mut disk = Runs::new(Box::new(spill.clone()));
     (0..4096u64).for_each(|item| best.offer(item, &mut disk).unwrap());
-    // Runs of 4, two of which become one: ten levels.
+    // Runs of 4 items, merged in pairs: ten levels.
     let written = usize::MAX - spill.0.borrow().free.unwrap();
     assert!(written <= 11 * 4096 * 8, "{written} bytes");
     assert_eq!(rest(best.into_merge(&mut disk).unwrap(), 5000), (0..4096).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! The order of a host's pages: each once, by share and rank, and nobody waits for ever.
+//! The order of a host's pages: each once, by share and rank, with a bounded wait.
 
 use super::*;
 use proptest::collection::vec;
@@ -58,7 +58,8 @@ proptest! {
         }
     }
 
-    /// The bound of the module's comment, with everything drawn anew in every cycle but who waits.
+    /// Tests the bound in the module documentation. Everything except the waits is random in each
+    /// cycle.
     #[test]
     fn no_page_waits_longer_than_the_bound(
         count in 1usize..40, room in 1usize..12, draws in vec((shares(), any::<u64>()), 2000),

@@ -22,9 +22,9 @@ use tokio_util::io::StreamReader;
 pub const ACCEPTED: &str = "gzip, br, zstd, deflate";
 
 /// Buffer space for the next part of a body, in bytes.
-const PIECE: usize = 8 << 10;
+const BUFFER_GROWTH: usize = 8 << 10;
 /// Decoded bytes per unit of tokio's budget.
-const BITE: usize = 64 << 10;
+const MAX_READ: usize = 64 << 10;
 
 /// A content coding that changes bytes (IANA's HTTP Content Coding Registry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,9 +98,9 @@ async fn decode(mut reader: Reader<'_>, codings: &[Coding], limit: usize) -> io:
     // One extra byte shows whether there is more.
     while body.len() <= limit {
         coop::consume_budget().await;
-        body.reserve(PIECE);
-        let room = (limit + 1 - body.len()).min(BITE);
-        if reader.read_buf(&mut (&mut body).limit(room)).await? == 0 {
+        body.reserve(BUFFER_GROWTH);
+        let max = (limit + 1 - body.len()).min(MAX_READ);
+        if reader.read_buf(&mut (&mut body).limit(max)).await? == 0 {
             return Ok((body.freeze(), false));
         }
     }

@@ -137,11 +137,11 @@ impl AsyncBufRead for Source<'_> {
         if !this.head.is_empty() {
             return Poll::Ready(Ok(this.head));
         }
-        let turn = ready!(coop::poll_proceed(cx));
+        let budget = ready!(coop::poll_proceed(cx));
         let coded = ready!(Pin::new(&mut this.reader).poll_fill_buf(cx))?;
-        turn.made_progress();
+        budget.made_progress();
         if this.credit == 0 && !coded.is_empty() {
-            return Poll::Ready(Err(io::Error::other("a coding takes far more than it gives")));
+            return Poll::Ready(Err(io::Error::other("a content coding decodes to far less than its input")));
         }
         Poll::Ready(Ok(&coded[..coded.len().min(this.credit).min(SLICE)]))
     }
