@@ -50,7 +50,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// What a host of [`Figures::slowest`] is doing. Its own figures may be older than `in_flight`:
+    /// Current activity of a host of [`Figures::slowest`]. Its own figures may be older than `in_flight`:
     /// if nothing is in flight, no host is asking.
     pub fn activity(&self, host: &HostFigures) -> HostActivity {
         match host.state {
@@ -79,7 +79,7 @@ pub struct HostFigures {
     pub state: HostActivity,
 }
 
-/// What a host is doing.
+/// Activity of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostActivity {
     /// A request is in flight.

@@ -1,10 +1,12 @@
-//! Feedback of a request to its host, and the rule for retries.
+//! Feedback of a request to its host, and the rules for retries.
 
 use crate::client::{NetworkError, Reply};
+use crate::limits::{FIRST_EXHAUSTED_WAIT, MAX_EXHAUSTED_WAIT};
 use crate::outcome::retry_after;
 use crate::politeness::ServerHealth;
 use std::net::IpAddr;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// How a request that no server processed may be retried.
 #[derive(Clone, Copy)]
@@ -15,7 +17,7 @@ pub struct RetryPolicy {
     pub repeat: bool,
 }
 
-/// What a response, or its absence, says about the host.
+/// Result of one request, as far as it concerns the host.
 #[derive(Debug)]
 pub struct HostFeedback {
     pub elapsed: Duration,
@@ -37,5 +39,27 @@ impl HostFeedback {
         };
         let peer = answer.as_ref().ok().and_then(|r| r.peer).map(|p| p.ip().to_canonical());
         Some(HostFeedback { elapsed, health, retry_after: retry_after(answer, now), peer })
+    }
+}
+
+/// Repeats a request while this machine lacks resources, with growing pauses, for up to
+/// [`MAX_EXHAUSTED_WAIT`]. Meanwhile other requests end and free theirs. Returns the last result
+/// and its duration.
+pub async fn retry_while_exhausted<T, F>(
+    mut request: impl FnMut() -> F,
+) -> (Result<T, NetworkError>, Duration)
+where
+    F: Future<Output = Result<T, NetworkError>>,
+{
+    let (mut waited, mut wait) = (Duration::ZERO, FIRST_EXHAUSTED_WAIT);
+    loop {
+        let start = Instant::now();
+        let answer = request().await;
+        if !matches!(answer, Err(NetworkError::Exhausted)) || waited >= MAX_EXHAUSTED_WAIT {
+            return (answer, start.elapsed());
+        }
+        tokio::time::sleep(wait).await;
+        waited += wait;
+        wait *= 2;
     }
 }

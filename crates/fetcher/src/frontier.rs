@@ -4,9 +4,9 @@
 //! host is in the queue at max_in_memory once. It is not in the queue while all its connections are in use
 //! or while it waits for its address. So no second request can start early, by construction.
 //!
-//! `open_hosts` slots are for active hosts. A host that only waits (for its address, a Retry-After,
-//! a long delay or an operator) has no slot, and frees data that can be read again. Memory:
-//! O(hosts) for the list of runs, a chunk of entries per slot, and very little for each of up to
+//! `open_hosts` slots are for active hosts. A host that waits for its address, a Retry-After, a long
+//! delay or an operator has no slot. It frees data that can be read again. Memory: O(hosts) for the
+//! list of runs, a chunk of entries per slot, and very little for each of up to
 //! [`WAITING_PER_SLOT`] waiting hosts per slot. The schedule itself is not in memory.
 
 use crate::host::{Cursor, Host, SlotState};
@@ -172,9 +172,9 @@ impl Frontier {
         }
     }
 
-    /// Records the address of a host. If that address has its limit of open hosts and this host
-    /// made no request, the host is closed and waits for one of them to end. Returns whether the
-    /// host stays open.
+    /// Records the address of a host. If that address is at its limit of open hosts and this host
+    /// made no request, the host is closed. It waits for one of the open hosts to end. Returns
+    /// whether the host stays open.
     pub fn set_address(&mut self, id: HostId, address: IpAddr) -> bool {
         let host = self.hosts[id].as_mut().expect("a host id refers to an open host");
         if host.counted_address.is_some() {

@@ -35,7 +35,7 @@ const MAX_IDLE_CLOSES: u32 = 2;
 /// request under this assumption reaches no server.
 const NO_ADDRESS_TTL: Duration = Duration::from_secs(1);
 
-/// What a host does next.
+/// The next step of a host.
 #[derive(Debug)]
 pub enum Next {
     /// Deliver these pages, then make the request (of this origin), if any.
@@ -74,7 +74,7 @@ impl SlotState {
     }
 }
 
-/// What is known about the address of a host.
+/// The address of a host, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AddressState {
     Unknown,

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_and_what_made_it() {
+    fn the_delay_and_its_reason() {
         let promised = |state: &HostState| (of(state).delay, of(state).because, of(state).left_alone);
         assert_eq!(promised(&HostState::default()), (SECOND, None, None));
         let slow = HostState { latency: 3000, ..HostState::default() };
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn why_a_host_is_left_alone() {
+    fn why_a_host_is_skipped() {
         let shut = HostState { back_off_until: NOW + 5, ..HostState::default() };
         assert_eq!(of(&shut).left_alone, Some(LeftAlone::BackOff { until: NOW + 5 }));
         let over = HostState { back_off_until: NOW, ..HostState::default() };

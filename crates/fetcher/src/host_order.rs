@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_left_out_come_first_by_lot_then_the_largest() {
+    fn unvisited_hosts_come_first_in_a_seeded_order_then_the_largest() {
         let names: Vec<String> = (0..20).map(|i| format!("small{i:02}.test")).collect();
         let mut hosts: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), 1)).collect();
         hosts.extend([("big.test", 9), ("bigger.test", 50)]);

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_leaves_makes_room_for_one_that_waits() {
+    fn a_host_that_ends_lets_a_waiting_one_open() {
         let mut sites = OpenHostLimits::new(2);
         sites.add("a");
         assert!(!sites.is_full(&"a"));

@@ -28,7 +28,7 @@ const FASTER: u32 = 8;
 /// Replaces a time that an [`Instant`] cannot hold.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What a response says about the load of its server.
+/// Load of a server, as shown by a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerHealth {
     Healthy,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_new_delay_holds_for_the_wait_under_way() {
+    async fn a_new_delay_applies_to_the_current_wait() {
         let mut pace = Pace::new(SECOND, Instant::now());
         pace.touch();
         pace.set_delay(SECOND * 5);

@@ -62,7 +62,7 @@ mod tests {
     use tokio::time::advance;
 
     #[tokio::test(start_paused = true)]
-    async fn a_standstill_is_seen_by_either_clock() {
+    async fn either_clock_detects_a_suspension() {
         let watch = Suspension::new(1_000_000);
         let start = Instant::now();
         for second in 1..100 {

@@ -23,7 +23,7 @@ pub struct Unavailable(BTreeMap<u64, Entry>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Entry {
     /// End of the back-off, in milliseconds since 1970.
-    left_alone_until: u64,
+    back_off_until: u64,
     /// The first cycle in a row in which it failed, and the last one. Cycle 0 if it has not failed.
     since: Cycle,
     last: Cycle,
@@ -48,7 +48,7 @@ impl Unavailable {
     /// 1 after failures in two cycles until the origin responds again. None if there is no limit.
     pub fn at_most(&self, origin: &Origin, now: u64) -> Option<u64> {
         let entry = self.0.get(&hash(origin))?;
-        let left = entry.left_alone_until.saturating_sub(now);
+        let left = entry.back_off_until.saturating_sub(now);
         // If the clock ran ahead, the back-off must not exceed its maximum.
         match (1..=MAX_HOST_BACK_OFF.as_millis() as u64).contains(&left) {
             true => Some(0),
@@ -69,17 +69,17 @@ impl Unavailable {
     ) {
         let unreachable = state.robots.as_ref().filter(|robots| is_unreachable(robots));
         let refetch_at = unreachable.map_or(0, |robots| refetch_at(robots, config));
-        let left_alone_until = state.back_off_until.max(refetch_at);
+        let back_off_until = state.back_off_until.max(refetch_at);
         let is_failing = state.failures >= config.host_failures || unreachable.is_some();
         let known = self.0.get(&hash(origin)).copied();
-        let mut entry = Entry { left_alone_until, ..known.unwrap_or_default() };
+        let mut entry = Entry { back_off_until, ..known.unwrap_or_default() };
         if is_failing && responses.failed {
             entry.since = if known.is_some_and(|known| known.has_failed()) { entry.since } else { cycle };
             entry.last = cycle;
         } else if !is_failing && responses.succeeded {
             (entry.since, entry.last) = Default::default();
         }
-        if entry.has_failed() || left_alone_until > now {
+        if entry.has_failed() || back_off_until > now {
             self.0.insert(hash(origin), entry);
         } else if known.is_some() {
             self.0.remove(&hash(origin));
@@ -91,7 +91,7 @@ impl Unavailable {
         let entry = |(hash, entry): (&u64, &Entry)| {
             let mut bytes = [0; ENTRY];
             bytes[..8].copy_from_slice(&hash.to_le_bytes());
-            bytes[8..16].copy_from_slice(&entry.left_alone_until.to_le_bytes());
+            bytes[8..16].copy_from_slice(&entry.back_off_until.to_le_bytes());
             bytes[16..20].copy_from_slice(&entry.since.0.to_le_bytes());
             bytes[20..].copy_from_slice(&entry.last.0.to_le_bytes());
             bytes
@@ -107,8 +107,8 @@ impl Unavailable {
             let (since, rest) = rest.split_first_chunk()?;
             let (last, _) = rest.split_first_chunk()?;
             let [since, last] = [since, last].map(|bytes| Cycle(u32::from_le_bytes(*bytes)));
-            let left_alone_until = u64::from_le_bytes(*until);
-            Some((u64::from_le_bytes(*hash), Entry { left_alone_until, since, last }))
+            let back_off_until = u64::from_le_bytes(*until);
+            Some((u64::from_le_bytes(*hash), Entry { back_off_until, since, last }))
         };
         Unavailable(bytes.chunks_exact(ENTRY).filter_map(entry).collect())
     }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(at_most(&noted, NOW + 9), None, "it failed in one cycle");
         note(&mut noted, &failing(), BAD, 5, NOW + 9);
         note(&mut noted, &HostState { failures: 0, ..failing() }, NOTHING, 6, NOW + 10);
-        assert_eq!(at_most(&noted, NOW + 10), Some(1), "nothing was responses");
+        assert_eq!(at_most(&noted, NOW + 10), Some(1), "no response in that cycle");
     }
 
     #[test]

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_left_out_since_the_first_cycle_in_a_row() {
+    fn a_host_is_unvisited_since_the_first_cycle_in_a_row() {
         let mut left = UnvisitedHosts::default();
         left.add(b"a", Cycle(3));
         left.add(b"a", Cycle(4));

@@ -3,8 +3,7 @@
 //! connection stays in use.
 
 use crate::client::{Meter, NetworkError, Reply, Request};
-use crate::exhausted::retry_while_exhausted;
-use crate::feedback::{HostFeedback, RetryPolicy};
+use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
 use crate::host::{Action, OriginId, QueuedPage, RobotsRequest};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{

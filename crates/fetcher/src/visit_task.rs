@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 
-/// What the main loop needs to know about a visit that panicked.
+/// The parts of a visit that the main loop needs if it panics.
 struct PanickedVisit {
     host: HostId,
     origin: Option<OriginId>,

@@ -66,7 +66,7 @@ impl Estimate {
     /// values. One is (Σw)²/Σw² (Kish 1965). The other is p(1 − p)/v, where v is the linearised
     /// variance of the ratio (Särndal, Swensson & Wretman 1992, section 5.7). It is lower if heavy
     /// pages differ more. With equal weights both are the number of pages. The interval is Wilson's
-    /// (1927) with the effective size as n (Korn & Graubard 1998), divided by 1 − n/N, since a
+    /// (1927). Its n is the effective size (Korn & Graubard 1998) divided by 1 − n/N, since a
     /// census has no sampling error.
     pub fn of(part: Weighted, rest: Weighted, population: Option<u64>) -> Option<Estimate> {
         let all = part + rest;

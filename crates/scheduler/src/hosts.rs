@@ -7,7 +7,7 @@
 //!
 //! This is exact. Let `slots` candidates of one order be rejected or chosen before another. Each of
 //! them was chosen, was in the audit sample, or found its host full. In the first two cases it
-//! holds a slot.
+//! holds a slot, so the host is full by then.
 
 use crate::chosen::{Choice, ChosenBy};
 use crate::pools::Pools;

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_runs_are_read_at_a_time_as_the_room_has_for_their_readers() {
+    fn the_quota_limits_the_runs_read_at_a_time() {
         let fan_in = |bytes| MemoryQuota { bytes }.fan_in();
         assert_eq!((fan_in(0), fan_in(3 << 20), fan_in(1 << 30)), (2, 6, MAX_RUNS));
     }

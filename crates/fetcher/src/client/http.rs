@@ -11,7 +11,7 @@ use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
 use crate::proxy::Proxy;
 use body::Coding;
-use connection::{Watch, was_not_processed, watched};
+use connection::{ConnectLayer, was_not_processed, with_connect_flag};
 use recrawl_types::url::is_refused_port;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
@@ -113,7 +113,7 @@ impl HttpNetwork {
             .referer(false)
             .dns_resolver(Arc::new(resolver.clone()))
             .connect_timeout(config.connect_timeout)
-            .connector_layer(Watch)
+            .connector_layer(ConnectLayer)
             .pool_max_idle_per_host(config.connections_per_host)
             .pool_idle_timeout(idle)
             .http1_max_headers(MAX_HEADERS)
@@ -167,7 +167,7 @@ impl HttpNetwork {
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        let (response, connected) = watched(self.client.execute(outgoing)).await;
+        let (response, connected) = with_connect_flag(self.client.execute(outgoing)).await;
         let mut response = match response {
             Ok(response) => response,
             Err(e) if was_not_processed(&e, connected) => return Err(NetworkError::NotProcessed),

@@ -36,7 +36,7 @@ pub enum Action {
     Lookup(Box<str>),
 }
 
-/// What is known about the robots.txt of an origin.
+/// State of an origin's robots.txt in this run.
 #[derive(Debug)]
 enum RobotsStatus {
     Unknown,

@@ -12,7 +12,7 @@ use recrawl_types::host::{RobotsBody, RobotsState};
 use recrawl_types::{Failure, Outcome, Validators};
 use std::time::Duration;
 
-/// What robots.txt allows at an origin.
+/// The rules of robots.txt that apply to an origin.
 #[derive(Clone, Debug)]
 pub enum RobotsPolicy {
     /// The rules of the file; no rules if there is no file.

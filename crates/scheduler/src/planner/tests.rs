@@ -213,7 +213,7 @@ fn a_host_with_a_limit_of_its_own_is_not_audited() {
         plan.chosen.map(|page| page.unwrap()).map(|p| (p.ordinal, p.share)).collect();
     let audited = |share: Share| matches!(share, Share::Audit { .. });
     assert!(chosen[..4].iter().all(|(_, share)| audited(*share)), "{chosen:?}");
-    assert_eq!(chosen[4..], [(7, Share::Score)], "the best of the one that is down, whatever the lot says");
+    assert_eq!(chosen[4..], [(7, Share::Score)], "the best of the one that is down, for any seed");
 }
 
 #[test]

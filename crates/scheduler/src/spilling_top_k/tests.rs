@@ -12,7 +12,7 @@ fn rest(mut merge: Merge<u64>, most: u64) -> Vec<u64> {
 }
 
 #[test]
-fn a_room_for_twice_k_never_spills() {
+fn a_quota_for_twice_k_never_spills() {
     let (spill, mut best) = (MemorySpill::default(), SpillingTopK::new(1000, quota(16_000)));
     spill.0.borrow_mut().free = Some(0);
     let mut disk = Runs::new(Box::new(spill));
@@ -21,7 +21,7 @@ fn a_room_for_twice_k_never_spills() {
 }
 
 #[test]
-fn what_is_spilled_is_bounded_by_k_whatever_is_offered() {
+fn spilled_items_are_bounded_by_k_for_any_stream() {
     let (spill, mut best) = (MemorySpill::default(), SpillingTopK::new(1000, quota(800)));
     let mut disk = Runs::new(Box::new(spill.clone()));
     for item in (0..50_000u64).rev() {
@@ -48,7 +48,7 @@ fn an_item_is_written_once_a_level() {
 
 proptest! {
     #[test]
-    fn the_k_least_whatever_the_room(
+    fn the_k_least_for_any_quota(
         streams in prop::collection::vec(prop::collection::vec(0u64..500, 0..600), 1..5),
         k in prop_oneof![0u64..200, Just(u64::MAX)],
         n in 0u64..250,

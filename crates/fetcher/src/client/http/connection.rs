@@ -19,28 +19,28 @@ tokio::task_local! {
 
 /// Sends a request, and returns whether a new connection was made for it. If not, it used an idle
 /// connection.
-pub async fn watched<T>(request: impl Future<Output = T>) -> (T, bool) {
+pub async fn with_connect_flag<T>(request: impl Future<Output = T>) -> (T, bool) {
     let both = async { (request.await, CONNECTS.with(Cell::get)) };
     CONNECTS.scope(Cell::new(false), both).await
 }
 
-/// Records new connections for [`watched`].
+/// Records new connections for [`with_connect_flag`].
 #[derive(Clone, Copy, Debug)]
-pub struct Watch;
+pub struct ConnectLayer;
 
-/// See [`Watch`].
+/// See [`ConnectLayer`].
 #[derive(Clone, Copy, Debug)]
-pub struct Watched<S>(S);
+pub struct ConnectService<S>(S);
 
-impl<S> Layer<S> for Watch {
-    type Service = Watched<S>;
+impl<S> Layer<S> for ConnectLayer {
+    type Service = ConnectService<S>;
 
-    fn layer(&self, connector: S) -> Watched<S> {
-        Watched(connector)
+    fn layer(&self, connector: S) -> ConnectService<S> {
+        ConnectService(connector)
     }
 }
 
-impl<S: Service<R>, R> Service<R> for Watched<S> {
+impl<S: Service<R>, R> Service<R> for ConnectService<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;

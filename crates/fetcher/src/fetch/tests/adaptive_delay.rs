@@ -133,7 +133,7 @@ async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_configures_no_delay_gets_none() {
+async fn a_configured_delay_of_zero_stays_zero() {
     let mut setup = setup(20, |r| match r.url.path_and_query() {
         "/003" => reply(503, "").into(),
         _ => friendly(r).after(SECOND),

@@ -182,7 +182,7 @@ async fn an_entry_that_an_earlier_run_visited_is_not_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_tells_where_it_stands() {
+async fn a_run_publishes_its_progress() {
     let setup = two_hosts();
     setup.control.hold_host("b.test", true);
     at(&setup, 4, |control| {
@@ -202,7 +202,7 @@ async fn a_run_tells_where_it_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_held_early_tells_where_it_stands_and_no_host_asks() {
+async fn a_run_held_early_publishes_its_progress_and_no_host_is_asking() {
     let setup = two_hosts();
     at(&setup, 0, |control| control.hold(true));
     at(&setup, 5, |control| {
@@ -217,7 +217,7 @@ async fn a_run_that_is_held_early_tells_where_it_stands_and_no_host_asks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_under_way_when_a_run_was_held_is_told_once_it_ended() {
+async fn requests_in_flight_when_a_run_is_held_are_published_once_they_end() {
     let setup = two_hosts();
     at(&setup, 3, |control| control.hold(true));
     for seconds in 3..8 {

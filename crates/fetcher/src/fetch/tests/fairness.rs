@@ -195,7 +195,7 @@ proptest! {
     /// Then no host waits longer than ⌈H / m⌉ cycles. No page waits longer than that for each page
     /// of its host. No site or address exceeds its limit of open hosts.
     #[test]
-    fn nobody_waits_longer_than_the_bound(web in pressed()) {
+    fn no_page_waits_longer_than_the_proven_bound(web in pressed()) {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
@@ -234,7 +234,7 @@ proptest! {
                             let key = crate::host_order::host_key(&url(&pages[other][0].0)).to_vec();
                             had_turn[other] && (before.since(&key).is_some_and(|s| s <= since) || before.since(&key).is_none())
                         };
-                        prop_assert!((0..count).any(in_front), "cycle {}: host {} was passed by no other host", cycle, host);
+                        prop_assert!((0..count).any(in_front), "cycle {}: no other host came before host {}", cycle, host);
                     }
                     prop_assert!((waits[host] as usize) < count, "host {} waits for {} cycles", host, waits[host]);
                     for (page, last) in &mut pages[host] {

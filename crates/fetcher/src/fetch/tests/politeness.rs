@@ -94,7 +94,7 @@ async fn the_delay_outlives_a_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pace_of_a_cycle_is_counted_and_never_above_the_promise() {
+async fn the_pace_of_a_cycle_is_counted_and_never_above_the_expected_one() {
     let pages = ["http://a.test/1", "http://a.test/2", "http://a.test/3"];
     let setup = Setup::new(&pages, friendly).delay(SECOND * 2);
     setup.run().await;

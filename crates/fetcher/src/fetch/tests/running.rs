@@ -69,7 +69,7 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_new_is_asked_while_nobody_takes_the_pages() {
+async fn no_request_starts_while_no_reader_takes_pages() {
     let entries = (0..100).map(|i| entry(&format!("http://h{i}.test/"))).collect();
     let network = ScriptedNetwork::new(friendly);
     let config = FetchConfig { connections: 5, ..plain() };
@@ -217,7 +217,7 @@ async fn a_schedule_that_cannot_be_read_stops_the_run_with_the_place() {
     let mut schedule = Counting::new((0..100).map(|i| format!("http://a.test/{i:03}")));
     schedule.fail_at = Some(70);
     let error = run(Arc::new(schedule), ScriptedNetwork::new(friendly), 4).await.err().unwrap();
-    assert_eq!(error.to_string(), "the schedule cannot be read from entry 64 on: the disk is gone");
+    assert_eq!(error.to_string(), "cannot read the schedule at entry 64: the disk is gone");
 }
 
 #[tokio::test(start_paused = true)]
