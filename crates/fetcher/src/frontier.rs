@@ -1,7 +1,7 @@
 //! The frontier: open hosts, ordered by the time of their next request.
 //!
 //! A small version of BUbiNG's workbench (Boldi et al. 2014): a queue of hosts, not of pages. A
-//! host is in the queue at max_in_memory once. It is not in the queue while all its connections are in use
+//! host is in the queue at most once. It is not in the queue while all its connections are in use
 //! or while it waits for its address. So no second request can start early, by construction.
 //!
 //! `open_hosts` slots are for active hosts. A host that waits for its address, a Retry-After, a long

@@ -2,7 +2,7 @@
 
 use rayon::slice::ParallelSliceMut;
 
-/// Keeps the k least items of a stream in amortised O(1) time per item. The buffer has at max_len 2k
+/// Keeps the k least items of a stream in amortised O(1) time per item. The buffer has at most 2k
 /// (and at least [`TopK::MIN_BUFFER`]) items. When it is full, its k least items are selected and
 /// the rest dropped. From then on, items not below the k-th are rejected at once.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl<T: Copy + Ord + Send> TopK<T> {
         TopK::within(k, usize::MAX)
     }
 
-    /// The same with a buffer of at max_len `capacity` items. If that is less than 2k, the caller must
+    /// The same with a buffer of at most `capacity` items. If that is less than 2k, the caller must
     /// empty the buffer when [`TopK::must_spill`] says so.
     pub(crate) fn within(k: u64, capacity: usize) -> TopK<T> {
         let k = usize::try_from(k).unwrap_or(usize::MAX);
