@@ -1,5 +1,5 @@
-//! Adds the verdicts of the crate robotstxt to the cases of
-//! `crates/fetcher/src/robots/differential/generate.py`, which tells how the two are run.
+//! Adds the results of the crate robotstxt to the cases of
+//! `crates/fetcher/src/robots/differential/generate.py`, which describes how to run both.
 
 use robotstxt::DefaultMatcher;
 use serde_json::Value;

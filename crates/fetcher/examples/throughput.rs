@@ -1,11 +1,11 @@
-//! How fast the fetcher is by itself: pages of 10 kB on 64 loopback hosts, no delay.
+//! Measures the fetcher alone: pages of 10 kB on 64 loopback hosts, no delay.
 //!
 //! ```sh
 //! cargo run --release -p recrawl-fetcher --example throughput -- serve 8099 &
 //! time cargo run --release -p recrawl-fetcher --example throughput -- fetch 8099 100000
 //! ```
 //!
-//! `fetch` counts pages; the shell's `time` tells the CPU that they took.
+//! `fetch` counts pages; the shell's `time` prints their CPU time.
 
 use recrawl_fetcher::{FetchConfig, Fetcher, HttpNetwork, Job, system_clock};
 use recrawl_types::host::MemoryHostTable;
@@ -45,7 +45,7 @@ async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
     let (robots, text) = (page("User-agent: *\nDisallow: /no\n"), page(&"<p>words</p> ".repeat(10_000 / 13)));
     let mut buffer = [0; 4096];
     loop {
-        // Requests are small and come one at a time: one read is one request.
+        // Requests are small and come one at a time, so one read is one request.
         let n = stream.read(&mut buffer).await?;
         if n == 0 {
             return Ok(());

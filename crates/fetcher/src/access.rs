@@ -1,10 +1,10 @@
-//! What is sent to one host besides, and to no other: credentials, cookies, header fields.
+//! Credentials, cookies and header fields that are sent to one host only.
 
 use recrawl_types::{CanonicalUrl, Scheme};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// Header fields that are not for sale: those of the connection (RFC 9110 §7.6.1), of the message's frame, of
-/// proxies, and those that are ours to send, since robots.txt, validators and limits rest on them.
+/// Header fields that cannot be configured: those of the connection (RFC 9110 §7.6.1), of message
+/// framing and of proxies, and those on which robots.txt, validators and limits depend.
 const REFUSED: [&str; 21] = [
     "accept-encoding",
     "connection",
@@ -29,7 +29,7 @@ const REFUSED: [&str; 21] = [
     "via",
 ];
 
-/// Header fields for one host. Their values are secrets: no `Debug` shows them.
+/// Header fields for one host. The values are secret: `Debug` does not show them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostAccess {
     host: String,
@@ -38,8 +38,8 @@ pub struct HostAccess {
 }
 
 impl HostAccess {
-    /// Nothing yet, for a canonical host; with a port where it is not the scheme's own. They are sent over
-    /// plain HTTP only where that is allowed: anyone on the way can read them there.
+    /// Makes an empty set for a canonical host, with a port if it is not the scheme's default.
+    /// Fields are sent over plain HTTP only with `over_http`, since others can read them there.
     pub fn new(host: &str, over_http: bool) -> HostAccess {
         HostAccess {
             host: host.trim_end_matches('.').to_ascii_lowercase(),
@@ -48,17 +48,15 @@ impl HostAccess {
         }
     }
 
-    /// Adds a field. `Cookie` and `Authorization` are fields like any.
+    /// Adds a field, for example `Cookie` or `Authorization`.
     ///
     /// # Errors
-    /// What is wrong, in words that do not hold the value.
+    /// A message that does not contain the value.
     pub fn add(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let field =
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("{name:?} is no header field"))?;
+        let field = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| format!("{name:?} is not a header field name"))?;
         if REFUSED.contains(&field.as_str()) {
-            return Err(format!(
-                "{name} is not for configuration: it belongs to the connection or to the crawl"
-            ));
+            return Err(format!("{name} cannot be configured: the connection or the crawler sets it"));
         }
         let mut value = HeaderValue::from_str(value)
             .map_err(|_| format!("the value of {name} cannot be sent in a header field"))?;
@@ -67,7 +65,7 @@ impl HostAccess {
         Ok(())
     }
 
-    /// Is this request to the host, and by a way on which the fields may go?
+    /// May the fields be sent with a request to this URL?
     fn admits(&self, url: &CanonicalUrl) -> bool {
         let (scheme, host, port) = (url.scheme(), url.host(), url.port());
         let is_host = match self.host.strip_prefix(&*host) {
@@ -79,7 +77,7 @@ impl HostAccess {
     }
 }
 
-/// Adds what belongs to this request.
+/// Adds the fields of this request's host.
 pub(crate) fn add(all: &[HostAccess], url: &CanonicalUrl, headers: &mut HeaderMap) {
     for access in all.iter().filter(|access| access.admits(url)) {
         for (name, value) in &access.headers {

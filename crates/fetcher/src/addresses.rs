@@ -1,29 +1,29 @@
-//! The addresses that hosts share: each has a pace of its own, and a line of hosts that wait for it.
+//! Addresses that hosts share. Each has its own pace, and a queue of hosts that wait for it.
 //!
-//! A thousand names on one server are one server. A host that may be asked by its own pace stands in
-//! line for its address; only the first of a line is called, for the moment at which the address is
-//! free. So a line costs its hosts no waking up in vain, and turns are taken in order.
+//! A thousand names on one server are one server. A host that is ready by its own pace waits in the
+//! queue of its address. Only the first of the queue gets a grant, for the time at which the
+//! address is free. So waiting hosts are not woken in vain, and are served in order.
 //!
-//! The address's delay is a constant: behind one address of a large provider stand thousands of sites,
-//! and one of them that is slow or says 429 must not slow down the rest. An address that nobody asks or
-//! waits for is forgotten when its delay has run out, so the table is bounded by the open hosts.
+//! The delay of an address is constant. Thousands of sites may share one address of a large
+//! provider, and one slow or overloaded site must not slow down the rest. An address without
+//! requests and waiting hosts is forgotten after its delay, so open hosts bound the table.
 
-use crate::frontier::HostId;
 use crate::limits::FetchConfig;
 use crate::politeness::Pace;
+use crate::run::HostId;
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Addresses in the table before those are looked for that can be forgotten.
+/// Size of the table from which on unused addresses are removed.
 const FIRST_SWEEP: usize = 1024;
 
 /// The addresses in use.
 #[derive(Debug)]
 pub struct Addresses {
     delay: Duration,
-    /// Requests under way at a time at one address.
+    /// Maximum number of requests in flight per address.
     slots: usize,
     began: Instant,
     known: HashMap<IpAddr, Address>,
@@ -34,13 +34,12 @@ pub struct Addresses {
 struct Address {
     pace: Pace,
     in_flight: usize,
-    line: VecDeque<HostId>,
-    /// Was the first of the line called, and has it not come yet?
-    called: bool,
+    waiting: VecDeque<HostId>,
+    /// Did the first waiting host get a grant that it has not used yet?
+    granted: bool,
 }
 
 impl Addresses {
-    /// For a run that began then.
     pub fn new(config: &FetchConfig, began: Instant) -> Addresses {
         Addresses {
             delay: config.delay_per_ip,
@@ -51,15 +50,16 @@ impl Addresses {
         }
     }
 
-    /// Without a delay nothing is asked for, and no name need be resolved before its turn.
+    /// Is there a delay per address? If not, names need not be resolved before requests.
     pub fn are_paced(&self) -> bool {
         !self.delay.is_zero()
     }
 
     fn at(&mut self, address: IpAddr) -> &mut Address {
         if self.known.len() >= self.sweep_at {
-            let in_use =
-                |a: &Address| a.in_flight > 0 || a.called || !a.line.is_empty() || a.pace.wait().is_some();
+            let in_use = |a: &Address| {
+                a.in_flight > 0 || a.granted || !a.waiting.is_empty() || a.pace.wait().is_some()
+            };
             self.known.retain(|_, a| in_use(a));
             self.sweep_at = FIRST_SWEEP.max(self.known.len() * 2);
         }
@@ -67,56 +67,56 @@ impl Addresses {
         self.known.entry(address).or_insert_with(|| Address {
             pace: pace(),
             in_flight: 0,
-            line: VecDeque::new(),
-            called: false,
+            waiting: VecDeque::new(),
+            granted: false,
         })
     }
 
-    /// May a request start there now? Only for the host that was called, while others wait.
-    pub fn is_free(&mut self, address: IpAddr, was_called: bool) -> bool {
+    /// May a request start there now? While hosts wait, only with a grant.
+    pub fn is_free(&mut self, address: IpAddr, has_grant: bool) -> bool {
         let slots = self.slots;
         let at = self.at(address);
-        at.in_flight < slots && at.pace.wait().is_none() && (was_called || (at.line.is_empty() && !at.called))
+        at.in_flight < slots
+            && at.pace.wait().is_none()
+            && (has_grant || (at.waiting.is_empty() && !at.granted))
     }
 
-    /// A request starts there.
-    pub fn begin(&mut self, address: IpAddr) {
+    pub fn request_started(&mut self, address: IpAddr) {
         let at = self.at(address);
         at.in_flight += 1;
         at.pace.touch();
     }
 
-    /// It has been answered.
-    pub fn ended(&mut self, address: IpAddr) {
+    pub fn request_ended(&mut self, address: IpAddr) {
         let at = self.at(address);
         at.in_flight -= 1;
         at.pace.touch();
     }
 
-    /// A request went there that was meant for another address: a connection outlived a change in DNS.
-    pub fn strayed(&mut self, address: IpAddr) {
+    /// Records a request that was meant for another address: a connection outlived a DNS change.
+    pub fn unexpected_request(&mut self, address: IpAddr) {
         self.at(address).pace.touch();
     }
 
-    /// A host stands in line.
-    pub fn join(&mut self, address: IpAddr, host: HostId) {
-        self.at(address).line.push_back(host);
+    pub fn enqueue(&mut self, address: IpAddr, host: HostId) {
+        self.at(address).waiting.push_back(host);
     }
 
-    /// The host that was called has come.
-    pub fn came(&mut self, address: IpAddr) {
-        self.at(address).called = false;
+    /// The host with the grant has come.
+    pub fn use_grant(&mut self, address: IpAddr) {
+        self.at(address).granted = false;
     }
 
-    /// Calls the first of the line, if there is a place for it: the host, and when it may ask.
-    pub fn call(&mut self, address: IpAddr) -> Option<(HostId, Instant)> {
+    /// Grants the address to the first waiting host, if a connection is free. Returns the host and
+    /// the time of its request.
+    pub fn grant_next(&mut self, address: IpAddr) -> Option<(HostId, Instant)> {
         let slots = self.slots;
         let at = self.at(address);
-        if at.called || at.in_flight >= slots {
+        if at.granted || at.in_flight >= slots {
             return None;
         }
-        let host = at.line.pop_front()?;
-        at.called = true;
+        let host = at.waiting.pop_front()?;
+        at.granted = true;
         Some((host, at.pace.free_at()))
     }
 }
@@ -138,22 +138,22 @@ mod tests {
     async fn turns_are_taken_in_order_and_one_is_called_at_a_time() {
         let mut all = addresses();
         assert!(all.is_free(A, false));
-        all.begin(A);
+        all.request_started(A);
         assert!(!all.is_free(A, false));
-        all.join(A, 7);
-        all.join(A, 8);
-        assert_eq!(all.call(A), None, "the slot is taken");
+        all.enqueue(A, 7);
+        all.enqueue(A, 8);
+        assert_eq!(all.grant_next(A), None, "the slot is taken");
         advance(SECOND / 2).await;
-        all.ended(A);
-        let (host, at) = all.call(A).unwrap();
+        all.request_ended(A);
+        let (host, at) = all.grant_next(A).unwrap();
         assert_eq!((host, at), (7, Instant::now() + SECOND));
-        assert_eq!(all.call(A), None, "one is called already");
+        assert_eq!(all.grant_next(A), None, "one is granted already");
         advance(SECOND).await;
-        assert!(!all.is_free(A, false), "whoever comes now stands behind");
-        all.came(A);
+        assert!(!all.is_free(A, false), "a host without a grant must wait");
+        all.use_grant(A);
         assert!(all.is_free(A, true));
-        // It did not ask after all: the next one is called, for now.
-        assert_eq!(all.call(A), Some((8, Instant::now())));
+        // It made no request, so the next host gets a grant for now.
+        assert_eq!(all.grant_next(A), Some((8, Instant::now())));
     }
 
     #[tokio::test(start_paused = true)]
@@ -161,18 +161,18 @@ mod tests {
         let mut all = addresses();
         for i in 0..100_000u32 {
             let address = IpAddr::V4(i.into());
-            all.begin(address);
-            all.ended(address);
+            all.request_started(address);
+            all.request_ended(address);
             if i % 100 == 0 {
                 advance(SECOND).await;
             }
         }
         assert!(all.known.len() <= FIRST_SWEEP, "{}", all.known.len());
-        all.begin(A);
+        all.request_started(A);
         for i in 0..FIRST_SWEEP as u32 * 2 {
             advance(SECOND * 2).await;
             all.is_free(IpAddr::V4(i.into()), false);
         }
-        assert!(!all.is_free(A, false), "what is under way is not forgotten");
+        assert!(!all.is_free(A, false), "an address in use is kept");
     }
 }

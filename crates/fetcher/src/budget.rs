@@ -1,9 +1,9 @@
-//! Bytes as a budget: so many a second over all, so many for a host and for all in a cycle.
+//! Byte budgets: per second over all hosts, and per cycle for each host and for all.
 //!
-//! The rate is kept like a debt: what came is paid for with time, and while there is a debt no request is
-//! started. Bodies under way are read as fast as they come; were they read slowly instead, servers would
-//! wait with open connections and the time limit would strike pages for a wait of ours. So the rate holds
-//! on average, and above it come at most the bodies of the requests under way.
+//! The rate works like a debt that time pays off. While there is a debt, no request starts. Bodies
+//! in flight are read at full speed. If they were read slowly, servers would wait with open
+//! connections, and pages would time out because of our limit. So the rate holds on average, and
+//! exceeds it at most by the bodies in flight.
 
 use crate::limits::FetchConfig;
 use recrawl_types::Origin;
@@ -11,24 +11,24 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A pause of this length is not saved up beyond: a second of full rate may follow it.
+/// Maximum credit of an idle run: one second at full rate.
 const CREDIT: Duration = Duration::from_secs(1);
 
-/// The budget of one run. A limit of 0 is none.
+/// The budget of one run. A limit of 0 means no limit.
 #[derive(Debug)]
 pub struct Budget {
     per_second: u64,
     per_host: u64,
     per_cycle: u64,
-    /// Until when the bytes that came are paid for.
+    /// When the received bytes are paid off.
     paid_until: Instant,
-    /// Bytes that each host has cost in this cycle; nothing where no limit asks for it.
+    /// Bytes spent per host in this cycle; empty without a limit per host.
     hosts: HashMap<Box<str>, u64>,
     total: u64,
 }
 
 impl Budget {
-    /// The budget of a cycle of which earlier runs spent this much.
+    /// The budget of a cycle in which earlier runs spent these bytes.
     pub fn new(config: &FetchConfig, spent: &BTreeMap<Origin, u64>, began: Instant) -> Budget {
         let mut budget = Budget {
             per_second: config.bytes_per_second,
@@ -44,7 +44,7 @@ impl Budget {
         budget
     }
 
-    /// An answer of this host came, or a part of one, and cost so much.
+    /// Counts bytes of this host.
     pub fn spend(&mut self, host: &str, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
         if self.per_host == 0 {
@@ -56,17 +56,17 @@ impl Budget {
         }
     }
 
-    /// Has this host cost all that it may in this cycle?
+    /// Did this host spend its budget of the cycle?
     pub fn is_spent_by(&self, host: &str) -> bool {
         self.per_host > 0 && self.hosts.get(host).is_some_and(|spent| *spent >= self.per_host)
     }
 
-    /// Has the cycle cost all that it may?
+    /// Is the budget of the cycle spent?
     pub fn is_spent(&self) -> bool {
         self.per_cycle > 0 && self.total >= self.per_cycle
     }
 
-    /// So much came over the network, whatever it was.
+    /// Counts received bytes towards the rate.
     pub fn received(&mut self, bytes: u64) {
         if self.per_second == 0 || bytes == 0 {
             return;
@@ -77,7 +77,7 @@ impl Budget {
         self.paid_until = from + worth;
     }
 
-    /// When the next request may start; none where it may now.
+    /// When the next request may start; none if it may start now.
     pub fn free_at(&self) -> Option<Instant> {
         (self.per_second > 0 && self.paid_until > Instant::now()).then_some(self.paid_until)
     }
@@ -113,7 +113,7 @@ mod tests {
         assert!(free > now + SECOND * 19 / 10 && free <= now + SECOND * 3, "{:?}", free - now);
         advance(SECOND * 3).await;
         assert_eq!(budget.free_at(), None);
-        // A long pause is worth a second and no more.
+        // A long pause gives a credit of one second.
         advance(SECOND * 100).await;
         budget.received(2000);
         assert_eq!(budget.free_at(), Some(Instant::now() + SECOND));

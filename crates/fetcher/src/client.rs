@@ -1,4 +1,4 @@
-//! One request, one answer: the seam behind which the network lies.
+//! One request and its response: the interface to the network.
 
 mod http;
 
@@ -12,53 +12,54 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A network. One GET each call; redirects are answers like any other, and nothing is retried, so that
-/// every request that a server sees has passed politeness, robots.txt and guard.
+/// A network. Each call is one GET. It follows no redirects and does not retry, so every request
+/// that a server sees has passed politeness, robots.txt and address guard.
 pub trait Network: Send + Sync + 'static {
-    /// Asks for one URL, and counts what comes, also where it comes to nothing. The caller limits the time.
-    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a>;
+    /// Requests one URL. Counts the received bytes, even if the request fails. The caller sets the
+    /// time limit.
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a>;
 
-    /// The address that a request to this canonical host would go to. Where there is none, or none that
-    /// may be connected to, [`Network::get`] fails in the same way without asking anyone anything.
-    fn address<'a>(&'a self, host: &'a str) -> Addressing<'a>;
+    /// The address that a request to this canonical host would go to. If there is none, or the
+    /// guard refuses it, [`Network::get`] fails in the same way and sends nothing.
+    fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a>;
 }
 
-/// An address being looked up.
-pub type Addressing<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkError>> + Send + 'a>>;
+/// The result of a lookup.
+pub type AddressFuture<'a> = Pin<Box<dyn Future<Output = Result<IpAddr, NetworkError>> + Send + 'a>>;
 
-/// An answer under way.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
+/// The result of a request.
+pub type ReplyFuture<'a> = Pin<Box<dyn Future<Output = Result<Reply, NetworkError>> + Send + 'a>>;
 
-/// Bytes of a body as they came over the network, before decompression.
+/// Counts bytes of a body as received, before decompression.
 #[derive(Debug, Default)]
 pub struct Meter(AtomicU64);
 
 impl Meter {
-    /// So many came.
+    /// Adds received bytes.
     pub fn add(&self, bytes: usize) {
         self.0.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// All that came.
+    /// All received bytes.
     pub fn total(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What to ask for.
+/// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The page.
     pub url: CanonicalUrl,
     /// Sent as If-None-Match and If-Modified-Since.
     pub validators: Validators,
-    /// Bytes of the decoded body after which no more is read.
+    /// Maximum length of the decoded body in bytes. The rest is not read.
     pub max_body: usize,
-    /// No other request to this host is in sight: its connection need not be kept.
+    /// The last known request to this host: its connection need not be kept.
     pub last: bool,
 }
 
-/// What came back.
+/// A response.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
     /// Status code.
@@ -69,18 +70,18 @@ pub struct Reply {
     pub body: Bytes,
     /// Was the body longer?
     pub truncated: bool,
-    /// Who answered.
+    /// Address of the server.
     pub peer: Option<SocketAddr>,
 }
 
 impl Reply {
-    /// A header field as text; the first where there are several. Bytes that are not UTF-8 are replaced.
+    /// A header field as text; the first if there are several. Replaces bytes that are not UTF-8.
     pub fn header(&self, name: HeaderName) -> Option<std::borrow::Cow<'_, str>> {
         self.headers.get(name).map(|v| String::from_utf8_lossy(v.as_bytes()))
     }
 }
 
-/// Why nothing came back.
+/// Why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// The guard refuses the address; nothing was sent.
@@ -89,48 +90,52 @@ pub enum NetworkError {
     Dns,
     /// No connection.
     Connect,
-    /// No connection, but the name has another address: [`Network::address`] tells it from now on.
-    Elsewhere,
-    /// The server did not take the request: it closed a connection that it had kept from an earlier one, or
-    /// refused the HTTP/2 stream. The request may be repeated, once.
-    NotTaken,
+    /// No connection, but the name has another address, which [`Network::address`] returns from now
+    /// on.
+    TryNextAddress,
+    /// The server did not process the request: it closed a kept connection, or refused the HTTP/2
+    /// stream. The request may be repeated once.
+    NotProcessed,
     /// The TLS handshake failed.
     Tls,
     /// The time limit passed.
     Timeout,
     /// This machine has no file descriptor, buffer, port or memory left for a request.
     Exhausted,
-    /// The connection broke, or what came was not HTTP, or was shorter than announced.
+    /// The connection broke, or the response was not HTTP, or was shorter than announced.
     Protocol,
     /// The body could not be decompressed.
     Encoding,
 }
 
 impl NetworkError {
-    /// Did no server take the request? Then it tells nothing of one.
-    pub fn is_unasked(self) -> bool {
-        use NetworkError::{Elsewhere, Exhausted, NotTaken, Refused};
-        matches!(self, Refused | Elsewhere | NotTaken | Exhausted)
+    /// Did no server process the request? Then the error says nothing about the host.
+    pub fn reached_no_server(self) -> bool {
+        use NetworkError::{Exhausted, NotProcessed, Refused, TryNextAddress};
+        matches!(self, Refused | TryNextAddress | NotProcessed | Exhausted)
     }
 
-    /// The outcome where it is not asked again, though it might be.
-    pub(crate) fn for_good(self) -> NetworkError {
+    /// The error if no retry follows.
+    pub(crate) fn final_error(self) -> NetworkError {
         match self {
-            NetworkError::Elsewhere => NetworkError::Connect,
-            NetworkError::NotTaken => NetworkError::Protocol,
+            NetworkError::TryNextAddress => NetworkError::Connect,
+            NetworkError::NotProcessed => NetworkError::Protocol,
             other => other,
         }
     }
 
-    /// The outcome of a page that met this. No page ends with [`NetworkError::Exhausted`]: the run does.
+    /// The outcome of a page with this error. No page ends with [`NetworkError::Exhausted`]: the
+    /// run ends instead.
     pub fn outcome(self) -> Outcome {
         Outcome::Failed(match self {
             NetworkError::Refused => return Outcome::RefusedAddress,
             NetworkError::Dns => Failure::Dns,
-            NetworkError::Connect | NetworkError::Elsewhere | NetworkError::Exhausted => Failure::Connect,
+            NetworkError::Connect | NetworkError::TryNextAddress | NetworkError::Exhausted => {
+                Failure::Connect
+            }
             NetworkError::Tls => Failure::Tls,
             NetworkError::Timeout => Failure::Timeout,
-            NetworkError::Protocol | NetworkError::NotTaken => Failure::Protocol,
+            NetworkError::Protocol | NetworkError::NotProcessed => Failure::Protocol,
             NetworkError::Encoding => Failure::Encoding,
         })
     }

@@ -1,8 +1,8 @@
-//! A run is steered, and looked at, while it goes on.
+//! Commands to a run and progress of a run, while it goes on.
 //!
-//! Whoever holds a [`Steering`] may hold all of a run, hold single hosts, and ask for pages; what is held is not looked
-//! at, and is still there when it is let go. In the other direction the run tells now and then where it stands. A
-//! control outlives its runs: what is held stays held in the next one.
+//! A [`Steering`] holds a whole run or single hosts, and requests pages. Held pages are kept and
+//! continue when the hold ends. In the other direction, the run publishes its progress. A
+//! `Steering` outlives its runs: a hold continues in the next one.
 
 use recrawl_types::ScheduleEntry;
 use std::collections::{BTreeSet, VecDeque};
@@ -14,20 +14,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Hosts that are held at most. An open run remembers a little of each.
+/// Maximum number of held hosts. A run keeps a little memory for each that is open.
 pub const MAX_HELD_HOSTS: usize = 10_000;
-/// Pages that are asked for and not taken up yet, at most.
+/// Maximum number of requested pages that wait for a run.
 pub const MAX_ASKED: usize = 10_000;
-/// Hosts in [`Figures::slowest`].
+/// Maximum number of hosts in [`Figures::slowest`].
 pub const MAX_SLOWEST: usize = 1000;
-/// How long [`Figures::slowest`] may be old while there is something to do.
+/// Maximum age of [`Figures::slowest`] while the run is active.
 pub(crate) const FIGURES_EVERY: Duration = Duration::from_secs(1);
 
-/// What is decided of runs while they go on, and what they tell.
+/// Commands to runs, and their progress.
 #[derive(Debug, Default)]
 pub struct Steering {
     is_held: AtomicBool,
-    /// How many of `hosts`: nearly always none, and then there is nothing to look up.
+    /// Length of `hosts`. It is nearly always 0, which saves the lookup.
     held_hosts: AtomicUsize,
     hosts: Mutex<BTreeSet<String>>,
     asked: Mutex<VecDeque<ScheduleEntry>>,
@@ -38,74 +38,74 @@ pub struct Steering {
     changed: Notify,
 }
 
-/// Where a run stands.
+/// Progress of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Visits under way.
+    /// Visits in flight.
     pub in_flight: usize,
-    /// Hosts that are being visited, those that are held among them.
+    /// Open hosts, including held ones.
     pub open_hosts: usize,
-    /// The open hosts that will take longest, by what is left there and how fast it may be asked for.
+    /// The open hosts that will take longest, by remaining pages times delay.
     pub slowest: Arc<[HostFigures]>,
 }
 
 impl Figures {
-    /// What a host of [`Figures::slowest`] is doing. Its own figures may be older than what is under way: none asks when
-    /// nothing is.
-    pub fn standing(&self, host: &HostFigures) -> HostStanding {
+    /// Current activity of a host of [`Figures::slowest`]. Its own figures may be older than `in_flight`:
+    /// if nothing is in flight, no host is asking.
+    pub fn activity(&self, host: &HostFigures) -> HostActivity {
         match host.state {
-            HostStanding::Asking if self.in_flight == 0 => HostStanding::Waiting,
+            HostActivity::Asking if self.in_flight == 0 => HostActivity::Waiting,
             other => other,
         }
     }
 }
 
-/// Where a host stands in a run.
+/// Progress of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostFigures {
     /// Its canonical name.
     pub host: String,
-    /// Pages that wait there.
+    /// Pages left.
     pub queue: u64,
-    /// Pages that came out in this run.
+    /// Pages delivered in this run.
     pub done: u64,
-    /// The time between an answer and the next request.
+    /// Time between a response and the next request.
     pub delay: Duration,
-    /// How long answers take, smoothed.
+    /// Smoothed latency.
     pub latency: Duration,
     /// Failures in a row.
     pub failures: u32,
-    /// What it is doing.
-    pub state: HostStanding,
+    /// Its current activity.
+    pub state: HostActivity,
 }
 
-/// What a host is doing.
+/// Activity of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostStanding {
-    /// A request is under way.
+pub enum HostActivity {
+    /// A request is in flight.
     Asking,
-    /// It waits for its turn.
+    /// It waits for its delay or its address.
     Waiting,
-    /// It failed too often, and is left alone.
+    /// It failed too often and is in back-off.
     BackedOff,
-    /// It is held.
+    /// An operator holds it.
     Held,
 }
 
 impl Steering {
-    /// Holds all of the run, or lets it go on. What is under way is finished.
+    /// Holds the whole run, or ends the hold. Requests in flight are finished.
     pub fn hold(&self, held: bool) {
         self.is_held.store(held, Relaxed);
         self.changed.notify_one();
     }
 
-    /// Is all of the run held?
+    /// Is the whole run held?
     pub fn is_held(&self) -> bool {
         self.is_held.load(Relaxed)
     }
 
-    /// Holds a host, by its canonical name, or lets it go; false when there is nothing to do, or
-    /// [`MAX_HELD_HOSTS`] are held already.
+    /// Holds a host, by its canonical name, or ends the hold. False if this changes nothing, or if
+    /// [`MAX_HELD_HOSTS`] are held.
     pub fn hold_host(&self, host: &str, held: bool) -> bool {
         let mut hosts = lock(&self.hosts);
         let did = if held {
@@ -118,14 +118,15 @@ impl Steering {
         did
     }
 
-    /// Is this host held? Not because all is.
+    /// Is this host held by itself? Ignores a hold of the whole run.
     pub fn is_host_held(&self, host: &str) -> bool {
         self.held_hosts.load(Relaxed) > 0 && lock(&self.hosts).contains(host)
     }
 
-    /// Asks for a page: before what else waits at its host, and by the rules that hold for any other page. It comes
-    /// out once, unless it came out in this run already: from its place in the schedule where it has one, else as
-    /// the entry given, without an index. False when [`MAX_ASKED`] are waiting already.
+    /// Requests a page before other pages of its host, under the same rules as any page. It is
+    /// delivered once, unless this run delivered it before. If the schedule has it, its entry there
+    /// is used. Otherwise the given entry is used, without an index. False if [`MAX_ASKED`] pages
+    /// are waiting.
     pub fn ask(&self, entry: ScheduleEntry) -> bool {
         let mut asked = lock(&self.asked);
         let has_room = asked.len() < MAX_ASKED;
@@ -136,19 +137,19 @@ impl Steering {
         has_room
     }
 
-    /// Forgets the pages that were asked for and that no run took up.
+    /// Drops requested pages that no run has taken.
     pub fn forget_asked(&self) {
         lock(&self.asked).clear();
     }
 
-    /// Where the run stood a moment ago. Without a run, nothing is under way.
+    /// The progress of the run. Without a run, nothing is in flight.
     pub fn figures(&self) -> Figures {
         let (in_flight, open_hosts) = (self.in_flight.load(Acquire), self.open_hosts.load(Relaxed));
         Figures { in_flight, open_hosts, slowest: lock(&self.slowest).clone() }
     }
 
-    /// Requests of all runs that started before the configured delay of their host was over, by a watch of its own. More
-    /// than none is a fault of ours.
+    /// Requests in all runs that started before the configured delay of their host had passed, by
+    /// an independent check. Any is a bug of recrawl.
     pub fn early_requests(&self) -> u64 {
         self.early.load(Relaxed)
     }
@@ -157,12 +158,12 @@ impl Steering {
         self.early.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn tell(&self, in_flight: usize, open_hosts: usize) {
+    pub(crate) fn publish(&self, in_flight: usize, open_hosts: usize) {
         self.open_hosts.store(open_hosts, Relaxed);
         self.in_flight.store(in_flight, Release);
     }
 
-    pub(crate) fn tell_slowest(&self, slowest: Vec<HostFigures>) {
+    pub(crate) fn publish_slowest(&self, slowest: Vec<HostFigures>) {
         *lock(&self.slowest) = slowest.into();
     }
 
@@ -174,7 +175,7 @@ impl Steering {
         lock(&self.asked).pop_front()
     }
 
-    /// Waits until something is decided.
+    /// Waits for the next command.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
     }

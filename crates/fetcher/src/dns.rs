@@ -1,10 +1,10 @@
-//! Names to addresses: overrides first, then DNS, all through the guard.
+//! Name resolution: configured overrides first, then DNS, all through the address guard.
 //!
-//! The connection itself uses this resolver, so an address that the guard has not seen cannot be
-//! connected to, however often a name changes its mind. Of several addresses a name has one at a time,
-//! the first of the family that this machine has a route for, and keeps it while it is among them: only
-//! so can an address be paced before it is asked. If no connection can be had there, the next is taken.
-//! (RFC 8305 would race two connections; a crawler in no hurry spares servers the second.)
+//! The HTTP client itself uses this resolver. So no connection goes to an address that the guard
+//! has not passed, however often DNS changes. Only one address of a name is used at a time, so that
+//! it can be paced: the first of the family that this machine has a route for. It is kept while DNS
+//! still returns it. If no connection can be made, the next one is used. (RFC 8305 would race two
+//! connections. A crawler is in no hurry and spares servers the second.)
 
 use crate::exhausted::is_exhausted;
 use crate::guard::Guard;
@@ -21,17 +21,17 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// For one answer of one server. Twice this stays below the time limit for a connection.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// For one answer of one server. Twice this is less than the connect timeout.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Why a name has no address that may be connected to.
+/// Why a name has no usable address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResolveError {
     /// It resolves to nothing.
     NoAddress,
-    /// The guard refuses every address that it resolves to.
+    /// The guard refuses all addresses of the name.
     Refused,
-    /// This machine had no file descriptor, buffer, port or memory left to ask with.
+    /// This machine had no file descriptor, buffer, port or memory left for a query.
     Exhausted,
 }
 
@@ -39,32 +39,34 @@ impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ResolveError::NoAddress => "the name has no address",
-            ResolveError::Refused => "every address of the name is one that the configuration refuses",
-            ResolveError::Exhausted => "this machine has no files, sockets or memory left to look it up",
+            ResolveError::Refused => "the configuration refuses every address of the name",
+            ResolveError::Exhausted => {
+                "this machine has no open files, sockets or memory left for a DNS query"
+            }
         })
     }
 }
 
 impl std::error::Error for ResolveError {}
 
-/// What is known of a name, and until when.
+/// Addresses of a name, and when they expire.
 type Known = (Vec<IpAddr>, Instant);
 
-/// A resolver behind the guard.
+/// A resolver with the address guard.
 #[derive(Clone, Debug)]
 pub struct Resolver {
     guard: Guard,
     overrides: Arc<BTreeMap<String, IpAddr>>,
-    /// A name whose addresses are not judged: the proxy's.
+    /// A name whose addresses are not checked: the proxy's.
     exempt: Option<Arc<str>>,
     cache: Arc<Mutex<HashMap<Box<str>, Known>>>,
     dns: Arc<Dns>,
 }
 
-/// DNS, and how long its answers are kept.
+/// A DNS client and its cache times.
 struct Dns {
     servers: Vec<SocketAddr>,
-    /// Made when it is first needed, within the runtime that its tasks run on; none where it cannot be.
+    /// Made at first use, inside the runtime of its tasks. None if it cannot be made.
     resolver: OnceLock<Option<TokioResolver>>,
     prefers_v6: bool,
     min_ttl: Duration,
@@ -96,21 +98,21 @@ impl Dns {
         }
         let made = match make(&self.servers) {
             Ok(resolver) => Some(resolver),
-            // The file that names the servers could not be opened now: that passes.
+            // The file that lists the name servers cannot be opened now; this is temporary.
             Err(error) if is_ours(&error) => return Err(ResolveError::Exhausted),
             Err(error) => {
-                tracing::error!(%error, "no name can be looked up: say in dns.servers which server to ask");
+                tracing::error!(%error, "no DNS resolver: set dns.servers to the name servers to use");
                 None
             }
         };
         Ok(self.resolver.get_or_init(|| made).as_ref())
     }
 
-    /// The addresses of a name, and how long they are kept.
-    async fn ask(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), ResolveError> {
+    /// The addresses of a name, and how long to cache them.
+    async fn query(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), ResolveError> {
         let nothing = (Vec::new(), DNS_NEGATIVE_TTL.min(self.max_negative_ttl));
         let Some(resolver) = self.resolver()? else { return Ok(nothing) };
-        // With a dot at its end a name is whole: no search domain is tried.
+        // A name with a final dot is absolute: no search domain is tried.
         Ok(match resolver.lookup_ip(format!("{name}.")).await {
             Ok(found) => {
                 let ttl = found.valid_until().saturating_duration_since(std::time::Instant::now());
@@ -128,7 +130,7 @@ impl Dns {
     }
 }
 
-/// Is it for want of a resource of this machine that no server could be asked?
+/// Did the query fail because this machine lacks a resource?
 fn is_ours(error: &NetError) -> bool {
     matches!(error, NetError::Io(error) if is_exhausted(error))
 }
@@ -146,23 +148,23 @@ fn make(servers: &[SocketAddr]) -> Result<TokioResolver, NetError> {
         TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
     };
     let options = builder.options_mut();
-    options.timeout = PATIENCE;
+    options.timeout = QUERY_TIMEOUT;
     options.attempts = 2;
     options.ip_strategy = hickory_resolver::config::LookupIpStrategy::Ipv4AndIpv6;
-    // The cache is ours: it knows which of a name's addresses is in use.
+    // Our own cache knows which of a name's addresses is in use.
     options.cache_size = 0;
     builder.build()
 }
 
-/// Does this machine know a way to the IPv6 Internet? Nothing is sent.
+/// Does this machine have a route to the IPv6 Internet? Sends nothing.
 fn has_route_v6() -> bool {
     let anywhere = SocketAddr::from((Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 1), 53));
     UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|socket| socket.connect(anywhere)).is_ok()
 }
 
 impl Resolver {
-    /// A resolver with an empty cache. Names in `dns_overrides` are compared without case and without a
-    /// trailing dot.
+    /// A resolver with an empty cache. Compares names in `dns_overrides` without case and final
+    /// dot.
     pub fn new(guard: Guard, config: &FetchConfig) -> Resolver {
         let overrides = &config.dns_overrides;
         let canonical = |name: &String| name.trim_end_matches('.').to_ascii_lowercase();
@@ -175,22 +177,22 @@ impl Resolver {
         }
     }
 
-    /// The same, but that this name may lead anywhere: the proxy's own.
+    /// Exempts one name from the guard: the proxy's.
     pub fn exempting(mut self, name: &str) -> Resolver {
         self.exempt = Some(name.into());
         self
     }
 
-    /// The addresses of a canonical name that may be connected to.
+    /// The usable addresses of a canonical name.
     ///
     /// # Errors
-    /// [`ResolveError`]: none at all, or none that may.
+    /// [`ResolveError`]: the name has no address, or no allowed one.
     pub async fn lookup(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
         let mut addresses = match self.overrides.get(name) {
             Some(address) => vec![*address],
             None => match self.cached(name) {
                 Some(addresses) => addresses,
-                None => self.ask(name).await?,
+                None => self.query(name).await?,
             },
         };
         if addresses.is_empty() {
@@ -202,7 +204,7 @@ impl Resolver {
         if addresses.is_empty() { Err(ResolveError::Refused) } else { Ok(addresses) }
     }
 
-    /// The one address of a canonical name that is connected to for now.
+    /// The one address of a canonical name that is in use.
     ///
     /// # Errors
     /// [`ResolveError`], as [`Resolver::lookup`].
@@ -210,9 +212,9 @@ impl Resolver {
         self.lookup(name).await.map(|addresses| addresses[0].to_canonical())
     }
 
-    /// No connection could be had: passes over the name's address until it is resolved anew. False when
-    /// there is no other.
-    pub fn pass_over(&self, name: &str) -> bool {
+    /// Skips the address of a name after a failed connection, until the name is resolved again.
+    /// False if there is no other.
+    pub fn skip_address(&self, name: &str) -> bool {
         let mut cache = self.cache.lock().expect("no panic under the lock");
         let Some((addresses, _)) = cache.get_mut(name) else { return false };
         let mut admitted = (0..addresses.len()).filter(|&i| self.guard.admits(addresses[i]));
@@ -226,8 +228,8 @@ impl Resolver {
         cache.get(name).filter(|(_, until)| *until > Instant::now()).map(|(addresses, _)| addresses.clone())
     }
 
-    async fn ask(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
-        let (addresses, ttl) = self.dns.ask(name).await?;
+    async fn query(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
+        let (addresses, ttl) = self.dns.query(name).await?;
         self.keep(name, &addresses, ttl);
         Ok(addresses)
     }
@@ -244,7 +246,8 @@ impl Resolver {
         if cache.len() >= MAX_DNS_NAMES {
             cache.retain(|_, (_, until)| *until > now);
             if cache.len() >= MAX_DNS_NAMES {
-                // Hosts come in the schedule's order and rarely again: nothing worth an eviction policy.
+                // Hosts come in the schedule's order and rarely again, so an eviction policy does
+                // not pay off.
                 cache.clear();
             }
         }
@@ -299,15 +302,15 @@ mod tests {
         let [inner, a, b]: [IpAddr; 3] = ["10.0.0.1", "9.9.9.9", "8.8.8.8"].map(|a| a.parse().unwrap());
         resolver.keep("a.test", &[inner, a, b], DNS_TTL);
         assert_eq!(resolver.address("a.test").await, Ok(a), "the guard comes first");
-        assert!(resolver.pass_over("a.test"));
+        assert!(resolver.skip_address("a.test"));
         assert_eq!(resolver.address("a.test").await, Ok(b));
-        assert!(!resolver.pass_over("a.test"), "there is no other");
+        assert!(!resolver.skip_address("a.test"), "there is no other");
         assert_eq!(resolver.address("a.test").await, Ok(b));
         resolver.keep("a.test", &[inner, a, b], DNS_TTL);
         assert_eq!(resolver.address("a.test").await, Ok(b), "kept while it is among them");
         resolver.keep("a.test", &[a], DNS_TTL);
         assert_eq!(resolver.address("a.test").await, Ok(a));
-        assert!(!resolver.pass_over("nowhere.test") && !resolver.pass_over("outer.test"));
+        assert!(!resolver.skip_address("nowhere.test") && !resolver.skip_address("outer.test"));
     }
 
     #[tokio::test(start_paused = true)]

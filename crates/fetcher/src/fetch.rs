@@ -1,29 +1,30 @@
-//! The loop: hosts whose time has come are sent visits, and what the visits bring changes the hosts.
+//! The main loop: starts visits at hosts that are due, and updates hosts from the results.
 
 use crate::WallClock;
 use crate::addresses::Addresses;
 use crate::budget::Budget;
 use crate::client::{Network, NetworkError, Reply};
 use crate::control::{FIGURES_EVERY, MAX_SLOWEST, Steering};
-use crate::frontier::{Frontier, Seat};
-use crate::host::{Ask, Errand, Next, Waiting};
+use crate::frontier::Frontier;
+use crate::host::{Action, Next, QueuedPage, RobotsRequest, SlotState};
+use crate::host_order::Precedence;
 use crate::limits::{FetchConfig, LONG_WAIT, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
-use crate::opening::Precedence;
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
 use crate::report::{FetchReport, StoppedBy};
-use crate::robots::standing::{Standing, judge};
-use crate::suspension::{BEAT, Suspension};
+use crate::robots::policy::{RobotsPolicy, evaluate};
+use crate::run::{Refuses, Run};
+use crate::suspension::{HEARTBEAT, Suspension};
 use crate::unavailable::Unavailable;
-use crate::under_way;
-use crate::visit::{Ended, EndedKind, Visit, deliver};
+use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
+use crate::visit_task;
 use recrawl_types::{
     CanonicalUrl, Cycle, Found, HostTable, Origin, Outcome, ScheduleEntry, ScheduleSource, Share, Skip,
-    UrlRules, ValidatorTrust, Validators,
+    UrlRules, Validators,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -38,105 +39,44 @@ pub struct Fetcher {
     clock: WallClock,
 }
 
-/// Why an entry is not visited, if it is not: for a reason of ours, which stays ours.
-pub type Refuses = Arc<dyn Fn(&ScheduleEntry) -> Option<Skip> + Send + Sync>;
-
-/// One run of the fetcher.
+/// Input of one run.
 pub struct Job {
-    /// The cycle that runs.
+    /// The current cycle.
     pub cycle: Cycle,
-    /// What to visit.
+    /// The pages to visit.
     pub schedule: Arc<dyn ScheduleSource>,
-    /// Which entries an interrupted run of the same cycle has visited already, by index. They are
-    /// passed over.
+    /// Is the entry with this index already done by an interrupted run of the cycle?
     pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
-    /// Which pages may not be visited, and for what. Asked about entries and about targets of redirects, before
-    /// anything is asked of a server.
+    /// Called for entries and redirect targets before any request.
     pub refuses: Refuses,
-    /// Which hosts' owners have opted out. Nothing is sent there, not even for robots.txt, whatever the scope
-    /// says, and no resolver is asked about them.
+    /// Did the owner of this host opt out? Then recrawl sends no request, not even for robots.txt,
+    /// and no DNS query.
     pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// What makes a redirect's target canonical.
+    /// Canonicalizes redirect targets.
     pub rules: Arc<UrlRules>,
-    /// Where pages go. Its bound is the back-pressure: while it is full, nothing new is asked.
+    /// Receives the pages. While it is full, the run starts no request (back-pressure).
     pub out: Sender<FetchedPage>,
-    /// Cancelled, nothing new is asked; what is under way is finished and delivered, and the rest of the
-    /// schedule is not delivered at all (it stays to be done).
+    /// Cancel this to stop: the run finishes and delivers the requests in flight. It does not
+    /// deliver the rest of the schedule, which stays to be done.
     pub stop: CancellationToken,
-    /// Targets of redirects that an interrupted run of the same cycle has followed already.
+    /// Redirect targets that an interrupted run of the cycle followed.
     pub followed: Vec<CanonicalUrl>,
-    /// Bytes of pages that an interrupted run of the same cycle has fetched already.
+    /// Bytes per origin that an interrupted run of the cycle fetched.
     pub spent: BTreeMap<Origin, u64>,
-    /// Which hosts go first.
+    /// Decides which hosts are opened first.
     pub precedence: Precedence,
-    /// What earlier runs found unavailable.
+    /// Origins that earlier runs found unavailable.
     pub unavailable: Unavailable,
-    /// From here on nothing new is asked; the rest is delivered as skipped.
+    /// From then on no request starts, and the run delivers the rest as skipped.
     pub deadline: Option<Instant>,
-    /// The same, once nothing is left but at hosts that are held.
+    /// The same, but only once all remaining pages are at held hosts.
     pub held_deadline: Option<Instant>,
-    /// What may be decided while it runs.
+    /// Commands of an operator during the run.
     pub control: Arc<Steering>,
-}
-
-/// What all parts of a run need.
-pub struct Run {
-    pub config: Arc<FetchConfig>,
-    pub network: Arc<dyn Network>,
-    pub hosts: Arc<dyn HostTable>,
-    pub clock: WallClock,
-    pub cycle: Cycle,
-    pub schedule: Arc<dyn ScheduleSource>,
-    pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
-    pub refuses: Refuses,
-    pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    pub rules: Arc<UrlRules>,
-    pub control: Arc<Steering>,
-    /// When the run began. It knows of no request before, so it keeps each delay from here on.
-    pub began: Instant,
-    /// Did the process stand still?
-    pub suspension: Suspension,
-    budget: Mutex<Budget>,
-    unavailable: Mutex<Unavailable>,
-    report: Mutex<FetchReport>,
-    /// Entries that were taken out of their turn before they were read: one index a page that somebody asked for.
-    taken: Mutex<HashSet<u64>>,
-}
-
-impl Run {
-    pub fn now(&self) -> u64 {
-        (self.clock)()
-    }
-
-    pub fn budget(&self) -> MutexGuard<'_, Budget> {
-        unpoisoned(&self.budget)
-    }
-
-    /// Are validators put to the test at this page?
-    pub fn is_tested(&self, url: &CanonicalUrl) -> bool {
-        ValidatorTrust::is_tested(url, self.cycle, self.config.validator_checks)
-    }
-
-    pub fn report(&self) -> MutexGuard<'_, FetchReport> {
-        unpoisoned(&self.report)
-    }
-
-    pub fn unavailable(&self) -> MutexGuard<'_, Unavailable> {
-        unpoisoned(&self.unavailable)
-    }
-
-    pub fn taken(&self) -> MutexGuard<'_, HashSet<u64>> {
-        unpoisoned(&self.taken)
-    }
-}
-
-/// All that is counted or listed under these locks stays sound when a visit panics.
-fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Fetcher {
-    /// A fetcher over a network, with the program's table of hosts and its clock.
+    /// Makes a fetcher.
     pub fn new(
         config: FetchConfig,
         network: Arc<dyn Network>,
@@ -146,13 +86,13 @@ impl Fetcher {
         Fetcher { config: Arc::new(config), network, hosts, clock }
     }
 
-    /// Visits a schedule. Every entry that is not done comes out exactly once, unless the run is
-    /// stopped; targets of redirects that are news, and pages that somebody asks for, come out besides, without an
-    /// index.
+    /// Visits a schedule. Delivers each entry that is not done exactly once, unless the run is
+    /// stopped. It also delivers new redirect targets and pages that an operator requested, without
+    /// an index.
     ///
     /// # Errors
-    /// [`FetchError`]: the schedule or the host table cannot be read or written, or nobody takes the
-    /// pages. What servers do is never an error.
+    /// [`FetchError`]: the schedule or the host table cannot be read or written, or the receiver of
+    /// pages is gone. Nothing that a server does is an error.
     pub async fn run(&self, job: Job) -> Result<FetchReport, FetchError> {
         let start = Instant::now();
         let run = Arc::new(Run {
@@ -172,7 +112,7 @@ impl Fetcher {
             budget: Mutex::new(Budget::new(&self.config, &job.spent, start)),
             unavailable: Mutex::new(job.unavailable),
             report: Mutex::default(),
-            taken: Mutex::default(),
+            taken_early: Mutex::default(),
         });
         let mut state = Loop {
             frontier: Frontier::new(&run, &job.precedence),
@@ -180,20 +120,20 @@ impl Fetcher {
             visits: JoinSet::new(),
             followed: job.followed.into_iter().collect(),
             out: job.out,
-            told: None,
-            tell_at: None,
-            beat_at: start,
+            published_at: None,
+            publish_at: None,
+            heartbeat_at: start,
             run: run.clone(),
         };
         let stopped_by = state.visit_all(&job.stop, job.deadline, job.held_deadline).await;
         if stopped_by.is_err() {
-            // Each visit holds the output open, and would for as long as nobody polls it.
+            // A visit that nobody polls would keep the output open.
             state.visits.shutdown().await;
         }
         let stopped_by = stopped_by?;
-        let mut left_out = job.precedence.left_out;
+        let mut unvisited = job.precedence.unvisited;
         if stopped_by != StoppedBy::Stop {
-            state.frontier.note_turns(&run, &mut left_out);
+            state.frontier.note_unvisited(&run, &mut unvisited);
         }
         match stopped_by {
             StoppedBy::Deadline => state.skip_rest(Skip::Deadline).await?,
@@ -203,36 +143,37 @@ impl Fetcher {
         for host in state.frontier.hosts() {
             host.store(&run)?;
         }
-        run.control.tell(0, 0);
-        run.control.tell_slowest(Vec::new());
+        run.control.publish(0, 0);
+        run.control.publish_slowest(Vec::new());
         let mut report = run.report().clone();
         report.elapsed = start.elapsed();
         report.stopped_by = stopped_by;
-        report.left_out = left_out;
+        report.unvisited_hosts = unvisited;
         report.unavailable = std::mem::take(&mut *run.unavailable());
         Ok(report)
     }
 }
 
-/// The state of a run, owned by one task.
+/// State of a run, owned by one task.
 struct Loop {
     run: Arc<Run>,
     frontier: Frontier,
     addresses: Addresses,
-    visits: JoinSet<Ended>,
-    /// Pages beside the schedule met in this run: targets of redirects, and what somebody asked for.
+    visits: JoinSet<VisitEnd>,
+    /// Pages outside the schedule in this run: redirect targets, and pages that an operator
+    /// requested.
     followed: HashSet<CanonicalUrl>,
     out: Sender<FetchedPage>,
-    /// When the slowest hosts were told last.
-    told: Option<Instant>,
-    /// When they are to be told again, where something happened since.
-    tell_at: Option<Instant>,
-    /// When the next beat is due: see [`Suspension`].
-    beat_at: Instant,
+    /// When the slowest hosts were last published.
+    published_at: Option<Instant>,
+    /// When to publish them again; none if they are due with the next event.
+    publish_at: Option<Instant>,
+    /// When the next heartbeat is due, see [`Suspension`].
+    heartbeat_at: Instant,
 }
 
 impl Loop {
-    /// Visits until the end, the stop or the deadline, and until the last visit has come back.
+    /// Visits until the end, the stop or the deadline, and until the last visit has ended.
     async fn visit_all(
         &mut self,
         stop: &CancellationToken,
@@ -251,13 +192,13 @@ impl Loop {
                     stopped = Some(StoppedBy::ByteBudget);
                 } else if !control.is_held() {
                     while let Some(entry) = control.next_asked() {
-                        self.ask(entry)?;
+                        self.add_asked(entry)?;
                     }
                     self.beat();
                     self.start_visits()?;
                 }
             }
-            self.tell();
+            self.publish();
             let is_finished = self.frontier.is_finished() && !control.has_asked();
             if self.visits.is_empty() && (stopped.is_some() || is_finished) {
                 return Ok(stopped.unwrap_or_default());
@@ -275,20 +216,21 @@ impl Loop {
                     self.frontier.held().into_iter().for_each(|id| self.wake(id));
                 }
                 Some(ended) = self.visits.join_next() => {
-                    self.ended(ended.expect("a visit's task catches what it meets"))?;
+                    self.on_visit_end(ended.expect("a visit's task catches panics"))?;
                     while let Some(ended) = self.visits.try_join_next() {
-                        self.ended(ended.expect("a visit's task catches what it meets"))?;
+                        self.on_visit_end(ended.expect("a visit's task catches panics"))?;
                     }
                 }
                 () = at(next), if next.is_some() => {}
-                () = at(self.tell_at), if self.tell_at.is_some() => {}
-                () = sleep_until(self.beat_at), if !self.visits.is_empty() => {}
+                () = at(self.publish_at), if self.publish_at.is_some() => {}
+                () = sleep_until(self.heartbeat_at), if !self.visits.is_empty() => {}
             }
             self.beat();
         }
     }
 
-    /// The deadline that holds now: the other one too, when nothing is left but at hosts that are held.
+    /// The deadline that applies now. `held` applies only while all remaining pages are at held
+    /// hosts.
     fn deadline(&self, all: Option<Instant>, held: Option<Instant>) -> Option<Instant> {
         let is_waiting = self.visits.is_empty() && self.frontier.has_only_held();
         [all, held.filter(|_| is_waiting)].into_iter().flatten().min()
@@ -296,10 +238,10 @@ impl Loop {
 
     fn beat(&mut self) {
         self.run.suspension.beat(self.run.now());
-        self.beat_at = Instant::now() + BEAT;
+        self.heartbeat_at = Instant::now() + HEARTBEAT;
     }
 
-    /// Sends visits to all hosts whose time has come, as far as there are connections.
+    /// Starts visits at all hosts that are due, as far as connections are free.
     fn start_visits(&mut self) -> Result<(), FetchError> {
         let config = self.run.config.clone();
         let now = Instant::now();
@@ -307,32 +249,32 @@ impl Loop {
             self.frontier.open_more(config.open_hosts, &self.run);
             let Some(id) = self.frontier.pop(now) else { return Ok(()) };
             let host = self.frontier.host(id);
-            let called = host.called.take();
-            if let Some(address) = called {
-                self.addresses.came(address);
+            let grant = host.grant.take();
+            if let Some(address) = grant {
+                self.addresses.use_grant(address);
             }
-            let next = host.next(&self.run, &mut self.addresses, called.is_some())?;
+            let next = host.next(&self.run, &mut self.addresses, grant.is_some())?;
             match next {
-                Next::Visit { settled, ask, last } => {
-                    self.frontier.seat(id, Seat::Open);
+                Next::Visit { finished, action, last } => {
+                    self.frontier.set_slot_state(id, SlotState::Active);
                     let host = self.frontier.host(id);
-                    if matches!(ask, Some((Some(_), _))) && host.is_early(&self.run) {
+                    if matches!(action, Some((Some(_), _))) && host.is_early(&self.run) {
                         self.run.control.count_early();
                     }
                     host.in_flight += 1;
                     let span = host.span.clone();
-                    let may = host.may();
-                    let address = host.address().filter(|_| matches!(ask, Some((Some(_), _))));
-                    // While its address is looked up there is nothing else to do.
-                    let is_lookup = matches!(ask, Some((None, _)));
+                    let retry = host.retry_policy();
+                    let address = host.address().filter(|_| matches!(action, Some((Some(_), _))));
+                    // A host that waits for its DNS lookup can do nothing else.
+                    let is_lookup = matches!(action, Some((None, _)));
                     if host.in_flight < config.connections_per_host && !is_lookup {
                         self.frontier.push(id, now);
                     }
                     if let Some(address) = address {
-                        self.addresses.begin(address);
+                        self.addresses.request_started(address);
                     }
-                    let visit = Visit { host: id, settled, ask, address, last, may };
-                    let visit = under_way::visit(visit, self.run.clone(), self.out.clone());
+                    let visit = HostVisit { host: id, finished, action, address, last, retry };
+                    let visit = visit_task::visit(visit, self.run.clone(), self.out.clone());
                     self.visits.spawn(visit.instrument(span));
                 }
                 Next::Wait(at) => {
@@ -340,99 +282,99 @@ impl Loop {
                     self.frontier.wait(id, is_long, config.open_hosts, &self.run)?;
                     self.frontier.push(id, at);
                 }
-                Next::Line(address) => {
-                    self.frontier.wait_in_line(id, config.open_hosts, &self.run)?;
+                Next::AwaitAddress(address) => {
+                    self.frontier.wait_for_address(id, config.open_hosts, &self.run)?;
                     self.frontier.host(id).queued = true;
-                    self.addresses.join(address, id);
-                    self.call(address);
+                    self.addresses.enqueue(address, id);
+                    self.grant_next(address);
                 }
-                Next::Idle => self.frontier.rouse(id),
-                Next::Held => self.frontier.seat(id, Seat::Held),
-                Next::Linger(at) => {
-                    self.frontier.seat(id, Seat::Lingering);
+                Next::Idle => self.frontier.reactivate(id),
+                Next::Held => self.frontier.set_slot_state(id, SlotState::Held),
+                Next::CoolDown(at) => {
+                    self.frontier.set_slot_state(id, SlotState::CoolingDown);
                     self.frontier.push(id, at);
                 }
                 Next::Done => self.frontier.close(id),
             }
-            // Whether or not this host took its turn: the next in line has the next.
-            if let Some(address) = called {
-                self.call(address);
+            // The grant is used up, even if this host made no request.
+            if let Some(address) = grant {
+                self.grant_next(address);
             }
         }
         Ok(())
     }
 
-    /// Calls the next host in the line of an address, where there is a place.
-    fn call(&mut self, address: IpAddr) {
-        if let Some((host, at)) = self.addresses.call(address) {
-            self.frontier.call(host, address, at);
+    /// Grants the address to the next host that waits for it, if it is free.
+    fn grant_next(&mut self, address: IpAddr) {
+        if let Some((host, at)) = self.addresses.grant_next(address) {
+            self.frontier.push_granted(host, address, at);
         }
     }
 
-    fn ended(&mut self, ended: Ended) -> Result<(), FetchError> {
+    fn on_visit_end(&mut self, ended: VisitEnd) -> Result<(), FetchError> {
         if ended.output_closed {
             return Err(FetchError::OutputClosed);
         }
         let now = self.run.now();
         self.run.budget().received(ended.received);
         if let Some(address) = ended.address {
-            self.addresses.ended(address);
-            if let Some(peer) = ended.echo.as_ref().and_then(|e| e.peer).filter(|p| *p != address) {
-                self.addresses.strayed(peer);
+            self.addresses.request_ended(address);
+            if let Some(peer) = ended.feedback.as_ref().and_then(|e| e.peer).filter(|p| *p != address) {
+                self.addresses.unexpected_request(peer);
             }
-            self.call(address);
+            self.grant_next(address);
         }
-        // A host and a cycle pay for what came and for what it unpacked to, whichever is more.
+        // Budgets count the transferred or the decoded bytes, whichever are more.
         let cost = match ended.kind {
-            EndedKind::Page { bytes, .. } => ended.received.max(bytes),
+            VisitEndKind::Page { bytes, .. } => ended.received.max(bytes),
             _ => ended.received,
         };
         let host = self.frontier.host(ended.host);
-        if let Some(track) = ended.track {
-            self.run.budget().spend(&host.track(track).origin.host, cost);
+        if let Some(origin) = ended.origin {
+            self.run.budget().spend(&host.origin(origin).origin.host, cost);
         }
-        host.done += u64::from(matches!(ended.kind, EndedKind::Page { .. }));
-        host.ended(ended.track, ended.echo.as_ref(), &self.run)?;
+        host.done += u64::from(matches!(ended.kind, VisitEndKind::Page { .. }));
+        host.visit_ended(ended.origin, ended.feedback.as_ref(), &self.run)?;
         match ended.kind {
-            EndedKind::Settled => {}
-            EndedKind::Exhausted => return Err(FetchError::Exhausted),
-            EndedKind::Address(address) => {
+            VisitEndKind::NoRequest => {}
+            VisitEndKind::Exhausted => return Err(FetchError::Exhausted),
+            VisitEndKind::Lookup(address) => {
                 host.resolved(address);
                 if let Some(address) = address
-                    && !self.frontier.settle(ended.host, address)
+                    && !self.frontier.set_address(ended.host, address)
                 {
                     return Ok(());
                 }
             }
-            EndedKind::Again { ask, was_closed_idle } => {
-                host.again(ended.track.expect("a request has a track"), ask, was_closed_idle);
+            VisitEndKind::Retry { action, was_closed_idle } => {
+                host.retry(ended.origin.expect("a request has an origin"), action, was_closed_idle);
             }
-            EndedKind::Check(waiting) => {
-                let track = host.track(ended.track.expect("a request has a track"));
-                track.count(false, &self.run, now)?;
-                track.again(Ask::Page(Box::new(waiting)));
+            VisitEndKind::Recheck(queued) => {
+                let queue = host.origin(ended.origin.expect("a request has an origin"));
+                queue.count_result(false, &self.run, now)?;
+                queue.put_back(Action::Page(Box::new(queued)));
             }
-            EndedKind::Page { host_failed, follow, .. } => {
-                if let Some(track) = ended.track.filter(|_| ended.echo.is_some()) {
-                    host.track(track).count(host_failed, &self.run, now)?;
+            VisitEndKind::Page { host_failed, follow, .. } => {
+                if let Some(origin) = ended.origin.filter(|_| ended.feedback.is_some()) {
+                    host.origin(origin).count_result(host_failed, &self.run, now)?;
                 }
                 self.frontier.push(ended.host, Instant::now());
-                return follow.map_or(Ok(()), |waiting| self.follow(waiting));
+                return follow.map_or(Ok(()), |queued| self.follow(queued));
             }
-            EndedKind::Robots { errand, answer } => {
+            VisitEndKind::Robots { robots_request, answer } => {
                 self.frontier.push(ended.host, Instant::now());
-                return self.judge_robots(errand, answer, now);
+                return self.on_robots_response(robots_request, answer, now);
             }
         }
         self.frontier.push(ended.host, Instant::now());
         Ok(())
     }
 
-    /// Queues the target of a redirect as a visit of its own, at its own host.
-    fn follow(&mut self, waiting: Waiting) -> Result<(), FetchError> {
-        let url = &waiting.entry.url;
+    /// Queues the target of a redirect at its own host, as a visit of its own.
+    fn follow(&mut self, queued: QueuedPage) -> Result<(), FetchError> {
+        let url = &queued.entry.url;
         let follow = self.followed.len() < MAX_FOLLOWED
-            && (self.run.refuses)(&waiting.entry).is_none()
+            && (self.run.refuses)(&queued.entry).is_none()
             && self.followed.insert(url.clone())
             && self.find(url)?.is_none();
         if !follow {
@@ -440,51 +382,51 @@ impl Loop {
             return Ok(());
         }
         self.run.report().followed += 1;
-        self.put_first(waiting)
+        self.put_first(queued)
     }
 
-    /// Queues a page that somebody asked for, unless it comes out by itself, or did. Like any page, it may end
-    /// without a request.
-    fn ask(&mut self, entry: ScheduleEntry) -> Result<(), FetchError> {
-        let waiting = match self.find(&entry.url)? {
+    /// Queues a page that an operator requested, unless this run delivers or delivered it anyway.
+    /// Like any page, it may end without a request.
+    fn add_asked(&mut self, entry: ScheduleEntry) -> Result<(), FetchError> {
+        let queued = match self.find(&entry.url)? {
             Some(found) if (self.run.done)(found.index) => None,
             Some(found) => {
                 let id = self.frontier.host_of(&entry.url, &self.run);
                 self.frontier.host(id).take_early(found, &self.run)
             }
             None if self.followed.len() < MAX_FOLLOWED && self.followed.insert(entry.url.clone()) => {
-                Some(Waiting::of(None, ScheduleEntry { share: Share::Asked, ..entry }))
+                Some(QueuedPage::new(None, ScheduleEntry { share: Share::Asked, ..entry }))
             }
             None => None,
         };
-        waiting.map_or(Ok(()), |waiting| self.put_first(waiting))
+        queued.map_or(Ok(()), |queued| self.put_first(queued))
     }
 
-    /// Queues a page before what of the schedule waits at its host.
-    fn put_first(&mut self, waiting: Waiting) -> Result<(), FetchError> {
-        let id = self.frontier.host_of(&waiting.entry.url, &self.run);
-        self.frontier.rouse(id);
-        self.frontier.host(id).add_followed(waiting, &self.run)?;
+    /// Queues a page before the scheduled pages of its host.
+    fn put_first(&mut self, queued: QueuedPage) -> Result<(), FetchError> {
+        let id = self.frontier.host_of(&queued.entry.url, &self.run);
+        self.frontier.reactivate(id);
+        self.frontier.host(id).add_followed(queued, &self.run)?;
         self.wake(id);
         Ok(())
     }
 
-    /// Tells where the run stands: which hosts are slowest now and then, and at once when a run that is held comes to
-    /// rest, since what is told then stands for long.
-    fn tell(&mut self) {
+    /// Publishes progress. Publishes the slowest hosts every [`FIGURES_EVERY`], and at once when a
+    /// held run comes to rest, since those figures stay for long.
+    fn publish(&mut self) {
         let now = Instant::now();
         let is_at_rest = self.visits.is_empty() && self.run.control.is_held();
-        let due = self.told.map(|told| told + FIGURES_EVERY).filter(|due| *due > now && !is_at_rest);
-        self.tell_at = due;
+        let due = self.published_at.map(|at| at + FIGURES_EVERY).filter(|due| *due > now && !is_at_rest);
+        self.publish_at = due;
         if due.is_none() {
-            self.told = Some(now);
-            self.tell_slowest();
+            self.published_at = Some(now);
+            self.publish_slowest();
         }
-        // Behind it: whoever reads that nothing is under way finds no host that asks.
-        self.run.control.tell(self.visits.len(), self.frontier.open_hosts());
+        // Published last: a reader who sees no request in flight then finds no host that is asking.
+        self.run.control.publish(self.visits.len(), self.frontier.open_hosts());
     }
 
-    fn tell_slowest(&mut self) {
+    fn publish_slowest(&mut self) {
         let at = self.run.now();
         let mut slowest: Vec<_> = self
             .frontier
@@ -492,101 +434,107 @@ impl Loop {
             .filter_map(|host| host.figures(&self.run, at))
             .filter(|h| h.queue > 0)
             .collect();
-        // Among hosts that take the same time, by name: the table must not jump.
+        // Ties go by name, so that rows of the table do not jump.
         slowest.sort_by_cached_key(|h| {
             (Reverse(h.queue.saturating_mul(h.delay.as_millis() as u64)), h.host.clone())
         });
         slowest.truncate(MAX_SLOWEST);
-        self.run.control.tell_slowest(slowest);
+        self.run.control.publish_slowest(slowest);
     }
 
-    /// Lets a host that waits for nothing look again.
+    /// Queues an idle host, unless all its connections are in use.
     fn wake(&mut self, id: usize) {
         if self.frontier.host(id).in_flight < self.run.config.connections_per_host {
             self.frontier.push(id, Instant::now());
         }
     }
 
-    /// The page's place in this schedule. One that is there has its visit, and need not be followed.
+    /// Finds a page in this schedule. A page in it gets its own visit and is not followed.
     fn find(&self, url: &CanonicalUrl) -> Result<Option<Found>, FetchError> {
         self.run.schedule.find(url).map_err(|source| FetchError::Search { url: url.clone(), source })
     }
 
-    /// An answer to a request for robots.txt: a redirect is followed, anything else is judged, always
-    /// under the origin that it was asked for (RFC 9309 §2.3.1.2).
-    fn judge_robots(
+    /// Handles a response to a robots.txt request: follows a redirect, and applies anything else to
+    /// the origin that the request was for (RFC 9309 §2.3.1.2).
+    fn on_robots_response(
         &mut self,
-        errand: Errand,
+        robots_request: RobotsRequest,
         answer: Result<Reply, NetworkError>,
         now: u64,
     ) -> Result<(), FetchError> {
         if let Ok(reply) = &answer
             && is_redirect(reply.status)
-            && errand.hops < MAX_ROBOTS_REDIRECTS
-            && let Some(url) = redirect_target(reply, &errand.url, &UrlRules::keep_all())
+            && robots_request.hops < MAX_ROBOTS_REDIRECTS
+            && let Some(url) = redirect_target(reply, &robots_request.url, &UrlRules::keep_all())
         {
             if (self.run.opted_out)(&url.host()) {
-                // It lies where nobody may be asked, so it cannot be had.
-                let errand = Errand { hops: errand.hops + 1, ..errand };
-                return self.settle_robots(&errand, &Err(NetworkError::Refused), now);
+                // The target's owner opted out, so this robots.txt cannot be fetched.
+                let robots_request = RobotsRequest { hops: robots_request.hops + 1, ..robots_request };
+                return self.apply_robots_response(&robots_request, &Err(NetworkError::Refused), now);
             }
             let id = self.frontier.host_of(&url, &self.run);
-            self.frontier.rouse(id);
-            let (owner, hops) = (errand.owner, errand.hops + 1);
-            let errand = Errand { owner, url, hops, validators: Validators::default() };
-            self.frontier.host(id).add_errand(errand, &self.run)?;
+            self.frontier.reactivate(id);
+            let (robots_url, hops) = (robots_request.robots_url, robots_request.hops + 1);
+            let robots_request = RobotsRequest { robots_url, url, hops, validators: Validators::default() };
+            self.frontier.host(id).add_robots_request(robots_request, &self.run)?;
             self.wake(id);
             return Ok(());
         }
-        self.settle_robots(&errand, &answer, now)
+        self.apply_robots_response(&robots_request, &answer, now)
     }
 
-    fn settle_robots(
+    fn apply_robots_response(
         &mut self,
-        errand: &Errand,
+        robots_request: &RobotsRequest,
         answer: &Result<Reply, NetworkError>,
         now: u64,
     ) -> Result<(), FetchError> {
-        let id = self.frontier.host_of(&errand.owner, &self.run);
+        let id = self.frontier.host_of(&robots_request.robots_url, &self.run);
         let host = self.frontier.host(id);
         let _host = host.span.clone().entered();
-        let origin = Origin::of(&errand.owner);
-        let track = host.track_of(&origin, &self.run)?;
-        let standing = if errand.hops == 0 && matches!(answer, Err(NetworkError::Refused)) {
-            Standing::Refused
+        let origin = Origin::of(&robots_request.robots_url);
+        let queue = host.open_origin(&origin, &self.run)?;
+        let policy = if robots_request.hops == 0 && matches!(answer, Err(NetworkError::Refused)) {
+            RobotsPolicy::Refused
         } else {
-            let state = judge(answer, track.state.robots.as_ref(), &errand.validators, errand.hops == 0, now);
+            let state = evaluate(
+                answer,
+                queue.state.robots.as_ref(),
+                &robots_request.validators,
+                robots_request.hops == 0,
+                now,
+            );
             debug!(%origin, status = ?answer.as_ref().map(|r| r.status), "robots.txt");
-            let standing = Standing::says(&state.body, self.run.config.product_token());
-            if track.state.robots.as_ref().is_some_and(|before| before.body != state.body) {
-                track.state.rules_changed = now;
+            let policy = RobotsPolicy::from_body(&state.body, self.run.config.product_token());
+            if queue.state.robots.as_ref().is_some_and(|before| before.body != state.body) {
+                queue.state.rules_changed = now;
             }
-            track.hear(!matches!(standing, Standing::Unreachable(_)));
-            track.state.robots = Some(state);
-            track.store(&self.run)?;
-            standing
+            queue.note_response(!matches!(policy, RobotsPolicy::Unreachable(_)));
+            queue.state.robots = Some(state);
+            queue.store(&self.run)?;
+            policy
         };
-        if let Standing::Rules(rules) = &standing
+        if let RobotsPolicy::Rules(rules) = &policy
             && let Some(delay) = rules.crawl_delay.filter(|d| *d > self.run.config.max_crawl_delay)
         {
-            warn!(%origin, ?delay, "robots.txt asks for a longer delay than max_crawl_delay");
+            warn!(%origin, ?delay, "the Crawl-delay in robots.txt exceeds politeness.max_crawl_delay");
         }
-        track.judged(standing, now, &self.run);
-        host.keep_delay(&self.run);
+        queue.set_policy(policy, now, &self.run);
+        host.update_delay(&self.run);
         self.wake(id);
         Ok(())
     }
 
-    /// After the deadline, or with the budget spent: what is left of the schedule is not asked for.
+    /// Delivers the rest of the schedule as skipped, after the deadline or with the budget spent.
     async fn skip_rest(&mut self, why: Skip) -> Result<(), FetchError> {
-        let again: Vec<Waiting> = self.frontier.hosts().flat_map(|host| host.take_promised()).collect();
-        for waiting in again {
-            let page = waiting.settled(Outcome::Skipped(why), self.run.now());
+        let again: Vec<QueuedPage> = self.frontier.hosts().flat_map(|host| host.take_requested()).collect();
+        for queued in again {
+            let page = queued.finish(Outcome::Skipped(why), self.run.now());
             deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;
         }
         for mut cursor in self.frontier.take_rest(self.run.schedule.hosts()) {
-            while let Some(waiting) = cursor.next(&self.run)? {
-                let page = waiting.settled(Outcome::Skipped(why), self.run.now());
+            while let Some(queued) = cursor.next(&self.run)? {
+                let page = queued.finish(Outcome::Skipped(why), self.run.now());
                 deliver(page, &self.run, &self.out).await.map_err(|_| FetchError::OutputClosed)?;
             }
         }
@@ -594,7 +542,7 @@ impl Loop {
     }
 }
 
-/// Sleeps until then; for ever without a time.
+/// Sleeps until `time`; forever if there is none.
 async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

@@ -1,63 +1,38 @@
-//! The hosts that are being visited, by the time at which each may be asked next.
+//! The frontier: open hosts, ordered by the time of their next request.
 //!
-//! BUbiNG's workbench (Boldi et al. 2014) in small: a queue of hosts, not of pages. A host is in the
-//! queue at most once, and not at all while its connections are in use or while it stands in the line of its
-//! address, so no second visit can start early: that politeness holds is a matter of structure.
+//! A small version of BUbiNG's workbench (Boldi et al. 2014): a queue of hosts, not of pages. A
+//! host is in the queue at most once. It is not in the queue while all its connections are in use
+//! or while it waits for its address. So no second request can start early, by construction.
 //!
-//! `open_hosts` slots are for hosts that work: a host that only waits (for its address, for the end of a Retry-After,
-//! for a long delay, for an operator) has none, and lets go of what can be read again. Memory is O(hosts) for the list
-//! of runs, a chunk of entries for each slot, and next to nothing for up to [`WAITING_PER_SLOT`] hosts a slot that
-//! wait; the schedule itself stays where it is.
+//! `open_hosts` slots are for active hosts. A host that waits for its address, a Retry-After, a long
+//! delay or an operator has no slot. It frees data that can be read again. Memory: O(hosts) for the
+//! list of runs, a chunk of entries per slot, and very little for each of up to
+//! [`WAITING_PER_SLOT`] waiting hosts per slot. The schedule itself is not in memory.
 
-use crate::crowds::Group;
-use crate::fetch::Run;
-use crate::host::{Cursor, Host};
-use crate::left_out::LeftOut;
+use crate::host::{Cursor, Host, SlotState};
+use crate::host_order::{HostOrder, Precedence, host_key};
 use crate::limits::WAITING_PER_SLOT;
-use crate::opening::{Opening, Precedence, host_key};
+use crate::open_host_limits::HostIndex;
 use crate::outcome::FetchError;
+use crate::run::{HostId, Run};
+use crate::unvisited_hosts::UnvisitedHosts;
 use recrawl_types::{CanonicalUrl, HostRun, Site};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::net::IpAddr;
 use tokio::time::Instant;
 
-/// A place in the table of open hosts.
-pub type HostId = usize;
-
-/// What a host in the table is doing, as far as slots go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Seat {
-    /// It has a slot.
-    #[default]
-    Open,
-    /// It has something to do, and waits for longer than its usual delay.
-    Waiting,
-    /// It has something to do, and is held by an operator.
-    Held,
-    /// It has nothing to do but to keep its delay.
-    Lingering,
-}
-
-impl Seat {
-    /// Does nothing happen at the host for now?
-    fn is_at_rest(self) -> bool {
-        matches!(self, Seat::Held | Seat::Lingering)
-    }
-}
-
-/// The hosts in memory, and the list of those not opened yet.
 #[derive(Debug)]
 pub struct Frontier {
     hosts: Vec<Option<Host>>,
     free: Vec<HostId>,
     by_key: HashMap<Box<[u8]>, HostId>,
-    /// Hosts in order of the time they may be asked; among equals, who waited longest.
+    /// Hosts by the time of their next request; the number breaks ties, first in first out.
     queue: BinaryHeap<Reverse<(Instant, u64, HostId)>>,
     pushed: u64,
-    /// Hosts by [`Seat`].
-    seats: [usize; 4],
-    opening: Opening,
+    /// Number of hosts in each [`SlotState`].
+    slot_counts: [usize; 4],
+    host_order: HostOrder,
 }
 
 impl Frontier {
@@ -69,8 +44,8 @@ impl Frontier {
             by_key: HashMap::new(),
             queue: BinaryHeap::new(),
             pushed: 0,
-            seats: [0; 4],
-            opening: Opening::new(
+            slot_counts: [0; 4],
+            host_order: HostOrder::new(
                 run.schedule.hosts(),
                 precedence,
                 run.cycle,
@@ -80,20 +55,23 @@ impl Frontier {
         }
     }
 
-    fn count(&self, seat: Seat) -> usize {
-        self.seats[seat as usize]
+    fn count(&self, state: SlotState) -> usize {
+        self.slot_counts[state as usize]
     }
 
-    /// Opens hosts of the schedule until `limit` have a slot.
+    /// Opens hosts of the schedule until `limit` hosts have a slot.
     pub fn open_more(&mut self, limit: usize, run: &Run) {
-        let most = limit.saturating_mul(1 + WAITING_PER_SLOT);
-        while self.count(Seat::Open) < limit && self.count(Seat::Open) + self.count(Seat::Waiting) < most {
-            let Some(first) = self.opening.next(run.schedule.hosts()) else { return };
+        let max_in_memory = limit.saturating_mul(1 + WAITING_PER_SLOT);
+        while self.count(SlotState::Active) < limit
+            && self.count(SlotState::Active) + self.count(SlotState::Waiting) < max_in_memory
+        {
+            let Some(first) = self.host_order.next(run.schedule.hosts()) else { return };
             self.host_of(first, run);
         }
     }
 
-    /// The host of a URL, opened if need be, with its part of the schedule if that was not begun.
+    /// The host of a URL. Opens it if needed, with its part of the schedule unless that was opened
+    /// before.
     pub fn host_of(&mut self, url: &CanonicalUrl, run: &Run) -> HostId {
         let key = host_key(url);
         if let Some(&id) = self.by_key.get(key) {
@@ -101,23 +79,22 @@ impl Frontier {
         }
         let name = url.host();
         let site = Site::of_host(&name);
-        self.opening.sites.enter(site.clone());
-        let host = Host::new(key.into(), &name, site, run, self.opening.take(key, run.schedule.hosts()));
+        self.host_order.sites.add(site.clone());
+        let host = Host::new(key.into(), &name, site, run, self.host_order.take(key, run.schedule.hosts()));
         let id = self.free.pop().unwrap_or_else(|| {
             self.hosts.push(None);
             self.hosts.len() - 1
         });
         self.by_key.insert(key.into(), id);
         self.hosts[id] = Some(host);
-        self.seats[Seat::Open as usize] += 1;
+        self.slot_counts[SlotState::Active as usize] += 1;
         run.report().hosts += 1;
         self.push(id, Instant::now());
         id
     }
 
-    /// A host in memory.
     pub fn host(&mut self, id: HostId) -> &mut Host {
-        self.hosts[id].as_mut().expect("an id is of a host in memory")
+        self.hosts[id].as_mut().expect("a host id refers to an open host")
     }
 
     /// Queues a host, unless it is queued already.
@@ -129,19 +106,18 @@ impl Frontier {
         }
     }
 
-    /// Queues a host that was called from the line of an address.
-    pub fn call(&mut self, id: HostId, address: IpAddr, at: Instant) {
-        self.host(id).called = Some(address);
+    /// Queues a host that may use its address from `at` on.
+    pub fn push_granted(&mut self, id: HostId, address: IpAddr, at: Instant) {
+        self.host(id).grant = Some(address);
         self.pushed += 1;
         self.queue.push(Reverse((at, self.pushed, id)));
     }
 
-    /// When the next host may be asked.
     pub fn next_at(&self) -> Option<Instant> {
         self.queue.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Takes the next host out of the queue, if its time has come.
+    /// Removes the next host from the queue, if it is due.
     pub fn pop(&mut self, now: Instant) -> Option<HostId> {
         self.next_at().filter(|at| *at <= now)?;
         let Reverse((_, _, id)) = self.queue.pop()?;
@@ -149,139 +125,143 @@ impl Frontier {
         Some(id)
     }
 
-    /// Gives the host another seat. One that is held, or has nothing to do, keeps no other host of its site or address
-    /// out; where it goes on, it counts again.
-    pub fn seat(&mut self, id: HostId, seat: Seat) {
+    /// Changes the slot state of a host. A held or idle host does not count towards the limits of
+    /// its site and address.
+    pub fn set_slot_state(&mut self, id: HostId, state: SlotState) {
         let host = self.host(id);
-        let before = std::mem::replace(&mut host.seat, seat);
-        self.seats[before as usize] -= 1;
-        self.seats[seat as usize] += 1;
-        match (before.is_at_rest(), seat.is_at_rest()) {
-            (false, true) => self.leave_crowds(id),
-            (true, false) => self.enter_crowds(id),
+        let before = std::mem::replace(&mut host.slot_state, state);
+        self.slot_counts[before as usize] -= 1;
+        self.slot_counts[state as usize] += 1;
+        match (before.is_at_rest(), state.is_at_rest()) {
+            (false, true) => self.stop_counting(id),
+            (true, false) => self.count_as_open(id),
             _ => {}
         }
     }
 
-    /// Lets the host wait for its delay: without a slot where that is long. It lets go of what can be read again when it has
-    /// no slot, or when more hosts have one than there are.
+    /// Makes the host wait for its delay, without a slot if the wait is long. It frees data that
+    /// can be read again if it has no slot, or if more hosts are active than there are slots.
     pub fn wait(&mut self, id: HostId, is_long: bool, slots: usize, run: &Run) -> Result<(), FetchError> {
-        self.seat(id, if is_long { Seat::Waiting } else { Seat::Open });
-        if is_long || self.count(Seat::Open) > slots { self.host(id).fold(run) } else { Ok(()) }
+        self.set_slot_state(id, if is_long { SlotState::Waiting } else { SlotState::Active });
+        if is_long || self.count(SlotState::Active) > slots { self.host(id).unload(run) } else { Ok(()) }
     }
 
-    /// Lets the host wait for its address, without a slot. It lets go of what can be read again when more hosts are in
-    /// memory than there are slots.
-    pub fn wait_in_line(&mut self, id: HostId, slots: usize, run: &Run) -> Result<(), FetchError> {
-        self.seat(id, Seat::Waiting);
-        let is_crowded = self.count(Seat::Open) + self.count(Seat::Waiting) > slots;
-        if is_crowded { self.host(id).fold(run) } else { Ok(()) }
+    /// Makes the host wait for its address, without a slot. It frees data that can be read again if
+    /// more hosts are in memory than there are slots.
+    pub fn wait_for_address(&mut self, id: HostId, slots: usize, run: &Run) -> Result<(), FetchError> {
+        self.set_slot_state(id, SlotState::Waiting);
+        let is_crowded = self.count(SlotState::Active) + self.count(SlotState::Waiting) > slots;
+        if is_crowded { self.host(id).unload(run) } else { Ok(()) }
     }
 
-    /// The host is no longer held, or has something to do again.
-    pub fn rouse(&mut self, id: HostId) {
-        if self.host(id).seat != Seat::Waiting {
-            self.seat(id, Seat::Open);
+    /// Gives a host a slot again after it was held or idle.
+    pub fn reactivate(&mut self, id: HostId) {
+        if self.host(id).slot_state != SlotState::Waiting {
+            self.set_slot_state(id, SlotState::Active);
         }
     }
 
-    /// Those that wait to be let go by an operator.
+    /// Hosts that an operator holds.
     pub fn held(&self) -> Vec<HostId> {
-        let is_held = |id: &HostId| self.hosts[*id].as_ref().is_some_and(|host| host.seat == Seat::Held);
-        if self.count(Seat::Held) == 0 { Vec::new() } else { (0..self.hosts.len()).filter(is_held).collect() }
+        let is_held =
+            |id: &HostId| self.hosts[*id].as_ref().is_some_and(|host| host.slot_state == SlotState::Held);
+        if self.count(SlotState::Held) == 0 {
+            Vec::new()
+        } else {
+            (0..self.hosts.len()).filter(is_held).collect()
+        }
     }
 
-    /// The host is found to be at this address. Where that has its share of open hosts, and nothing was begun at this one,
-    /// it is forgotten until one of them is done; tells whether it stays.
-    pub fn settle(&mut self, id: HostId, address: IpAddr) -> bool {
-        let host = self.hosts[id].as_mut().expect("an id is of a host in memory");
-        if host.crowd.is_some() {
+    /// Records the address of a host. If that address is at its limit of open hosts and this host
+    /// made no request, the host is closed. It waits for one of the open hosts to end. Returns
+    /// whether the host stays open.
+    pub fn set_address(&mut self, id: HostId, address: IpAddr) -> bool {
+        let host = self.hosts[id].as_mut().expect("a host id refers to an open host");
+        if host.counted_address.is_some() {
             return true;
         }
-        if let Some(group) = host.untouched()
-            && self.opening.addresses.is_full(&address)
+        if let Some(host_index) = host.unstarted()
+            && self.host_order.addresses.is_full(&address)
         {
-            self.opening.set_aside(group, address);
+            self.host_order.put_back(host_index, address);
             self.close(id);
             return false;
         }
-        host.crowd = Some(address);
-        self.opening.addresses.enter(address);
+        host.counted_address = Some(address);
+        self.host_order.addresses.add(address);
         true
     }
 
-    fn enter_crowds(&mut self, id: HostId) {
-        let host = self.hosts[id].as_mut().expect("an id is of a host in memory");
+    fn count_as_open(&mut self, id: HostId) {
+        let host = self.hosts[id].as_mut().expect("a host id refers to an open host");
         let (site, address) = (host.site_of_name(), host.address());
-        (host.site, host.crowd) = (Some(site.clone()), address);
-        self.opening.sites.enter(site);
+        (host.counted_site, host.counted_address) = (Some(site.clone()), address);
+        self.host_order.sites.add(site);
         if let Some(address) = address {
-            self.opening.addresses.enter(address);
+            self.host_order.addresses.add(address);
         }
     }
 
-    fn leave_crowds(&mut self, id: HostId) {
-        let host = self.hosts[id].as_mut().expect("an id is of a host in memory");
-        let (site, address) = (host.site.take(), host.crowd.take());
-        self.opening.leave(site.as_ref(), address);
+    fn stop_counting(&mut self, id: HostId) {
+        let host = self.hosts[id].as_mut().expect("a host id refers to an open host");
+        let (site, address) = (host.counted_site.take(), host.counted_address.take());
+        self.host_order.release(site.as_ref(), address);
     }
 
-    /// Forgets a host.
     pub fn close(&mut self, id: HostId) {
-        self.seat(id, Seat::Lingering);
-        self.seats[Seat::Lingering as usize] -= 1;
-        let host = self.hosts[id].take().expect("an id is of a host in memory");
+        self.set_slot_state(id, SlotState::CoolingDown);
+        self.slot_counts[SlotState::CoolingDown as usize] -= 1;
+        let host = self.hosts[id].take().expect("a host id refers to an open host");
         self.by_key.remove(&host.key);
         self.free.push(id);
     }
 
-    /// Is there nothing left to visit, now or later?
+    /// Is nothing left to visit, now or later?
     pub fn is_finished(&self) -> bool {
-        self.count(Seat::Held) == 0 && self.has_only_held()
+        self.count(SlotState::Held) == 0 && self.has_only_held()
     }
 
-    /// Is nothing left to visit but at hosts that are held?
+    /// Is nothing left to visit except at held hosts?
     pub fn has_only_held(&self) -> bool {
-        self.count(Seat::Open) + self.count(Seat::Waiting) == 0 && self.opening.is_done()
+        self.count(SlotState::Active) + self.count(SlotState::Waiting) == 0 && self.host_order.is_done()
     }
 
-    /// Hosts that are being visited, those that wait or are held among them.
+    /// Hosts that are open and not cooling down.
     pub fn open_hosts(&self) -> usize {
-        self.count(Seat::Open) + self.count(Seat::Waiting) + self.count(Seat::Held)
+        self.count(SlotState::Active) + self.count(SlotState::Waiting) + self.count(SlotState::Held)
     }
 
-    /// Notes for each host of the schedule whether it had a turn: a page of it came out, now or in an earlier run of the
-    /// cycle.
-    pub fn note_turns(&mut self, run: &Run, left_out: &mut LeftOut) {
-        let idle: HashSet<Group> = self
+    /// Records for each host of the schedule whether a page of it was delivered, in this run or in
+    /// an earlier run of the cycle.
+    pub fn note_unvisited(&mut self, run: &Run, unvisited: &mut UnvisitedHosts) {
+        let idle: HashSet<HostIndex> = self
             .hosts()
-            .filter_map(|host| host.turn_of())
-            .filter(|turn| !turn.1)
-            .map(|turn| turn.0)
+            .filter_map(|host| host.progress())
+            .filter(|progress| !progress.1)
+            .map(|progress| progress.0)
             .collect();
         let runs = run.schedule.hosts();
-        for (group, is_begun, range) in self.opening.hosts(runs) {
+        for (host_index, is_opened, range) in self.host_order.hosts(runs) {
             let mut indexes = runs[range.clone()].iter().flat_map(|run| run.start..run.start + run.count);
-            let had_none = !is_begun || idle.contains(&group);
+            let is_unvisited = !is_opened || idle.contains(&host_index);
             let key = host_key(&runs[range.start].first);
-            if had_none && !indexes.any(|index| (run.done)(index)) {
-                left_out.leave_out(key, run.cycle);
+            if is_unvisited && !indexes.any(|index| (run.done)(index)) {
+                unvisited.add(key, run.cycle);
             } else {
-                left_out.had_turn(key);
+                unvisited.remove(key);
             }
         }
     }
 
-    /// Takes away all that is left of the schedule: for the deadline.
+    /// Removes and returns the rest of the schedule, for the deadline.
     pub fn take_rest(&mut self, runs: &[HostRun]) -> Vec<Cursor> {
         let mut rest: Vec<Cursor> = self.hosts().flat_map(|host| host.take_rest(runs)).collect();
-        for range in self.opening.take_rest(runs) {
+        for range in self.host_order.take_rest(runs) {
             rest.extend(runs[range].iter().map(Cursor::new));
         }
         rest
     }
 
-    /// All hosts in memory.
     pub fn hosts(&mut self) -> impl Iterator<Item = &mut Host> {
         self.hosts.iter_mut().flatten()
     }

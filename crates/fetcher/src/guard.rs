@@ -1,16 +1,15 @@
-//! Which addresses may be connected to: the public Internet, and blocks that the configuration names.
+//! The address guard: allows the public Internet and configured blocks.
 //!
-//! The guard is asked three times, so that no spelling and no trick passes: for a literal in a URL
-//! before anything is sent (a resolver is never asked about literals), for every address that a name
-//! resolves to, inside the resolver that the connection uses (so nothing can change between check and
-//! connect), and for the peer's address of the response. Redirects are requests of their own and pass
-//! the same three gates.
+//! The guard checks three times, so that no spelling or trick bypasses it. It checks a literal in a
+//! URL before anything is sent (no resolver is asked about literals). It checks every address of a
+//! name inside the resolver of the connection, so nothing can change between check and connect. It
+//! checks the peer address of the response. Redirects are separate requests with the same checks.
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Not on the public Internet (IANA's special-purpose registry, RFC 6890 and successors), or a
-/// cloud's metadata service. 169.254.169.254, 100.100.100.200 and 192.0.0.192 lie in these blocks.
+/// cloud's metadata service: 169.254.169.254, 100.100.100.200 and 192.0.0.192 lie in these blocks.
 const REFUSED_V4: [(Ipv4Addr, u8); 18] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),        // this network
     (Ipv4Addr::new(10, 0, 0, 0), 8),       // private
@@ -40,7 +39,7 @@ const REFUSED_V6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
-/// Judges addresses.
+/// Decides which addresses may be connected to.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     allow: Vec<IpNet>,
@@ -48,19 +47,19 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that also admits these blocks.
+    /// A guard that also allows these blocks.
     pub fn new(allow: &[IpNet]) -> Guard {
         Guard { allow: allow.to_vec(), only_loopback: false }
     }
 
-    /// The same guard, but for the loopback alone: for a crawler that names nobody to turn to.
+    /// Restricts the guard to loopback addresses, for a crawler without a contact.
     pub fn only_loopback(self) -> Guard {
         Guard { only_loopback: true, ..self }
     }
 
     /// May this address be connected to?
     pub fn admits(&self, address: IpAddr) -> bool {
-        // ::ffff:a.b.c.d *is* a.b.c.d once it reaches the kernel.
+        // The kernel treats ::ffff:a.b.c.d as a.b.c.d.
         let address = address.to_canonical();
         if self.only_loopback && !address.is_loopback() {
             return false;
@@ -72,18 +71,18 @@ impl Guard {
             }
     }
 
-    /// May a name be asked whose address nobody here will see, since a proxy looks it up?
+    /// May a proxy look up names? Then the guard does not see the addresses.
     pub fn admits_unseen(&self) -> bool {
         !self.only_loopback
     }
 
-    /// May this host be asked? A name may, here: its addresses are judged when they are known.
+    /// May this host be requested? Names may; their addresses are checked after the lookup.
     pub fn admits_host(&self, host: &str) -> bool {
         literal(host).is_none_or(|address| self.admits(address))
     }
 }
 
-/// The address, where a canonical host is one: dotted decimal, or IPv6 in brackets.
+/// The address, if a canonical host is one: dotted decimal, or IPv6 in brackets.
 pub fn literal(host: &str) -> Option<IpAddr> {
     match host.strip_prefix('[').and_then(|h| h.strip_suffix(']')) {
         Some(v6) => v6.parse().ok().map(IpAddr::V6),
@@ -103,7 +102,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         Ipv4Addr::new(a, b, c, d)
     };
     match s {
-        // NAT64 (RFC 6052) and 6to4 (RFC 3056) lead to the IPv4 address inside.
+        // NAT64 (RFC 6052) and 6to4 (RFC 3056) lead to the embedded IPv4 address.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => is_public_v4(embedded(high, low)),
         [0x2002, high, low, ..] => is_public_v4(embedded(high, low)),
         _ => {

@@ -1,348 +1,373 @@
 //! One host: its pages in order, its pace, its origins.
 //!
-//! A host is a name (or an address literal); its origins (scheme and port) share one pace, and each has
-//! a robots.txt and a state of its own ([`Track`]). The schedule keeps a host's origins together and a
-//! host visits them one after the other; redirects may open another of its origins in between.
+//! A host is a name (or an address literal). Its origins (scheme and port) share one pace, but each
+//! has its own robots.txt and state ([`OriginQueue`]). The schedule keeps the origins of a host
+//! together, and the host visits them one after the other. A redirect may open another origin in
+//! between.
 
 mod cursor;
-mod track;
+mod origin_queue;
 
-pub use cursor::{Cursor, Waiting};
-pub use track::{Ask, Errand, Track};
+pub use cursor::{Cursor, QueuedPage};
+pub use origin_queue::{Action, OriginId, OriginQueue, RobotsRequest};
 
 use crate::addresses::Addresses;
-use crate::control::{HostFigures, HostStanding};
-use crate::crowds::Group;
-use crate::fetch::Run;
-use crate::frontier::Seat;
+use crate::control::{HostActivity, HostFigures};
+use crate::feedback::{HostFeedback, RetryPolicy};
 use crate::limits::{ADDRESS_TTL, CHUNK, MAX_ADDRESSES};
+use crate::open_host_limits::HostIndex;
 use crate::outcome::{FetchError, FetchedPage};
-use crate::politeness::{Pace, Sign, Strain};
-use crate::visit::{Echo, May};
+use crate::politeness::{AdaptiveDelay, Pace, ServerHealth};
+use crate::run::Run;
+use origin_queue::Step;
 use recrawl_types::{Found, HostRun, Origin, Share, Site};
 use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Span;
-use track::Step;
 
-/// Origins of one host that stay in memory when they are idle: enough for http beside https.
-const IDLE_TRACKS: usize = 4;
-/// Kept connections that a server closed, from which on none is kept to it: each costs a delay.
-const CLOSES_IDLE: u32 = 2;
-/// How long a name without an address counts as one. Far less than the resolver remembers it, so that a
-/// request under this assumption reaches nobody.
+/// Idle origins that a host keeps in memory: enough for http beside https.
+const IDLE_ORIGINS: usize = 4;
+/// After this many kept connections closed by the server, the host keeps none: each costs a delay.
+const MAX_IDLE_CLOSES: u32 = 2;
+/// How long a failed lookup is assumed to hold. The resolver remembers it for much longer, so a
+/// request under this assumption reaches no server.
 const NO_ADDRESS_TTL: Duration = Duration::from_secs(1);
 
-/// What a host wants next.
+/// The next step of a host.
 #[derive(Debug)]
 pub enum Next {
-    /// Deliver these pages, then make this request (of the track given), if any.
-    Visit { settled: Vec<FetchedPage>, ask: Option<(Option<u32>, Ask)>, last: bool },
-    /// Ask again then.
+    /// Deliver these pages, then make the request (of this origin), if any.
+    Visit { finished: Vec<FetchedPage>, action: Option<(Option<OriginId>, Action)>, last: bool },
+    /// Try again at this time.
     Wait(Instant),
-    /// Stand in line for this address.
-    Line(IpAddr),
-    /// Nothing until an answer comes.
+    /// Wait until this address is free.
+    AwaitAddress(IpAddr),
+    /// Nothing until a response arrives.
     Idle,
-    /// Something, but the host is held.
+    /// The host has pages, but an operator holds it.
     Held,
-    /// Nothing is left, but the delay runs on; ask again then.
-    Linger(Instant),
-    /// Nothing is left, and whoever comes next need not wait.
+    /// Nothing is left, but the delay has not passed. Try again at this time.
+    CoolDown(Instant),
+    /// Nothing is left, and the delay has passed.
     Done,
 }
 
-/// What is known of a host's address.
+/// Does a host occupy a slot of the frontier?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlotState {
+    /// It occupies a slot.
+    #[default]
+    Active,
+    /// It has pages and waits for longer than its usual delay.
+    Waiting,
+    /// It has pages and an operator holds it.
+    Held,
+    /// It has no pages and waits for its delay to pass.
+    CoolingDown,
+}
+
+impl SlotState {
+    pub fn is_at_rest(self) -> bool {
+        matches!(self, SlotState::Held | SlotState::CoolingDown)
+    }
+}
+
+/// The address of a host, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum AddressState {
     Unknown,
-    Asked,
-    /// Until the time given. Where there is no address, a request fails without asking anyone.
+    Resolving,
+    /// Valid until the given time. Without an address, a request fails without reaching a server.
     Known(Option<IpAddr>, Instant),
 }
 
-/// Whether a host's address lets it ask now.
-enum Turn {
-    Now,
+/// May the host make a request at its address now?
+enum AddressCheck {
+    Ready,
     Unresolved,
     Resolving,
-    Later(IpAddr),
+    Busy(IpAddr),
 }
 
-/// One host. While one of its requests fills its last slot it is in no queue: it cannot be asked.
+/// One host. While all its connections are in use it is in no queue, so no request can start.
 #[derive(Debug)]
 pub struct Host {
     /// The host's part of a URL's key.
     pub key: Box<[u8]>,
     name: Box<str>,
     pub pace: Pace,
-    strain: Strain,
+    adaptive_delay: AdaptiveDelay,
     pub in_flight: usize,
-    /// Is it in the queue of hosts, or in the line of an address?
+    /// Is it in the frontier's queue, or waiting for its address?
     pub queued: bool,
-    /// The address whose line it was called from.
-    pub called: Option<IpAddr>,
-    place: Place,
-    /// Requests in a row that no server took, and that were made again.
-    passed_over: usize,
-    /// Kept connections that the server had closed when they were used again.
-    closed_idle: u32,
-    pub seat: Seat,
-    /// The site at which it counts as open; none while it is held or has nothing to do.
-    pub site: Option<Site>,
-    /// The same for its address.
-    pub crowd: Option<IpAddr>,
-    /// Its place in the schedule's list of hosts.
-    group: Option<Group>,
-    /// Pages that came out in this run.
+    /// The address that the host may use now, after waiting for it.
+    pub grant: Option<IpAddr>,
+    address_state: AddressState,
+    /// Retries in a row of requests that no server processed.
+    retries: usize,
+    /// Kept connections that the server had closed before the next request.
+    idle_closes: u32,
+    pub slot_state: SlotState,
+    /// The site whose open hosts include this one; none while it is held or idle.
+    pub counted_site: Option<Site>,
+    /// The same for the address.
+    pub counted_address: Option<IpAddr>,
+    /// Its position in the schedule's list of hosts.
+    host_index: Option<HostIndex>,
+    /// Pages delivered in this run.
     pub done: u64,
-    /// When its last answer ended: for the watch over its pace.
+    /// End of the last response, to detect early requests.
     answered: Option<Instant>,
-    /// Its runs in the schedule that were not begun.
+    /// Runs of the schedule that this host has not started.
     runs: Range<usize>,
-    /// Runs that were begun, of origins that are not in memory.
-    folded: Vec<Cursor>,
-    tracks: Vec<Track>,
-    next_track: u32,
-    /// What is told of it is told in this.
+    /// Started runs of origins that are not in memory.
+    unloaded: Vec<Cursor>,
+    origins: Vec<OriginQueue>,
+    next_origin: OriginId,
+    /// Tracing span of all events of this host.
     pub span: Span,
 }
 
 impl Host {
-    /// A host of this name, with its part of the schedule.
+    /// Opens a host of this name, with its part of the schedule.
     pub fn new(
         key: Box<[u8]>,
         name: &str,
         site: Site,
         run: &Run,
-        part: Option<(Group, Range<usize>)>,
+        part: Option<(HostIndex, Range<usize>)>,
     ) -> Host {
-        let (group, runs) = part.map_or((None, 0..0), |(group, runs)| (Some(group), runs));
+        let (host_index, runs) = part.map_or((None, 0..0), |(host_index, runs)| (Some(host_index), runs));
         Host {
             span: tracing::error_span!("host", host = name),
             key,
             pace: Pace::new(run.config.delay_per_host, run.began),
-            strain: Strain::default(),
+            adaptive_delay: AdaptiveDelay::default(),
             in_flight: 0,
             queued: false,
-            called: None,
-            place: Place::Unknown,
-            passed_over: 0,
-            closed_idle: 0,
-            seat: Seat::Open,
-            site: Some(site),
-            crowd: None,
-            group,
+            grant: None,
+            address_state: AddressState::Unknown,
+            retries: 0,
+            idle_closes: 0,
+            slot_state: SlotState::Active,
+            counted_site: Some(site),
+            counted_address: None,
+            host_index,
             done: 0,
             answered: None,
             runs,
-            folded: Vec::new(),
+            unloaded: Vec::new(),
             name: name.into(),
-            tracks: Vec::new(),
-            next_track: 0,
+            origins: Vec::new(),
+            next_origin: 0,
         }
     }
 
-    /// The track with this number.
-    pub fn track(&mut self, id: u32) -> &mut Track {
-        self.tracks.iter_mut().find(|t| t.id == id).expect("a track stays while it has something in flight")
+    pub fn origin(&mut self, id: OriginId) -> &mut OriginQueue {
+        self.origins
+            .iter_mut()
+            .find(|queue| queue.id == id)
+            .expect("an origin stays open while a request is in flight")
     }
 
-    /// The track of an origin, opened if need be.
-    pub fn track_of(&mut self, origin: &Origin, run: &Run) -> Result<&mut Track, FetchError> {
-        if let Some(at) = self.tracks.iter().position(|t| t.origin == *origin) {
-            return Ok(&mut self.tracks[at]);
+    /// The queue of an origin, opened if needed.
+    pub fn open_origin(&mut self, origin: &Origin, run: &Run) -> Result<&mut OriginQueue, FetchError> {
+        if let Some(at) = self.origins.iter().position(|queue| queue.origin == *origin) {
+            return Ok(&mut self.origins[at]);
         }
-        self.next_track += 1;
-        let track = Track::open(self.next_track, origin, run)?;
-        let (held, strain) = (track.held(run), Strain::of(&track.state));
-        // A host that was folded has kept its pace: what it is held for is waited for once.
-        let was_folded = self.folded.iter().any(|cursor| cursor.origin() == *origin);
-        if !held.is_zero() && !was_folded {
+        self.next_origin += 1;
+        let queue = OriginQueue::open(self.next_origin, origin, run)?;
+        let (held, adaptive_delay) = (queue.retry_after_left(run), AdaptiveDelay::of(&queue.state));
+        // An unloaded host has kept its pace, which includes this Retry-After.
+        let was_unloaded = self.unloaded.iter().any(|cursor| cursor.origin() == *origin);
+        if !held.is_zero() && !was_unloaded {
             self.pace.hold(Instant::now() + held);
         }
-        self.strain.latency = self.strain.latency.max(strain.latency);
-        self.strain.raised = self.strain.raised.max(strain.raised);
-        self.tracks.push(track);
-        self.keep_delay(run);
-        Ok(self.tracks.last_mut().expect("one was pushed"))
+        self.adaptive_delay.latency = self.adaptive_delay.latency.max(adaptive_delay.latency);
+        self.adaptive_delay.raised = self.adaptive_delay.raised.max(adaptive_delay.raised);
+        self.origins.push(queue);
+        self.update_delay(run);
+        Ok(self.origins.last_mut().expect("a queue was pushed"))
     }
 
-    /// The delay that is asked for: by the configuration, or by the robots.txt of an open origin.
+    /// The delay that the configuration or the robots.txt of an open origin asks for.
     fn asked_delay(&self, run: &Run) -> Duration {
-        let asked = self.tracks.iter().filter_map(Track::crawl_delay);
+        let asked = self.origins.iter().filter_map(OriginQueue::crawl_delay);
         let asked = asked.filter(|d| *d <= run.config.max_crawl_delay).max().unwrap_or_default();
         asked.max(run.config.delay_per_host)
     }
 
-    /// Sets the pace to what is asked for and what the host can bear.
-    pub fn keep_delay(&mut self, run: &Run) {
-        self.pace.set_delay(self.strain.delay(self.asked_delay(run), &run.config));
+    /// Sets the pace to the larger of the required and the adaptive delay.
+    pub fn update_delay(&mut self, run: &Run) {
+        self.pace.set_delay(self.adaptive_delay.delay(self.asked_delay(run), &run.config));
     }
 
-    /// Adds a request for robots.txt.
-    pub fn add_errand(&mut self, errand: Errand, run: &Run) -> Result<(), FetchError> {
-        let origin = Origin::of(&errand.url);
-        self.track_of(&origin, run)?.errands.push_back(errand);
+    pub fn add_robots_request(&mut self, robots_request: RobotsRequest, run: &Run) -> Result<(), FetchError> {
+        let origin = Origin::of(&robots_request.url);
+        self.open_origin(&origin, run)?.robots_requests.push_back(robots_request);
         Ok(())
     }
 
-    /// Adds the target of a redirect.
-    pub fn add_followed(&mut self, waiting: Waiting, run: &Run) -> Result<(), FetchError> {
-        let origin = Origin::of(&waiting.entry.url);
-        self.track_of(&origin, run)?.followed.push_back(waiting);
+    /// Adds the target of a redirect, or a page to request again.
+    pub fn add_followed(&mut self, queued: QueuedPage, run: &Run) -> Result<(), FetchError> {
+        let origin = Origin::of(&queued.entry.url);
+        self.open_origin(&origin, run)?.followed.push_back(queued);
         Ok(())
     }
 
-    /// What to do next; takes the right to make a request when it returns one. `was_called` says that
-    /// the host's turn has come at the address.
+    /// Returns what to do next; a returned request counts as started. `has_grant`: the host waited
+    /// for its address and may use it now.
     pub fn next(
         &mut self,
         run: &Run,
         addresses: &mut Addresses,
-        was_called: bool,
+        has_grant: bool,
     ) -> Result<Next, FetchError> {
-        let mut settled = Vec::new();
+        let mut finished = Vec::new();
         let now = run.now();
         loop {
-            if settled.len() >= CHUNK {
-                return Ok(Next::Visit { settled, ask: None, last: false });
+            if finished.len() >= CHUNK {
+                return Ok(Next::Visit { finished, action: None, last: false });
             }
             let (at, step) = self.step(run, now)?;
             match step {
                 Step::Nothing => break,
-                Step::Settle(_) | Step::Request if run.control.is_host_held(&self.tracks[at].origin.host) => {
+                Step::Finish(_) | Step::Request
+                    if run.control.is_host_held(&self.origins[at].origin.host) =>
+                {
                     return Ok(Next::Held);
                 }
-                Step::Settle(outcome) => {
+                Step::Finish(outcome) => {
                     self.done += 1;
-                    settled.push(self.tracks[at].settle(outcome, now));
+                    finished.push(self.origins[at].finish(outcome, now));
                 }
-                Step::Request => match (self.pace.wait(), self.turn(addresses, was_called)) {
-                    (Some(at), _) if settled.is_empty() => return Ok(Next::Wait(at)),
-                    (None, Turn::Now) => {
+                Step::Request => match (self.pace.wait(), self.check_address(addresses, has_grant)) {
+                    (Some(at), _) if finished.is_empty() => return Ok(Next::Wait(at)),
+                    (None, AddressCheck::Ready) => {
                         self.pace.touch();
-                        let track = &mut self.tracks[at];
-                        let ask = Some((Some(track.id), track.ask(run)));
-                        let is_begun = self.runs.is_empty() && self.folded.is_empty();
-                        let last = self.closed_idle >= CLOSES_IDLE
-                            || is_begun && self.tracks.iter().all(Track::is_exhausted);
-                        return Ok(Next::Visit { settled, ask, last });
+                        let queue = &mut self.origins[at];
+                        let action = Some((Some(queue.id), queue.next_request(run)));
+                        let is_started = self.runs.is_empty() && self.unloaded.is_empty();
+                        let last = self.idle_closes >= MAX_IDLE_CLOSES
+                            || is_started && self.origins.iter().all(OriginQueue::is_exhausted);
+                        return Ok(Next::Visit { finished, action, last });
                     }
-                    (None, Turn::Unresolved) => {
-                        self.place = Place::Asked;
-                        let host = self.tracks[at].origin.host.clone();
+                    (None, AddressCheck::Unresolved) => {
+                        self.address_state = AddressState::Resolving;
+                        let host = self.origins[at].origin.host.clone();
                         return Ok(Next::Visit {
-                            settled,
-                            ask: Some((None, Ask::Address(host))),
+                            finished,
+                            action: Some((None, Action::Lookup(host))),
                             last: false,
                         });
                     }
-                    (None, Turn::Resolving) if settled.is_empty() => return Ok(Next::Idle),
-                    (None, Turn::Later(address)) if settled.is_empty() => return Ok(Next::Line(address)),
+                    (None, AddressCheck::Resolving) if finished.is_empty() => return Ok(Next::Idle),
+                    (None, AddressCheck::Busy(address)) if finished.is_empty() => {
+                        return Ok(Next::AwaitAddress(address));
+                    }
                     _ => break,
                 },
             }
         }
-        if !settled.is_empty() {
-            return Ok(Next::Visit { settled, ask: None, last: false });
+        if !finished.is_empty() {
+            return Ok(Next::Visit { finished, action: None, last: false });
         }
-        if self.in_flight > 0 || !self.tracks.iter().all(Track::is_idle) {
+        if self.in_flight > 0 || !self.origins.iter().all(OriginQueue::is_idle) {
             return Ok(Next::Idle);
         }
         self.retire(run, 0)?;
-        // A host is not forgotten before its delay has run out (else whoever leads back to it would
-        // find no delay to keep).
-        Ok(self.pace.wait().map_or(Next::Done, Next::Linger))
+        // Keep the host until its delay has passed: a redirect may lead back to it.
+        Ok(self.pace.wait().map_or(Next::Done, Next::CoolDown))
     }
 
-    /// The site that its name belongs to.
     pub fn site_of_name(&self) -> Site {
         Site::of_host(&self.name)
     }
 
-    /// The address that a request would be charged to.
+    /// The address that a request would go to.
     pub fn address(&self) -> Option<IpAddr> {
-        match self.place {
-            Place::Known(address, _) => address,
-            Place::Unknown | Place::Asked => None,
+        match self.address_state {
+            AddressState::Known(address, _) => address,
+            AddressState::Unknown | AddressState::Resolving => None,
         }
     }
 
-    fn turn(&self, addresses: &mut Addresses, was_called: bool) -> Turn {
+    fn check_address(&self, addresses: &mut Addresses, has_grant: bool) -> AddressCheck {
         if !addresses.are_paced() {
-            return Turn::Now;
+            return AddressCheck::Ready;
         }
-        match self.place {
-            Place::Asked => Turn::Resolving,
-            Place::Known(address, until) if until > Instant::now() => match address {
-                Some(address) if !addresses.is_free(address, was_called) => Turn::Later(address),
-                Some(_) | None => Turn::Now,
+        match self.address_state {
+            AddressState::Resolving => AddressCheck::Resolving,
+            AddressState::Known(address, until) if until > Instant::now() => match address {
+                Some(address) if !addresses.is_free(address, has_grant) => AddressCheck::Busy(address),
+                Some(_) | None => AddressCheck::Ready,
             },
-            Place::Known(..) | Place::Unknown => Turn::Unresolved,
+            AddressState::Known(..) | AddressState::Unknown => AddressCheck::Unresolved,
         }
     }
 
-    /// The host's name was resolved.
+    /// Records the result of a DNS lookup.
     pub fn resolved(&mut self, address: Option<IpAddr>) {
         let ttl = if address.is_some() { ADDRESS_TTL } else { NO_ADDRESS_TTL };
-        self.place = Place::Known(address, Instant::now() + ttl);
+        self.address_state = AddressState::Known(address, Instant::now() + ttl);
     }
 
-    /// May a request that finds no connection go to the name's next address? Not for ever: while one after another is
-    /// tried, the name may be resolved anew, and then all are there again. One that the server did not take is repeated
-    /// once, until something is answered.
-    pub fn may(&self) -> May {
-        May { go_elsewhere: self.passed_over < MAX_ADDRESSES, repeat: self.passed_over == 0 }
+    /// The retry rule of the next request. Address changes are limited: DNS may return the same
+    /// addresses again in between. A request that the server did not process is repeated once until
+    /// a response arrives.
+    pub fn retry_policy(&self) -> RetryPolicy {
+        RetryPolicy { try_next_address: self.retries < MAX_ADDRESSES, repeat: self.retries == 0 }
     }
 
-    /// A request that no server took, to be made again: after the delay, and at the address that the name has then.
-    pub fn again(&mut self, track: u32, ask: Ask, was_closed_idle: bool) {
-        self.passed_over += 1;
-        self.closed_idle += u32::from(was_closed_idle);
-        self.place = Place::Unknown;
-        self.track(track).again(ask);
+    /// Takes back a request that no server processed. It is repeated after the delay, at the
+    /// address that the name has then.
+    pub fn retry(&mut self, origin: OriginId, action: Action, was_closed_idle: bool) {
+        self.retries += 1;
+        self.idle_closes += u32::from(was_closed_idle);
+        self.address_state = AddressState::Unknown;
+        self.origin(origin).put_back(action);
     }
 
-    /// Its part of the schedule, if it has one: its place in the list of hosts, and whether a page of it came out.
-    pub fn turn_of(&self) -> Option<(Group, bool)> {
-        self.group.map(|group| (group, self.done > 0))
+    /// Its position in the schedule's list of hosts, and whether a page of it was delivered. None
+    /// if the host is not in the schedule.
+    pub fn progress(&self) -> Option<(HostIndex, bool)> {
+        self.host_index.map(|host_index| (host_index, self.done > 0))
     }
 
-    /// The first thing that can be done, and the place of the track that can.
+    /// The first possible step, and the index of its origin.
     fn step(&mut self, run: &Run, now: u64) -> Result<(usize, Step), FetchError> {
         loop {
-            for (at, track) in self.tracks.iter_mut().enumerate() {
-                let step = track.step(run, now)?;
+            for (at, queue) in self.origins.iter_mut().enumerate() {
+                let step = queue.step(run, now)?;
                 if step != Step::Nothing {
                     return Ok((at, step));
                 }
             }
-            if self.tracks.iter().any(|t| t.cursor.is_some()) {
+            if self.origins.iter().any(|queue| queue.cursor.is_some()) {
                 return Ok((0, Step::Nothing));
             }
-            self.retire(run, IDLE_TRACKS)?;
-            if let Some(origin) = self.folded.last().map(Cursor::origin) {
-                self.track_of(&origin, run)?;
-                let cursor = self.folded.pop();
-                self.track_of(&origin, run)?.cursor = cursor;
+            self.retire(run, IDLE_ORIGINS)?;
+            if let Some(origin) = self.unloaded.last().map(Cursor::origin) {
+                self.open_origin(&origin, run)?;
+                let cursor = self.unloaded.pop();
+                self.open_origin(&origin, run)?.cursor = cursor;
                 continue;
             }
             let Some(next) = self.runs.next() else { return Ok((0, Step::Nothing)) };
             let host_run = &run.schedule.hosts()[next];
-            self.track_of(&Origin::of(&host_run.first), run)?.cursor = Some(Cursor::new(host_run));
+            self.open_origin(&Origin::of(&host_run.first), run)?.cursor = Some(Cursor::new(host_run));
         }
     }
 
-    /// Stores and forgets idle origins until at most `keep` of all are left.
+    /// Stores and closes idle origins until at most `keep` origins are left.
     fn retire(&mut self, run: &Run, keep: usize) -> Result<(), FetchError> {
         let mut at = 0;
-        while self.tracks.len() > keep && at < self.tracks.len() {
-            if self.tracks[at].is_idle() {
-                self.tracks[at].store(run)?;
-                self.tracks.remove(at);
+        while self.origins.len() > keep && at < self.origins.len() {
+            if self.origins[at].is_idle() {
+                self.origins[at].store(run)?;
+                self.origins.remove(at);
             } else {
                 at += 1;
             }
@@ -350,120 +375,127 @@ impl Host {
         Ok(())
     }
 
-    /// The host's place in the schedule, where nothing was begun at it but to look up its address: then it can be
-    /// forgotten.
-    pub fn untouched(&self) -> Option<Group> {
-        let is_in_use = self.queued || self.called.is_some() || self.in_flight > 0 || self.done > 0;
-        self.group.filter(|_| !is_in_use && self.tracks.iter().all(Track::can_be_read_again))
+    /// The host's position in the schedule, if the host did nothing but look up its address. Such a
+    /// host can be closed and opened again.
+    pub fn unstarted(&self) -> Option<HostIndex> {
+        let is_in_use = self.queued || self.grant.is_some() || self.in_flight > 0 || self.done > 0;
+        self.host_index.filter(|_| !is_in_use && self.origins.iter().all(OriginQueue::can_be_read_again))
     }
 
-    /// Lets go of entries, and of robots rules and what is known of origins where nothing is under way or waits beside the
-    /// schedule. All of it can be read again.
-    pub fn fold(&mut self, run: &Run) -> Result<(), FetchError> {
-        if self.in_flight > 0 || !self.tracks.iter().all(Track::can_be_forgotten) {
-            self.tracks.iter_mut().filter_map(|track| track.cursor.as_mut()).for_each(Cursor::fold);
+    /// Frees entries. Also frees robots rules and state of all origins, if no request is in flight
+    /// and all pages are in the schedule. All of this can be read again.
+    pub fn unload(&mut self, run: &Run) -> Result<(), FetchError> {
+        if self.in_flight > 0 || !self.origins.iter().all(OriginQueue::can_be_forgotten) {
+            self.origins.iter_mut().filter_map(|queue| queue.cursor.as_mut()).for_each(Cursor::unload);
             return Ok(());
         }
-        for mut track in std::mem::take(&mut self.tracks) {
-            track.store(run)?;
-            self.folded.extend(track.cursor.take());
+        for mut queue in std::mem::take(&mut self.origins) {
+            queue.store(run)?;
+            self.unloaded.extend(queue.cursor.take());
         }
-        self.folded.iter_mut().for_each(Cursor::fold);
+        self.unloaded.iter_mut().for_each(Cursor::unload);
         Ok(())
     }
 
-    /// An answer to a request of this track has ended, or the pages before it were delivered.
+    /// Records the end of a visit: a response to a request of this origin, or none if the visit
+    /// only delivered pages.
     ///
     /// # Errors
-    /// When what must outlive a crash cannot be stored.
-    pub fn ended(&mut self, track: Option<u32>, echo: Option<&Echo>, run: &Run) -> Result<(), FetchError> {
+    /// State that must survive a crash cannot be stored.
+    pub fn visit_ended(
+        &mut self,
+        origin: Option<OriginId>,
+        feedback: Option<&HostFeedback>,
+        run: &Run,
+    ) -> Result<(), FetchError> {
         self.in_flight -= 1;
-        let Some(id) = track else { return Ok(()) };
+        let Some(id) = origin else { return Ok(()) };
         self.pace.touch();
         let now = run.now();
         let delay = self.pace.delay();
-        self.track(id).ended(echo.is_some(), run.cycle, now, delay);
-        let Some(echo) = echo else { return Ok(()) };
-        self.passed_over = 0;
+        self.origin(id).request_ended(feedback.is_some(), run.cycle, now, delay);
+        let Some(feedback) = feedback else { return Ok(()) };
+        self.retries = 0;
         self.answered = Some(Instant::now());
-        let elapsed = echo.elapsed.min(run.config.timeout);
-        self.strain.answered(echo.sign, elapsed, self.asked_delay(run), &run.config);
-        self.keep_delay(run);
-        if let (Place::Known(Some(_), until), Some(peer)) = (self.place, echo.peer) {
-            self.place = Place::Known(Some(peer), until);
+        let elapsed = feedback.elapsed.min(run.config.timeout);
+        self.adaptive_delay.update(feedback.health, elapsed, self.asked_delay(run), &run.config);
+        self.update_delay(run);
+        if let (AddressState::Known(Some(_), until), Some(peer)) = (self.address_state, feedback.peer) {
+            self.address_state = AddressState::Known(Some(peer), until);
         }
-        let strain = self.strain;
-        strain.keep(&mut self.track(id).state);
-        if let Some(wait) = echo.retry_after {
+        let adaptive_delay = self.adaptive_delay;
+        adaptive_delay.save(&mut self.origin(id).state);
+        if let Some(wait) = feedback.retry_after {
             if wait <= run.config.max_retry_after {
                 self.pace.hold(Instant::now() + wait);
-                self.track(id).state.hold_until = now.saturating_add(wait.as_millis() as u64);
+                self.origin(id).state.hold_until = now.saturating_add(wait.as_millis() as u64);
             } else {
-                self.track(id).back_off(wait, now);
+                self.origin(id).back_off(wait, now);
             }
         }
-        if echo.sign == Sign::Overloaded { self.track(id).store(run) } else { Ok(()) }
+        if feedback.health == ServerHealth::Overloaded { self.origin(id).store(run) } else { Ok(()) }
     }
 
-    /// Takes a page of the schedule out of its turn; none where it was visited, or is about to be.
-    pub fn take_early(&mut self, found: Found, run: &Run) -> Option<Waiting> {
+    /// Takes a scheduled page before its turn; none if it is visited or in flight.
+    pub fn take_early(&mut self, found: Found, run: &Run) -> Option<QueuedPage> {
         let Found { host, index, entry } = found;
-        let cursors = self.tracks.iter_mut().filter_map(|track| track.cursor.as_mut());
-        let cursor = cursors.chain(&mut self.folded).find(|cursor| cursor.holds(index));
+        let cursors = self.origins.iter_mut().filter_map(|queue| queue.cursor.as_mut());
+        let cursor = cursors.chain(&mut self.unloaded).find(|cursor| cursor.contains(index));
         let taken = match cursor {
-            Some(cursor) if !cursor.is_ahead(index) => cursor.take(index)?,
+            Some(cursor) if !cursor.is_unread(index) => cursor.take(index)?,
             None if !self.runs.contains(&host) => return None,
-            Some(_) | None => Waiting::of(Some(index), entry),
+            Some(_) | None => QueuedPage::new(Some(index), entry),
         };
-        run.taken().insert(index).then_some(taken)
+        run.taken_early().insert(index).then_some(taken)
     }
 
-    /// Takes away the pages that were promised to come out and wait beside the schedule: those that are to be asked
-    /// for again, or that somebody asked for.
-    pub fn take_promised(&mut self) -> Vec<Waiting> {
-        let waiting = self.tracks.iter_mut().flat_map(|t| t.followed.drain(..));
-        waiting.filter(|w| w.index.is_some() || w.entry.share == Share::Asked).collect()
+    /// Removes the pages that must be delivered but are not in the cursors: retries, and pages that
+    /// an operator requested.
+    pub fn take_requested(&mut self) -> Vec<QueuedPage> {
+        let queued = self.origins.iter_mut().flat_map(|queue| queue.followed.drain(..));
+        queued.filter(|page| page.index.is_some() || page.entry.share == Share::Asked).collect()
     }
 
-    /// Would a request that starts now be early, by the configured delay alone?
+    /// Would a request now be earlier than the configured delay allows?
     pub fn is_early(&self, run: &Run) -> bool {
         self.answered.is_some_and(|at| at.elapsed() < run.config.delay_per_host)
     }
 
-    /// Where it stands; none while nothing was read of it.
+    /// Progress of this host; none if no entry was read.
     pub fn figures(&self, run: &Run, now: u64) -> Option<HostFigures> {
-        if self.tracks.is_empty() && self.folded.is_empty() {
+        if self.origins.is_empty() && self.unloaded.is_empty() {
             return None;
         }
         let runs = run.schedule.hosts()[self.runs.clone()].iter().map(|run| run.count);
-        let begun = self.folded.iter().map(Cursor::queue);
-        let failures = self.tracks.iter().map(|t| t.state.failures).max().unwrap_or_default();
+        let started = self.unloaded.iter().map(Cursor::pages_left);
+        let failures = self.origins.iter().map(|queue| queue.state.failures).max().unwrap_or_default();
         let state = match () {
-            () if self.in_flight > 0 => HostStanding::Asking,
-            () if self.seat == Seat::Held => HostStanding::Held,
-            () if self.tracks.iter().any(|t| t.state.back_off_until > now) => HostStanding::BackedOff,
-            () => HostStanding::Waiting,
+            () if self.in_flight > 0 => HostActivity::Asking,
+            () if self.slot_state == SlotState::Held => HostActivity::Held,
+            () if self.origins.iter().any(|queue| queue.state.back_off_until > now) => {
+                HostActivity::BackedOff
+            }
+            () => HostActivity::Waiting,
         };
         Some(HostFigures {
             host: self.name.to_string(),
-            queue: self.tracks.iter().map(Track::queue).chain(begun).chain(runs).sum(),
+            queue: self.origins.iter().map(OriginQueue::pages_left).chain(started).chain(runs).sum(),
             done: self.done,
-            delay: self.strain.delay(self.asked_delay(run), &run.config),
-            latency: self.strain.latency,
+            delay: self.adaptive_delay.delay(self.asked_delay(run), &run.config),
+            latency: self.adaptive_delay.latency,
             failures,
             state,
         })
     }
 
-    /// Takes away all that is left of the schedule for this host: for the deadline.
+    /// Removes and returns the rest of the schedule for this host, for the deadline.
     pub fn take_rest(&mut self, runs: &[HostRun]) -> Vec<Cursor> {
-        let begun = self.tracks.iter_mut().filter_map(|t| t.cursor.take());
-        let begun = begun.chain(self.folded.drain(..));
-        begun.chain(self.runs.by_ref().map(|i| Cursor::new(&runs[i]))).collect()
+        let started = self.origins.iter_mut().filter_map(|queue| queue.cursor.take());
+        let started = started.chain(self.unloaded.drain(..));
+        started.chain(self.runs.by_ref().map(|i| Cursor::new(&runs[i]))).collect()
     }
 
-    /// Stores the state of all origins.
     pub fn store(&self, run: &Run) -> Result<(), FetchError> {
-        self.tracks.iter().try_for_each(|t| t.store(run))
+        self.origins.iter().try_for_each(|queue| queue.store(run))
     }
 }

@@ -1,13 +1,14 @@
-//! A schedule in, fetched pages out as they come: the only stage with sockets.
+//! Fetches the pages of a schedule. The only stage with sockets.
 //!
-//! [`Fetcher::run`] walks a [`ScheduleSource`](recrawl_types::ScheduleSource) host by host, asks each
-//! host no faster than it likes, and sends every page, or the reason why there is none, into a bounded
-//! channel. A failed fetch is an outcome and never an error; only a broken schedule or host table is.
+//! [`Fetcher::run`] reads a [`ScheduleSource`](recrawl_types::ScheduleSource) host by host and
+//! keeps the delay of each host. It sends every page, or the reason why there is none, into a
+//! bounded channel. A failed fetch is an outcome, not an error. Only a broken schedule or host
+//! table is an error.
 //!
-//! It knows nothing of what a page says (extraction), whether it changed, where it is kept, or why it
-//! was chosen. What it learns of a host goes back to the [`HostTable`](recrawl_types::HostTable) that
-//! the program hands in. Clock and network are handed in too ([`Network`]), so whole crawls run in
-//! tests without a socket and with time standing still ([`testing`]).
+//! The fetcher does not know what a page says (extraction), whether it changed, where it is stored,
+//! or why it was chosen. It stores what it learns about a host in the
+//! [`HostTable`](recrawl_types::HostTable) of the program. Clock and network are parameters
+//! ([`Network`]), so tests run whole crawls without a socket and with a paused clock ([`testing`]).
 //!
 //! Rules and limits for users: docs/fetching.md, docs/internals/limits.md.
 
@@ -16,48 +17,51 @@ mod addresses;
 mod budget;
 pub mod client;
 pub mod control;
-mod crowds;
 pub mod dns;
 mod exhausted;
+mod feedback;
 mod fetch;
 mod frontier;
 pub mod guard;
 mod host;
-mod left_out;
+pub mod host_delay;
+mod host_order;
 pub mod limits;
-mod opening;
+mod open_host_limits;
 pub mod outcome;
 mod politeness;
-pub mod promise;
 pub mod proxy;
 pub mod report;
 pub mod robots;
+mod run;
 mod suspension;
 pub mod testing;
 pub mod unavailable;
-mod under_way;
+mod unvisited_hosts;
 mod visit;
+mod visit_task;
 
 pub use access::HostAccess;
 pub use client::{HttpNetwork, Meter, Network, NetworkError, Reply, Request};
 pub use control::Steering;
-pub use fetch::{Fetcher, Job, Refuses};
+pub use fetch::{Fetcher, Job};
 pub use guard::Guard;
-pub use left_out::LeftOut;
+pub use host_order::Precedence;
 pub use limits::FetchConfig;
-pub use opening::Precedence;
 pub use outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold, Response};
 pub use proxy::Proxy;
 pub use report::{FetchReport, Outcomes, StoppedBy};
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+pub use run::Refuses;
+pub use unvisited_hosts::UnvisitedHosts;
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time of day in milliseconds since 1970. Handed in, so that tests own it.
+/// Returns the time of day in milliseconds since 1970. A parameter, so that tests can set it.
 pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// The machine's own clock.
+/// The clock of this machine.
 pub fn system_clock() -> WallClock {
     Arc::new(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
 }

@@ -1,7 +1,7 @@
-//! The fetcher's configuration: a limit on everything that a server could make grow.
+//! Configuration of the fetcher: a limit on everything that a server could make grow.
 //!
-//! Plain values with defaults; the program reads units and unknown keys. docs/internals/limits.md has them
-//! for users.
+//! Plain values with defaults. The program parses units and rejects unknown keys.
+//! docs/internals/limits.md describes them for users.
 
 use crate::access::HostAccess;
 use crate::proxy::Proxy;
@@ -11,135 +11,142 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Entries of a host that are read from the schedule at a time. Memory is this many entries for each
-/// open host, whatever the schedule's length.
+/// Entries of a host that are read from the schedule at a time. Each open host keeps at most this
+/// many in memory.
 pub const CHUNK: usize = 32;
-/// Hosts that may wait for more than [`LONG_WAIT`], or for their address, for each of `open_hosts`.
+/// Maximum number of hosts, per slot of `open_hosts`, that wait for their address or longer than
+/// [`LONG_WAIT`].
 pub const WAITING_PER_SLOT: usize = 16;
-/// A host that may not be asked for longer than this takes no slot.
+/// A host that waits longer than this occupies no slot.
 pub const LONG_WAIT: Duration = Duration::from_secs(5);
-/// Redirect targets followed in one run. One more is left to the next cycle, as a link.
+/// Maximum number of redirect targets followed in one run. Further targets stay links for the next
+/// cycle.
 pub const MAX_FOLLOWED: usize = 100_000;
-/// Bytes of robots.txt that are parsed; the rest is cut at a line (RFC 9309 §2.5: at least 500 KiB).
+/// Maximum length of robots.txt in bytes; a longer file is cut at a line (RFC 9309 §2.5: at least
+/// 500 KiB).
 pub const MAX_ROBOTS: usize = 500 * 1024;
-/// Sitemaps that are taken from one robots.txt.
+/// Maximum number of sitemaps in one robots.txt.
 pub const MAX_SITEMAPS: usize = 1_000;
-/// Redirects followed from robots.txt (RFC 9309 §2.3.1.2: at least five).
+/// Maximum number of redirects from robots.txt (RFC 9309 §2.3.1.2: at least five).
 pub const MAX_ROBOTS_REDIRECTS: u8 = 5;
-/// The first wait before robots.txt is asked for again where it was unreachable. The wait is as long
-/// as it has been unreachable, at least this and at most [`MAX_ROBOTS_RETRY`].
+/// First wait before an unreachable robots.txt is requested again. The wait equals the time that it
+/// has been unreachable, from this value to [`MAX_ROBOTS_RETRY`].
 pub const MIN_ROBOTS_RETRY: Duration = Duration::from_secs(60);
 /// See [`MIN_ROBOTS_RETRY`].
 pub const MAX_ROBOTS_RETRY: Duration = Duration::from_secs(3600);
-/// A robots.txt unreachable for this long counts as absent (RFC 9309 §2.3.1.4: "for example, 30 days").
+/// A robots.txt unreachable for this long counts as absent (RFC 9309 §2.3.1.4: "for example, 30
+/// days").
 pub const ROBOTS_GONE: Duration = Duration::from_secs(30 * 24 * 3600);
-/// The first back-off of a host whose failures in a row reached [`FetchConfig::host_failures`]; it
-/// doubles with each further failure, up to [`MAX_HOST_BACK_OFF`].
+/// First back-off of a host after [`FetchConfig::host_failures`] failures in a row. It doubles with
+/// each further failure, up to [`MAX_HOST_BACK_OFF`].
 pub const MIN_HOST_BACK_OFF: Duration = Duration::from_secs(60);
-/// The longest time that a host is left alone, whatever it asks for in Retry-After.
+/// Maximum back-off of a host, even if its Retry-After is longer.
 pub const MAX_HOST_BACK_OFF: Duration = Duration::from_secs(24 * 3600);
-/// Header fields of a response; one with more is a protocol failure. hyper caps their bytes (about 400 kB).
+/// Maximum number of header fields; a response with more is a protocol failure. hyper limits their
+/// bytes (about 400 kB).
 pub const MAX_HEADERS: usize = 128;
-/// Header bytes of an HTTP/2 response.
+/// Maximum header bytes of an HTTP/2 response.
 pub const MAX_HEADER_BYTES: u32 = 64 * 1024;
-/// Content codings of one body, one within the other. More than one is rare already.
+/// Maximum number of nested content codings of a body. More than one is rare.
 pub const MAX_CODINGS: usize = 3;
-/// Coded bytes that a content coding takes beyond the bytes that it gives; with more, the body cannot be
-/// decoded. What is compressed is seldom longer than what it stands for; this leaves room for whatever a
-/// decoder holds back (a block of zstd has 128 KiB). On the wire a body has at most `max_body` and this many
-/// bytes for each coding, and what decodes to nothing ends soon.
+/// Maximum of coded bytes minus decoded bytes of a content coding; beyond it, decoding fails.
+/// Compressed data is seldom longer than the original. This leaves room for a decoder's buffer (a
+/// zstd block has 128 KiB). So a body is at most `max_body` plus this limit per coding long on the
+/// wire, and input that decodes to nothing ends soon.
 pub const MAX_CODED_LEAD: usize = 256 * 1024;
-/// The largest window of a zstd frame, 8 MiB, as a power of two (RFC 9659 §3).
+/// Maximum window of a zstd frame, 8 MiB, as a power of two (RFC 9659 §3).
 pub const MAX_ZSTD_WINDOW_LOG: u32 = 23;
-/// The first pause of a request for which this machine has no file descriptor, buffer, port or memory left; it
-/// doubles.
+/// First pause of a request for which this machine has no file descriptor, buffer, port or memory
+/// left. It doubles.
 pub const FIRST_EXHAUSTED_WAIT: Duration = Duration::from_millis(100);
-/// After pauses of this length in all the run ends: nothing of it would come to any good.
+/// The run ends after pauses of this length in total.
 pub const MAX_EXHAUSTED_WAIT: Duration = Duration::from_secs(60);
-/// Addresses of one name that are tried, one after the other, where no connection can be had.
+/// Maximum number of addresses of one name that are tried one after the other.
 pub const MAX_ADDRESSES: usize = 8;
-/// Names in the DNS cache.
+/// Maximum number of names in the DNS cache.
 pub const MAX_DNS_NAMES: usize = 10_000;
-/// How long a name that did not resolve is not asked for again where no server said how long (RFC 2308 §4).
+/// How long a failed lookup is cached if no server says how long (RFC 2308 §4).
 pub const DNS_NEGATIVE_TTL: Duration = Duration::from_secs(30);
-/// How long a host is paced by an address before the resolver, which remembers TTLs, is asked again.
+/// How long a host keeps its address for pacing, before it asks the resolver again. The resolver
+/// caches by TTL.
 pub const ADDRESS_TTL: Duration = Duration::from_secs(30);
 
-/// What a user may decide about fetching.
+/// The user's configuration of the fetcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FetchConfig {
-    /// Sent as `User-Agent`. Its first word, up to a `/`, is the product token that robots.txt knows
-    /// us by (RFC 9309 §2.2.1).
+    /// Sent as `User-Agent`. Its first word, up to a `/`, is the product token in robots.txt (RFC
+    /// 9309 §2.2.1).
     pub user_agent: String,
-    /// Who to write to. An e-mail address is sent as `From` (RFC 9110 §10.1.2), anything else is added
-    /// to the user agent as `(+…)`.
+    /// Contact of the operator. An e-mail address is sent as `From` (RFC 9110 §10.1.2). Anything
+    /// else is added to the user agent as `(+…)`.
     pub contact: Option<String>,
-    /// Requests under way at the same time, over all hosts.
+    /// Maximum number of requests in flight, over all hosts.
     pub connections: usize,
-    /// Requests under way at the same time at one host.
+    /// Maximum number of requests in flight per host.
     pub connections_per_host: usize,
-    /// Hosts whose entries and robots rules are in memory at the same time. Each may also hold one idle
-    /// connection per slot, so with `connections` this bounds open files.
+    /// Maximum number of hosts with entries and robots rules in memory. Each may also keep one idle
+    /// connection per connection slot, so this and `connections` bound the open files.
     pub open_hosts: usize,
-    /// Of these, hosts of one site (registrable domain), as long as hosts of others wait; 0 for any.
+    /// Maximum of these per site (registrable domain) while hosts of other sites wait; 0 means no
+    /// limit.
     pub hosts_per_site: usize,
-    /// Of these, hosts at one address. Without effect where `delay_per_ip` is zero; 0 for any.
+    /// Maximum of these per address; 0 means no limit. No effect if `delay_per_ip` is zero.
     pub hosts_per_address: usize,
-    /// The least time between the end of one answer and the start of the next request at a host.
+    /// Minimum time between the end of a response and the next request to the host.
     pub delay_per_host: Duration,
-    /// The same at an address, over all hosts that resolve to it; zero for none.
+    /// The same per address, over all hosts that resolve to it; zero means no delay.
     pub delay_per_ip: Duration,
-    /// A host's delay is at least so many times what its answers take. Without effect where
-    /// `delay_per_host` is zero.
+    /// The delay of a host is at least its latency times this. No effect if `delay_per_host` is
+    /// zero.
     pub delay_per_latency: f64,
-    /// The longest delay that latency, 429 and 503 make of a host's.
+    /// Maximum delay that latency, 429 and 503 can cause.
     pub max_adaptive_delay: Duration,
-    /// robots.txt's Crawl-delay is kept up to this; a host that asks for more is left alone.
+    /// Maximum Crawl-delay that is kept. Hosts that ask for more are skipped.
     pub max_crawl_delay: Duration,
-    /// Retry-After is waited for within the cycle up to this; for longer, the host is left alone.
+    /// Maximum Retry-After that a run waits for. A longer one starts a back-off.
     pub max_retry_after: Duration,
-    /// Failures of a host in a row after which it is left alone for the rest of the cycle.
+    /// Failures in a row after which a host goes into back-off.
     pub host_failures: u32,
-    /// For one answer as a whole: name, connection, header, body.
+    /// For a whole response: name, connection, header, body.
     pub timeout: Duration,
-    /// For the connection (name, TCP, TLS).
+    /// For a connection: name, TCP, TLS.
     pub connect_timeout: Duration,
-    /// Bytes of a body that are kept, after decompression; the rest is not read.
+    /// Maximum length of a body in bytes, after decompression. The rest is not read.
     pub max_body: usize,
-    /// Bytes of bodies a second that come over the network, on average and over all hosts; 0 for any.
+    /// Maximum average of body bytes per second received, over all hosts; 0 means no limit.
     pub bytes_per_second: u64,
-    /// Bytes that a host may cost in a cycle; 0 for any. An answer costs what came over the network or what its
-    /// body unpacked to, whichever is more.
+    /// Byte budget of a host per cycle; 0 means no limit. A response costs its received or its
+    /// decoded bytes, whichever are more.
     pub bytes_per_host: u64,
-    /// Bytes that all hosts may cost in a cycle, counted likewise; 0 for any.
+    /// Byte budget of all hosts per cycle, counted in the same way; 0 means no limit.
     pub bytes_per_cycle: u64,
-    /// The share of 304s that are checked by asking again without validators, 0 to 1.
+    /// Share of 304s that are checked by a request without validators, 0 to 1.
     pub validator_checks: f64,
-    /// Redirects in a row; a page behind more of them is a failure.
+    /// Maximum number of redirects in a row; a page behind more of them fails.
     pub max_redirects: u8,
-    /// Blocks exempt from the refusal of addresses that are not on the public Internet.
+    /// Address blocks that are allowed although they are not on the public Internet.
     pub allow_addresses: Vec<IpNet>,
-    /// Addresses of names, asked before DNS. Subject to the guard like any address.
+    /// Addresses of names, used before DNS. The address guard checks them too.
     pub dns_overrides: BTreeMap<String, IpAddr>,
-    /// Name servers; none for those of the system.
+    /// Name servers; if empty, those of the system.
     pub dns_servers: Vec<SocketAddr>,
-    /// A name's addresses are kept at least so long, whatever their TTL.
+    /// Minimum time that addresses are cached, whatever their TTL.
     pub dns_min_ttl: Duration,
-    /// And at most so long.
+    /// Maximum time that addresses are cached.
     pub dns_max_ttl: Duration,
-    /// That there is no such name, or no server that knows, is kept at most so long.
+    /// Maximum time that a failed lookup is cached.
     pub dns_max_negative_ttl: Duration,
-    /// What is sent to single hosts besides.
+    /// Extra header fields for single hosts.
     #[serde(skip)]
     pub access: Vec<HostAccess>,
-    /// What requests go through; none for straight to the servers.
+    /// The proxy for requests; none to connect directly.
     #[serde(skip)]
     pub proxy: Option<Proxy>,
-    /// Certificates in PEM of authorities that are trusted besides those of the system.
+    /// Trusted CA certificates in PEM, in addition to those of the system.
     #[serde(skip)]
     pub extra_ca: Vec<Vec<u8>>,
-    /// How long a robots.txt is believed; at most 24 hours (RFC 9309 §2.4).
+    /// How long a robots.txt is cached; at most 24 hours (RFC 9309 §2.4).
     pub robots_cache: Duration,
 }
 
@@ -189,12 +196,12 @@ pub fn product_token(user_agent: &str) -> &str {
 }
 
 impl FetchConfig {
-    /// The name that robots.txt knows us by: the first word of the user agent, up to a `/`.
+    /// The product token of the user agent.
     pub fn product_token(&self) -> &str {
         product_token(&self.user_agent)
     }
 
-    /// Values that would make a run senseless, in words; none when all is well.
+    /// Describes the first invalid value; none if all are valid.
     pub fn problem(&self) -> Option<String> {
         let token = self.product_token();
         let token_is_sound =

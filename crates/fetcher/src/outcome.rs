@@ -1,4 +1,4 @@
-//! What comes out: pages, and the one rule by which an answer becomes an outcome.
+//! The output of the fetcher, and the rules that turn a response into an outcome.
 
 use crate::client::{NetworkError, Reply};
 use crate::limits::MAX_HOST_BACK_OFF;
@@ -14,56 +14,58 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::oneshot;
 
-/// One page of the schedule (or the target of a redirect that was followed), done with.
+/// A finished page of the schedule, a followed redirect target, or a page that an operator
+/// requested.
 #[derive(Clone, Debug)]
 pub struct FetchedPage {
-    /// Its place in the schedule; none when a redirect led here.
+    /// Its index in the schedule; none if it is not in the schedule.
     pub index: Option<u64>,
-    /// The entry as it was scheduled. Of a followed target: [`Share::Followed`](recrawl_types::Share),
-    /// and a record that was never visited, with the depth of the page that redirected.
+    /// The scheduled entry. A followed target has [`Share::Followed`](recrawl_types::Share) and a
+    /// record without visits, with the depth of the page that redirected.
     pub entry: ScheduleEntry,
-    /// Redirects in a row that led here: the record's own count for a scheduled page, one more than its
-    /// source's for a followed target.
+    /// Redirects in a row that led here. For a scheduled page, the count of its record; for a
+    /// followed target, one more than its source.
     pub hops: u8,
     /// How the fetch ended.
     pub result: FetchResult,
-    /// Were validators sent, and was what they brought put to the test?
+    /// Was the request conditional, and was a 304 checked?
     pub condition: Condition,
     /// When it ended, in milliseconds since 1970.
     pub at: u64,
-    /// From the request's start to the body's end; 0 when nothing was asked.
+    /// From the start of the request to the end of the body; 0 without a request.
     pub elapsed: Duration,
-    /// The sitemaps that robots.txt of the page's origin names, on the first page that comes out under a
-    /// robots.txt each time when the origin is opened: known ones are told again, so that none is lost with
-    /// a crash. An empty list says that it names none.
+    /// The sitemaps in the robots.txt of the page's origin, with the first page after that file is
+    /// read. Known ones are repeated, so that a crash loses none. An empty list means that the file
+    /// names none.
     pub sitemaps: Option<Vec<CanonicalUrl>>,
-    /// Keeps its host waiting.
+    /// Delays the next request to its host.
     pub hold: Hold,
 }
 
-/// What a page with an answer keeps for as long as it waits to be read: its connection, and one of its
-/// host's requests under way. Whoever reads pages drops it when a page's turn has come. So pages that are
-/// slow to read delay their own host first, and never more pages wait than there are connections.
+/// Keeps the connection of a page in use until the page is read. Readers drop it when they take the
+/// page. So pages that are slow to read delay their own host first, and the number of waiting pages
+/// never exceeds the number of connections.
 #[derive(Clone, Debug, Default)]
 pub struct Hold(#[allow(dead_code, reason = "its end is what counts")] Option<Arc<oneshot::Sender<()>>>);
 
 impl Hold {
-    /// A hold, and what ends with it.
+    /// A hold, and a receiver that ends with it.
     pub(crate) fn new() -> (Hold, oneshot::Receiver<()>) {
         let (hold, end) = oneshot::channel();
         (Hold(Some(Arc::new(hold))), end)
     }
 }
 
-/// Whether a page was asked for conditionally, and what that led to.
+/// Whether a request was conditional.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
-    /// Without validators: there were none, or the host's are not believed.
+    /// No validators sent: there were none, or the host's are not trusted.
     #[default]
     Unconditional,
-    /// With validators.
+    /// Validators sent.
     Conditional,
-    /// With validators, a 304 came, and the page was asked for once more without: what came then counts.
+    /// Validators sent, a 304 came, and the page was requested again without validators. The second
+    /// response counts.
     Checked,
 }
 
@@ -74,23 +76,23 @@ pub enum FetchResult {
     Page(Box<Response>),
     /// 304 to a conditional request.
     NotModified(Box<Response>),
-    /// A redirect that leads somewhere else.
+    /// A redirect to another URL.
     Redirect {
-        /// Where to.
+        /// The URL in Location.
         target: CanonicalUrl,
-        /// The answer itself.
+        /// The redirect response.
         response: Box<Response>,
     },
     /// No page: not found, failed, forbidden, refused or skipped. Never [`Outcome::is_visit`].
     Nothing(Outcome),
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, Default)]
 pub struct Response {
     /// Status code.
     pub status: u16,
-    /// Header fields, without Content-Encoding and Content-Length where the body was decompressed.
+    /// Header fields, without Content-Encoding and Content-Length if the body was decompressed.
     pub headers: HeaderMap,
     /// The body after decompression, at most the configured limit.
     pub body: Bytes,
@@ -98,9 +100,9 @@ pub struct Response {
     pub truncated: bool,
     /// Content-Type as sent.
     pub content_type: Option<Box<str>>,
-    /// To ask conditionally with at the next visit.
+    /// For a conditional request at the next visit.
     pub validators: Validators,
-    /// Who answered.
+    /// Address of the server.
     pub peer: Option<SocketAddr>,
 }
 
@@ -118,14 +120,14 @@ impl From<Reply> for Response {
     }
 }
 
-/// The validators of an answer. Only text that can be sent back is worth keeping.
+/// The validators of a response. Keeps only text that can be sent back.
 pub(crate) fn validators_of(headers: &HeaderMap) -> Validators {
     let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
     Validators::new(text(ETAG), text(LAST_MODIFIED))
 }
 
-/// What is asked conditionally: a page whose last visit saw a body. A redirect's validators, if any,
-/// are not of a page.
+/// Validators to send: those of a page whose last visit had a body. A redirect's validators do not
+/// belong to a page.
 pub(crate) fn validators_to_send(entry: &ScheduleEntry) -> Validators {
     match entry.record.visited.as_ref().map(|v| &v.content) {
         Some(content) if content.kind != ContentKind::Redirect => content.validators.clone(),
@@ -133,7 +135,7 @@ pub(crate) fn validators_to_send(entry: &ScheduleEntry) -> Validators {
     }
 }
 
-/// The outcome of a page that was asked for: the table in docs/fetching.md.
+/// The outcome of a requested page, by the table in docs/fetching.md.
 pub(crate) fn result_of(
     answer: Result<Reply, NetworkError>,
     entry: &ScheduleEntry,
@@ -157,19 +159,19 @@ pub(crate) fn result_of(
     }
 }
 
-/// The statuses whose Location is a page to go to (RFC 9110 §15.4): not 300, 304, 305, 306.
+/// Statuses whose Location must be followed (RFC 9110 §15.4): not 300, 304, 305, 306.
 pub(crate) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// Where a redirect leads; none without a target that can be crawled, or when it leads to itself.
+/// The target of a redirect; none if it cannot be crawled or is the page itself.
 pub(crate) fn redirect_target(reply: &Reply, from: &CanonicalUrl, rules: &UrlRules) -> Option<CanonicalUrl> {
     let location = in_ascii(reply.headers.get(LOCATION)?.as_bytes().trim_ascii());
     rules.join(&from.to_url(), &location).ok().filter(|target| target != from)
 }
 
-/// The bytes of a URL with those that are no ASCII percent-encoded one by one, whatever text they were meant
-/// to be: the server that wrote them knows them again.
+/// Percent-encodes each byte that is not ASCII, whatever its encoding. The server that wrote them
+/// understands them.
 fn in_ascii(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len()), |mut text, &byte| {
         match byte.is_ascii() {
@@ -180,16 +182,16 @@ fn in_ascii(bytes: &[u8]) -> String {
     })
 }
 
-/// Is this redirect new to us? A target known from the last visit is a page of its own, which the
+/// Is this redirect new? A target known from the last visit is a page of its own, which the
 /// scheduler visits when it is due.
-pub(crate) fn is_news(entry: &ScheduleEntry, target: &CanonicalUrl) -> bool {
+pub(crate) fn is_new_redirect(entry: &ScheduleEntry, target: &CanonicalUrl) -> bool {
     entry.record.visited.as_ref().is_none_or(|v| {
         v.content.kind != ContentKind::Redirect
             || v.content.fingerprint.digest != Fingerprint::of_redirect(target).digest
     })
 }
 
-/// Does this result speak against the host as a whole?
+/// Does this result count as a failure of the host?
 pub(crate) fn is_host_failure(result: &FetchResult) -> bool {
     let FetchResult::Nothing(Outcome::Failed(failure)) = result else { return false };
     match failure {
@@ -199,14 +201,14 @@ pub(crate) fn is_host_failure(result: &FetchResult) -> bool {
     }
 }
 
-/// How long a 429 or 503 asks us to stay away: seconds or a date (RFC 9110 §10.2.3). `now` is in
-/// milliseconds since 1970.
+/// The Retry-After of a 429 or 503: seconds or a date (RFC 9110 §10.2.3). `now` is in milliseconds
+/// since 1970.
 pub(crate) fn retry_after(answer: &Result<Reply, NetworkError>, now: u64) -> Option<Duration> {
     let reply = answer.as_ref().ok().filter(|r| matches!(r.status, 429 | 503))?;
     let value = reply.header(RETRY_AFTER)?;
     let value = value.trim();
     let wait = if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-        // More digits than a u64 holds still mean a very long time.
+        // A number too large for u64 still means a very long time.
         Duration::from_secs(value.parse().unwrap_or(u64::MAX))
     } else {
         let until = httpdate::parse_http_date(value).ok()?;
@@ -215,35 +217,35 @@ pub(crate) fn retry_after(answer: &Result<Reply, NetworkError>, now: u64) -> Opt
     Some(wait.min(MAX_HOST_BACK_OFF))
 }
 
-/// Why a run could not go on. Nothing that a server does is among these.
+/// Why a run failed. Nothing that a server does is among these.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// The schedule could not be read.
+    /// The schedule cannot be read.
     Schedule {
-        /// From this entry on.
+        /// The first entry that cannot be read.
         index: u64,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A page could not be looked up in the schedule.
+    /// A page cannot be looked up in the schedule.
     Search {
         /// The page.
         url: CanonicalUrl,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A host's state could not be loaded or stored.
+    /// The state of a host cannot be loaded or stored.
     Host {
         /// The host.
         origin: Origin,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// This machine had no file descriptor, buffer, port or memory left, for
     /// [`MAX_EXHAUSTED_WAIT`](crate::limits::MAX_EXHAUSTED_WAIT).
     Exhausted,
-    /// Nobody takes the pages any more.
+    /// The receiver of pages is gone.
     OutputClosed,
 }
 
@@ -251,19 +253,19 @@ impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FetchError::Schedule { index, source } => {
-                write!(f, "the schedule cannot be read from entry {index} on: {source}")
+                write!(f, "cannot read the schedule at entry {index}: {source}")
             }
             FetchError::Search { url, source } => {
-                write!(f, "the schedule cannot be searched for {url}: {source}")
+                write!(f, "cannot find {url} in the schedule: {source}")
             }
             FetchError::Host { origin, source } => {
-                write!(f, "the state of {origin} cannot be loaded or stored: {source}")
+                write!(f, "cannot load or store the state of {origin}: {source}")
             }
             FetchError::Exhausted => f.write_str(
                 "this machine has no open files, sockets or memory left for requests: raise the limit of open files \
-                 (ulimit -n), or lower fetch.connections and fetch.open_hosts; the next start goes on with this cycle",
+                 (ulimit -n), or lower fetch.connections and fetch.open_hosts; the next start resumes this cycle",
             ),
-            FetchError::OutputClosed => f.write_str("the stage after the fetcher has gone away"),
+            FetchError::OutputClosed => f.write_str("the stage after the fetcher has stopped receiving pages"),
         }
     }
 }

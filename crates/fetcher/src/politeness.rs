@@ -1,69 +1,68 @@
-//! The pace of one host or address: when it may be asked again.
+//! The pace of one host or address: when the next request may start.
 //!
-//! No request starts before the delay has passed since the last request's start *and* since the last
-//! answer's end. The second half is what a server can hold us to: a request may reach it late (a new
-//! connection) and the next one at once (a kept one), but nothing it sees after its own answer comes
-//! earlier than the delay. Where a host has several slots, requests that run side by side are the delay
-//! apart as they leave here; what the server sees can differ by the time a connection takes.
+//! No request starts before the delay has passed since the last request's start *and* since the end
+//! of the last response. A server can check the second half. A request may arrive late (a new
+//! connection) and the next one at once (a kept one). But after its own response, a server sees no
+//! request before the delay. If a host has several connections, parallel requests leave one delay
+//! apart. The server may see a difference of one connection time.
 //!
-//! A pace begins as if the host had been asked a moment before the run did. So a restart keeps every
-//! delay, also after a crash and whatever the clock says, and nothing has to be remembered for it.
+//! A pace begins as if a request had been made at the start of the run. So a restart keeps every
+//! delay, even after a crash or a clock change, and nothing needs to be stored.
 //!
-//! A host's delay grows: to a multiple of the time that its answers take, and by doubling with each 429
-//! and 503. It comes back by a sixteenth with each answer that is none of these. Whoever configures no
-//! delay at all (a server of one's own, a test) gets none, and nothing that could grow.
+//! The delay of a host grows to a multiple of its latency, and doubles with each 429 and 503. It
+//! shrinks by a sixteenth with each good response. If the configured delay is zero (your own
+//! server, a test), it does not grow.
 
 use crate::limits::FetchConfig;
 use recrawl_types::HostState;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What a raised delay loses with each good answer: so slowly that a server which breaks at some rate
-/// is not driven there again at once. From 30 s to 1 s it takes 53 answers.
+/// Each good response reduces a raised delay by 1/16. This is slow, so that a server that fails at
+/// some rate is not driven there again at once. From 30 s to 1 s it takes 53 responses.
 const EASE: u32 = 16;
-/// How much of a slower answer the smoothed time takes on: half, for a server in distress shows it here first.
+/// A slower response moves the smoothed latency by half the difference: overload shows here first.
 const SLOWER: u32 = 2;
-/// How much of a faster one.
+/// A faster response moves it by an eighth.
 const FASTER: u32 = 8;
-/// Stands for a time that an [`Instant`] cannot hold.
+/// Replaces a time that an [`Instant`] cannot hold.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What an answer says of the strength of its host.
+/// Load of a server, as shown by a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
-    /// It does its work.
-    Well,
-    /// 429 or 503: it asks for less.
+pub enum ServerHealth {
+    Healthy,
+    /// 429 or 503: the server asks for fewer requests.
     Overloaded,
-    /// No answer within the time limit.
+    /// No response within the time limit.
     TimedOut,
-    /// Nothing: how fast an error or a refused connection comes is no measure.
-    None,
+    /// Unknown: the speed of an error or a refused connection measures nothing.
+    Unknown,
 }
 
-/// What made a host's delay longer than it was asked to be.
+/// The part of a host's delay that adapts to its load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strain {
-    /// How long answers take, smoothed.
+pub struct AdaptiveDelay {
+    /// Smoothed latency.
     pub latency: Duration,
-    /// The delay to which 429 and 503 have raised the host's; zero while they have not.
+    /// The delay to which 429 and 503 raised the host's; zero if they did not.
     pub raised: Duration,
 }
 
-impl Strain {
-    /// What is kept of it between runs.
-    pub fn of(state: &HostState) -> Strain {
+impl AdaptiveDelay {
+    /// Loads it from the stored state.
+    pub fn of(state: &HostState) -> AdaptiveDelay {
         let [latency, raised] = [state.latency, state.slow_down].map(|ms| Duration::from_millis(ms.into()));
-        Strain { latency, raised }
+        AdaptiveDelay { latency, raised }
     }
 
-    /// Keeps it.
-    pub fn keep(&self, state: &mut HostState) {
+    /// Writes it to the stored state.
+    pub fn save(&self, state: &mut HostState) {
         let ms = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         (state.latency, state.slow_down) = (ms(self.latency), ms(self.raised));
     }
 
-    /// The delay kept where `base` is asked for.
+    /// The delay to keep if configuration and robots.txt ask for `base`.
     pub fn delay(&self, base: Duration, config: &FetchConfig) -> Duration {
         if base.is_zero() {
             return base;
@@ -73,27 +72,27 @@ impl Strain {
         base.max(grown.min(config.max_adaptive_delay))
     }
 
-    /// Learns from an answer that took `elapsed`.
-    pub fn answered(&mut self, sign: Sign, elapsed: Duration, base: Duration, config: &FetchConfig) {
-        match sign {
-            Sign::Overloaded => {
+    /// Updates it after a response that took `elapsed`.
+    pub fn update(&mut self, health: ServerHealth, elapsed: Duration, base: Duration, config: &FetchConfig) {
+        match health {
+            ServerHealth::Overloaded => {
                 self.raised = self.delay(base, config).saturating_mul(2).min(config.max_adaptive_delay);
             }
-            Sign::Well => {
+            ServerHealth::Healthy => {
                 self.raised -= self.raised / EASE;
                 if self.raised <= base {
                     self.raised = Duration::ZERO;
                 }
-                self.smooth(elapsed);
+                self.smooth_latency(elapsed);
             }
-            Sign::TimedOut => self.smooth(elapsed),
-            Sign::None => {}
+            ServerHealth::TimedOut => self.smooth_latency(elapsed),
+            ServerHealth::Unknown => {}
         }
     }
 
-    fn smooth(&mut self, elapsed: Duration) {
+    fn smooth_latency(&mut self, elapsed: Duration) {
         if elapsed > self.latency {
-            // The first answer pays for the connection: half of it is nearer to what the next will take.
+            // The first response includes the connection; half of it is closer to the next one.
             self.latency += (elapsed - self.latency) / SLOWER;
         } else {
             self.latency -= (self.latency - elapsed) / FASTER;
@@ -101,33 +100,31 @@ impl Strain {
     }
 }
 
-/// When one host or address may be asked again.
+/// The pace of one host or address.
 #[derive(Debug)]
 pub struct Pace {
     delay: Duration,
-    /// When the last request started or the last answer ended, whichever is later.
+    /// Start of the last request or end of the last response, whichever is later.
     last: Instant,
-    /// Not before this, whatever the delay: Retry-After.
+    /// No request before this time, whatever the delay: Retry-After.
     hold: Option<Instant>,
 }
 
 impl Pace {
-    /// A pace in a run that began then.
+    /// The pace of a run that began at `began`.
     pub fn new(delay: Duration, began: Instant) -> Pace {
         Pace { delay, last: began, hold: None }
     }
 
-    /// The delay.
     pub fn delay(&self) -> Duration {
         self.delay
     }
 
-    /// Changes the delay, also that which is under way.
+    /// Changes the delay, including the current wait.
     pub fn set_delay(&mut self, delay: Duration) {
         self.delay = delay;
     }
 
-    /// No request before `until`.
     pub fn hold(&mut self, until: Instant) {
         self.hold = Some(self.hold.map_or(until, |h| h.max(until)));
     }
@@ -138,12 +135,12 @@ impl Pace {
         self.hold.map_or(free, |hold| hold.max(free))
     }
 
-    /// When to try again; none when a request may start now.
+    /// When to try again; none if a request may start now.
     pub fn wait(&self) -> Option<Instant> {
         Some(self.free_at()).filter(|at| *at > Instant::now())
     }
 
-    /// A request starts, or an answer has ended (or failed): the delay is counted from here.
+    /// Records the start of a request or the end of a response. The delay counts from now.
     pub fn touch(&mut self) {
         self.last = Instant::now();
     }
@@ -193,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_new_delay_holds_for_the_wait_under_way() {
+    async fn a_new_delay_applies_to_the_current_wait() {
         let mut pace = Pace::new(SECOND, Instant::now());
         pace.touch();
         pace.set_delay(SECOND * 5);
@@ -203,41 +200,41 @@ mod tests {
     #[test]
     fn the_delay_follows_latency_within_its_bounds() {
         let config = FetchConfig::default();
-        let mut strain = Strain::default();
-        let mut delay = |sign, elapsed| {
-            strain.answered(sign, elapsed, SECOND, &config);
-            strain.delay(SECOND, &config)
+        let mut adaptive_delay = AdaptiveDelay::default();
+        let mut delay = |health, elapsed| {
+            adaptive_delay.update(health, elapsed, SECOND, &config);
+            adaptive_delay.delay(SECOND, &config)
         };
-        assert_eq!(delay(Sign::Well, SECOND / 5), SECOND, "a fast server is not asked faster");
+        assert_eq!(delay(ServerHealth::Healthy, SECOND / 5), SECOND, "a fast server is not asked faster");
         for _ in 0..20 {
-            delay(Sign::Well, SECOND * 2);
+            delay(ServerHealth::Healthy, SECOND * 2);
         }
-        assert!(delay(Sign::Well, SECOND * 2) > SECOND * 39 / 10, "twice the time of an answer");
-        assert!(delay(Sign::Well, SECOND / 10) > SECOND * 3, "one fast answer changes little");
+        assert!(delay(ServerHealth::Healthy, SECOND * 2) > SECOND * 39 / 10, "twice the time of an answer");
+        assert!(delay(ServerHealth::Healthy, SECOND / 10) > SECOND * 3, "one fast answer changes little");
         for _ in 0..20 {
-            delay(Sign::TimedOut, SECOND * 60);
+            delay(ServerHealth::TimedOut, SECOND * 60);
         }
-        assert_eq!(delay(Sign::TimedOut, SECOND * 60), config.max_adaptive_delay);
+        assert_eq!(delay(ServerHealth::TimedOut, SECOND * 60), config.max_adaptive_delay);
     }
 
     #[test]
     fn overload_doubles_the_delay_and_it_comes_back_slowly() {
         let config = FetchConfig::default();
-        let mut strain = Strain::default();
+        let mut adaptive_delay = AdaptiveDelay::default();
         let mut delays = Vec::new();
         for _ in 0..7 {
-            strain.answered(Sign::Overloaded, SECOND / 10, SECOND, &config);
-            delays.push(strain.delay(SECOND, &config).as_secs());
+            adaptive_delay.update(ServerHealth::Overloaded, SECOND / 10, SECOND, &config);
+            delays.push(adaptive_delay.delay(SECOND, &config).as_secs());
         }
         assert_eq!(delays, [2, 4, 8, 16, 30, 30, 30]);
         let mut answers = 0;
-        while strain.delay(SECOND, &config) > SECOND {
-            let before = strain.delay(SECOND, &config);
-            strain.answered(Sign::Well, SECOND / 10, SECOND, &config);
-            assert!(strain.delay(SECOND, &config) >= before * 15 / 16);
+        while adaptive_delay.delay(SECOND, &config) > SECOND {
+            let before = adaptive_delay.delay(SECOND, &config);
+            adaptive_delay.update(ServerHealth::Healthy, SECOND / 10, SECOND, &config);
+            assert!(adaptive_delay.delay(SECOND, &config) >= before * 15 / 16);
             answers += 1;
         }
-        assert_eq!((answers, strain.raised), (53, Duration::ZERO));
+        assert_eq!((answers, adaptive_delay.raised), (53, Duration::ZERO));
     }
 
     proptest! {
@@ -249,11 +246,11 @@ mod tests {
         ) {
             let config = FetchConfig { max_adaptive_delay: Duration::from_millis(cap), ..FetchConfig::default() };
             let base = Duration::from_millis(base);
-            let mut strain = Strain::default();
-            for (sign, elapsed) in answers {
-                let sign = [Sign::Well, Sign::Overloaded, Sign::TimedOut, Sign::None][sign];
-                strain.answered(sign, Duration::from_millis(elapsed), base, &config);
-                let delay = strain.delay(base, &config);
+            let mut adaptive_delay = AdaptiveDelay::default();
+            for (health, elapsed) in answers {
+                let health = [ServerHealth::Healthy, ServerHealth::Overloaded, ServerHealth::TimedOut, ServerHealth::Unknown][health];
+                adaptive_delay.update(health, Duration::from_millis(elapsed), base, &config);
+                let delay = adaptive_delay.delay(base, &config);
                 prop_assert!(delay >= base && delay <= base.max(config.max_adaptive_delay), "{delay:?}");
                 prop_assert!(!base.is_zero() || delay.is_zero());
             }

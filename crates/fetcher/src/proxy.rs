@@ -1,10 +1,10 @@
-//! The proxy that requests go through, where the configuration names one. Never one of the environment.
+//! The configured proxy. Proxies in environment variables are ignored.
 
 use recrawl_types::host::is_within;
 use reqwest::Url;
 use std::fmt;
 
-/// A proxy: where it is, who we are there, and which hosts are asked without it.
+/// A proxy: its URL, credentials, and the hosts that are requested without it.
 #[derive(Clone, PartialEq)]
 pub struct Proxy {
     url: Url,
@@ -26,30 +26,30 @@ impl fmt::Display for Proxy {
 }
 
 impl Proxy {
-    /// A proxy at an `http`, `https`, `socks5` or `socks5h` URL. `except` are hosts that are asked without
-    /// it: `example.com`, or `*.example.com` with all subdomains.
+    /// Makes a proxy from an `http`, `https`, `socks5` or `socks5h` URL. `except` are hosts that
+    /// are requested without it: `example.com`, or `*.example.com` with all subdomains.
     ///
     /// # Errors
-    /// What is wrong, in words that hold no secret.
+    /// A message without secrets.
     pub fn new(url: &str, credentials: Option<(&str, &str)>, except: Vec<String>) -> Result<Proxy, String> {
-        let mut url = Url::parse(url).map_err(|e| format!("it is no URL: {e}"))?;
+        let mut url = Url::parse(url).map_err(|e| format!("invalid URL: {e}"))?;
         if !matches!(url.scheme(), "http" | "https" | "socks5" | "socks5h") {
-            return Err("write http://, https://, socks5:// or socks5h:// and host and port".into());
+            return Err("use http://, https://, socks5:// or socks5h:// with host and port".into());
         }
         if url.host_str().is_none_or(str::is_empty) || !matches!(url.path(), "" | "/") {
-            return Err("write a host and a port, and nothing behind them".into());
+            return Err("give only host and port, without a path".into());
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("give user and password in keys of their own, so that nobody prints them".into());
+            return Err("give user and password in their own keys, so that they are not printed".into());
         }
         if let Some((user, password)) = credentials {
             let set = url.set_username(user).and_then(|()| url.set_password(Some(password)));
-            set.map_err(|()| "user and password cannot be sent to it".to_owned())?;
+            set.map_err(|()| "this proxy URL cannot carry user and password".to_owned())?;
         }
         Ok(Proxy { url, except })
     }
 
-    /// Does a request to this canonical host go through it?
+    /// Does a request to this canonical host use the proxy?
     pub fn covers(&self, host: &str) -> bool {
         !self.except.iter().any(|name| match name.strip_prefix("*.") {
             Some(domain) => is_within(host, domain),
@@ -57,21 +57,21 @@ impl Proxy {
         })
     }
 
-    /// Are names looked up behind it, where the address guard does not see what they lead to?
+    /// Does the proxy look up names? Then the address guard does not see the addresses.
     pub fn resolves_names(&self) -> bool {
         self.url.scheme() != "socks5"
     }
 
-    /// Its own host.
+    /// Host of the proxy.
     pub fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// For the client: a rule that sends the requests that it covers there.
+    /// The rule for the HTTP client.
     pub(crate) fn rule(&self) -> reqwest::Proxy {
         let this = self.clone();
         reqwest::Proxy::custom(move |url| {
-            // A URL's host is canonical but for the brackets of IPv6, which are part of both.
+            // A URL's host is canonical, with the brackets of IPv6.
             this.covers(url.host_str()?).then(|| this.url.clone())
         })
     }

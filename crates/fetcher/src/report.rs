@@ -1,8 +1,8 @@
-//! What a run did, in numbers.
+//! Counts of one run.
 
-use crate::left_out::LeftOut;
 use crate::outcome::FetchResult;
 use crate::unavailable::Unavailable;
+use crate::unvisited_hosts::UnvisitedHosts;
 use recrawl_types::{Failure, Outcome, Skip};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -10,35 +10,35 @@ use std::time::Duration;
 /// The report of one run. Only the program publishes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FetchReport {
-    /// Requests sent, those for robots.txt among them.
+    /// Requests sent, including those for robots.txt.
     pub requests: u64,
-    /// Requests that the server did not take, and that were repeated: not among them.
+    /// Requests that the server did not process and that were repeated. Not included in `requests`.
     pub repeated: u64,
-    /// Bytes of bodies kept, after decompression and the cap.
+    /// Bytes of bodies kept, after decompression and the limit.
     pub bytes: u64,
-    /// Bytes of bodies as they came over the network, kept or not.
+    /// Bytes of bodies received over the network, kept or not.
     pub received: u64,
-    /// Requests for robots.txt, redirects counted singly.
+    /// Requests for robots.txt; each redirect counts as one.
     pub robots_requests: u64,
-    /// Hosts that were opened; one that came back after it had been closed counts again.
+    /// Hosts opened; a host that was closed and opened again counts twice.
     pub hosts: u64,
-    /// Redirect targets that were followed at once.
+    /// Redirect targets followed in this run.
     pub followed: u64,
-    /// New redirect targets that were left to a later cycle: out of scope, in this schedule anyway, met
-    /// before in this run, or one more than the limit.
+    /// New redirect targets left to a later cycle: out of scope, in this schedule, seen before in
+    /// this run, or over the limit.
     pub not_followed: u64,
-    /// Visits that a panic ended: faults of ours.
+    /// Visits ended by a panic: bugs of recrawl.
     pub panics: u64,
-    /// How the pages ended.
+    /// Pages by outcome.
     pub outcomes: Outcomes,
-    /// Time spent.
+    /// Duration of the run.
     pub elapsed: Duration,
     /// Why the run ended.
     pub stopped_by: StoppedBy,
-    /// Hosts that had no turn: the next run begins with them.
+    /// Hosts that were not visited. The next run begins with them.
     #[serde(skip)]
-    pub left_out: LeftOut,
-    /// Origins that gave no page when they were last asked.
+    pub unvisited_hosts: UnvisitedHosts,
+    /// Origins that delivered no page at their last requests.
     #[serde(skip)]
     pub unavailable: Unavailable,
 }
@@ -50,11 +50,11 @@ pub enum StoppedBy {
     /// The schedule is done.
     #[default]
     End,
-    /// It was told to.
+    /// The program stopped it.
     Stop,
     /// The deadline passed.
     Deadline,
-    /// The bytes that the cycle may cost were spent.
+    /// The byte budget of the cycle was spent.
     ByteBudget,
 }
 
@@ -91,7 +91,7 @@ impl Outcomes {
     /// Counts one page.
     ///
     /// # Panics
-    /// When a page without an answer claims to be a visit: [`FetchResult::Nothing`] forbids it.
+    /// [`FetchResult::Nothing`] holds the outcome of a visit.
     pub fn count(&mut self, result: &FetchResult) {
         *match result {
             FetchResult::Page(_) => &mut self.page,
@@ -123,7 +123,7 @@ impl Outcomes {
                     Skip::Blocked => &mut self.skipped_blocked,
                 },
                 Outcome::Fetched(_) | Outcome::NotModified | Outcome::Redirected(_) => {
-                    unreachable!("{outcome:?} comes with an answer")
+                    unreachable!("{outcome:?} has a response")
                 }
             },
         } += 1;
@@ -142,7 +142,7 @@ impl Outcomes {
             + self.skipped()
     }
 
-    /// Pages looked for and not got.
+    /// Pages that failed.
     pub fn failed(&self) -> u64 {
         self.failed_dns
             + self.failed_connect
@@ -154,7 +154,7 @@ impl Outcomes {
             + self.failed_status
     }
 
-    /// Pages never asked for, for a reason of ours.
+    /// Pages that were not requested, for a reason of recrawl's own.
     pub fn skipped(&self) -> u64 {
         self.skipped_deadline
             + self.skipped_host_back_off

@@ -1,15 +1,20 @@
-//! robots.txt as RFC 9309 says it: groups, longest match, `*`, `$`, percent-encoding.
+//! robots.txt as in RFC 9309: groups, longest match, `*`, `$`, percent-encoding.
 //!
-//! The judge is a small linear matcher of our own. texting_robots 0.2, the crate we would have liked to
-//! use, does not recognise `User-agent: name/1.0`, compares percent-encoded paths byte by byte, applies
-//! rules that belong to no group, turns a whole file into an error on one long `$` rule, believes an
-//! infinite Crawl-delay, and can be made to take hundreds of megabytes by a file of 500 kB. Bringing
-//! its input into a form that avoids all this needs a parser of groups and of percent-encoding, and
-//! what is then left of its work is the comparison. It stays as the oracle of our tests, on the files
-//! where it is right.
+//! This is our own small linear matcher. The crate texting_robots 0.2 has these faults:
 //!
-//! Only the rules that apply to us are kept, so memory is bounded by the file's size, and one check by
-//! (rules × length of the path).
+//! - It does not recognise `User-agent: name/1.0`.
+//! - It compares percent-encoded paths byte by byte.
+//! - It applies rules that belong to no group.
+//! - One long `$` rule makes the whole file an error.
+//! - It accepts an infinite Crawl-delay.
+//! - A file of 500 kB can make it use hundreds of megabytes.
+//!
+//! Avoiding these by rewriting its input needs a parser of groups and percent-encoding, which
+//! leaves only the comparison to the crate. Our tests compare with it on the files that it handles
+//! correctly.
+//!
+//! Only rules that apply to us are kept. So the file size bounds memory, and (rules × length of the
+//! path) bounds one check.
 
 use crate::limits::{MAX_ROBOTS, MAX_SITEMAPS};
 use recrawl_types::url::MAX_URL_BYTES;
@@ -17,19 +22,19 @@ use recrawl_types::{CanonicalUrl, Origin, UrlRules};
 use std::ops::Range;
 use std::time::Duration;
 
-pub mod standing;
+pub mod policy;
 
-/// The rules of one robots.txt that apply to one product token.
+/// The rules of one robots.txt for one product token.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// All patterns, normalised, one after the other.
+    /// All patterns, normalised and concatenated.
     text: String,
-    /// Longest first, at the same length allow first: the first match decides (RFC 9309 §2.2.2).
+    /// Longest first; at equal length, allow first. The first match decides (RFC 9309 §2.2.2).
     rules: Vec<Rule>,
-    /// Crawl-delay of our groups; the longest, should they differ.
+    /// The longest Crawl-delay of our groups.
     pub crawl_delay: Option<Duration>,
-    /// What the file names as sitemaps, as it is written there: a record of its own, in no group
-    /// (RFC 9309 §2.2.4; sitemaps.org, "Specifying the Sitemap location in your robots.txt file").
+    /// The sitemaps as written in the file. A Sitemap record belongs to no group (RFC 9309 §2.2.4;
+    /// sitemaps.org, "Specifying the Sitemap location in your robots.txt file").
     pub sitemaps: Vec<Box<str>>,
 }
 
@@ -39,24 +44,24 @@ struct Rule {
     allow: bool,
 }
 
-/// A group's verdict on whether it is for us.
+/// The crawlers that a group applies to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Address {
+enum Addressee {
     Others,
     Everyone,
     Us,
 }
 
 impl Rules {
-    /// Reads a file. Nothing in it can be an error: what is not understood is passed over.
+    /// Parses a file. Ignores anything invalid, so it cannot fail.
     pub fn parse(file: &[u8], product_token: &str) -> Rules {
         let file = cut(file, MAX_ROBOTS);
         let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
         let mut ours = Rules::default();
         let mut everyones = Rules::default();
         let (mut named, mut sitemaps) = (false, Vec::new());
-        // Who the current group addresses; none before the first User-agent line.
-        let mut address: Option<Address> = None;
+        // The crawlers of the current group; none before the first User-agent line.
+        let mut address: Option<Addressee> = None;
         let mut group_has_rules = false;
         for line in file.split(|&b| matches!(b, b'\n' | b'\r' | 0)) {
             let Some((key, value)) = key_and_value(line) else { continue };
@@ -65,7 +70,7 @@ impl Rules {
                     (address, group_has_rules) = (None, false);
                 }
                 let this = addressee(value, product_token);
-                named |= this == Address::Us;
+                named |= this == Addressee::Us;
                 address = address.max(Some(this));
                 continue;
             }
@@ -79,10 +84,10 @@ impl Rules {
             let is_rule = allow || key.eq_ignore_ascii_case(b"disallow");
             group_has_rules |= is_rule;
             let rules = match address {
-                Some(Address::Us) => &mut ours,
-                Some(Address::Everyone) => &mut everyones,
-                // Rules without a group, or for others.
-                Some(Address::Others) | None => continue,
+                Some(Addressee::Us) => &mut ours,
+                Some(Addressee::Everyone) => &mut everyones,
+                // Rules without a group, or for other crawlers.
+                Some(Addressee::Others) | None => continue,
             };
             if is_rule {
                 rules.add(value, allow);
@@ -90,7 +95,7 @@ impl Rules {
                 rules.crawl_delay = rules.crawl_delay.max(seconds(value));
             }
         }
-        // A group that names us replaces those for everyone, also when it is empty (§2.2.1).
+        // A group that names us replaces those for everyone, even if it is empty (§2.2.1).
         let mut rules = Rules { sitemaps, ..if named { ours } else { everyones } };
         rules.rules.sort_by_key(|r| (std::cmp::Reverse(r.pattern.len()), !r.allow));
         rules.text.shrink_to_fit();
@@ -99,7 +104,7 @@ impl Rules {
     }
 
     fn add(&mut self, value: &[u8], allow: bool) {
-        // An empty pattern matches nothing; one that begins with neither can match no path.
+        // An empty pattern matches nothing. A pattern with another first character matches no path.
         if !matches!(value.first(), Some(b'/' | b'*')) {
             return;
         }
@@ -108,12 +113,13 @@ impl Rules {
         self.rules.push(Rule { pattern: start as u32..self.text.len() as u32, allow });
     }
 
-    /// May this path (with its query) be asked for?
+    /// May this path (with its query) be requested?
     pub fn allows(&self, path_and_query: &str) -> bool {
         self.decides(path_and_query).is_none_or(|rule| rule.allow)
     }
 
-    /// The rule that forbids this path, as a line of the file would say it, in normal form; none where it is allowed.
+    /// The rule that forbids this path, in normal form as a line of the file. None if it is
+    /// allowed.
     pub fn forbids(&self, path_and_query: &str) -> Option<String> {
         let rule = self.decides(path_and_query).filter(|rule| !rule.allow)?;
         Some(format!("Disallow: {}", self.pattern(rule).replace(STAR, "%2A").replace(DOLLAR, "%24")))
@@ -134,7 +140,7 @@ impl Rules {
     }
 }
 
-/// The sitemaps that an origin's robots.txt names, as addresses; what is none is passed over.
+/// The canonical sitemap URLs of an origin's robots.txt. Ignores invalid ones.
 pub fn sitemaps(rules: &Rules, origin: &Origin, canonical: &UrlRules) -> Vec<CanonicalUrl> {
     let Ok(base) = UrlRules::keep_all().canonicalize(&format!("{origin}/robots.txt")) else {
         return Vec::new();
@@ -143,7 +149,7 @@ pub fn sitemaps(rules: &Rules, origin: &Origin, canonical: &UrlRules) -> Vec<Can
     rules.sitemaps.iter().filter_map(|address| canonical.join(&base, address).ok()).collect()
 }
 
-/// At most `limit` bytes; a line that does not fit whole is left out.
+/// At most `limit` bytes, cut at the end of a line.
 pub fn cut(file: &[u8], limit: usize) -> &[u8] {
     if file.len() <= limit {
         return file;
@@ -159,19 +165,18 @@ fn key_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()))
 }
 
-/// Compares the token at the beginning of the value, without case; what follows it (`/1.0`) is none of
-/// ours (§2.2.1).
-fn addressee(value: &[u8], product_token: &str) -> Address {
+/// Compares the token at the start of the value without case. Ignores the rest (`/1.0`, §2.2.1).
+fn addressee(value: &[u8], product_token: &str) -> Addressee {
     if value.first() == Some(&b'*') && value.get(1).is_none_or(u8::is_ascii_whitespace) {
-        return Address::Everyone;
+        return Addressee::Everyone;
     }
     let is_token = |b: &u8| b.is_ascii_alphabetic() || matches!(b, b'-' | b'_');
     let end = value.iter().position(|b| !is_token(b)).unwrap_or(value.len());
     let ours = end > 0 && value[..end].eq_ignore_ascii_case(product_token.as_bytes());
-    if ours { Address::Us } else { Address::Others }
+    if ours { Addressee::Us } else { Addressee::Others }
 }
 
-/// A Crawl-delay, fractions allowed. What is no number, or not finite, or negative, says nothing.
+/// Parses a Crawl-delay, with fractions. None if it is not a number, not finite, or negative.
 fn seconds(value: &[u8]) -> Option<Duration> {
     let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
     let sound = seconds.is_finite() && seconds >= 0.0;
@@ -184,14 +189,14 @@ enum Side {
     Path,
 }
 
-/// A `*` and a `$` that are themselves, written out or as `%2A` and `%24`. They count as three octets, as
-/// encoded, but the digits are such as no pattern can name: `*2` is in no `$`.
+/// A literal `*` or `$`, written as such in a path or as `%2A` and `%24`. They have three bytes, as
+/// encoded, but with digits that no pattern can contain: `*2` is in no `$`.
 const STAR: &str = "%\x02\x0a";
 const DOLLAR: &str = "%\x02\x04";
 
-/// Brings both sides into one spelling (§2.2.2): unreserved characters decoded, everything that is
-/// neither unreserved nor reserved encoded, hex digits in upper case. In a path, `*` and `$` are
-/// themselves; in a pattern `*` is a wildcard and `$` one at the end only.
+/// Normalises path or pattern (§2.2.2): decodes unreserved characters, encodes everything that is
+/// neither unreserved nor reserved, writes hex digits in upper case. In a path, `*` and `$` are
+/// literal. In a pattern, `*` is a wildcard, and so is `$` at the end.
 fn normalize(bytes: &[u8], side: Side, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let encode = |byte: u8, out: &mut String| {
@@ -232,8 +237,9 @@ fn normalize(bytes: &[u8], side: Side, out: &mut String) {
     }
 }
 
-/// Does the normalised pattern match from the path's beginning? Each piece between stars is taken at
-/// its first place, which is right since a star takes anything: no backtracking.
+/// Does the normalised pattern match at the start of the path? Each piece between stars is matched
+/// at its first position. That is correct because a star matches anything, so no backtracking is
+/// needed.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, anchored) = match pattern.strip_suffix('$') {
         Some(p) => (p, true),

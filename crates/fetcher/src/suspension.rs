@@ -1,51 +1,54 @@
-//! Notices that the process stood still: suspended, or the machine asleep.
+//! Detects that the process or the machine was suspended.
 //!
-//! What a request met meanwhile is no evidence about its host. The loop beats every [`BEAT`] while requests are under
-//! way; two beats that are [`STANDSTILL`] apart, by the machine's running time or by its time of day, are a standstill
-//! between them. (Linux stops the running time while a machine sleeps, but not while a process is stopped.)
+//! The failure of a request during a suspension says nothing about its host. The loop records a
+//! heartbeat every [`HEARTBEAT`] while requests are in flight. If two heartbeats are more than
+//! [`STANDSTILL`] late, by the monotonic clock or by the time of day, the process was suspended
+//! between them. (Linux stops the monotonic clock while a machine sleeps, but not while a process
+//! is stopped.)
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often the loop beats.
-pub const BEAT: Duration = Duration::from_secs(1);
-/// A beat that comes this late was held up. A busy machine is late too, and what it measures meanwhile is worth no more.
+/// Time between two heartbeats.
+pub const HEARTBEAT: Duration = Duration::from_secs(1);
+/// Delay of a heartbeat that counts as a suspension. A busy machine is late too, and its
+/// measurements are just as unreliable.
 const STANDSTILL: Duration = Duration::from_secs(5);
 
-/// The beats of one run.
+/// The heartbeats of one run.
 #[derive(Debug)]
-pub struct Suspension(Mutex<Beats>);
+pub struct Suspension(Mutex<Heartbeats>);
 
 #[derive(Debug)]
-struct Beats {
-    /// The last beat, and the time of day then, in milliseconds since 1970.
+struct Heartbeats {
+    /// The last heartbeat, and its time of day in milliseconds since 1970.
     last: (Instant, u64),
-    /// When the last standstill was over.
+    /// End of the last suspension.
     over: Option<Instant>,
 }
 
 impl Suspension {
-    /// From now on; `wall` is the time of day in milliseconds since 1970.
+    /// `wall` is the time of day in milliseconds since 1970.
     pub fn new(wall: u64) -> Suspension {
-        Suspension(Mutex::new(Beats { last: (Instant::now(), wall), over: None }))
+        Suspension(Mutex::new(Heartbeats { last: (Instant::now(), wall), over: None }))
     }
 
-    /// Beats.
+    /// Records a heartbeat.
     pub fn beat(&self, wall: u64) {
         drop(self.beats(wall));
     }
 
-    /// Did the process stand still after `start`?
-    pub fn was_after(&self, start: Instant, wall: u64) -> bool {
+    /// Did a suspension end after `start`?
+    pub fn ended_after(&self, start: Instant, wall: u64) -> bool {
         self.beats(wall).over.is_some_and(|over| over > start)
     }
 
-    fn beats(&self, wall: u64) -> MutexGuard<'_, Beats> {
+    fn beats(&self, wall: u64) -> MutexGuard<'_, Heartbeats> {
         let mut beats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let by_clock = Duration::from_millis(wall.saturating_sub(beats.last.1));
-        if now.duration_since(beats.last.0).max(by_clock) > BEAT + STANDSTILL {
+        if now.duration_since(beats.last.0).max(by_clock) > HEARTBEAT + STANDSTILL {
             beats.over = Some(now);
         }
         beats.last = (now, wall);
@@ -59,21 +62,21 @@ mod tests {
     use tokio::time::advance;
 
     #[tokio::test(start_paused = true)]
-    async fn a_standstill_is_seen_by_either_clock() {
+    async fn either_clock_detects_a_suspension() {
         let watch = Suspension::new(1_000_000);
         let start = Instant::now();
         for second in 1..100 {
-            advance(BEAT).await;
+            advance(HEARTBEAT).await;
             watch.beat(1_000_000 + second * 1000);
         }
-        assert!(!watch.was_after(start, 1_099_000));
-        advance(BEAT * 40).await;
-        assert!(watch.was_after(start, 1_139_000), "stopped");
-        let later = Instant::now() + BEAT;
-        advance(BEAT * 2).await;
-        assert!(!watch.was_after(later, 1_141_000), "it was before");
-        assert!(watch.was_after(later, 1_200_000), "asleep");
-        advance(BEAT).await;
-        assert!(!watch.was_after(Instant::now(), 900_000), "a clock that was set back is none");
+        assert!(!watch.ended_after(start, 1_099_000));
+        advance(HEARTBEAT * 40).await;
+        assert!(watch.ended_after(start, 1_139_000), "stopped");
+        let later = Instant::now() + HEARTBEAT;
+        advance(HEARTBEAT * 2).await;
+        assert!(!watch.ended_after(later, 1_141_000), "it was before");
+        assert!(watch.ended_after(later, 1_200_000), "asleep");
+        advance(HEARTBEAT).await;
+        assert!(!watch.ended_after(Instant::now(), 900_000), "a clock that was set back is none");
     }
 }

@@ -1,12 +1,11 @@
 //! A network without sockets, for tests of this crate and of the program.
 //!
-//! What it can do to a fetcher: answer anything, fail in every way that [`NetworkError`] names, and take
-//! its time. It cuts bodies at the limit as a network must. It does not check addresses (the guard
-//! lives in the real network), decompress, or break in the middle of a body; those faults are tested
-//! over real sockets.
+//! It can return any response, fail with any [`NetworkError`], and take time. It cuts bodies at the
+//! limit, as a network must. It does not check addresses (the real network has the guard),
+//! decompress, or break inside a body. Tests over real sockets cover those faults.
 
 use crate::WallClock;
-use crate::client::{Addressing, Answering, Meter, Network, NetworkError, Reply, Request};
+use crate::client::{AddressFuture, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
 use crate::guard::literal;
 use crate::outcome::{FetchedPage, Hold};
 use bytes::Bytes;
@@ -17,12 +16,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What to do with a request.
+/// How to handle a request.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// The answer.
+    /// The response.
     pub answer: Result<Reply, NetworkError>,
-    /// How long it takes, on tokio's clock.
+    /// Its latency, on tokio's clock.
     pub latency: Duration,
 }
 
@@ -39,7 +38,7 @@ impl From<NetworkError> for Script {
 }
 
 impl Script {
-    /// The same, later.
+    /// Adds a latency.
     pub fn after(mut self, latency: Duration) -> Script {
         self.latency = latency;
         self
@@ -48,23 +47,23 @@ impl Script {
 
 /// A request as the network saw it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct LoggedRequest {
     /// The request.
     pub request: Request,
     /// When it arrived.
     pub start: Instant,
-    /// When its answer was given; none while it is under way, or when the caller gave up.
+    /// When its response was given; none while it is in flight, or if the caller gave up.
     pub end: Option<Instant>,
 }
 
 type Answer = dyn Fn(&Request) -> Script + Send + Sync;
 type Address = dyn Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync;
 
-/// A network that a function answers for, and that remembers what it was asked.
+/// A network whose responses a function gives, with a log of requests.
 pub struct ScriptedNetwork {
     answer: Box<Answer>,
     address: Box<Address>,
-    log: Mutex<Vec<Asked>>,
+    log: Mutex<Vec<LoggedRequest>>,
 }
 
 impl fmt::Debug for ScriptedNetwork {
@@ -74,12 +73,12 @@ impl fmt::Debug for ScriptedNetwork {
 }
 
 impl ScriptedNetwork {
-    /// A network that this function answers for. Each name has an address of its own.
+    /// Makes a network with this function. Each name has its own address.
     pub fn new(answer: impl Fn(&Request) -> Script + Send + Sync + 'static) -> Arc<ScriptedNetwork> {
         ScriptedNetwork::with_addresses(answer, |host| Ok(own_address(host)))
     }
 
-    /// The same, with the addresses that the second function gives to canonical hosts.
+    /// The same, with a second function that gives the addresses of canonical hosts.
     pub fn with_addresses(
         answer: impl Fn(&Request) -> Script + Send + Sync + 'static,
         address: impl Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync + 'static,
@@ -88,21 +87,21 @@ impl ScriptedNetwork {
         Arc::new(ScriptedNetwork { answer, address, log: Mutex::default() })
     }
 
-    /// Everything asked so far, in order.
-    pub fn log(&self) -> Vec<Asked> {
+    /// All requests, in order.
+    pub fn log(&self) -> Vec<LoggedRequest> {
         self.log.lock().expect("no panic under the lock").clone()
     }
 
-    /// The URLs asked so far, in order.
+    /// The URLs of all requests, in order.
     pub fn urls(&self) -> Vec<String> {
         self.log().iter().map(|asked| asked.request.url.to_string()).collect()
     }
 }
 
 impl Network for ScriptedNetwork {
-    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a> {
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a> {
         Box::pin(async move {
-            let asked = Asked { request: request.clone(), start: Instant::now(), end: None };
+            let asked = LoggedRequest { request: request.clone(), start: Instant::now(), end: None };
             let at = {
                 let mut log = self.log.lock().expect("no panic under the lock");
                 log.push(asked);
@@ -121,40 +120,40 @@ impl Network for ScriptedNetwork {
         })
     }
 
-    fn address<'a>(&'a self, host: &'a str) -> Addressing<'a> {
+    fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a> {
         Box::pin(std::future::ready((self.address)(host)))
     }
 }
 
-/// An address that no other name has: FNV-1a of the name, in IPv6.
+/// A unique address of a name: its FNV-1a hash as IPv6.
 fn own_address(host: &str) -> IpAddr {
     let step = |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
     let hashed = || host.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, step);
     literal(host).unwrap_or_else(|| IpAddr::V6(hashed().into()))
 }
 
-/// An answer without header fields.
+/// A response without header fields.
 pub fn reply(status: u16, body: &str) -> Reply {
     Reply { status, body: Bytes::copy_from_slice(body.as_bytes()), ..Reply::default() }
 }
 
-/// Adds a header field to an answer.
+/// Adds a header field to a response.
 ///
 /// # Panics
-/// When name or value cannot be sent.
+/// The name or value cannot be sent.
 pub fn with_header(mut reply: Reply, name: &'static str, value: &str) -> Reply {
     let value = HeaderValue::from_str(value).expect("a header value");
     reply.headers.append(HeaderName::from_static(name), value);
     reply
 }
 
-/// A wall clock that goes with tokio's, so that time that stands still does so for both.
+/// A wall clock that follows tokio's clock, so that both can be paused.
 pub fn tokio_clock(at_start: u64) -> WallClock {
     let start = Instant::now();
     Arc::new(move || at_start + start.elapsed().as_millis() as u64)
 }
 
-/// Takes pages out of the channel until it is closed.
+/// Receives pages until the channel is closed.
 pub async fn collect(mut pages: tokio::sync::mpsc::Receiver<FetchedPage>) -> Vec<FetchedPage> {
     let mut all = Vec::new();
     while let Some(page) = pages.recv().await {

@@ -1,11 +1,12 @@
-//! Origins that gave no page when they were last asked, for the next plan.
+//! Origins that delivered no page at their last requests, for the next plan.
 //!
-//! Their pages stay due, and grow older: without this a large host that is down would take ever more places of each cycle,
-//! and be skipped in all of them. One cycle that fails is no reason: the next one asks for as many pages as ever.
+//! Their pages stay due and get older. Without this, a large host that is down would take more of
+//! each cycle's budget, and all its pages would be skipped. One failed cycle changes nothing: the
+//! next one plans as many pages as before.
 
-use crate::left_out;
 use crate::limits::{FetchConfig, MAX_HOST_BACK_OFF};
-use crate::robots::standing::asked_again;
+use crate::robots::policy::refetch_at;
+use crate::unvisited_hosts;
 use recrawl_types::host::{RobotsBody, RobotsState};
 use recrawl_types::{Cycle, HostState, Origin};
 use std::collections::BTreeMap;
@@ -13,83 +14,84 @@ use std::collections::BTreeMap;
 /// Bytes of an origin in [`Unavailable::to_bytes`].
 const ENTRY: usize = 24;
 
-/// The origins that a plan need not count on. 24 bytes each on disk; nothing where all of them answer.
+/// Origins that a plan must limit. 24 bytes each on disk; empty if all of them respond.
 ///
-/// An origin is remembered by a 64-bit hash. Should two have the same, one of them has fewer pages in a cycle.
+/// An origin is stored as a 64-bit hash. If two collide, one of them gets fewer pages per cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unavailable(BTreeMap<u64, Entry>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Entry {
-    /// In milliseconds since 1970.
-    left_alone_until: u64,
-    /// The first cycle in a row in which it failed, and the last one; cycle 0 while it has not failed.
+    /// End of the back-off, in milliseconds since 1970.
+    back_off_until: u64,
+    /// The first cycle in a row in which it failed, and the last one. Cycle 0 if it has not failed.
     since: Cycle,
     last: Cycle,
 }
 
-/// What a run heard of an origin: state that is stored says nothing of when it was learned.
+/// Responses of an origin in one run. The stored host state does not say when it was learned.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Heard {
-    /// A request got an answer that speaks for the host.
-    pub good: bool,
-    /// A request failed.
-    pub bad: bool,
+pub struct Responses {
+    /// Did a request get a response without fault of the host?
+    pub succeeded: bool,
+    /// Did a request fail?
+    pub failed: bool,
 }
 
 impl Unavailable {
-    /// Does every origin answer?
+    /// Does every origin respond?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many pages of the origin a cycle that begins now may choose: none while it is left alone; one after it failed
-    /// in two cycles, until it answers again. None where there is no such limit.
+    /// Maximum number of pages of the origin in a cycle that begins at `now`: 0 during a back-off,
+    /// 1 after failures in two cycles until the origin responds again. None if there is no limit.
     pub fn at_most(&self, origin: &Origin, now: u64) -> Option<u64> {
         let entry = self.0.get(&hash(origin))?;
-        let left = entry.left_alone_until.saturating_sub(now);
-        // A clock that was ahead must not keep an origin shut for longer than it could have asked for.
+        let left = entry.back_off_until.saturating_sub(now);
+        // If the clock ran ahead, the back-off must not exceed its maximum.
         match (1..=MAX_HOST_BACK_OFF.as_millis() as u64).contains(&left) {
             true => Some(0),
             false => (entry.last > entry.since).then_some(1),
         }
     }
 
-    /// Notes what was learned of an origin in this cycle. Where nothing was heard of it, it is as available as before.
+    /// Records the responses of an origin in this cycle. Without responses, its availability stays
+    /// as it was.
     pub fn note(
         &mut self,
         origin: &Origin,
         state: &HostState,
-        heard: Heard,
+        responses: Responses,
         config: &FetchConfig,
         cycle: Cycle,
         now: u64,
     ) {
         let unreachable = state.robots.as_ref().filter(|robots| is_unreachable(robots));
-        let asked_again = unreachable.map_or(0, |robots| asked_again(robots, config));
-        let left_alone_until = state.back_off_until.max(asked_again);
+        let refetch_at = unreachable.map_or(0, |robots| refetch_at(robots, config));
+        let back_off_until = state.back_off_until.max(refetch_at);
         let is_failing = state.failures >= config.host_failures || unreachable.is_some();
         let known = self.0.get(&hash(origin)).copied();
-        let mut entry = Entry { left_alone_until, ..known.unwrap_or_default() };
-        if is_failing && heard.bad {
+        let mut entry = Entry { back_off_until, ..known.unwrap_or_default() };
+        if is_failing && responses.failed {
             entry.since = if known.is_some_and(|known| known.has_failed()) { entry.since } else { cycle };
             entry.last = cycle;
-        } else if !is_failing && heard.good {
+        } else if !is_failing && responses.succeeded {
             (entry.since, entry.last) = Default::default();
         }
-        if entry.has_failed() || left_alone_until > now {
+        if entry.has_failed() || back_off_until > now {
             self.0.insert(hash(origin), entry);
         } else if known.is_some() {
             self.0.remove(&hash(origin));
         }
     }
 
-    /// For the disk.
+    /// Encodes it for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
         let entry = |(hash, entry): (&u64, &Entry)| {
             let mut bytes = [0; ENTRY];
             bytes[..8].copy_from_slice(&hash.to_le_bytes());
-            bytes[8..16].copy_from_slice(&entry.left_alone_until.to_le_bytes());
+            bytes[8..16].copy_from_slice(&entry.back_off_until.to_le_bytes());
             bytes[16..20].copy_from_slice(&entry.since.0.to_le_bytes());
             bytes[20..].copy_from_slice(&entry.last.0.to_le_bytes());
             bytes
@@ -97,7 +99,7 @@ impl Unavailable {
         self.0.iter().flat_map(entry).collect()
     }
 
-    /// From the disk. Bytes that are no whole entry are passed over: it is noted again when the origin is next asked.
+    /// Decodes it. Ignores an incomplete entry: the next requests to the origin record it again.
     pub fn from_bytes(bytes: &[u8]) -> Unavailable {
         let entry = |bytes: &[u8]| {
             let (hash, rest) = bytes.split_first_chunk()?;
@@ -105,8 +107,8 @@ impl Unavailable {
             let (since, rest) = rest.split_first_chunk()?;
             let (last, _) = rest.split_first_chunk()?;
             let [since, last] = [since, last].map(|bytes| Cycle(u32::from_le_bytes(*bytes)));
-            let left_alone_until = u64::from_le_bytes(*until);
-            Some((u64::from_le_bytes(*hash), Entry { left_alone_until, since, last }))
+            let back_off_until = u64::from_le_bytes(*until);
+            Some((u64::from_le_bytes(*hash), Entry { back_off_until, since, last }))
         };
         Unavailable(bytes.chunks_exact(ENTRY).filter_map(entry).collect())
     }
@@ -123,7 +125,7 @@ fn is_unreachable(robots: &RobotsState) -> bool {
 }
 
 fn hash(origin: &Origin) -> u64 {
-    left_out::hash(origin.to_string().as_bytes(), 0)
+    unvisited_hosts::hash(origin.to_string().as_bytes(), 0)
 }
 
 #[cfg(test)]
@@ -137,24 +139,24 @@ mod tests {
         Origin { scheme: Scheme::Https, host: host.into(), port: 443 }
     }
 
-    const GOOD: Heard = Heard { good: true, bad: false };
-    const BAD: Heard = Heard { good: false, bad: true };
-    const NOTHING: Heard = Heard { good: false, bad: false };
+    const GOOD: Responses = Responses { succeeded: true, failed: false };
+    const BAD: Responses = Responses { succeeded: false, failed: true };
+    const NOTHING: Responses = Responses { succeeded: false, failed: false };
 
-    fn note(unavailable: &mut Unavailable, state: &HostState, heard: Heard, cycle: u32, now: u64) {
-        unavailable.note(&origin("a.test"), state, heard, &FetchConfig::default(), Cycle(cycle), now);
+    fn note(unavailable: &mut Unavailable, state: &HostState, responses: Responses, cycle: u32, now: u64) {
+        unavailable.note(&origin("a.test"), state, responses, &FetchConfig::default(), Cycle(cycle), now);
         assert_eq!(Unavailable::from_bytes(&unavailable.to_bytes()), *unavailable);
         assert_eq!(unavailable.at_most(&origin("b.test"), now), None);
     }
 
-    /// What is noted of a state in two cycles, each of which heard this.
-    fn noted(state: &HostState, heard: Heard) -> Unavailable {
+    /// Records a state and these responses in two cycles.
+    fn noted(state: &HostState, responses: Responses) -> Unavailable {
         let mut unavailable = Unavailable::default();
-        (3..5).for_each(|cycle| note(&mut unavailable, state, heard, cycle, NOW));
+        (3..5).for_each(|cycle| note(&mut unavailable, state, responses, cycle, NOW));
         unavailable
     }
 
-    /// At most so many pages of the origin.
+    /// Maximum number of pages of the origin.
     fn at_most(noted: &Unavailable, now: u64) -> Option<u64> {
         noted.at_most(&origin("a.test"), now)
     }
@@ -189,7 +191,7 @@ mod tests {
         assert_eq!(at_most(&noted, NOW + 9), None, "it failed in one cycle");
         note(&mut noted, &failing(), BAD, 5, NOW + 9);
         note(&mut noted, &HostState { failures: 0, ..failing() }, NOTHING, 6, NOW + 10);
-        assert_eq!(at_most(&noted, NOW + 10), Some(1), "nothing was heard");
+        assert_eq!(at_most(&noted, NOW + 10), Some(1), "no response in that cycle");
     }
 
     #[test]

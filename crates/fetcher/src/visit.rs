@@ -1,17 +1,17 @@
-//! One visit to a host, as a task of its own: deliver what was settled, make one request, deliver its
-//! page, and wait until that is read. The stage after us holds the task, and with it the host's slot.
+//! One visit to a host, in a task of its own. It delivers finished pages, makes one request,
+//! delivers its page, and waits until the next stage reads that page. Until then the host's
+//! connection stays in use.
 
 use crate::client::{Meter, NetworkError, Reply, Request};
-use crate::exhausted::patiently;
-use crate::fetch::Run;
-use crate::frontier::HostId;
-use crate::host::{Ask, Errand, Waiting};
+use crate::feedback::{HostFeedback, RetryPolicy, retry_while_exhausted};
+use crate::host::{Action, OriginId, QueuedPage, RobotsRequest};
 use crate::limits::MAX_ROBOTS;
 use crate::outcome::{
-    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_news, result_of, retry_after,
+    Condition, FetchResult, FetchedPage, Hold, is_host_failure, is_new_redirect, result_of,
     validators_to_send,
 };
-use crate::politeness::Sign;
+use crate::politeness::ServerHealth;
+use crate::run::{HostId, Run};
 use recrawl_types::{CanonicalUrl, Failure, Known, Outcome, PageRecord, ScheduleEntry, Share, Validators};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,154 +19,116 @@ use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout};
 
-/// What to do.
-pub struct Visit {
+pub struct HostVisit {
     pub host: HostId,
-    pub settled: Vec<FetchedPage>,
-    /// The track that asks, and what for.
-    pub ask: Option<(Option<u32>, Ask)>,
-    /// The address that is charged with the request.
+    pub finished: Vec<FetchedPage>,
+    /// The request, if any. A DNS lookup has no origin.
+    pub action: Option<(Option<OriginId>, Action)>,
+    /// The address that the request counts for.
     pub address: Option<IpAddr>,
-    /// Is nothing else in sight at this host?
+    /// Is this the last known request of the host?
     pub last: bool,
-    /// What to do where no server takes the request.
-    pub may: May,
+    pub retry: RetryPolicy,
 }
 
-/// What a request that no server took may do next.
-#[derive(Clone, Copy)]
-pub struct May {
-    /// Where no connection can be had: be made at the name's next address.
-    pub go_elsewhere: bool,
-    /// Where the server closed a kept connection or refused the stream: be repeated.
-    pub repeat: bool,
-}
-
-/// What was done, as far as the frontier must know it.
-pub struct Ended {
+/// Result of a visit for the main loop.
+pub struct VisitEnd {
     pub host: HostId,
-    /// The track that made a request.
-    pub track: Option<u32>,
-    /// The address that was charged with it.
+    /// The origin that made a request.
+    pub origin: Option<OriginId>,
+    /// The address that the request counted for.
     pub address: Option<IpAddr>,
-    pub kind: EndedKind,
-    /// What came of the request. None where nobody was asked: a refused address, say.
-    pub echo: Option<Echo>,
-    /// Bytes that came over the network.
+    pub kind: VisitEndKind,
+    /// None if no server was reached, for example because the address was refused.
+    pub feedback: Option<HostFeedback>,
+    /// Bytes received over the network.
     pub received: u64,
-    /// Nobody takes the pages any more.
+    /// The receiver of pages is gone.
     pub output_closed: bool,
 }
 
-/// What an answer, or its absence, tells of the host.
-#[derive(Debug)]
-pub struct Echo {
-    pub elapsed: Duration,
-    pub sign: Sign,
-    /// How long the answer asks us to stay away.
-    pub retry_after: Option<Duration>,
-    /// Who answered.
-    pub peer: Option<IpAddr>,
-}
-
-impl Echo {
-    fn of(answer: &Result<Reply, NetworkError>, elapsed: Duration, now: u64) -> Option<Echo> {
-        let sign = match answer {
-            Err(error) if error.is_unasked() => return None,
-            Ok(reply) if matches!(reply.status, 429 | 503) => Sign::Overloaded,
-            Ok(reply) if reply.status < 500 => Sign::Well,
-            Err(NetworkError::Timeout) => Sign::TimedOut,
-            Ok(_) | Err(_) => Sign::None,
-        };
-        let peer = answer.as_ref().ok().and_then(|r| r.peer).map(|p| p.ip().to_canonical());
-        Some(Echo { elapsed, sign, retry_after: retry_after(answer, now), peer })
-    }
-}
-
-/// See [`Ended`].
-pub enum EndedKind {
-    /// Nothing was asked.
-    Settled,
-    /// A page was asked for.
+/// See [`VisitEnd`].
+pub enum VisitEndKind {
+    /// The visit made no request.
+    NoRequest,
     Page {
-        /// Does the result speak against the host?
+        /// Does the result count as a failure of the host?
         host_failed: bool,
-        /// A redirect's target that is news.
-        follow: Option<Waiting>,
-        /// Bytes of the page, after decompression.
+        /// A new redirect target.
+        follow: Option<QueuedPage>,
+        /// Bytes of the page after decompression.
         bytes: u64,
     },
-    /// robots.txt was asked for.
-    Robots { errand: Errand, answer: Result<Reply, NetworkError> },
-    /// The address was looked up.
-    Address(Option<IpAddr>),
-    /// There was no connection, and the name has another address, or the server did not take the request: to be
-    /// asked again, there or on a fresh connection.
-    Again {
-        /// What for.
-        ask: Ask,
+    Robots {
+        robots_request: RobotsRequest,
+        answer: Result<Reply, NetworkError>,
+    },
+    Lookup(Option<IpAddr>),
+    /// The request must be made again: at the next address of the name, or on a fresh connection.
+    Retry {
+        action: Action,
         /// Had the server closed the kept connection?
         was_closed_idle: bool,
     },
-    /// This machine had nothing left to ask with, for long.
+    /// This machine had no resources for the request, for
+    /// [`MAX_EXHAUSTED_WAIT`](crate::limits::MAX_EXHAUSTED_WAIT).
     Exhausted,
-    /// 304, and the page is one of those at which validators are put to the test: to be asked again without.
-    Check(Waiting),
+    /// A 304 of a page whose validators are tested: request it again without validators.
+    Recheck(QueuedPage),
 }
 
-impl EndedKind {
-    fn again(ask: Ask, why: &NetworkError) -> EndedKind {
-        EndedKind::Again { ask, was_closed_idle: matches!(why, NetworkError::NotTaken) }
+impl VisitEndKind {
+    fn retry(action: Action, why: &NetworkError) -> VisitEndKind {
+        VisitEndKind::Retry { action, was_closed_idle: matches!(why, NetworkError::NotProcessed) }
     }
 }
 
-impl Visit {
-    /// Does it.
-    pub async fn run(self, run: Arc<Run>, out: Sender<FetchedPage>) -> Ended {
-        let mut ended = Ended {
+impl HostVisit {
+    pub async fn run(self, run: Arc<Run>, out: Sender<FetchedPage>) -> VisitEnd {
+        let mut ended = VisitEnd {
             host: self.host,
-            track: self.ask.as_ref().and_then(|(track, _)| *track),
+            origin: self.action.as_ref().and_then(|(origin, _)| *origin),
             address: self.address,
-            kind: EndedKind::Settled,
-            echo: None,
+            kind: VisitEndKind::NoRequest,
+            feedback: None,
             received: 0,
             output_closed: false,
         };
-        let may = self.may;
-        for page in self.settled {
+        let retry = self.retry;
+        for page in self.finished {
             ended.output_closed |= deliver(page, &run, &out).await.is_err();
         }
-        match self.ask {
-            Some((_, Ask::Page(waiting))) => {
-                if let Some(page) = visit_page(*waiting, self.last, may, &run, &mut ended).await {
+        match self.action {
+            Some((_, Action::Page(queued))) => {
+                if let Some(page) = visit_page(*queued, self.last, retry, &run, &mut ended).await {
                     let (hold, taken) = Hold::new();
                     let page = FetchedPage { hold, ..page };
                     ended.output_closed |= deliver(page, &run, &out).await.is_err();
-                    // An error is what the end of a hold looks like.
+                    // The sender is dropped with the hold, so an error is the normal end.
                     let _ = taken.await;
                 }
             }
-            Some((_, Ask::Robots(errand))) => {
-                let (url, validators) = (errand.url.clone(), errand.validators.clone());
+            Some((_, Action::Robots(robots_request))) => {
+                let (url, validators) = (robots_request.url.clone(), robots_request.validators.clone());
                 let request = Request { url, validators, max_body: MAX_ROBOTS, last: false };
-                let answer = ask(&request, may, &run, &mut ended).await;
-                run.report().robots_requests += u64::from(ended.echo.is_some());
+                let answer = send(&request, retry, &run, &mut ended).await;
+                run.report().robots_requests += u64::from(ended.feedback.is_some());
                 ended.kind = match answer {
-                    Err(error @ (NetworkError::Elsewhere | NetworkError::NotTaken)) => {
-                        EndedKind::again(Ask::Robots(errand), &error)
+                    Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) => {
+                        VisitEndKind::retry(Action::Robots(robots_request), &error)
                     }
-                    Err(NetworkError::Exhausted) => EndedKind::Exhausted,
-                    answer => EndedKind::Robots { errand, answer },
+                    Err(NetworkError::Exhausted) => VisitEndKind::Exhausted,
+                    answer => VisitEndKind::Robots { robots_request, answer },
                 };
             }
-            Some((_, Ask::Address(host))) => {
+            Some((_, Action::Lookup(host))) => {
                 let look_up = || async {
                     let found = timeout(run.config.connect_timeout, run.network.address(&host)).await;
                     found.unwrap_or(Err(NetworkError::Timeout))
                 };
-                ended.kind = match patiently(look_up).await.0 {
-                    Err(NetworkError::Exhausted) => EndedKind::Exhausted,
-                    found => EndedKind::Address(found.ok()),
+                ended.kind = match retry_while_exhausted(look_up).await.0 {
+                    Err(NetworkError::Exhausted) => VisitEndKind::Exhausted,
+                    found => VisitEndKind::Lookup(found.ok()),
                 };
             }
             None => {}
@@ -175,7 +137,7 @@ impl Visit {
     }
 }
 
-/// Counts a page and hands it on.
+/// Counts a page and sends it to the next stage.
 pub async fn deliver(page: FetchedPage, run: &Run, out: &Sender<FetchedPage>) -> Result<(), OutputClosed> {
     let result = out.reserve().await.map_err(|_| OutputClosed)?;
     run.report().outcomes.count(&page.result);
@@ -183,12 +145,17 @@ pub async fn deliver(page: FetchedPage, run: &Run, out: &Sender<FetchedPage>) ->
     Ok(())
 }
 
-/// The receiver of pages has gone away.
+/// The receiver of pages is gone.
 #[derive(Debug)]
 pub struct OutputClosed;
 
-async fn ask(request: &Request, may: May, run: &Run, ended: &mut Ended) -> Result<Reply, NetworkError> {
-    // Whatever brought a request here, this is the one door to the network.
+async fn send(
+    request: &Request,
+    retry: RetryPolicy,
+    run: &Run,
+    ended: &mut VisitEnd,
+) -> Result<Reply, NetworkError> {
+    // All requests pass here, so this check covers every case.
     if (run.opted_out)(&request.url.host()) {
         return Err(NetworkError::Refused);
     }
@@ -198,64 +165,65 @@ async fn ask(request: &Request, may: May, run: &Run, ended: &mut Ended) -> Resul
         let answer = timeout(run.config.timeout, run.network.get(request, &received)).await;
         answer.unwrap_or(Err(NetworkError::Timeout))
     };
-    let (answer, elapsed) = patiently(get).await;
+    let (answer, elapsed) = retry_while_exhausted(get).await;
     ended.received = received.total();
     let answer = match answer {
-        // It failed while the process stood still: asked again, since nobody else is to blame.
-        Err(_) if may.go_elsewhere && run.suspension.was_after(start, run.now()) => {
-            Err(NetworkError::Elsewhere)
+        // It failed while the process was suspended, which says nothing about the host.
+        Err(_) if retry.try_next_address && run.suspension.ended_after(start, run.now()) => {
+            Err(NetworkError::TryNextAddress)
         }
-        Err(error @ NetworkError::Elsewhere) if !may.go_elsewhere => Err(error.for_good()),
-        Err(error @ NetworkError::NotTaken) if !may.repeat => Err(error.for_good()),
+        Err(error @ NetworkError::TryNextAddress) if !retry.try_next_address => Err(error.final_error()),
+        Err(error @ NetworkError::NotProcessed) if !retry.repeat => Err(error.final_error()),
         answer => answer,
     };
-    ended.echo = Echo::of(&answer, elapsed, run.now());
-    if let Some(echo) = &mut ended.echo
-        && run.suspension.was_after(start, run.now())
-        && echo.sign != Sign::Overloaded
+    ended.feedback = HostFeedback::of(&answer, elapsed, run.now());
+    if let Some(feedback) = &mut ended.feedback
+        && run.suspension.ended_after(start, run.now())
+        && feedback.health != ServerHealth::Overloaded
     {
-        echo.sign = Sign::None;
+        feedback.health = ServerHealth::Unknown;
     }
     let mut report = run.report();
-    report.requests += u64::from(ended.echo.is_some());
-    report.repeated += u64::from(matches!(answer, Err(NetworkError::NotTaken)));
+    report.requests += u64::from(ended.feedback.is_some());
+    report.repeated += u64::from(matches!(answer, Err(NetworkError::NotProcessed)));
     report.received += ended.received;
     report.bytes += answer.as_ref().map_or(0, |reply| reply.body.len() as u64);
     drop(report);
     answer
 }
 
-/// Asks for a page; none where it has to be asked for again.
+/// Requests a page; none if it must be requested again.
 async fn visit_page(
-    waiting: Waiting,
+    queued: QueuedPage,
     last: bool,
-    may: May,
+    retry: RetryPolicy,
     run: &Run,
-    ended: &mut Ended,
+    ended: &mut VisitEnd,
 ) -> Option<FetchedPage> {
-    let conditional = waiting.condition == Condition::Conditional;
-    let validators = if conditional { validators_to_send(&waiting.entry) } else { Validators::default() };
-    let request = Request { url: waiting.entry.url.clone(), validators, max_body: run.config.max_body, last };
-    let answer = ask(&request, may, run, ended).await;
-    if let Err(error @ (NetworkError::Elsewhere | NetworkError::NotTaken)) = &answer {
-        ended.kind = EndedKind::again(Ask::Page(Box::new(waiting)), error);
+    let conditional = queued.condition == Condition::Conditional;
+    let validators = if conditional { validators_to_send(&queued.entry) } else { Validators::default() };
+    let request = Request { url: queued.entry.url.clone(), validators, max_body: run.config.max_body, last };
+    let answer = send(&request, retry, run, ended).await;
+    if let Err(error @ (NetworkError::TryNextAddress | NetworkError::NotProcessed)) = &answer {
+        ended.kind = VisitEndKind::retry(Action::Page(Box::new(queued)), error);
         return None;
     }
     if matches!(answer, Err(NetworkError::Exhausted)) {
-        ended.kind = EndedKind::Exhausted;
+        ended.kind = VisitEndKind::Exhausted;
         return None;
     }
-    if conditional && answer.as_ref().is_ok_and(|r| r.status == 304) && run.is_tested(&waiting.entry.url) {
-        ended.kind = EndedKind::Check(Waiting { condition: Condition::Checked, ..waiting });
+    if conditional && answer.as_ref().is_ok_and(|r| r.status == 304) && run.is_tested(&queued.entry.url) {
+        ended.kind = VisitEndKind::Recheck(QueuedPage { condition: Condition::Checked, ..queued });
         return None;
     }
-    let Waiting { index, entry, hops, condition, sitemaps } = waiting;
-    let (at, elapsed) = (run.now(), ended.echo.as_ref().map_or(Duration::ZERO, |echo| echo.elapsed));
+    let QueuedPage { index, entry, hops, condition, sitemaps } = queued;
+    let (at, elapsed) =
+        (run.now(), ended.feedback.as_ref().map_or(Duration::ZERO, |feedback| feedback.elapsed));
     let mut result = result_of(answer, &entry, conditional, &run.rules);
     let host_failed = is_host_failure(&result);
     let mut follow = None;
     if let FetchResult::Redirect { target, .. } = &result
-        && is_news(&entry, target)
+        && is_new_redirect(&entry, target)
     {
         if hops >= run.config.max_redirects {
             result = FetchResult::Nothing(Outcome::Failed(Failure::Redirect));
@@ -264,15 +232,16 @@ async fn visit_page(
         }
     }
     let bytes = if let FetchResult::Page(page) = &result { page.body.len() as u64 } else { 0 };
-    ended.kind = EndedKind::Page { host_failed, follow, bytes };
+    ended.kind = VisitEndKind::Page { host_failed, follow, bytes };
     let hold = Hold::default();
     Some(FetchedPage { index, entry, hops, result, condition, at, elapsed, sitemaps, hold })
 }
 
-/// The target of a redirect, as a page to visit at once. A redirect is no click: the depth stays.
-fn followed(target: CanonicalUrl, hops: u8, source: &Known) -> Waiting {
+/// A redirect target, as a page to visit at once. A redirect is not a link, so the depth stays the
+/// same.
+fn followed(target: CanonicalUrl, hops: u8, source: &Known) -> QueuedPage {
     let known = Known { depth: source.depth, hops, ..Known::default() };
     let entry =
         ScheduleEntry { url: target, share: Share::Followed, record: PageRecord { known, visited: None } };
-    Waiting { hops, ..Waiting::of(None, entry) }
+    QueuedPage { hops, ..QueuedPage::new(None, entry) }
 }

@@ -21,7 +21,7 @@ use crate::traps::Traps;
 use crossbeam_channel::RecvTimeoutError;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::{Archive, ArchiveEnd, Compressor};
-use recrawl_fetcher::{FetchReport, FetchedPage, Job, LeftOut, Precedence, StoppedBy};
+use recrawl_fetcher::{FetchReport, FetchedPage, Job, Precedence, StoppedBy, UnvisitedHosts};
 use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share};
 use rustix::time::{ClockId, clock_gettime};
@@ -99,9 +99,9 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     let left_for_held = crawl.settings.config.cycle.period.0.saturating_sub(ran);
     let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
     let refusals = Refusals::of(crawl, traps.clone());
-    let left_out =
-        crawl.tables.setting(LEFT_OUT)?.map(|bytes| LeftOut::from_bytes(&bytes)).unwrap_or_default();
-    let precedence = Precedence { seed: crawl.random_seed, left_out };
+    let unvisited =
+        crawl.tables.setting(LEFT_OUT)?.map(|bytes| UnvisitedHosts::from_bytes(&bytes)).unwrap_or_default();
+    let precedence = Precedence { seed: crawl.random_seed, unvisited };
     let unavailable = unavailable(&crawl.tables)?;
     let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
         let opt_out = crawl.settings.scope.opt_out().clone();
@@ -125,7 +125,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     })?;
     crawl.steering.forget_asked();
     crawl.control.keep_answers();
-    crawl.tables.set_setting(LEFT_OUT, &report.left_out.to_bytes())?;
+    crawl.tables.set_setting(LEFT_OUT, &report.unvisited_hosts.to_bytes())?;
     crawl.tables.set_setting(UNAVAILABLE, &report.unavailable.to_bytes())?;
     let stopped_by = report.stopped_by;
     if stopped_by != StoppedBy::Stop {

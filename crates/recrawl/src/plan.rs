@@ -16,7 +16,7 @@ use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
 use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::turns::{Due, turns};
+use recrawl_scheduler::visit_order::{DuePage, visit_order};
 use recrawl_scheduler::{Chosen, HostPages, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
     CanonicalUrl, Cycle, Link, LogRecord, Origin, PageRecord, ScheduleEntry, ScheduleSource, Share, Status,
@@ -308,8 +308,8 @@ fn choose(
 
 /// The order in which a host's pages are requested.
 fn in_turn(pages: &[Ranked], cycle: Cycle) -> Vec<u32> {
-    let due = |page: &Ranked| Due::of(page.entry.share, page.rank, &page.entry.record, cycle);
-    turns(&pages.iter().map(due).collect::<Vec<_>>())
+    let due = |page: &Ranked| DuePage::of(page.entry.share, page.rank, &page.entry.record, cycle);
+    visit_order(&pages.iter().map(due).collect::<Vec<_>>())
 }
 
 /// Writes chosen pages and new seeds in URL order.

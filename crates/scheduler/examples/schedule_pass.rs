@@ -1,13 +1,13 @@
-//! The schedule pass over synthetic records: seconds and peak memory.
+//! Measures the schedule pass over synthetic records: seconds and peak memory.
 //!
 //! `cargo run --release -p recrawl-scheduler --example schedule_pass [PAGES] [MAX_PER_HOST] [MIB]`
 //!
-//! `MAX_PER_HOST` 0 is for no limit; `MIB` is the memory of the plan, beyond which it spills to a temporary folder, and without it
-//! there is no limit.
+//! `MAX_PER_HOST` 0 means no limit. `MIB` is the plan's memory limit, beyond which it spills to a
+//! temporary folder. Without it there is no limit.
 //!
-//! Records are made block by block and never held: nine known pages in ten were visited, up to 41 times
-//! in the last year. The formula is the default one, k is 5 % of the pages, a fifth of it for discovery
-//! and 1 % for the audit. The time to make the records is told apart from that of the pass.
+//! Records are made block by block and never kept. Nine of ten known pages were visited, up to 41
+//! times in the last year. The formula is the default one. k is 5 % of the pages, a fifth of it for
+//! discovery and 1 % for the audit. The time for making records is printed separately.
 
 use recrawl_formula::builtin::Builtin;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
@@ -19,7 +19,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Rows per block, as many as a block of a generation on disk has.
+/// Rows per block, as in a generation on disk.
 const BLOCK: u64 = 4096;
 const NOW: Cycle = Cycle(365);
 const PAGES_PER_HOST: u64 = 250;
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let started = Instant::now();
     let plan = planner.finish()?;
     let c = plan.counts;
-    // Written out, it would be a schedule.
+    // A real crawl would write these as a schedule.
     let mut listed = 0;
     for page in plan.chosen {
         page?;
@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Adds a page whose record follows from its ordinal.
+/// Adds a page whose record depends only on its ordinal.
 fn add_page(ordinal: u64, block: &mut StateColumns) {
     let mut chance = ordinal.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut draw = |below: u64| {
@@ -153,7 +153,7 @@ impl Drop for Folder {
     }
 }
 
-/// The most memory this process ever held, in MB.
+/// Peak memory of this process, in MB.
 fn peak_memory() -> Result<f64, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;

@@ -4,35 +4,37 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Add;
 
-/// Of the normal distribution: 95 % lie within this many standard deviations.
+/// Quantile of the normal distribution: 95 % lie within this many standard deviations.
 const Z: f64 = 1.96;
 
-/// Pages of a sample, each weighed by 1/p, where p is the probability with which it was drawn. With `max_per_host` the
-/// pages of a large host have a lower p than others; a plain mean would count them too little.
+/// Pages of a sample, each weighted by 1/p, where p is its sampling probability. With
+/// `max_per_host`, pages of a large host have a lower p than others, so a plain mean would give
+/// them too little weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Weighted {
     /// Pages of the sample.
     pub pages: u64,
-    /// Σ 1/p: an unbiased estimate of how many pages of the population they stand for (Horvitz & Thompson 1952).
+    /// Σ 1/p: an unbiased estimate of the number of pages that they represent (Horvitz & Thompson
+    /// 1952).
     pub weight: f64,
     /// Σ 1/p².
     pub squares: f64,
 }
 
-/// A share of a population, estimated from a sample, with its interval of 95 %.
+/// A share of a population, estimated from a sample, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// From 0 to 1.
     pub share: f64,
-    /// The lower end of the interval.
+    /// Lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the interval.
     pub high: f64,
-    /// The size of the sample with equal probabilities that would tell as much.
+    /// Effective sample size: the size of a sample with equal probabilities and the same precision.
     pub effective: f64,
 }
 
-/// Which part of a sample had a response, host by host.
+/// The pages of a sample with and without a response, by host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Response {
     /// In order, so that sums have the same digits in every run.
@@ -48,8 +50,8 @@ struct Answers {
 }
 
 impl Response {
-    /// Counts a page of this host, drawn with this probability: is it of the part that is estimated? None without a
-    /// response.
+    /// Counts a page of this host, drawn with this probability. `is_part` says whether it belongs to the
+    /// estimated part; none without a response.
     pub fn count(&mut self, host: &str, is_part: Option<bool>, probability: f64) {
         let weight = 1.0 / probability;
         let Some(is_part) = is_part else {
@@ -63,7 +65,7 @@ impl Response {
         *(if is_part { &mut host.part } else { &mut host.rest }) += weight;
     }
 
-    /// What the lack of responses adds to the variance of this share of this weight.
+    /// The variance that missing responses add to this share of this weight.
     fn variance(&self, share: f64, weight: f64) -> f64 {
         let hosts = self.hosts.len() as f64;
         if self.unanswered == 0.0 || hosts < 2.0 {
@@ -77,12 +79,12 @@ impl Response {
 }
 
 impl Weighted {
-    /// Pages that were all drawn with probability 1.
+    /// Pages drawn with probability 1.
     pub fn certain(pages: u64) -> Weighted {
         Weighted { pages, weight: pages as f64, squares: pages as f64 }
     }
 
-    /// Counts a page that was drawn with this probability, above 0.
+    /// Counts a page drawn with this probability, above 0.
     pub fn count(&mut self, probability: f64) {
         let weight = 1.0 / probability;
         *self = *self + Weighted { pages: 1, weight, squares: weight * weight };
@@ -102,22 +104,23 @@ impl Add for Weighted {
 }
 
 impl Estimate {
-    /// Estimates the share of pages like `part` in the population that `part` and `rest` were drawn from; none
-    /// without a sample. `population` is the number of its pages, where it is known.
+    /// Estimates the share of pages like `part` in the population of `part` and `rest`. None
+    /// without a sample. `population` is the number of its pages, if known.
     ///
-    /// The share is the ratio of the weights (Hájek 1971). The effective size is the lower one of two: (Σw)²/Σw²
-    /// (Kish 1965), and p(1 − p)/v with v the linearised variance of the ratio (Särndal, Swensson & Wretman 1992,
-    /// section 5.7), which is lower where heavy pages differ more. Both are the number of pages where all weights
-    /// are equal. The interval is Wilson's (1927) with the effective size in place of n (Korn & Graubard 1998),
-    /// divided by 1 − n/N, since a census leaves nothing to chance.
+    /// The share is the ratio of the weights (Hájek 1971). The effective size is the lower of two
+    /// values. One is (Σw)²/Σw² (Kish 1965). The other is p(1 − p)/v, where v is the linearised
+    /// variance of the ratio (Särndal, Swensson & Wretman 1992, section 5.7). It is lower if heavy
+    /// pages differ more. With equal weights both are the number of pages. The interval is Wilson's
+    /// (1927). Its n is the effective size (Korn & Graubard 1998) divided by 1 − n/N, since a
+    /// census has no sampling error.
     pub fn of(part: Weighted, rest: Weighted, population: Option<u64>) -> Option<Estimate> {
         Estimate::of_answered(part, rest, population, &Response::default())
     }
 
-    /// The same where pages of the sample had no response. Those lack host by host, and pages of a host are alike: the
-    /// hosts that answered are themselves a sample, with the answered share r as its fraction. So
-    /// (1 − r)·H/(H − 1)·Σ_h (Σ_{i∈h} w_i(y_i − p))²/(Σw)² is added to the variance: that of a ratio over clusters in
-    /// the second phase (Särndal, Swensson & Wretman 1992, sections 5.7 and 9.3).
+    /// The same for a sample of which some pages had no response. Responses are missing host by host, and
+    /// pages of a host are alike. So the H hosts that answered are a second sample, with the answered share
+    /// r as its fraction. (1 − r)·H/(H − 1)·Σ_h (Σ_{i∈h} w_i(y_i − p))²/(Σw)² is added to the variance: the
+    /// variance of a ratio over clusters (Särndal, Swensson & Wretman 1992, sections 5.7 and 9.3).
     pub fn of_answered(
         part: Weighted,
         rest: Weighted,
@@ -138,7 +141,7 @@ impl Estimate {
         let by_hosts = response.variance(share, all.weight);
         let of = |variance: f64| varies / (variance + by_hosts);
         let sampled = population.map_or(0.0, |pages| (all.pages as f64 / pages as f64).min(1.0));
-        // Infinite for a census: the interval is the share then.
+        // Infinite for a census; then the interval equals the share.
         let n = drawn / (1.0 - sampled);
         let (effective, n) = if by_hosts > 0.0 { (of(varies / drawn), of(varies / n)) } else { (drawn, n) };
         let square = Z * Z / n;
@@ -152,7 +155,7 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Listed, fetched, plan, request, unfetched};
+    use crate::testing::{ListedScores, fetched, plan, request, unfetched};
     use crate::{Gate, PlanRequest};
     use recrawl_types::{Known, Share};
 
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn equal_probabilities_give_the_plain_share_and_wilsons_interval() {
         let found = Estimate::of(drawn(90, 0.25), drawn(10, 0.25), None).unwrap();
-        // The values of the formula, worked out apart.
+        // Computed separately from the formula.
         let expected = Estimate { share: 0.9, low: 0.8256, high: 0.9448, effective: 100.0 };
         for (value, expected) in [
             (found.share, expected.share),
@@ -211,8 +214,8 @@ mod tests {
         assert!(share == 0.5 && (effective - expected).abs() < 1e-9, "{effective} beside {expected}");
     }
 
-    /// Of a thousand pages half are stale: all but one of the large host's, of which four have a place, and none of
-    /// the others. Unweighted, the sample shows a fifth as stale.
+    /// Of a thousand pages half are stale: all but one of the large host, which has four slots, and
+    /// none of the others. Without weights, the sample shows a fifth as stale.
     #[test]
     fn unequal_probabilities_are_weighed_and_cost_effective_size() {
         let (stale, fresh) = (drawn(4, 0.008), drawn(16, 0.032));
@@ -221,8 +224,9 @@ mod tests {
         assert!(found.effective < 13.0 && found.low < 0.3 && found.high > 0.7, "{found:?}");
     }
 
-    /// The recorded probability p is that of a two-phase draw: over the draws 1/p sums up to one for each page that
-    /// can be drawn, whatever warm-up, announced pages, discovery, ties and limits take of its host's places.
+    /// The recorded probability p is that of a two-phase draw. Over many draws, the mean of 1/p is
+    /// one for each eligible page, whatever slots warm-up, announced pages, discovery, ties and
+    /// limits take.
     #[test]
     fn over_a_hundred_thousand_draws_each_page_stands_for_itself() {
         let mut pages = vec![fetched(3, 50); 12];
@@ -230,7 +234,8 @@ mod tests {
         pages.extend(vec![fetched(4, 60); 5]);
         pages.extend([(Known { is_announced: true, ..fetched(3, 50).0 }, fetched(3, 50).1); 3]);
         pages.extend([fetched(1, 50), fetched(1, 50), fetched(1, 50), fetched(3, 50)]);
-        // Of sixteen pages with two in their warm-up, of eight, and of four whose warm-up takes all places.
+        // Hosts of sixteen pages (two in warm-up), of eight, and of four whose warm-up takes all
+        // slots.
         let hosts = [16, 8, 4];
         let request = PlanRequest {
             pages: 12,
@@ -245,7 +250,7 @@ mod tests {
         let mut sums = vec![(0.0, 0.0); pages.len()];
         for seed in 0..rounds {
             let request = PlanRequest { seed, ..request.clone() };
-            let made = plan(&request, &mut Listed(vec![1.0; pages.len()]), &pages, &hosts, 64).unwrap();
+            let made = plan(&request, &mut ListedScores(vec![1.0; pages.len()]), &pages, &hosts, 64).unwrap();
             assert_eq!(made.counts.audit_eligible, 20);
             for (ordinal, share) in made.chosen {
                 let Share::Audit(probability) = share else { continue };

@@ -1,20 +1,19 @@
-//! A page that competes for a place, and the order among such pages.
+//! A candidate page, and the order of candidates.
 
 use crate::Ties;
 use crate::shuffle::{Purpose, Shuffle};
 use recrawl_types::{Cycle, Known};
 
-/// A page that competes for a place, in 16 bytes; the lesser one is the better one. No two are equal.
+/// A candidate page, in 16 bytes. The lesser one is better. No two are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
-    /// What it competes by.
+    /// Sort key of its share.
     pub(crate) key: u64,
-    /// Decides between equal keys, and holds the ordinal: see [`TieBreak`].
+    /// Breaks ties between equal keys and encodes the ordinal, see [`TieBreak`].
     pub(crate) tie: u64,
 }
 
-/// How ordinals decide between equals: by themselves, or by their images under a permutation, from
-/// which they can be had back.
+/// Breaks ties by ordinals, or by their images under a permutation that can be inverted.
 #[derive(Clone, Copy, Debug)]
 pub enum TieBreak {
     /// The lower ordinal first.
@@ -24,7 +23,7 @@ pub enum TieBreak {
 }
 
 impl TieBreak {
-    /// What decides in a cycle.
+    /// The tie break of a cycle.
     pub fn new(ties: Ties, seed: u64, cycle: Cycle) -> TieBreak {
         match ties {
             Ties::Index => TieBreak::Index,
@@ -32,8 +31,7 @@ impl TieBreak {
         }
     }
 
-    /// A page that competes by its score: the higher score is the better candidate, and NaN worse than
-    /// every number.
+    /// A candidate by score: the higher score is better, and NaN is worse than every number.
     pub fn by_score(&self, score: f64, ordinal: u64) -> Candidate {
         self.candidate(score_key(score), ordinal)
     }
@@ -46,7 +44,7 @@ impl TieBreak {
         Candidate { key, tie }
     }
 
-    /// The page that a candidate is.
+    /// The ordinal of the candidate's page.
     pub fn ordinal(&self, candidate: Candidate) -> u64 {
         match self {
             TieBreak::Index => candidate.tie,
@@ -55,8 +53,8 @@ impl TieBreak {
     }
 }
 
-/// Scores as keys: the higher score has the lower key, equal scores (0 and −0 too) have equal keys, and
-/// NaN has the highest of all, above that of −∞.
+/// The sort key of a score. A higher score has a lower key, equal scores (also 0 and −0) have equal
+/// keys, and NaN has the highest key, above −∞.
 pub fn score_key(score: f64) -> u64 {
     if score.is_nan() {
         return u64::MAX;
@@ -75,14 +73,14 @@ pub(crate) fn key_score(key: u64) -> f64 {
     }
 }
 
-/// The order of discovery: URLs nearer to a seed first; among those of one depth what a redirect led
-/// to, since a page that was asked for lies behind it; then those with more links to them.
+/// The order of discovery: lower depth first, then redirect targets, since they replace requested
+/// pages, then URLs with more links to them.
 pub(crate) fn discovery_key(known: &Known) -> u64 {
     let linked = u64::from(known.hops == 0);
     u64::from(known.depth) << 48 | linked << 47 | u64::from(!known.in_links)
 }
 
-/// The order of the warm-up where a host's limit cuts it: the page that waits longest first.
+/// The order of the warm-up if a host's limit cuts it: longest wait first.
 pub(crate) fn warmup_key(last: u32) -> u64 {
     u64::from(last)
 }

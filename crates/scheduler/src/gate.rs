@@ -1,26 +1,26 @@
-//! Through which gate a page can enter a schedule.
+//! The gate through which a page can enter a schedule.
 
 use recrawl_types::{Cycle, Known, StateColumns, Status};
 
-/// The gate at which a page stands in a cycle: what it competes for, or what keeps it out.
+/// The gate of a page in a cycle: the share it competes for, or the reason why it is excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Gone: never scheduled.
     Gone,
-    /// A rule keeps it out: not scheduled until the rule lets it in.
+    /// A rule excludes it, until the rule allows it.
     Refused,
-    /// Its last attempts failed; it is left alone until the back-off is over.
+    /// Its last attempts failed, and its back-off is not over.
     BackOff,
     /// Never fetched: it competes for the discovery share.
     Discovery,
-    /// Visited fewer times since its first fetch than the warm-up asks for: due at once.
+    /// Visited fewer times since its first fetch than the warm-up requires: due at once.
     Warmup,
     /// It competes by score, and may be drawn for the audit sample.
     Revisit,
 }
 
 impl Gate {
-    /// The gate of a page. `visits` is its n, and none before the first successful fetch.
+    /// The gate of a page. `visits` is its n; none before the first successful fetch.
     pub fn of(known: &Known, visits: Option<u32>, cycle: Cycle, warmup: u32) -> Gate {
         match visits {
             _ if known.status == Status::Gone => Gate::Gone,

@@ -1,14 +1,15 @@
-//! The limit on the pages of one host.
+//! The limit on pages per host.
 //!
-//! Pages of one host are consecutive, so its candidates are complete when its last page was scanned.
-//! Then its warm-up takes places first, up to the limit; what the limit leaves are its *slots*. Of its
-//! other candidates only the best few can ever be chosen, and only those go on to compete with the
-//! pages of other hosts: the best `slots` by score, the best `slots` for discovery.
+//! Pages of one host are consecutive, so its candidates are complete after its last page. Its
+//! warm-up pages come first, up to the limit. The rest of the limit are its *slots*. Only its best
+//! candidates can be chosen: the best `slots` by score and the best `slots` for discovery. Only
+//! these compete with pages of other hosts.
 //!
-//! That is exact: once `slots` candidates of one order were passed, each was either chosen, or stood in
-//! the audit sample, or found its host full; in the first two cases it holds a slot.
+//! This is exact. Let `slots` candidates of one order be rejected or chosen before another. Each of
+//! them was chosen, was in the audit sample, or found its host full. In the first two cases it
+//! holds a slot, so the host is full by then.
 
-use crate::chosen::{By, Choice};
+use crate::chosen::{Choice, ChosenBy};
 use crate::pools::Pools;
 use crate::runs::Runs;
 use crate::{PlanError, TieBreak};
@@ -17,10 +18,10 @@ use std::io;
 /// The pages of a host, which are consecutive in the scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostPages {
-    /// How many.
+    /// Number of pages.
     pub pages: u64,
-    /// How many of them a cycle may choose, where that is fewer than `max_per_host` allows. None of them is in the
-    /// audit sample: most of those drawn would have no place.
+    /// Limit of this host in a cycle, if it is lower than `max_per_host`. Its pages are not in the
+    /// audit sample, since most drawn pages would get no slot.
     pub at_most: Option<u64>,
 }
 
@@ -34,21 +35,21 @@ impl From<u64> for HostPages {
 pub(crate) struct Hosts<H> {
     lengths: H,
     limit: u64,
-    /// The candidates of the host that is being scanned.
+    /// Candidates of the current host.
     pub pools: Pools,
-    /// Its first page, and how many of its pages are still to come.
+    /// Its first page, and the number of its pages still to come.
     start: u64,
     left: u64,
-    /// Its limit; and is it its own?
+    /// Its limit, and whether its pages are in the audit's population.
     at_most: u64,
     is_audited: bool,
-    crowds: Vec<Crowd>,
+    limited_hosts: Vec<LimitedHost>,
 }
 
-/// A host with more candidates than slots, or a limit of its own: the only kind whose places must be counted. 48 bytes;
-/// of the first kind at most one in `max_per_host` pages.
+/// A host with more candidates than slots, or with its own limit. Only its slots must be counted.
+/// 48 bytes; there is at most one of the first kind per `max_per_host` pages.
 #[derive(Clone, Copy, Debug)]
-struct Crowd {
+struct LimitedHost {
     start: u64,
     end: u64,
     slots: u64,
@@ -59,7 +60,7 @@ struct Crowd {
 }
 
 impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
-    /// For hosts of these lengths; `pools` are those of one host.
+    /// `lengths` are the hosts in order; `pools` are those of one host.
     pub fn new(lengths: H, limit: u64, pools: Pools) -> Hosts<H> {
         Hosts {
             lengths,
@@ -69,11 +70,11 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
             left: 0,
             at_most: limit,
             is_audited: true,
-            crowds: Vec::new(),
+            limited_hosts: Vec::new(),
         }
     }
 
-    /// How many of the next `rows` pages, the first of which is `ordinal`, are of one host.
+    /// How many of the next `rows` pages, from `ordinal` on, belong to one host.
     pub fn next_run(&mut self, ordinal: u64, rows: usize) -> Result<usize, PlanError> {
         while self.left == 0 {
             self.start = ordinal;
@@ -86,8 +87,8 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
         Ok(usize::try_from(self.left).unwrap_or(usize::MAX).min(rows))
     }
 
-    /// Counts `rows` pages as scanned, and hands the candidates of a host that is complete on to `all`, its warm-up to
-    /// `choice`.
+    /// Counts `rows` pages as scanned. If the host is complete, moves its candidates to `all` and
+    /// its warm-up to `choice`.
     pub fn advance(
         &mut self,
         ordinal: u64,
@@ -106,13 +107,13 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
         if let Some(warmup) = &mut own.warmup {
             warmup.drain(self.at_most, disk, |page, disk| {
                 slots -= 1;
-                choice.push(ties.ordinal(page), By::Warmup, page.key, disk)
+                choice.push(ties.ordinal(page), ChosenBy::Warmup, page.key, disk)
             })?;
         }
         own.discovery.drain(slots, disk, |page, disk| all.discovery.offer(page, disk))?;
         own.score.drain(slots, disk, |page, disk| all.score.offer(page, disk))?;
         own.announced.drain(slots, disk, |page, disk| all.announced.offer(page, disk))?;
-        // A host without slots has no page in the audit sample, so none is eligible for it.
+        // A host without slots has no audit pages, so none of its pages is eligible.
         let is_audited = self.is_audited && slots > 0;
         own.audit
             .drain(if is_audited { u64::MAX } else { 0 }, disk, |image, disk| all.audit.offer(image, disk))?;
@@ -121,64 +122,70 @@ impl<H: Iterator<Item: Into<HostPages>>> Hosts<H> {
         }
         if slots > 0 && (own.eligible + own.unfetched > slots || !is_audited) {
             let end = ordinal + rows as u64;
-            self.crowds.push(Crowd { start: self.start, end, slots, used: 0, drawn: 0, is_audited });
+            self.limited_hosts.push(LimitedHost {
+                start: self.start,
+                end,
+                slots,
+                used: 0,
+                drawn: 0,
+                is_audited,
+            });
         }
         (own.eligible, own.unfetched) = (0, 0);
         Ok(())
     }
 
-    /// The hosts whose places must be counted, after the last of `pages` pages.
-    pub fn finish(mut self, pages: u64) -> Result<Crowds, PlanError> {
+    /// The hosts whose slots must be counted, after the last of `pages` pages.
+    pub fn finish(mut self, pages: u64) -> Result<HostSlots, PlanError> {
         if self.left > 0 || self.lengths.any(|host| host.into().pages > 0) {
             return Err(PlanError::Hosts { pages, more: true });
         }
-        Ok(Crowds(self.crowds))
+        Ok(HostSlots(self.limited_hosts))
     }
 }
 
-/// Counts the places of hosts with more candidates than slots; all other hosts have room for all.
+/// Counts the slots of hosts with more candidates than slots. All other hosts have enough.
 #[derive(Debug, Default)]
-pub(crate) struct Crowds(Vec<Crowd>);
+pub(crate) struct HostSlots(Vec<LimitedHost>);
 
-impl Crowds {
-    /// Where the page's host stands, if it is here.
-    fn place(&self, ordinal: u64) -> Option<usize> {
-        let at = self.0.partition_point(|crowd| crowd.start <= ordinal).checked_sub(1)?;
+impl HostSlots {
+    /// Index of the page's host, if its slots are counted.
+    fn index(&self, ordinal: u64) -> Option<usize> {
+        let at = self.0.partition_point(|host| host.start <= ordinal).checked_sub(1)?;
         (ordinal < self.0[at].end).then_some(at)
     }
 
-    fn of(&mut self, ordinal: u64) -> Option<&mut Crowd> {
-        self.place(ordinal).map(|at| &mut self.0[at])
+    fn of(&mut self, ordinal: u64) -> Option<&mut LimitedHost> {
+        self.index(ordinal).map(|at| &mut self.0[at])
     }
 
-    /// Gives the page a slot of its host, if there is one.
+    /// Takes a slot of the page's host; false if there is none.
     pub fn admit(&mut self, ordinal: u64) -> bool {
         match self.of(ordinal) {
-            Some(crowd) if crowd.used == crowd.slots => false,
-            Some(crowd) => {
-                crowd.used += 1;
+            Some(host) if host.used == host.slots => false,
+            Some(host) => {
+                host.used += 1;
                 true
             }
             None => true,
         }
     }
 
-    /// Could the page be drawn for the audit sample?
     pub fn is_audited(&self, ordinal: u64) -> bool {
-        self.place(ordinal).is_none_or(|at| self.0[at].is_audited)
+        self.index(ordinal).is_none_or(|at| self.0[at].is_audited)
     }
 
-    /// Notes that the page was drawn for the audit sample.
+    /// Records that the page was drawn for the audit sample.
     pub fn note_drawn(&mut self, ordinal: u64) {
-        if let Some(crowd) = self.of(ordinal) {
-            crowd.drawn += 1;
+        if let Some(host) = self.of(ordinal) {
+            host.drawn += 1;
         }
     }
 
-    /// The share of its host's drawn pages for which there are slots.
-    pub fn kept_share(&self, ordinal: u64) -> f64 {
-        self.place(ordinal).map_or(1.0, |at| {
-            let Crowd { drawn, slots, .. } = self.0[at];
+    /// The share of the host's drawn pages that get a slot.
+    pub fn share_with_slots(&self, ordinal: u64) -> f64 {
+        self.index(ordinal).map_or(1.0, |at| {
+            let LimitedHost { drawn, slots, .. } = self.0[at];
             drawn.min(slots) as f64 / drawn as f64
         })
     }

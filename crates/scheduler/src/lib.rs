@@ -1,19 +1,18 @@
-//! Which pages a cycle visits: policies, the best k in one pass, and the split of k into shares.
+//! Chooses the pages of a cycle: policies, the best k in one pass, and the shares of k.
 //!
-//! For the program and for simulations. [`Planner`] is given the state of all pages once, block by
-//! block in ordinal order, and keeps what it needs for the answer and no more: O(1) work a page, and O(k)
-//! memory up to a limit, beyond which it spills. A [`Policy`] scores pages; which of them are due, how many of each kind are chosen, and what
-//! decides between equals is the same for all policies and lives here.
+//! Used by the program and by simulations. A [`Planner`] scans the state of all pages once, block
+//! by block in the order of ordinals. It takes O(1) time per page and O(k) memory up to a limit,
+//! beyond which it spills. A [`Policy`] scores pages. Everything else is the same for all policies
+//! and lives here: which pages are due, how many of each kind are chosen, and how ties are broken.
 //!
 //! The k best are selected from a buffer of 2k whenever it is full. A heap of k would need half the
-//! memory, but log k steps a page all over it; a histogram of scores would need less, but two passes.
-//! Where 2k are more than the memory for them, sorted runs are spilled and merged.
+//! memory, but log k scattered steps per page. A histogram of scores would need less memory, but
+//! two passes. If 2k candidates do not fit in memory, sorted runs are spilled and merged.
 //!
-//! This crate knows nothing of disk (what it spills to is handed in), of HTTP and of URLs: a page is an ordinal, a host a number of
-//! consecutive ordinals.
+//! This crate knows nothing of disk (the spill storage is a parameter), HTTP or URLs. A page is an
+//! ordinal, and a host is a number of consecutive ordinals.
 
 pub mod audit;
-mod best;
 pub mod candidate;
 pub mod chosen;
 pub mod gate;
@@ -30,8 +29,9 @@ pub mod request;
 mod runs;
 mod shares;
 pub mod shuffle;
+mod spilling_top_k;
 pub mod top_k;
-pub mod turns;
+pub mod visit_order;
 
 pub use crate::audit::{Estimate, Response, Weighted};
 pub use crate::candidate::{Candidate, TieBreak};

@@ -1,93 +1,94 @@
-//! How much memory a plan may take, and how it is divided.
+//! The memory limit of a plan, and its division.
 
 use crate::TopK;
 use crate::runs::Item;
 use recrawl_types::Spill;
 use std::io::{self, Read, Write};
 
-/// The buffers of one open run: what [`Spill::take`] promises.
+/// Bytes of the buffers of one open run, as documented at [`Spill::take`].
 const READER: usize = 512 << 10;
-/// Runs that are read at a time, whatever the memory: each holds a file handle.
+/// Maximum number of runs read at a time: each holds a file handle.
 const MAX_RUNS: usize = 64;
-/// A buffer holds at least so many items.
-const LEAST_ITEMS: usize = 4;
+/// Minimum number of items in a buffer.
+const MIN_ITEMS: usize = 4;
 
-/// How much memory a plan may take, and where to what is beyond that goes.
+/// The memory limit of a plan, and the storage for what exceeds it.
 pub struct PlanMemory {
     bytes: f64,
     pub(crate) spill: Box<dyn Spill>,
 }
 
 impl PlanMemory {
-    /// As much as it asks for.
+    /// No limit.
     pub fn unlimited() -> PlanMemory {
-        PlanMemory { bytes: f64::INFINITY, spill: Box::new(Nowhere) }
+        PlanMemory { bytes: f64::INFINITY, spill: Box::new(NoSpill) }
     }
 
-    /// So many bytes for candidates, sample and plan together, and for reading runs of them again. A run that is being
-    /// written takes what `spill` does for it besides. For less than some megabytes readers may take as many more.
+    /// Limits candidates, sample, plan and the buffers for reading runs to `bytes` together.
+    /// Writing a run uses the memory of `spill` in addition. Below a few megabytes, readers may use
+    /// a few more.
     pub fn new(bytes: u64, spill: Box<dyn Spill>) -> PlanMemory {
         PlanMemory { bytes: bytes as f64, spill }
     }
 
-    /// Divides it among those who want so many bytes each.
-    pub(crate) fn divide(&self, wanted: impl IntoIterator<Item = f64>) -> Division {
-        let mut wanted: Vec<f64> = wanted.into_iter().collect();
-        wanted.sort_unstable_by(f64::total_cmp);
-        let (mut left, mut others) = (self.bytes, wanted.len());
-        for bytes in wanted {
-            let most = left / others as f64;
-            if bytes > most {
-                return Division { most };
+    /// Divides the memory among buffers that need this many bytes each.
+    pub(crate) fn divide(&self, bytes_needed: impl IntoIterator<Item = f64>) -> MemoryDivision {
+        let mut bytes_needed: Vec<f64> = bytes_needed.into_iter().collect();
+        bytes_needed.sort_unstable_by(f64::total_cmp);
+        let (mut left, mut others) = (self.bytes, bytes_needed.len());
+        for bytes in bytes_needed {
+            let max_per_buffer = left / others as f64;
+            if bytes > max_per_buffer {
+                return MemoryDivision { max_per_buffer };
             }
             left -= bytes;
             others -= 1;
         }
-        Division { most: f64::INFINITY }
+        MemoryDivision { max_per_buffer: f64::INFINITY }
     }
 }
 
-/// Who wants little gets it whole, the others get equally much: so a large discovery does not make a small
-/// score spill.
+/// A fair division: small needs are met in full, the others get equal parts. So a large discovery
+/// does not make a small score buffer spill.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Division {
-    most: f64,
+pub(crate) struct MemoryDivision {
+    max_per_buffer: f64,
 }
 
-impl Division {
-    /// The part of one who wants so many bytes.
-    pub fn room(self, wanted: f64) -> Room {
-        Room { bytes: wanted.min(self.most) as usize }
+impl MemoryDivision {
+    /// The quota of a buffer that needs this many bytes.
+    pub fn quota(self, bytes_needed: f64) -> MemoryQuota {
+        MemoryQuota { bytes: bytes_needed.min(self.max_per_buffer) as usize }
     }
 }
 
-/// How many bytes it takes at most to keep the `k` least items.
-pub(crate) fn wanted<T: Item>(k: u64) -> f64 {
+/// Maximum number of bytes for keeping the `k` least items.
+pub(crate) fn bytes_needed<T: Item>(k: u64) -> f64 {
     TopK::<T>::buffer(usize::try_from(k).unwrap_or(usize::MAX)) as f64 * T::BYTES as f64
 }
 
 /// The memory of one order of candidates.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct MemoryQuota {
     bytes: usize,
 }
 
-impl Room {
-    /// How many items a buffer has.
+impl MemoryQuota {
+    /// Number of items in a buffer.
     pub fn items<T: Item>(self) -> usize {
-        (self.bytes / T::BYTES).max(LEAST_ITEMS)
+        (self.bytes / T::BYTES).max(MIN_ITEMS)
     }
 
-    /// How many runs are read at a time.
+    /// Number of runs read at a time.
     pub fn fan_in(self) -> usize {
         (self.bytes / READER).clamp(2, MAX_RUNS)
     }
 }
 
-/// The disk of a plan that needs none.
-struct Nowhere;
+/// For a plan without a memory limit: it never spills.
+struct NoSpill;
 
-impl Spill for Nowhere {
+impl Spill for NoSpill {
     fn create(&mut self, _run: u32) -> io::Result<Box<dyn Write>> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -102,10 +103,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_wants_little_gets_it_whole() {
-        let rooms = |bytes: f64, wanted: &[f64]| -> Vec<usize> {
-            let division = PlanMemory { bytes, ..PlanMemory::unlimited() }.divide(wanted.iter().copied());
-            wanted.iter().map(|&wanted| division.room(wanted).bytes).collect()
+    fn small_needs_are_met_in_full() {
+        let rooms = |bytes: f64, bytes_needed: &[f64]| -> Vec<usize> {
+            let division =
+                PlanMemory { bytes, ..PlanMemory::unlimited() }.divide(bytes_needed.iter().copied());
+            bytes_needed.iter().map(|&bytes_needed| division.quota(bytes_needed).bytes).collect()
         };
         let all = f64::INFINITY;
         assert_eq!(rooms(100.0, &[10.0, 20.0, all]), [10, 20, 70]);
@@ -116,8 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn as_many_runs_are_read_at_a_time_as_the_room_has_for_their_readers() {
-        let fan_in = |bytes| Room { bytes }.fan_in();
+    fn the_quota_limits_the_runs_read_at_a_time() {
+        let fan_in = |bytes| MemoryQuota { bytes }.fan_in();
         assert_eq!((fan_in(0), fan_in(3 << 20), fan_in(1 << 30)), (2, 6, MAX_RUNS));
     }
 }

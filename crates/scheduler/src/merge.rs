@@ -1,4 +1,4 @@
-//! Sorted sources as one sorted stream.
+//! Merges sorted sources into one sorted stream.
 
 use crate::runs::Item;
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ use std::vec;
 pub(crate) enum Source<T> {
     /// In memory.
     Memory(vec::IntoIter<T>),
-    /// In a run, of which so many are still to be read.
+    /// In a run, with the number of unread items.
     Run(Box<dyn Read>, u64),
 }
 
@@ -28,16 +28,15 @@ impl<T: Item> Source<T> {
     }
 }
 
-/// The items of all sources in ascending order: log n steps an item for n sources, and of each source one
-/// item in memory beside what its reader holds.
+/// The items of all sources in ascending order. Takes log n steps per item for n sources. Keeps one
+/// item per source in memory besides the reader's buffer.
 pub(crate) struct Merge<T> {
-    /// The next item of each source, with the source's number.
+    /// The next item of each source, with the index of the source.
     heads: BinaryHeap<Reverse<(T, usize)>>,
     sources: Vec<Source<T>>,
 }
 
 impl<T: Item> Merge<T> {
-    /// Merges these.
     pub fn of(sources: Vec<Source<T>>) -> io::Result<Merge<T>> {
         let mut merge = Merge { heads: BinaryHeap::new(), sources };
         for (number, source) in merge.sources.iter_mut().enumerate() {
@@ -46,7 +45,6 @@ impl<T: Item> Merge<T> {
         Ok(merge)
     }
 
-    /// Takes the next item.
     pub fn pop(&mut self) -> io::Result<Option<T>> {
         let Some(mut head) = self.heads.peek_mut() else { return Ok(None) };
         let Reverse((item, number)) = *head;
@@ -57,7 +55,7 @@ impl<T: Item> Merge<T> {
         Ok(Some(item))
     }
 
-    /// Takes what is left of another merge into this one.
+    /// Adds the rest of another merge.
     pub fn absorb(&mut self, other: Merge<T>) {
         let first = self.sources.len();
         self.heads

@@ -1,35 +1,36 @@
-//! How a page stands among those of its host, where a host has only so many places in a cycle.
+//! How a page compares with the other pages of its host, if the host has a limit per cycle.
 
 use crate::candidate::{Candidate, TieBreak, discovery_key, key_score, score_key, warmup_key};
 use crate::{Gate, PlanRequest, Policy, TopK};
 use recrawl_types::{Cycle, PageRecord, StateColumns};
 use std::ops::Range;
 
-/// What of a host's places is left for a page.
+/// The slots of a host, and the page's position among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostPlaces {
-    /// The host's places in a cycle, `max_per_host`.
+    /// The host's slots in a cycle, `max_per_host`.
     pub limit: u64,
-    /// Its pages that are due for their warm-up: they have places first.
+    /// Due warm-up pages of the host. They get slots first.
     pub warmup: u64,
-    /// Its pages that go before this one: those of its warm-up where this is one of them, those that wait to be
-    /// discovered where this one does, else those with a higher score.
+    /// Pages of the host that come before this one. For a warm-up page, warm-up pages; for an
+    /// undiscovered page, such pages; else pages with a higher score.
     pub before: u64,
-    /// Places that these may have.
+    /// Slots for pages of this kind.
     pub open: u64,
-    /// The lowest score that has one of them; none where this page does not compete by score, or nobody has.
+    /// The lowest score with a slot. None if this page does not compete by score or no page has a
+    /// slot.
     pub last: Option<f64>,
 }
 
 impl HostPlaces {
-    /// Has the host no place for this page, but by the audit sample?
+    /// Has the host no slot for this page, except for the audit sample?
     pub fn are_taken(&self) -> bool {
         self.before >= self.open
     }
 }
 
-/// Finds how a page stands among those of its host, in a pass over these. Memory: 32 bytes
-/// for each place of the host, and for none that it has no page for.
+/// Finds the position of a page in a scan of its host. Memory: 32 bytes per slot of the host, at
+/// most for as many slots as it has pages.
 #[derive(Debug)]
 pub struct HostPlacesCounter {
     cycle: Cycle,
@@ -46,8 +47,8 @@ pub struct HostPlacesCounter {
 }
 
 impl HostPlacesCounter {
-    /// For the page with that ordinal, record and score, one of the pages `host`. None where there is no limit, or the page competes
-    /// for nothing.
+    /// For a page of the host with the ordinals `host`. None if there is no limit, or the page does
+    /// not compete.
     pub fn new(
         request: &PlanRequest,
         host: Range<u64>,
@@ -65,7 +66,7 @@ impl HostPlacesCounter {
             Gate::Revisit => score_key(score?),
         };
         let ties = TieBreak::new(request.ties, request.seed, request.cycle);
-        // No more than it has pages: what is asked of memory follows from that.
+        // Limited by the number of pages, which bounds the memory.
         let best = TopK::new(limit.min(host.end - host.start));
         Some(HostPlacesCounter {
             cycle: request.cycle,
@@ -82,8 +83,8 @@ impl HostPlacesCounter {
         })
     }
 
-    /// Takes the block of pages whose first has the ordinal `first`, to be scored by a policy that is prepared for the cycle. All
-    /// blocks with pages of the host are to be taken, in any order, once.
+    /// Scans a block of pages from ordinal `first` on. The policy must be prepared for the cycle.
+    /// Scan each block with pages of the host once, in any order.
     pub fn scan(&mut self, policy: &dyn Policy, first: u64, columns: &StateColumns) {
         let rows = self.host.start.max(first)..self.host.end.min(first + columns.len() as u64);
         if rows.is_empty() {
@@ -110,7 +111,7 @@ impl HostPlacesCounter {
         }
     }
 
-    /// How it stands, after the last block.
+    /// The result, after the last block.
     pub fn places(mut self) -> HostPlaces {
         let left = self.limit.saturating_sub(self.warmup);
         let open = if self.gate == Gate::Warmup { self.limit } else { left };
@@ -122,7 +123,7 @@ impl HostPlacesCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{self, Listed, columns, request};
+    use crate::testing::{self, ListedScores, columns, request};
     use proptest::prelude::*;
     use recrawl_types::{Content, Share, Visited};
 
@@ -133,11 +134,11 @@ mod tests {
             ranks in Just((0..60).map(f64::from).collect::<Vec<f64>>()).prop_shuffle(),
             limit in 0u64..8, warmup in 0u32..3, seed: u64, host_pages in 1usize..20,
         ) {
-            // Discovery and score take turns at a host's places: here nobody waits to be discovered.
+            // Discovery and score share the slots of a host; this test has no undiscovered pages.
             let pages: Vec<_> = pages.into_iter().filter(|page| page.1.is_some()).collect();
             let hosts: Vec<u64> = pages.chunks(host_pages).map(|host| host.len() as u64).collect();
             let request = PlanRequest { pages: 1_000, warmup, seed, max_per_host: Some(limit), ..request() };
-            let mut policy = Listed(ranks.clone());
+            let mut policy = ListedScores(ranks.clone());
             let chosen = testing::plan(&request, &mut policy, &pages, &hosts, 9).unwrap().chosen;
             for (at, (known, history)) in pages.iter().enumerate() {
                 let start = (at / host_pages * host_pages) as u64;
@@ -147,9 +148,9 @@ mod tests {
                 let counter = HostPlacesCounter::new(&request, host.clone(), at as u64, &record, Some(ranks[at]));
                 let Some(mut counter) = counter else { continue };
                 for (block, first) in pages.chunks(7).zip((0..).step_by(7)) {
-                    // Blocks of other hosts may be left out.
+                    // Blocks without pages of the host may be skipped.
                     if first < host.end && host.start < first + 7 {
-                        counter.scan(&Listed(ranks.clone()), first, &columns(block));
+                        counter.scan(&ListedScores(ranks.clone()), first, &columns(block));
                     }
                 }
                 let places = counter.places();

@@ -1,62 +1,69 @@
-//! One pass over all pages, and then the plan.
+//! Makes a plan in one pass over all pages.
 
-use crate::best::Best;
 use crate::candidate::{Candidate, TieBreak, discovery_key, score_key, warmup_key};
-use crate::chosen::{By, Choice};
-use crate::hosts::{Crowds, HostPages, Hosts};
+use crate::chosen::{Choice, ChosenBy};
+use crate::hosts::{HostPages, HostSlots, Hosts};
 use crate::pools::{Limits, Pools};
 use crate::runs::Runs;
-use crate::shares::Rules;
+use crate::shares::ShareRules;
 use crate::shuffle::{Purpose, Shuffle};
+use crate::spilling_top_k::SpillingTopK;
 use crate::{Counts, Gate, Plan, PlanError, PlanMemory, PlanRequest, Policy};
 use recrawl_types::{Cycle, StateColumns};
 use std::io;
 use std::ops::Range;
 
-/// Makes the plan of one cycle from one pass over the pages.
+/// Makes the plan of one cycle in one pass over all pages.
 ///
-/// Every page stands at a [`Gate`]. What is due is chosen thus:
+/// Every page has a [`Gate`]. Due pages are chosen by share:
 ///
-/// - **Warm-up** pages are all chosen, beside k.
+/// - **Warm-up**: all warm-up pages, in addition to k.
 /// - **Audit**: round(`audit_share`·k) of the pages that compete by score, drawn uniformly without
-///   replacement; each carries the probability with which it was.
-/// - **Announced**: round(`announced_share`·k) of the pages that compete by score and are announced as changed,
-///   those with the highest scores.
-/// - **Discovery**: round(`discovery_share`·k), and beyond k up to `discovery_min`, of the URLs that were never
-///   fetched: those nearer to a seed first, of one depth the targets of redirects first, then those
-///   with more links to them.
-/// - **Score**: the rest of k, by the policy's score, highest first and NaN last; a page that the audit
-///   drew, or that is announced, is not chosen again, the score goes on to the next.
+///   replacement. Each carries its sampling probability.
+/// - **Announced**: round(`announced_share`·k) of the pages that compete by score and are announced
+///   as changed, highest scores first.
+/// - **Discovery**: round(`discovery_share`·k) of the URLs that were never fetched, and beyond k up
+///   to `discovery_min`. Lower depth comes first, then redirect targets, then URLs with more links.
+/// - **Score**: the rest of k by the policy's score, highest first and NaN last. Pages of the audit
+///   sample and announced pages are not chosen again; the next ones take their place.
 ///
-/// What is announced leaves to the score what it cannot use; what one of the others cannot use goes to the rest: see the module `shares`. Between equals
-/// [`Ties`](crate::Ties) decides. With `max_per_host`, no host gets more pages than that in the cycle:
-/// its warm-up comes first (those that wait longest, where it is more than the limit), the audit second,
-/// and for the rest each share takes the host's best first.
+/// If announced pages do not fill their share, the score gets the rest. If another share is not
+/// filled, the others get the rest, see the module `shares`. [`Ties`](crate::Ties) breaks ties.
+/// With `max_per_host`, no host gets more pages than that in the cycle. Its warm-up comes first
+/// (longest wait first, if it exceeds the limit), the audit second. Then each share takes the
+/// host's best pages.
 ///
-/// **Memory**: [`PlanMemory`] bounds what is in proportion to k: candidates, sample and plan. They want 16 bytes for
-/// each of up to 2k candidates by score, as many for what is announced (if it has a share) and for discovery (there with
-/// `discovery_min` added to k), 16 for each page of the audit share, as many for each page chosen while it is listed; with `max_per_host` the same
-/// again for the candidates of one host, of which there are no more than twice its places. An equal part of the memory goes to each who wants as much. So
-/// 128 bytes a page of k are enough for all to stay in memory; where they are not there, sorted runs are spilled, and the plan is the same.
-/// What is spilled is at most 2k candidates of each order at 16 bytes, and as much again while it is merged. Beside all that there are, with
-/// `max_per_host`, 48 bytes for each host that has more candidates than places.
+/// **Memory**: [`PlanMemory`] limits the memory that is proportional to k: candidates, sample and
+/// plan. They need 16 bytes for each of:
+///
+/// - up to 2k candidates by score
+/// - up to 2k announced candidates, if there is an announced share
+/// - up to 2(k + `discovery_min`) candidates for discovery
+/// - the pages of the audit share
+/// - the chosen pages
+/// - with `max_per_host`, the candidates of one host again, at most twice its limit per order
+///
+/// The limit is divided fairly among these. So 128 bytes per page of k keep everything in memory.
+/// With less memory, sorted runs are spilled, and the plan is the same. At most 2k candidates of
+/// each order are spilled, 16 bytes each, and as much again during a merge. In addition, with
+/// `max_per_host`, each host with more candidates than slots takes 48 bytes.
 pub struct Planner<'p, H> {
     policy: &'p mut dyn Policy,
-    keeper: Keeper,
-    /// The candidates of all hosts that were scanned to their end, or of all pages without a limit.
+    collector: Collector,
+    /// Candidates of all complete hosts, or of all pages without a limit per host.
     all: Pools,
-    /// The warm-up of the same.
+    /// The warm-up of the same pages.
     choice: Choice,
     disk: Runs,
-    /// Only with a limit on hosts.
+    /// Only with a limit per host.
     hosts: Option<Hosts<H>>,
     scanned: u64,
     scores: Vec<f64>,
-    rules: Rules,
+    rules: ShareRules,
 }
 
-/// Looks at each page and offers it where it competes.
-struct Keeper {
+/// Offers each page to the shares that it competes for.
+struct Collector {
     cycle: Cycle,
     warmup: u32,
     audits: bool,
@@ -67,11 +74,11 @@ struct Keeper {
 }
 
 impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
-    /// Prepares the policy for the cycle. `hosts` has the hosts in the order of the scan; it is read only when
-    /// `max_per_host` is set.
+    /// Prepares the policy for the cycle. `hosts` are the hosts in scan order; only used with
+    /// `max_per_host`.
     ///
     /// # Errors
-    /// Shares that cannot be.
+    /// Invalid shares.
     pub fn new(
         request: PlanRequest,
         policy: &'p mut dyn Policy,
@@ -95,13 +102,14 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
             announced: all.announced.min(limit),
             audit: all.audit,
         });
-        let wanted_by_host = of_host.iter().flat_map(Limits::wanted);
-        let division = memory.divide(all.wanted().into_iter().chain(wanted_by_host).chain([Choice::WANTED]));
+        let needed_by_host = of_host.iter().flat_map(Limits::bytes_needed);
+        let division =
+            memory.divide(all.bytes_needed().into_iter().chain(needed_by_host).chain([Choice::BYTES_NEEDED]));
         let ties = TieBreak::new(request.ties, request.seed, request.cycle);
         let audit = Shuffle::new(request.seed, request.cycle, Purpose::Audit);
         Ok(Planner {
             policy,
-            keeper: Keeper {
+            collector: Collector {
                 cycle: request.cycle,
                 warmup: request.warmup,
                 audits: targets.audit > 0,
@@ -119,31 +127,32 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
                 .map(|(limit, limits)| Hosts::new(hosts, limit, Pools::new(&limits, division))),
             scanned: 0,
             scores: Vec::new(),
-            rules: Rules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },
+            rules: ShareRules { pages: k, discovery_min: request.discovery_min, targets, ties, audit },
         })
     }
 
-    /// Takes the next block of pages.
+    /// Scans the next block of pages.
     ///
     /// # Errors
-    /// When `max_per_host` is set and the hosts have fewer pages, or when the disk refuses what is spilled.
+    /// With `max_per_host`, the hosts have fewer pages than were scanned; or a run cannot be
+    /// written.
     ///
     /// # Panics
-    /// When the policy does not give each row a score.
+    /// The policy does not score each row.
     pub fn scan(&mut self, columns: &StateColumns) -> Result<(), PlanError> {
         self.policy.score(columns, self.scanned, &mut self.scores);
         assert_eq!(self.scores.len(), columns.len(), "policy {} scores each row", self.policy.name());
-        let Planner { keeper, all, choice, disk, hosts, scores, .. } = self;
+        let Planner { collector, all, choice, disk, hosts, scores, .. } = self;
         let block = Block { columns, scores, first: self.scanned };
         match hosts {
-            None => keeper.offer(&block, 0..columns.len(), all, choice, disk)?,
+            None => collector.offer(&block, 0..columns.len(), all, choice, disk)?,
             Some(hosts) => {
                 let mut row = 0;
                 while row < columns.len() {
                     let ordinal = block.first + row as u64;
                     let run = hosts.next_run(ordinal, columns.len() - row)?;
-                    keeper.offer(&block, row..row + run, &mut hosts.pools, choice, disk)?;
-                    hosts.advance(ordinal, run, &keeper.ties, all, choice, disk)?;
+                    collector.offer(&block, row..row + run, &mut hosts.pools, choice, disk)?;
+                    hosts.advance(ordinal, run, &collector.ties, all, choice, disk)?;
                     row += run;
                 }
             }
@@ -152,19 +161,18 @@ impl<'p, H: Iterator<Item: Into<HostPages>>> Planner<'p, H> {
         Ok(())
     }
 
-    /// The plan, after the last block.
+    /// Returns the plan, after the last block.
     ///
     /// # Errors
-    /// When `max_per_host` is set and the hosts have more pages than were scanned, or when what was spilled cannot be
-    /// read.
+    /// With `max_per_host`, the hosts have more pages than were scanned; or a run cannot be read.
     pub fn finish(self) -> Result<Plan, PlanError> {
-        let crowds = match self.hosts {
-            None => Crowds::default(),
+        let host_slots = match self.hosts {
+            None => HostSlots::default(),
             Some(hosts) => hosts.finish(self.scanned)?,
         };
-        let mut counts = self.keeper.counts;
+        let mut counts = self.collector.counts;
         counts.warmup = self.choice.pages();
-        Ok(self.rules.fill(self.all, self.choice, crowds, counts, self.disk)?)
+        Ok(self.rules.fill(self.all, self.choice, host_slots, counts, self.disk)?)
     }
 }
 
@@ -175,8 +183,9 @@ struct Block<'a> {
     first: u64,
 }
 
-impl Keeper {
-    /// Offers the pages of some rows to `pools`, and chooses a warm-up that is not kept there.
+impl Collector {
+    /// Offers the pages of some rows to `pools`. Chooses a warm-up page directly if `pools` keeps
+    /// none.
     fn offer(
         &mut self,
         block: &Block<'_>,
@@ -201,9 +210,12 @@ impl Keeper {
                 Gate::Warmup => {
                     self.counts.warmup_due += 1;
                     match &mut pools.warmup {
-                        None => {
-                            choice.push(ordinal, By::Warmup, warmup_key(block.columns.last[row]), disk)?
-                        }
+                        None => choice.push(
+                            ordinal,
+                            ChosenBy::Warmup,
+                            warmup_key(block.columns.last[row]),
+                            disk,
+                        )?,
                         Some(pool) => {
                             self.offer_by(warmup_key(block.columns.last[row]), ordinal, pool, disk)?
                         }
@@ -224,16 +236,16 @@ impl Keeper {
         Ok(())
     }
 
-    /// Offers a page by its key. Most pages are beyond the bar by the key alone; only for the others is
-    /// it worth finding out what decides between equals.
+    /// Offers a page by its key. Most keys are above the threshold; for these the tie break need
+    /// not be computed.
     fn offer_by(
         &self,
         key: u64,
         ordinal: u64,
-        pool: &mut Best<Candidate>,
+        pool: &mut SpillingTopK<Candidate>,
         disk: &mut Runs,
     ) -> io::Result<()> {
-        if pool.bar().is_none_or(|bar| key <= bar.key) {
+        if pool.threshold().is_none_or(|threshold| key <= threshold.key) {
             pool.offer(self.ties.candidate(key, ordinal), disk)?;
         }
         Ok(())

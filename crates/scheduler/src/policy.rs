@@ -1,4 +1,4 @@
-//! The policies: how a page is scored, one file each.
+//! The policies that score pages, one file each.
 
 pub mod age;
 pub mod formula;
@@ -7,38 +7,38 @@ pub mod random;
 use recrawl_formula::Formula;
 use recrawl_types::{Cycle, StateColumns};
 
-/// Scores pages. In two steps: what a policy has to think about once a cycle it does in `prepare`, and
-/// `score` then takes constant time a page.
+/// Scores pages. `prepare` does the work that is needed once per cycle. Then `score` takes constant
+/// time per page.
 pub trait Policy: Send {
-    /// Its name, for reports.
+    /// Name in reports.
     fn name(&self) -> &str;
 
     /// Called before the first page of a cycle.
     fn prepare(&mut self, cycle: Cycle, seed: u64);
 
-    /// Scores every row of the block, whose first page has the ordinal `first_ordinal`: `out` is
-    /// emptied and gets one score a row. The higher the score the sooner the visit; NaN ranks below
-    /// every number. Rows that were never visited may get any score: they do not compete by it.
+    /// Scores every row of the block, whose first page has the ordinal `first_ordinal`. Replaces
+    /// `out` by one score per row. A higher score means an earlier visit; NaN ranks below every
+    /// number. Rows that were never visited may get any score: they do not compete by it.
     fn score(&self, columns: &StateColumns, first_ordinal: u64, out: &mut Vec<f64>);
 }
 
-/// A policy that can be asked for by name.
+/// A policy that can be selected by name.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// The name.
+pub struct PolicyKind {
+    /// Its name.
     pub name: &'static str,
-    /// What it does, in words.
+    /// One-line description.
     pub help: &'static str,
-    /// Makes one; the formula is that of the crawl, which most policies have no use for.
+    /// Makes the policy from the crawl's formula, which most policies ignore.
     pub build: fn(&Formula) -> Box<dyn Policy>,
 }
 
-/// Every policy.
-pub const ALL: &[Kind] = &[formula::KIND, random::KIND, age::KIND];
+/// All policies.
+pub const ALL: &[PolicyKind] = &[formula::KIND, random::KIND, age::KIND];
 
-impl Kind {
-    /// The policy of that name.
-    pub fn named(name: &str) -> Option<Kind> {
+impl PolicyKind {
+    /// The policy of this name.
+    pub fn named(name: &str) -> Option<PolicyKind> {
         ALL.iter().copied().find(|kind| kind.name == name)
     }
 }

@@ -1,13 +1,13 @@
-//! The candidates of one pass, by what they compete for.
+//! The candidates of one pass, by share.
 
-use crate::best::Best;
 use crate::candidate::Candidate;
-use crate::memory::{Division, wanted};
+use crate::memory::{MemoryDivision, bytes_needed};
+use crate::spilling_top_k::SpillingTopK;
 
-/// How many pages of each kind are kept.
+/// Maximum number of candidates per share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
-    /// None where all are chosen, so that none has to be kept.
+    /// None if all are chosen, so that none must be kept.
     pub warmup: Option<u64>,
     pub discovery: u64,
     pub score: u64,
@@ -16,42 +16,49 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Bytes that each pool for so many pages wants.
-    pub fn wanted(&self) -> [f64; 5] {
+    /// Bytes that each pool needs.
+    pub fn bytes_needed(&self) -> [f64; 5] {
         let [discovery, score, announced] =
-            [self.discovery, self.score, self.announced].map(wanted::<Candidate>);
-        [self.warmup.map_or(0.0, wanted::<Candidate>), discovery, score, announced, wanted::<u64>(self.audit)]
+            [self.discovery, self.score, self.announced].map(bytes_needed::<Candidate>);
+        [
+            self.warmup.map_or(0.0, bytes_needed::<Candidate>),
+            discovery,
+            score,
+            announced,
+            bytes_needed::<u64>(self.audit),
+        ]
     }
 }
 
 /// The candidates of all pages, or of one host.
 pub(crate) struct Pools {
-    /// Pages in their warm-up, where not all are chosen.
-    pub warmup: Option<Best<Candidate>>,
-    /// URLs never fetched.
-    pub discovery: Best<Candidate>,
-    /// Pages that compete by score alone.
-    pub score: Best<Candidate>,
-    /// Pages that are announced as changed, in the same order; they compete by score too.
-    pub announced: Best<Candidate>,
-    /// Both by their images under the audit's shuffle: the least are the sample.
-    pub audit: Best<u64>,
-    /// How many pages the sample is drawn from.
+    /// Warm-up pages, if not all are chosen.
+    pub warmup: Option<SpillingTopK<Candidate>>,
+    /// URLs that were never fetched.
+    pub discovery: SpillingTopK<Candidate>,
+    /// Pages that compete by score only.
+    pub score: SpillingTopK<Candidate>,
+    /// Announced pages, also by score. They compete by score too.
+    pub announced: SpillingTopK<Candidate>,
+    /// Pages of both pools above, by their images under the audit's shuffle. The least are the
+    /// sample.
+    pub audit: SpillingTopK<u64>,
+    /// Size of the sample's population.
     pub eligible: u64,
-    /// How many URLs were offered for discovery.
+    /// Number of URLs offered for discovery.
     pub unfetched: u64,
 }
 
 impl Pools {
-    /// Pools for so many pages, each with its part of the memory.
-    pub fn new(limits: &Limits, memory: Division) -> Pools {
-        let candidates = |k| Best::new(k, memory.room(wanted::<Candidate>(k)));
+    /// Makes pools with these limits.
+    pub fn new(limits: &Limits, memory: MemoryDivision) -> Pools {
+        let candidates = |k| SpillingTopK::new(k, memory.quota(bytes_needed::<Candidate>(k)));
         Pools {
             warmup: limits.warmup.map(candidates),
             discovery: candidates(limits.discovery),
             score: candidates(limits.score),
             announced: candidates(limits.announced),
-            audit: Best::new(limits.audit, memory.room(wanted::<u64>(limits.audit))),
+            audit: SpillingTopK::new(limits.audit, memory.quota(bytes_needed::<u64>(limits.audit))),
             eligible: 0,
             unfetched: 0,
         }

@@ -1,10 +1,10 @@
-//! The rank of a page among those that compete by score: of one page without memory, or of all.
+//! The rank of a page by score: of one page without memory, or of all.
 
 use crate::candidate::{Candidate, TieBreak};
 use crate::{Gate, PlanRequest, Policy};
 use recrawl_types::{Cycle, StateColumns};
 
-/// Walks the pages that compete by score, in the same pass over all pages that a plan takes.
+/// Scans the pages that compete by score, as a plan does.
 #[derive(Debug)]
 struct Competing {
     cycle: Cycle,
@@ -25,7 +25,7 @@ impl Competing {
         }
     }
 
-    /// Those of the next block of pages.
+    /// Calls `each` for those of the next block of pages.
     fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns, mut each: impl FnMut(Candidate)) {
         policy.score(columns, self.scanned, &mut self.scores);
         for (row, &score) in self.scores.iter().enumerate() {
@@ -46,26 +46,26 @@ pub struct RankCounter {
 }
 
 impl RankCounter {
-    /// For the page with that ordinal and score, in the plan of that request.
+    /// For a page with this ordinal and score.
     pub fn new(request: &PlanRequest, ordinal: u64, score: f64) -> RankCounter {
         let competing = Competing::new(request);
         let page = competing.ties.by_score(score, ordinal);
         RankCounter { competing, page, better: 0 }
     }
 
-    /// Takes the next block of pages, to be scored by a policy that is prepared for the cycle.
+    /// Scans the next block of pages. The policy must be prepared for the cycle.
     pub fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns) {
         let RankCounter { competing, page, better } = self;
         competing.scan(policy, columns, |other| *better += u64::from(other < *page));
     }
 
-    /// The rank: 1 for the best of the pages that compete by score.
+    /// The rank: 1 for the best page.
     pub fn rank(&self) -> u64 {
         self.better + 1
     }
 }
 
-/// Gathers a [`Ranking`].
+/// Collects a [`Ranking`].
 #[derive(Debug)]
 pub struct RankingGatherer {
     competing: Competing,
@@ -73,18 +73,18 @@ pub struct RankingGatherer {
 }
 
 impl RankingGatherer {
-    /// For the plan of that request.
+    /// For the plan of this request.
     pub fn new(request: &PlanRequest) -> RankingGatherer {
         RankingGatherer { competing: Competing::new(request), candidates: Vec::new() }
     }
 
-    /// As of [`RankCounter::scan`].
+    /// Scans like [`RankCounter::scan`].
     pub fn scan(&mut self, policy: &dyn Policy, columns: &StateColumns) {
         let candidates = &mut self.candidates;
         self.competing.scan(policy, columns, |candidate| candidates.push(candidate));
     }
 
-    /// When all pages were scanned.
+    /// Returns the ranking, after the last block.
     pub fn finish(mut self) -> Ranking {
         self.candidates.sort_unstable();
         self.candidates.shrink_to_fit();
@@ -92,7 +92,7 @@ impl RankingGatherer {
     }
 }
 
-/// The ranks of all pages that compete by score. Memory: 16 bytes a page.
+/// The ranks of all pages that compete by score. Memory: 16 bytes per page.
 #[derive(Debug)]
 pub struct Ranking {
     ties: TieBreak,
@@ -100,7 +100,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// What a [`RankCounter`] finds for the page with that ordinal and score.
+    /// The rank that a [`RankCounter`] would find for a page with this ordinal and score.
     pub fn rank(&self, ordinal: u64, score: f64) -> u64 {
         let page = self.ties.by_score(score, ordinal);
         self.best_first.partition_point(|other| *other < page) as u64 + 1

@@ -1,47 +1,48 @@
-//! What a plan is asked for.
+//! The parameters of a plan.
 
 use recrawl_types::Cycle;
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// What decides between pages of equal score.
+/// How ties between equal scores are broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ties {
-    /// The lower ordinal first. Comparable from program to program, but page order leaks site order.
+    /// Lower ordinal first. Comparable between programs, but it favours sites that sort first.
     Index,
-    /// A seeded shuffle of the pages, another one in every cycle.
+    /// By a seeded shuffle of the pages, which differs in every cycle.
     #[default]
     Hash,
 }
 
-/// What a plan is asked for.
+/// The parameters of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanRequest {
-    /// The cycle that is planned.
+    /// The cycle to plan.
     pub cycle: Cycle,
-    /// k: pages to choose beside the warm-up.
+    /// k: number of pages to choose, without the warm-up.
     pub pages: u64,
-    /// The share of k for URLs that were never fetched, 0 to 1.
+    /// Share of k for URLs that were never fetched, 0 to 1.
     pub discovery_share: f64,
-    /// The share of k for pages that are announced as changed (`is_announced` of [`Known`](recrawl_types::Known)),
-    /// 0 to 1. Whose announcements are believed, decides whoever hands in the columns.
+    /// Share of k for pages that are announced as changed (`is_announced` of
+    /// [`Known`](recrawl_types::Known)), 0 to 1. The caller sets `is_announced` only for trusted
+    /// announcements.
     pub announced_share: f64,
-    /// The share of k for a uniform sample of the pages that compete by score, 0 to 1.
+    /// Share of k for a uniform sample of the pages that compete by score, 0 to 1.
     pub audit_share: f64,
-    /// At least so many URLs that were never fetched are chosen, even where that exceeds k.
+    /// Minimum number of URLs that were never fetched, even if it exceeds k.
     pub discovery_min: u64,
-    /// A page's first so many visits after its first fetch are due at once, whatever its score.
+    /// Number of visits after the first fetch that are due at once, whatever the score.
     pub warmup: u32,
-    /// At most so many pages of one host in the cycle, warm-up and all; none for no limit.
+    /// Maximum number of pages per host in the cycle, including the warm-up; none for no limit.
     pub max_per_host: Option<u64>,
-    /// All chance in the plan comes from this and the cycle.
+    /// Seed of all randomness in the plan, together with the cycle.
     pub seed: u64,
-    /// What decides between pages of equal score.
+    /// How ties between equal scores are broken.
     pub ties: Ties,
 }
 
-/// How k is divided before anything is known of the pages.
+/// The division of k before the pages are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Targets {
     pub audit: u64,
@@ -51,7 +52,8 @@ pub(crate) struct Targets {
 }
 
 impl PlanRequest {
-    /// The audit has its share, what is announced and discovery theirs out of what is left, the score the rest.
+    /// Divides k: first the audit share, then the announced and discovery shares, and the rest for
+    /// the score.
     pub(crate) fn targets(&self) -> Targets {
         let part = |share: f64| (share * self.pages as f64).round() as u64;
         let audit = part(self.audit_share).min(self.pages);
@@ -60,7 +62,7 @@ impl PlanRequest {
         Targets { audit, announced, discovery, score: self.pages - audit - announced - discovery }
     }
 
-    /// Pages that the score chooses, unless other shares leave it some of theirs.
+    /// Pages chosen by score, unless other shares are not filled.
     pub fn score_places(&self) -> u64 {
         self.targets().score
     }
@@ -87,34 +89,34 @@ impl PlanRequest {
     }
 }
 
-/// A plan cannot be made.
+/// Why a plan cannot be made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PlanError {
     /// A share is not between 0 and 1.
     Share {
-        /// Which one.
+        /// The configuration key.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         share: f64,
     },
-    /// The shares together are more than all.
+    /// The sum of the shares exceeds 1.
     Shares {
         /// The discovery share.
         discovery: f64,
-        /// The share of what is announced.
+        /// The announced share.
         announced: f64,
         /// The audit share.
         audit: f64,
     },
-    /// The hosts do not have as many pages as were scanned.
+    /// The number of pages of the hosts differs from that of the scan.
     Hosts {
         /// Pages scanned.
         pages: u64,
-        /// Are there more in the hosts? Else fewer.
+        /// Do the hosts have more pages? If not, fewer.
         more: bool,
     },
-    /// What outgrew the plan's memory could not be written, or not be read again.
+    /// A spilled run could not be written or read.
     Spill(io::Error),
 }
 
@@ -135,7 +137,7 @@ impl fmt::Display for PlanError {
                  run `recrawl repository verify`",
                 if *more { "more pages" } else { "fewer pages" }
             ),
-            PlanError::Spill(e) => write!(f, "what outgrew the memory of the plan: {e}"),
+            PlanError::Spill(e) => write!(f, "cannot spill the plan: {e}"),
         }
     }
 }

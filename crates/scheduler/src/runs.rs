@@ -1,22 +1,22 @@
-//! Sorted runs of items on what a plan spills to.
+//! Sorted runs of spilled items.
 
 use crate::candidate::Candidate;
 use crate::merge::Source;
 use recrawl_types::Spill;
 use std::io::{self, Read, Write};
 
-/// Bytes of a run that are written at once.
+/// Bytes written at once.
 const CHUNK: usize = 64 << 10;
 
-/// What can be spilled: a fixed number of bytes, little-endian.
+/// An item that can be spilled: a fixed number of bytes, little-endian.
 pub(crate) trait Item: Copy + Ord + Send {
-    /// How many bytes.
+    /// Length in bytes.
     const BYTES: usize;
 
     /// Appends the bytes.
     fn put(self, out: &mut Vec<u8>);
 
-    /// Reads one.
+    /// Reads one item.
     fn read(bytes: &mut dyn Read) -> io::Result<Self>;
 }
 
@@ -51,11 +51,11 @@ impl Item for Candidate {
 #[derive(Debug)]
 pub(crate) struct Run {
     number: u32,
-    /// Items in it.
+    /// Number of items.
     pub length: u64,
 }
 
-/// Writes runs and opens them again, each once.
+/// Writes runs, and opens each of them once.
 pub(crate) struct Runs {
     spill: Box<dyn Spill>,
     next: u32,
@@ -67,7 +67,7 @@ impl Runs {
         Runs { spill, next: 0, chunk: Vec::new() }
     }
 
-    /// Writes the items that `next` gives, which ascend, up to the first none.
+    /// Writes the ascending items of `next` until it returns none.
     pub fn write<T: Item>(&mut self, mut next: impl FnMut() -> io::Result<Option<T>>) -> io::Result<Run> {
         let mut run = Run { number: self.next, length: 0 };
         self.next += 1;
@@ -86,7 +86,7 @@ impl Runs {
         Ok(run)
     }
 
-    /// Opens a run for its one reading.
+    /// Opens a run. It can be read once.
     pub fn open<T: Item>(&mut self, run: Run) -> io::Result<Source<T>> {
         Ok(Source::Run(self.spill.take(run.number)?, run.length))
     }

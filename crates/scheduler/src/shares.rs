@@ -1,23 +1,25 @@
-//! From candidates to a plan: the shares are filled.
+//! Fills the shares of a plan from candidates.
 //!
-//! Warm-up pages are chosen before anything else. Then the audit sample is drawn, then what is announced has its
-//! share, then score and discovery take turns, the one that is further from its target first, each with its best candidate
-//! whose host has a slot left. What is announced leaves to the score what it cannot use; what
-//! the audit or the score cannot use goes to discovery, and what discovery cannot use to the score. Last, discovery goes on beyond k up to its minimum.
+//! Warm-up pages are chosen first. Then the audit sample is drawn, and then announced pages fill
+//! their share. Then score and discovery alternate: the one further from its target chooses its
+//! best candidate whose host has a free slot. If announced pages do not fill their share, the score
+//! gets the rest. If the audit or the score is not filled, discovery gets the rest, and vice versa.
+//! Last, discovery continues beyond k up to its minimum.
 //!
-//! The k best candidates of each order (and for discovery its minimum more) are enough for that: each candidate that is passed was chosen,
-//! or is in the sample, or found its host full of pages of the sample and of the other orders; and those
-//! are together no more than k.
+//! The k best candidates of each order (for discovery, plus its minimum) are sufficient. A rejected
+//! candidate was chosen before, is in the sample, or found its host full of pages of the sample and
+//! of other orders. Together those are at most k.
 //!
-//! Every order is read once and from front to back, so that it may lie on disk, and no set of what was chosen is kept. The sample
-//! are the pages whose images are not above that of the last one drawn. Pages that are announced have an order of their own; when their
-//! share is filled, what is left of it is merged with the order of the others, and the score goes on in both.
+//! Every order is read once from front to back, so it may be on disk, and no set of chosen pages is
+//! kept. A page is in the sample if its image is at most that of the last page drawn. Announced
+//! pages have their own order. When their share is filled, the rest is merged into the order by
+//! score.
 
 use crate::Counts;
 use crate::Plan;
 use crate::candidate::{Candidate, TieBreak, key_score};
-use crate::chosen::{By, Choice};
-use crate::hosts::Crowds;
+use crate::chosen::{Choice, ChosenBy};
+use crate::hosts::HostSlots;
 use crate::merge::Merge;
 use crate::pools::Pools;
 use crate::request::Targets;
@@ -25,8 +27,8 @@ use crate::runs::Runs;
 use crate::shuffle::Shuffle;
 use std::io;
 
-/// What the places are given by.
-pub(crate) struct Rules {
+/// The targets of the shares.
+pub(crate) struct ShareRules {
     pub pages: u64,
     pub discovery_min: u64,
     pub targets: Targets,
@@ -34,74 +36,81 @@ pub(crate) struct Rules {
     pub audit: Shuffle,
 }
 
-/// Places that are being given.
-struct Places<'r> {
-    rules: &'r Rules,
-    crowds: Crowds,
-    /// The greatest image of the sample.
+/// A plan while its shares are filled.
+struct Allocation<'r> {
+    rules: &'r ShareRules,
+    host_slots: HostSlots,
+    /// The highest image of the sample.
     last_drawn: Option<u64>,
     choice: Choice,
     disk: Runs,
 }
 
-impl Rules {
-    /// Fills the shares; `choice` has the warm-up.
+impl ShareRules {
+    /// Fills the shares; `choice` has the warm-up pages.
     pub fn fill(
         &self,
         pools: Pools,
         choice: Choice,
-        crowds: Crowds,
+        host_slots: HostSlots,
         mut counts: Counts,
         disk: Runs,
     ) -> io::Result<Plan> {
         let Pools { discovery, score, announced, audit, eligible, .. } = pools;
-        let mut places = Places { rules: self, crowds, last_drawn: None, choice, disk };
+        let mut allocation = Allocation { rules: self, host_slots, last_drawn: None, choice, disk };
 
-        let images = audit.into_merge(&mut places.disk)?;
+        let images = audit.into_merge(&mut allocation.disk)?;
         let drawn;
-        (drawn, counts.audit) = places.draw(images)?;
+        (drawn, counts.audit) = allocation.draw(images)?;
         counts.audit_eligible = eligible;
 
-        let mut announced =
-            Queue::new(announced.into_merge(&mut places.disk)?, By::Announced, self.targets.announced);
-        while announced.taken < announced.target && places.give(&mut announced)? {}
+        let mut announced = ShareQueue::new(
+            announced.into_merge(&mut allocation.disk)?,
+            ChosenBy::Announced,
+            self.targets.announced,
+        );
+        while announced.taken < announced.target && allocation.choose_next(&mut announced)? {}
         counts.announced = announced.taken;
 
-        let mut score = Queue::new(
-            score.into_merge(&mut places.disk)?,
-            By::Score,
+        let mut score = ShareQueue::new(
+            score.into_merge(&mut allocation.disk)?,
+            ChosenBy::Score,
             self.targets.score + announced.target - announced.taken,
         );
         score.candidates.absorb(announced.candidates);
-        let mut discovery =
-            Queue::new(discovery.into_merge(&mut places.disk)?, By::Discovery, self.targets.discovery);
+        let mut discovery = ShareQueue::new(
+            discovery.into_merge(&mut allocation.disk)?,
+            ChosenBy::Discovery,
+            self.targets.discovery,
+        );
         for _ in counts.audit + counts.announced..self.pages {
-            let (first, second) = if score.goes_before(&discovery) {
+            let (first, second) = if score.is_further_from_target(&discovery) {
                 (&mut score, &mut discovery)
             } else {
                 (&mut discovery, &mut score)
             };
-            if !places.give(first)? && !places.give(second)? {
+            if !allocation.choose_next(first)? && !allocation.choose_next(second)? {
                 break;
             }
         }
-        // Beyond k, if need be: a young repository is filled without touching what the score may choose.
-        while discovery.taken < self.discovery_min && places.give(&mut discovery)? {}
+        // Beyond k if needed: a young repository grows without taking pages from the score.
+        while discovery.taken < self.discovery_min && allocation.choose_next(&mut discovery)? {}
         (counts.score, counts.discovery) = (score.taken, discovery.taken);
 
-        let Places { crowds, choice, disk, .. } = places;
-        let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, crowds, disk)?;
+        let Allocation { host_slots, choice, disk, .. } = allocation;
+        let chosen = choice.finish(drawn as f64 / eligible.max(1) as f64, host_slots, disk)?;
         Ok(Plan { chosen, cutoff: score.last_key.map(key_score), counts })
     }
 }
 
-impl Places<'_> {
-    /// Draws the audit sample; gives how many pages were drawn, and how many of them have a place. Each of
-    /// the eligible pages is drawn with the same probability, drawn / eligible. Where more pages of one host are drawn than it has slots, those
-    /// keep their place that were drawn first, which is by chance too: the probability of that, slots /
-    /// drawn of the host, multiplies theirs. Weighing each page by the inverse of its probability
-    /// therefore gives sums over all eligible pages without bias (Särndal et al. 1992, ch. 9: two-phase
-    /// sampling).
+impl Allocation<'_> {
+    /// Draws the audit sample. Returns the number of pages drawn, and of those with a slot.
+    ///
+    /// Each eligible page is drawn with the same probability, drawn / eligible. If more pages of
+    /// one host are drawn than it has slots, those drawn first get a slot. That is random too, so
+    /// their probability is multiplied by slots / drawn of the host. Weighting each page by the
+    /// inverse of its probability gives unbiased sums over all eligible pages (Särndal et al. 1992,
+    /// ch. 9: two-phase sampling).
     fn draw(&mut self, mut images: Merge<u64>) -> io::Result<(u64, u64)> {
         let (mut drawn, mut admitted) = (0, 0);
         while drawn < self.rules.targets.audit
@@ -110,28 +119,28 @@ impl Places<'_> {
             let page = self.rules.audit.invert(image);
             drawn += 1;
             self.last_drawn = Some(image);
-            self.crowds.note_drawn(page);
-            if self.crowds.admit(page) {
+            self.host_slots.note_drawn(page);
+            if self.host_slots.admit(page) {
                 admitted += 1;
-                self.choice.push(page, By::Audit, drawn, &mut self.disk)?;
+                self.choice.push(page, ChosenBy::Audit, drawn, &mut self.disk)?;
             }
         }
         Ok((drawn, admitted))
     }
 
-    /// Was the page, which competes by score, drawn? If it was and has no place all the same, its host is full.
+    /// Was this page drawn for the sample? If it was drawn and has no slot, its host is full.
     fn is_drawn(&self, ordinal: u64) -> bool {
         self.last_drawn.is_some_and(|last| self.rules.audit.apply(ordinal) <= last)
-            && self.crowds.is_audited(ordinal)
+            && self.host_slots.is_audited(ordinal)
     }
 
-    /// Gives a place to the best candidate whose host has a slot left; was there one? A full host stays full, so what is
-    /// passed is passed for good.
-    fn give(&mut self, queue: &mut Queue) -> io::Result<bool> {
+    /// Chooses the best candidate whose host has a free slot; false if there is none. A full host
+    /// stays full, so rejected candidates need not be kept.
+    fn choose_next(&mut self, queue: &mut ShareQueue) -> io::Result<bool> {
         while let Some(candidate) = queue.candidates.pop()? {
             let ordinal = self.rules.ties.ordinal(candidate);
-            let is_taken = queue.by != By::Discovery && self.is_drawn(ordinal);
-            if !is_taken && self.crowds.admit(ordinal) {
+            let is_taken = queue.by != ChosenBy::Discovery && self.is_drawn(ordinal);
+            if !is_taken && self.host_slots.admit(ordinal) {
                 queue.taken += 1;
                 queue.last_key = Some(candidate.key);
                 self.choice.push(ordinal, queue.by, queue.taken, &mut self.disk)?;
@@ -143,22 +152,22 @@ impl Places<'_> {
 }
 
 /// Candidates of one order, best first.
-struct Queue {
+struct ShareQueue {
     candidates: Merge<Candidate>,
-    by: By,
+    by: ChosenBy,
     target: u64,
     taken: u64,
     last_key: Option<u64>,
 }
 
-impl Queue {
-    fn new(candidates: Merge<Candidate>, by: By, target: u64) -> Queue {
-        Queue { candidates, by, target, taken: 0, last_key: None }
+impl ShareQueue {
+    fn new(candidates: Merge<Candidate>, by: ChosenBy, target: u64) -> ShareQueue {
+        ShareQueue { candidates, by, target, taken: 0, last_key: None }
     }
 
-    /// Is this one further from its target than the other? Not if it has reached it, and not if both
+    /// Is this one further from its target than the other? False if it reached its target or both
     /// are equally far.
-    fn goes_before(&self, other: &Queue) -> bool {
+    fn is_further_from_target(&self, other: &ShareQueue) -> bool {
         let part = |taken: u64, target: u64| u128::from(taken) * u128::from(target);
         self.taken < self.target
             && (other.taken >= other.target

@@ -1,25 +1,25 @@
-//! A seeded order of pages that has nothing to do with their ordinals.
+//! A seeded order of pages that is independent of their ordinals.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use recrawl_types::Cycle;
 
-/// A seeded permutation of the 64-bit numbers. Where a draw or a tie asks for chance, pages are taken
-/// in the order of their images: no state is kept per page, a restarted cycle draws the same again, and
-/// two pages never tie.
+/// A seeded permutation of the 64-bit numbers. Draws and tie breaks take pages in the order of
+/// their images. So no state is kept per page, a restarted cycle draws the same pages, and two
+/// pages never tie.
 ///
-/// It is x ↦ mix(mix(x ⊕ a) ⊕ b), with the finaliser of SplitMix64 (Steele, Lea & Flood 2014, variant 13
-/// of Stafford's) as mix, and for a and b the first two 64-bit words of ChaCha8 seeded by
+/// It is x ↦ mix(mix(x ⊕ a) ⊕ b). mix is the finaliser of SplitMix64 (Steele, Lea & Flood 2014,
+/// variant 13 of Stafford's). a and b are the first two 64-bit words of ChaCha8, seeded by
 /// `seed_from_u64(seed)`, in stream 8·cycle + purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shuffle {
     keys: [u64; 2],
 }
 
-/// What a shuffle is for: draws for different purposes know nothing of each other.
+/// The purpose of a shuffle. Draws for different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Decides between equals.
+    /// Breaks ties.
     Ties = 0,
     /// Draws the audit sample.
     Audit = 1,
@@ -61,8 +61,8 @@ fn unmix(mut x: u64) -> u64 {
     x ^ (x >> 30) ^ (x >> 60)
 }
 
-/// The inverse of an odd number modulo 2⁶⁴, by Newton's iteration, which doubles the bits that are
-/// right: 3 at the start, 96 after five steps.
+/// The inverse of an odd number modulo 2⁶⁴, by Newton's iteration. Each step doubles the number of
+/// correct bits: 3 at the start, 96 after five steps.
 const fn inverse(odd: u64) -> u64 {
     let mut x = odd;
     let mut step = 0;
@@ -95,8 +95,8 @@ mod tests {
         assert_eq!(shuffles[0], Shuffle::new(1, Cycle(1), Purpose::Ties));
     }
 
-    /// Published figures depend on these values; they were computed a second time, by another program,
-    /// from the definition of ChaCha.
+    /// Published figures depend on these values. A second program computed them from the definition
+    /// of ChaCha.
     #[test]
     fn the_permutation_is_the_one_that_is_written_down() {
         let shuffle = Shuffle::new(42, Cycle(7), Purpose::Ties);
@@ -110,7 +110,7 @@ mod tests {
         let shuffle = Shuffle::new(3, Cycle(9), Purpose::Audit);
         for bit in 0..64 {
             let set = (0..4096).filter(|&x| shuffle.apply(x) >> bit & 1 == 1).count();
-            // Four standard deviations of a fair coin, and a margin.
+            // Four standard deviations of a fair coin, with a margin.
             assert!((2048 - 160..=2048 + 160).contains(&set), "bit {bit}: {set} of 4096");
         }
     }

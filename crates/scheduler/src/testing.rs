@@ -1,4 +1,5 @@
-//! Helpers of this crate's tests: random pages, a planner that holds everything and sorts it, a disk in memory.
+//! Test helpers: random pages, a planner that sorts everything in memory, and spill storage in
+//! memory.
 
 use crate::candidate::{TieBreak, discovery_key, score_key};
 use crate::shuffle::{Purpose, Shuffle};
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Cursor, Read, Write};
 use std::rc::Rc;
 
-/// A request for no page at all; tests set what they are about.
+/// A request for no pages; tests set the fields that they need.
 pub(crate) fn request() -> PlanRequest {
     PlanRequest {
         cycle: NOW,
@@ -63,7 +64,7 @@ pub(crate) fn pages(most: usize) -> impl Strategy<Value = Vec<Page>> {
     prop::collection::vec(page, 0..most)
 }
 
-/// Requests of every kind for few pages.
+/// Random requests for few pages.
 pub(crate) fn requests() -> impl Strategy<Value = PlanRequest> {
     let shares = (0.0..=1.0f64, 0.0..=1.0f64, prop_oneof![Just(0.0), 0.0..=1.0f64]);
     let limit = prop::option::of(0u64..6);
@@ -86,10 +87,10 @@ pub(crate) fn requests() -> impl Strategy<Value = PlanRequest> {
     )
 }
 
-/// A policy that gives the page with ordinal o the score o of a list.
-pub(crate) struct Listed(pub Vec<f64>);
+/// A policy with a list of scores by ordinal.
+pub(crate) struct ListedScores(pub Vec<f64>);
 
-impl Policy for Listed {
+impl Policy for ListedScores {
     fn name(&self) -> &str {
         "listed"
     }
@@ -102,7 +103,7 @@ impl Policy for Listed {
     }
 }
 
-/// Pages as columns, all of sites with the same rate.
+/// Pages as columns, all of sites with the same ChangeRate.
 pub(crate) fn columns(pages: &[Page]) -> StateColumns {
     let mut columns = StateColumns { global_rate: 0.1, ..StateColumns::default() };
     for (known, history) in pages {
@@ -112,26 +113,26 @@ pub(crate) fn columns(pages: &[Page]) -> StateColumns {
     columns
 }
 
-/// A plan that is held.
+/// A plan in memory.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(crate) struct Made {
+pub(crate) struct MadePlan {
     pub chosen: Vec<(u64, Share)>,
     pub cutoff: Option<f64>,
     pub counts: Counts,
 }
 
-/// The plan, the pages given in blocks of `block` pages.
+/// Makes a plan, with `block` pages per block.
 pub(crate) fn plan(
     request: &PlanRequest,
     policy: &mut dyn Policy,
     pages: &[Page],
     hosts: &[u64],
     block: usize,
-) -> Result<Made, PlanError> {
+) -> Result<MadePlan, PlanError> {
     plan_within(PlanMemory::unlimited(), request, policy, pages, hosts, block)
 }
 
-/// The same within some memory.
+/// The same with a memory limit.
 pub(crate) fn plan_within(
     memory: PlanMemory,
     request: &PlanRequest,
@@ -139,7 +140,7 @@ pub(crate) fn plan_within(
     pages: &[Page],
     hosts: &[u64],
     block: usize,
-) -> Result<Made, PlanError> {
+) -> Result<MadePlan, PlanError> {
     let mut planner = Planner::new(request.clone(), policy, hosts.iter().copied(), memory)?;
     for pages in pages.chunks(block) {
         planner.scan(&columns(pages))?;
@@ -147,31 +148,31 @@ pub(crate) fn plan_within(
     }
     let plan = planner.finish()?;
     let (cutoff, counts) = (plan.cutoff, plan.counts);
-    Ok(Made {
+    Ok(MadePlan {
         chosen: plan.chosen.map(|page| page.map(|p| (p.ordinal, p.share))).collect::<Result<_, _>>()?,
         cutoff,
         counts,
     })
 }
 
-/// Runs in memory, watched from outside.
+/// Spill storage in memory that tests can inspect.
 #[derive(Clone, Default)]
-pub(crate) struct Shelf(pub Rc<RefCell<Shelved>>);
+pub(crate) struct MemorySpill(pub Rc<RefCell<Shelved>>);
 
 #[derive(Default)]
 pub(crate) struct Shelved {
     pub runs: BTreeMap<u32, Vec<u8>>,
-    /// Runs that are being read, and the most at a time.
+    /// Number of open runs, and its maximum.
     pub open: usize,
     pub most_open: usize,
-    /// Bytes that may still be written, where there is an end to that.
+    /// Bytes until the storage is full, if it has a limit.
     pub free: Option<usize>,
 }
 
-impl Spill for Shelf {
+impl Spill for MemorySpill {
     fn create(&mut self, run: u32) -> io::Result<Box<dyn Write>> {
         assert!(self.0.borrow_mut().runs.insert(run, Vec::new()).is_none(), "run {run} is there already");
-        Ok(Box::new(Pen { shelf: self.clone(), run }))
+        Ok(Box::new(Pen { spill: self.clone(), run }))
     }
 
     fn take(&mut self, run: u32) -> io::Result<Box<dyn Read>> {
@@ -179,22 +180,22 @@ impl Spill for Shelf {
         shelved.open += 1;
         shelved.most_open = shelved.most_open.max(shelved.open);
         let bytes = shelved.runs.remove(&run).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Box::new(Reading { shelf: self.clone(), bytes: Cursor::new(bytes) }))
+        Ok(Box::new(Reading { spill: self.clone(), bytes: Cursor::new(bytes) }))
     }
 }
 
 struct Pen {
-    shelf: Shelf,
+    spill: MemorySpill,
     run: u32,
 }
 
 impl Write for Pen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut shelved = self.shelf.0.borrow_mut();
+        let mut shelved = self.spill.0.borrow_mut();
         if let Some(free) = &mut shelved.free {
             *free = free.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
         }
-        shelved.runs.get_mut(&self.run).expect("created before").extend_from_slice(bytes);
+        shelved.runs.get_mut(&self.run).expect("the run was created").extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -204,7 +205,7 @@ impl Write for Pen {
 }
 
 struct Reading {
-    shelf: Shelf,
+    spill: MemorySpill,
     bytes: Cursor<Vec<u8>>,
 }
 
@@ -216,20 +217,25 @@ impl Read for Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.shelf.0.borrow_mut().open -= 1;
+        self.spill.0.borrow_mut().open -= 1;
     }
 }
 
-/// The same plan by the definition: everything is held, every order is sorted whole, every host counted.
-pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page], hosts: &[u64]) -> Made {
+/// The same plan by definition: keeps everything, sorts every order, counts every host.
+pub(crate) fn by_definition(
+    request: &PlanRequest,
+    scores: &[f64],
+    pages: &[Page],
+    hosts: &[u64],
+) -> MadePlan {
     let ties = TieBreak::new(request.ties, request.seed, request.cycle);
     let targets = request.targets();
     let limit = request.max_per_host.unwrap_or(u64::MAX);
     let host_of: Vec<usize> =
         hosts.iter().enumerate().flat_map(|(host, &length)| vec![host; length as usize]).collect();
-    let at = |wanted: Gate| -> Vec<usize> {
+    let at = |bytes_needed: Gate| -> Vec<usize> {
         let gate = |p: &Page| Gate::of(&p.0, p.1.map(|h| h.visits), request.cycle, request.warmup);
-        (0..pages.len()).filter(|&i| gate(&pages[i]) == wanted).collect()
+        (0..pages.len()).filter(|&i| gate(&pages[i]) == bytes_needed).collect()
     };
     let sorted = |mut of: Vec<usize>, key: &dyn Fn(usize) -> u64| {
         of.sort_by_key(|&i| ties.candidate(key(i), i as u64));
@@ -326,5 +332,5 @@ pub(crate) fn by_definition(request: &PlanRequest, scores: &[f64], pages: &[Page
         *used.entry(host_of[i]).or_default() += 1;
     }
     chosen.sort_by_key(|c| c.0);
-    Made { chosen, cutoff, counts }
+    MadePlan { chosen, cutoff, counts }
 }

@@ -1,70 +1,70 @@
-//! The k least of a stream, in one pass.
+//! The k least items of a stream, in one pass.
 
 use rayon::slice::ParallelSliceMut;
 
-/// Keeps the k least items of a stream: amortised O(1) an item, a buffer of at most 2k (and at least
-/// [`TopK::LEAST_BUFFER`]) items. When the buffer is full its k least are selected and the rest let go;
-/// from then on items that are not below the k-th are turned away at once.
+/// Keeps the k least items of a stream in amortised O(1) time per item. The buffer has at most 2k
+/// (and at least [`TopK::MIN_BUFFER`]) items. When it is full, its k least items are selected and
+/// the rest dropped. From then on, items not below the k-th are rejected at once.
 #[derive(Clone, Debug)]
 pub struct TopK<T> {
     kept: Vec<T>,
     k: usize,
-    /// What the buffer holds at most.
-    most: usize,
-    /// The k-th least so far, once there were that many and a selection was made.
-    bar: Option<T>,
+    /// Maximum length of the buffer.
+    max_len: usize,
+    /// The k-th least item at the last selection.
+    threshold: Option<T>,
 }
 
 impl<T: Copy + Ord + Send> TopK<T> {
-    /// Room for so many items is taken even for the smallest k, so that selections are rare.
-    pub const LEAST_BUFFER: usize = 64;
+    /// Minimum buffer length, even for a small k, so that selections are rare.
+    pub const MIN_BUFFER: usize = 64;
 
-    /// For the `k` least items. Memory grows with what is offered, so k may be beyond all items.
+    /// For the `k` least items. Memory grows with the stream, so k may exceed its length.
     pub fn new(k: u64) -> TopK<T> {
         TopK::within(k, usize::MAX)
     }
 
-    /// The same with a buffer of at most `room` items. Where that is less than 2k, whoever offers empties it
-    /// when it [must be](TopK::must_spill).
-    pub(crate) fn within(k: u64, room: usize) -> TopK<T> {
+    /// The same with a buffer of at most `capacity` items. If that is less than 2k, the caller must
+    /// empty the buffer when [`TopK::must_spill`] says so.
+    pub(crate) fn within(k: u64, capacity: usize) -> TopK<T> {
         let k = usize::try_from(k).unwrap_or(usize::MAX);
-        let most = Self::buffer(k).min(room);
-        TopK { kept: Vec::new(), k, most, bar: None }
+        let max_len = Self::buffer(k).min(capacity);
+        TopK { kept: Vec::new(), k, max_len, threshold: None }
     }
 
-    /// How many items of memory it takes at most to keep the `k` least.
+    /// Maximum buffer length for the `k` least items.
     pub(crate) fn buffer(k: usize) -> usize {
-        k.saturating_mul(2).max(Self::LEAST_BUFFER)
+        k.saturating_mul(2).max(Self::MIN_BUFFER)
     }
 
-    /// Is the buffer full, and too small to select from?
+    /// Is the buffer full, and too small for a selection?
     pub(crate) fn must_spill(&self) -> bool {
-        self.kept.len() == self.most && self.most < Self::buffer(self.k)
+        self.kept.len() == self.max_len && self.max_len < Self::buffer(self.k)
     }
 
-    /// Could the item be among the k least? If not there is no need to offer it.
+    /// Could the item be among the k least? If not, it need not be offered.
     pub fn admits(&self, item: &T) -> bool {
-        self.k > 0 && self.bar.as_ref().is_none_or(|bar| item < bar)
+        self.k > 0 && self.threshold.as_ref().is_none_or(|threshold| item < threshold)
     }
 
-    /// Takes one item of the stream.
+    /// Adds an item of the stream.
     pub fn offer(&mut self, item: T) {
         if !self.admits(&item) {
             return;
         }
-        if self.kept.len() == self.most {
+        if self.kept.len() == self.max_len {
             self.select(self.k);
-            self.bar = self.kept.last().copied();
+            self.threshold = self.kept.last().copied();
         }
         if self.kept.len() == self.kept.capacity() {
-            // Doubling, but never beyond the limit.
-            let room = self.kept.len().max(Self::LEAST_BUFFER).min(self.most - self.kept.len());
-            self.kept.reserve_exact(room);
+            // Doubles, but never exceeds the limit.
+            let growth = self.kept.len().max(Self::MIN_BUFFER).min(self.max_len - self.kept.len());
+            self.kept.reserve_exact(growth);
         }
         self.kept.push(item);
     }
 
-    /// Lets all go but the `n` least, of which the greatest then comes last.
+    /// Keeps only the `n` least items, with the greatest of them last.
     fn select(&mut self, n: usize) {
         if n == 0 {
             self.kept.clear();
@@ -74,37 +74,36 @@ impl<T: Copy + Ord + Send> TopK<T> {
         }
     }
 
-    /// What an item must be below to be admitted, once that is known.
-    pub fn bar(&self) -> Option<&T> {
-        self.bar.as_ref()
+    /// New items must be less than this; none while every item is accepted.
+    pub fn threshold(&self) -> Option<&T> {
+        self.threshold.as_ref()
     }
 
-    /// The `n` least of the k least, in no particular order; after that it is empty and ready for the
-    /// next stream, with its memory kept.
+    /// The `n` least of the k least items, in any order. Then it is empty and ready for the next
+    /// stream, with its memory kept.
     pub fn drain(&mut self, n: u64) -> impl Iterator<Item = T> + '_ {
         self.select(usize::try_from(n).unwrap_or(usize::MAX).min(self.k));
-        self.bar = None;
+        self.threshold = None;
         self.kept.drain(..)
     }
 
-    /// All of the buffer in ascending order; the bar stays.
+    /// The whole buffer in ascending order; the threshold stays.
     pub(crate) fn drain_sorted(&mut self) -> impl Iterator<Item = T> + '_ {
         self.kept.par_sort_unstable();
         self.kept.drain(..)
     }
 
-    /// Gives the buffer's memory back; it must be empty.
+    /// Frees the buffer, which must be empty.
     pub(crate) fn release(&mut self) {
-        debug_assert!(self.kept.is_empty(), "what is in the buffer would be lost");
+        debug_assert!(self.kept.is_empty(), "the buffer must be empty");
         self.kept = Vec::new();
     }
 
-    /// Sets the bar, or removes it.
-    pub(crate) fn raise(&mut self, bar: Option<T>) {
-        self.bar = bar;
+    pub(crate) fn set_threshold(&mut self, threshold: Option<T>) {
+        self.threshold = threshold;
     }
 
-    /// The k least in ascending order.
+    /// The k least items in ascending order.
     pub fn into_sorted(mut self) -> Vec<T> {
         self.select(self.k);
         self.kept.par_sort_unstable();

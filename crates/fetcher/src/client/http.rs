@@ -4,14 +4,14 @@ mod body;
 mod connection;
 
 use crate::access::{self, HostAccess};
-use crate::client::{Addressing, Answering, Meter, Network, NetworkError, Reply, Request};
+use crate::client::{AddressFuture, Meter, Network, NetworkError, Reply, ReplyFuture, Request};
 use crate::dns::{ResolveError, Resolver};
 use crate::exhausted::is_exhausted;
 use crate::guard::{Guard, literal};
 use crate::limits::{FetchConfig, MAX_HEADER_BYTES, MAX_HEADERS};
 use crate::proxy::Proxy;
 use body::Coding;
-use connection::{Watch, was_not_taken, watched};
+use connection::{ConnectLayer, was_not_processed, with_connect_flag};
 use recrawl_types::url::is_refused_port;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, FROM, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
@@ -27,11 +27,11 @@ use std::time::Duration;
 /// How much longer than the delay an idle connection is kept.
 const IDLE_SLACK: Duration = Duration::from_secs(4);
 
-/// Why the client could not be made.
+/// Why the HTTP client could not be made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// The text cannot stand in a header field.
+    /// The text is not allowed in a header field.
     Header {
         /// The configuration key.
         key: &'static str,
@@ -42,7 +42,7 @@ pub enum SetupError {
     Authority(reqwest::Error),
     /// A file of `extra_ca` holds no certificate.
     NoAuthority,
-    /// TLS could not be set up, as where the system has no CA certificates.
+    /// TLS could not be set up, for example because the system has no CA certificates.
     Client(reqwest::Error),
 }
 
@@ -54,12 +54,12 @@ impl fmt::Display for SetupError {
             }
             SetupError::Authority(e) => {
                 let cause = sources(e).last().map_or_else(|| e.to_string(), ToString::to_string);
-                write!(f, "extra_ca: a certificate cannot be read: {cause}; it must be PEM")
+                write!(f, "extra_ca: cannot read a certificate: {cause} (use PEM)")
             }
-            SetupError::NoAuthority => f.write_str("extra_ca: a file holds no certificate; it must be PEM"),
+            SetupError::NoAuthority => f.write_str("extra_ca: a file contains no certificate (use PEM)"),
             SetupError::Client(e) => {
                 let cause = sources(e).last().map_or_else(|| e.to_string(), ToString::to_string);
-                write!(f, "the HTTP client could not be set up: {cause} (is ca-certificates installed?)")
+                write!(f, "cannot set up the HTTP client: {cause} (is ca-certificates installed?)")
             }
         }
     }
@@ -85,16 +85,17 @@ pub struct HttpNetwork {
 }
 
 impl HttpNetwork {
-    /// A client for this configuration: no proxy but a configured one, no cookies but configured ones, no
-    /// redirects, no retries. Without a contact it connects to loopback addresses alone.
+    /// Makes a client: no redirects, no retries, and only configured proxies and cookies. Without a
+    /// contact it connects to loopback addresses only.
     ///
     /// # Errors
     /// [`SetupError`].
     pub fn new(config: &FetchConfig) -> Result<HttpNetwork, SetupError> {
-        // Fails when a provider is installed already, which is as good.
+        // Fails if a provider is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = Guard::new(&config.allow_addresses);
-        // Whoever is asked must be able to ask back. Here no name, redirect or proxy gets around that.
+        // Site owners must be able to reach the operator. At this level no name, redirect or proxy
+        // bypasses the check.
         let guard = if config.contact.is_none() { guard.only_loopback() } else { guard };
         let proxy = config.proxy.clone();
         let resolver = Resolver::new(guard.clone(), config);
@@ -112,7 +113,7 @@ impl HttpNetwork {
             .referer(false)
             .dns_resolver(Arc::new(resolver.clone()))
             .connect_timeout(config.connect_timeout)
-            .connector_layer(Watch)
+            .connector_layer(ConnectLayer)
             .pool_max_idle_per_host(config.connections_per_host)
             .pool_idle_timeout(idle)
             .http1_max_headers(MAX_HEADERS)
@@ -136,25 +137,26 @@ impl HttpNetwork {
         self.proxy.as_ref().is_some_and(|proxy| proxy.covers(host))
     }
 
-    async fn ask(&self, request: &Request, received: &Meter) -> Result<Reply, NetworkError> {
-        // A connector asks no resolver about a literal, so it is judged here, also before a proxy.
+    async fn send(&self, request: &Request, received: &Meter) -> Result<Reply, NetworkError> {
+        // A connector resolves no literals, so they are checked here, also before a proxy.
         let host = request.url.host();
         let proxied = self.is_proxied(&host);
-        // The proxy's own name may lead anywhere, for the proxy's sake and no page's.
+        // The proxy's own name is exempt from the guard, so pages must not use it.
         let is_proxy = !proxied && self.proxy.as_ref().is_some_and(|proxy| proxy.host() == &*host);
         let unseen = proxied
             && literal(&host).is_none()
             && self.proxy.as_ref().is_some_and(Proxy::resolves_names)
             && !self.guard.admits_unseen();
-        // A URL that an older program took may have a port that none has today.
+        // URLs of older versions may have a port that is refused today.
         let is_refused = is_refused_port(request.url.port()) || !self.guard.admits_host(&host);
         if is_proxy || unseen || is_refused {
             return Err(NetworkError::Refused);
         }
-        let mut asked = reqwest::Request::new(Method::GET, request.url.to_url());
-        let headers = asked.headers_mut();
+        let mut outgoing = reqwest::Request::new(Method::GET, request.url.to_url());
+        let headers = outgoing.headers_mut();
         let mut add = |name: HeaderName, value: &Option<Box<str>>| {
-            // Servers send validators that cannot be sent back; then the request is unconditional.
+            // Some servers send validators that cannot be sent back. Then the request is
+            // unconditional.
             if let Some(value) = value.as_ref().and_then(|v| HeaderValue::from_str(v).ok()) {
                 headers.insert(name, value);
             }
@@ -165,34 +167,35 @@ impl HttpNetwork {
         if request.last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        let (response, connected) = watched(self.client.execute(asked)).await;
+        let (response, connected) = with_connect_flag(self.client.execute(outgoing)).await;
         let mut response = match response {
             Ok(response) => response,
-            Err(e) if was_not_taken(&e, connected) => return Err(NetworkError::NotTaken),
+            Err(e) if was_not_processed(&e, connected) => return Err(NetworkError::NotProcessed),
             Err(e) => {
                 let error = match before_the_answer(&e) {
-                    // Without IPv6 no address of ours goes with one of theirs: that is no want that passes.
+                    // Without IPv6 on this machine, IPv6 addresses fail like this: that is not
+                    // temporary.
                     NetworkError::Exhausted if self.is_v6(&host).await => NetworkError::Connect,
                     error => error,
                 };
                 let unconnected =
                     e.is_connect() && !matches!(error, NetworkError::Tls | NetworkError::Exhausted);
-                let elsewhere = unconnected && !proxied && self.resolver.pass_over(&request.url.host());
-                return Err(if elsewhere { NetworkError::Elsewhere } else { error });
+                let elsewhere = unconnected && !proxied && self.resolver.skip_address(&request.url.host());
+                return Err(if elsewhere { NetworkError::TryNextAddress } else { error });
             }
         };
-        // Behind a proxy nobody can tell who answered.
+        // Behind a proxy the server's address is unknown.
         let peer = response.remote_addr().filter(|_| !proxied);
         if peer.is_some_and(|p| !self.guard.admits(p.ip())) {
             return Err(NetworkError::Refused);
         }
         let status = response.status().as_u16();
         let mut headers = std::mem::take(response.headers_mut());
-        // HTTP/1 counts them itself.
+        // HTTP/1 checks this itself.
         if headers.len() > MAX_HEADERS {
             return Err(NetworkError::Protocol);
         }
-        // Of other answers nobody reads the body, so it need not make sense.
+        // The body of other responses is not used, so it may be undecodable.
         let codings = if response.status().is_success() { Coding::take(&mut headers)? } else { Vec::new() };
         let (body, truncated) = body::read(response, &codings, request.max_body, received).await?;
         Ok(Reply { status, headers, body, truncated, peer })
@@ -207,11 +210,11 @@ impl HttpNetwork {
 }
 
 impl Network for HttpNetwork {
-    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> Answering<'a> {
-        Box::pin(self.ask(request, received))
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a> {
+        Box::pin(self.send(request, received))
     }
 
-    fn address<'a>(&'a self, host: &'a str) -> Addressing<'a> {
+    fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a> {
         Box::pin(async move {
             match literal(host) {
                 _ if self.is_proxied(host) && self.proxy.as_ref().is_some_and(Proxy::resolves_names) => {
@@ -255,13 +258,13 @@ fn header(key: &'static str, value: String) -> Result<HeaderValue, SetupError> {
 fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     let first: &(dyn Error + 'static) = error;
     std::iter::successors(Some(first), |&e| match e.downcast_ref::<io::Error>() {
-        // An io::Error's source() passes over the error that it wraps.
+        // The `source()` of an `io::Error` skips the error that it wraps.
         Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
         None => e.source(),
     })
 }
 
-/// What an error means before the header is there.
+/// The meaning of an error before the response header.
 fn before_the_answer(error: &reqwest::Error) -> NetworkError {
     for cause in sources(error) {
         match cause.downcast_ref::<ResolveError>() {

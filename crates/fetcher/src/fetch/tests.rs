@@ -1,5 +1,6 @@
-//! Whole runs over a scripted network, with time standing still between events.
+//! Whole runs over a scripted network, with a paused clock.
 
+mod adaptive_delay;
 mod addresses;
 mod budget;
 mod control;
@@ -12,10 +13,9 @@ mod repeated;
 mod robots;
 mod running;
 mod sockets;
-mod strain;
 mod validators;
 
-use crate::testing::{Asked, Script, ScriptedNetwork, collect, reply, tokio_clock};
+use crate::testing::{LoggedRequest, Script, ScriptedNetwork, collect, reply, tokio_clock};
 use crate::unavailable::Unavailable;
 use crate::{
     FetchConfig, FetchError, FetchReport, FetchResult, FetchedPage, Fetcher, Job, Precedence, Refuses,
@@ -46,7 +46,7 @@ pub fn entry(text: &str) -> ScheduleEntry {
     ScheduleEntry { url: url(text), share: Share::Discovery, record }
 }
 
-/// A run to be: everything that a test may want to turn.
+/// A run with all settings that a test may change.
 pub struct Setup {
     cycle: Cycle,
     spent: BTreeMap<Origin, u64>,
@@ -68,13 +68,13 @@ pub struct Setup {
     now: u64,
 }
 
-/// What a run brought.
-pub struct Brought {
+/// The result of a run.
+pub struct RunOutput {
     pages: Vec<FetchedPage>,
     report: FetchReport,
 }
 
-/// No delay but what a test asks for.
+/// A configuration without delays; tests set those that they need.
 pub fn plain() -> FetchConfig {
     let (delay_per_host, delay_per_ip) = (Duration::ZERO, Duration::ZERO);
     FetchConfig {
@@ -121,7 +121,7 @@ impl Setup {
         Fetcher::new(self.config.clone(), self.network.clone(), self.hosts.clone(), clock)
     }
 
-    /// A job whose pages go there.
+    /// A job that sends its pages to `out`.
     pub fn job(&self, out: Sender<FetchedPage>) -> Job {
         Job {
             schedule: Arc::new((self.schedule)(self.entries.clone())),
@@ -142,7 +142,7 @@ impl Setup {
         }
     }
 
-    pub async fn try_run(&self) -> Result<Brought, FetchError> {
+    pub async fn try_run(&self) -> Result<RunOutput, FetchError> {
         let fetcher = self.fetcher();
         let (out, pages) = channel(4);
         let job = self.job(out);
@@ -152,10 +152,10 @@ impl Setup {
         let report = report?;
         assert_eq!(report.outcomes.total(), pages.len() as u64, "the report counts what was delivered");
         assert_eq!(self.control.early_requests(), 0, "no request came before its time");
-        Ok(Brought { pages, report })
+        Ok(RunOutput { pages, report })
     }
 
-    pub async fn run(&self) -> Brought {
+    pub async fn run(&self) -> RunOutput {
         self.try_run().await.expect("nothing that a server does is an error")
     }
 
@@ -164,8 +164,8 @@ impl Setup {
     }
 }
 
-impl Brought {
-    /// What became of a page, in short.
+impl RunOutput {
+    /// The result of a page, in short.
     pub fn of(&self, page: &str) -> String {
         let found: Vec<String> =
             self.pages.iter().filter(|p| p.entry.url == url(page)).map(|p| short(&p.result)).collect();
@@ -191,7 +191,7 @@ fn short(result: &FetchResult) -> String {
     }
 }
 
-/// A web where every page is there and no robots.txt is.
+/// A web where every page exists and no robots.txt does.
 pub fn friendly(request: &Request) -> Script {
     match request.url.path_and_query() {
         "/robots.txt" => reply(404, "").into(),
@@ -199,7 +199,7 @@ pub fn friendly(request: &Request) -> Script {
     }
 }
 
-/// A web with this robots.txt everywhere.
+/// A web with this robots.txt on every host.
 pub fn with_robots(rules: &'static str) -> impl Fn(&Request) -> Script + Send + Sync {
     move |request| match request.url.path_and_query() {
         "/robots.txt" => reply(200, rules).into(),
@@ -207,9 +207,9 @@ pub fn with_robots(rules: &'static str) -> impl Fn(&Request) -> Script + Send + 
     }
 }
 
-/// The shortest time from the end of an answer to the start of the next request at the same host (by
-/// name), robots.txt included.
-pub fn shortest_gap(log: &[Asked]) -> Duration {
+/// The shortest time from the end of a response to the next request to the same host name,
+/// including robots.txt.
+pub fn shortest_gap(log: &[LoggedRequest]) -> Duration {
     let mut shortest = Duration::MAX;
     for (i, asked) in log.iter().enumerate() {
         let next = log[i + 1..].iter().find(|n| n.request.url.host() == asked.request.url.host());
@@ -221,7 +221,7 @@ pub fn shortest_gap(log: &[Asked]) -> Duration {
     shortest
 }
 
-/// A page as it stands in the repository after a visit.
+/// A page as stored in the repository after a visit.
 pub fn visited(page: &str, content: recrawl_types::Content) -> ScheduleEntry {
     let history = recrawl_types::History::first_fetch(Cycle(1));
     let visited = Some(recrawl_types::Visited { history, content });

@@ -16,7 +16,7 @@ fn samples(block: IpNet) -> Vec<IpAddr> {
     }
 }
 
-/// What inet_aton and the WHATWG parser take for this address.
+/// Spellings that inet_aton and the WHATWG parser read as this address.
 fn spellings(address: Ipv4Addr) -> Vec<String> {
     let [a, b, c, d] = address.octets();
     let all = u32::from(address);
@@ -163,7 +163,7 @@ fn allowed_blocks_are_exempt_and_nothing_beside_them() {
         ("[fd12::1]", true),
         ("[fd13::1]", false),
         ("[::1]", false),
-        // Reached through a translator, so not the loopback that was allowed.
+        // Reached through a translator, so it is not the allowed loopback.
         ("[64:ff9b::7f01:1]", false),
     ] {
         assert_eq!(guard.admits_host(host), admitted, "{host}");
@@ -171,7 +171,7 @@ fn allowed_blocks_are_exempt_and_nothing_beside_them() {
 }
 
 proptest! {
-    /// The verdict on an IPv4 address does not depend on the way it is written.
+    /// The decision about an IPv4 address does not depend on its spelling.
     #[test]
     fn all_spellings_are_judged_alike(bits: u32) {
         let guard = Guard::default();

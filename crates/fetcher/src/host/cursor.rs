@@ -1,16 +1,16 @@
-//! The part of the schedule that belongs to one origin, read in chunks: what keeps memory at O(open
-//! hosts) whatever the schedule's length.
+//! The part of the schedule that belongs to one origin, read in chunks: this keeps memory at O(open
+//! hosts) for any length of the schedule.
 
-use crate::fetch::Run;
 use crate::limits::CHUNK;
 use crate::outcome::{Condition, FetchError, FetchResult, FetchedPage, Hold};
+use crate::run::Run;
 use recrawl_types::{CanonicalUrl, HostRun, Origin, Outcome, ScheduleEntry};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A page waiting to be asked for.
+/// A page to request.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub struct QueuedPage {
     pub index: Option<u64>,
     pub entry: ScheduleEntry,
     pub hops: u8,
@@ -19,15 +19,14 @@ pub struct Waiting {
     pub sitemaps: Option<Vec<CanonicalUrl>>,
 }
 
-impl Waiting {
-    /// A page of which nothing is decided yet.
-    pub fn of(index: Option<u64>, entry: ScheduleEntry) -> Waiting {
+impl QueuedPage {
+    pub fn new(index: Option<u64>, entry: ScheduleEntry) -> QueuedPage {
         let (hops, condition) = (entry.record.known.hops, Condition::Unconditional);
-        Waiting { index, hops, entry, condition, sitemaps: None }
+        QueuedPage { index, hops, entry, condition, sitemaps: None }
     }
 
-    /// The page, settled without a request.
-    pub fn settled(self, outcome: Outcome, now: u64) -> FetchedPage {
+    /// Ends the page without a request.
+    pub fn finish(self, outcome: Outcome, now: u64) -> FetchedPage {
         FetchedPage {
             index: self.index,
             entry: self.entry,
@@ -42,34 +41,32 @@ impl Waiting {
     }
 }
 
-/// The part of the schedule that belongs to one origin, read in chunks.
+/// Reads the entries of one origin in chunks.
 #[derive(Debug)]
 pub struct Cursor {
     run: HostRun,
-    /// The next entry to read.
+    /// Index of the next entry to read.
     next: u64,
-    /// Entries read and not taken.
+    /// Entries that were read and not taken.
     chunk: VecDeque<(u64, ScheduleEntry)>,
 }
 
 impl Cursor {
-    /// At the run's first entry.
     pub fn new(run: &HostRun) -> Cursor {
         Cursor { next: run.start, run: run.clone(), chunk: VecDeque::new() }
     }
 
-    /// The origin of all its pages.
     pub fn origin(&self) -> Origin {
         Origin::of(&self.run.first)
     }
 
-    /// Lets go of what was read and not taken; it is read again.
-    pub fn fold(&mut self) {
+    /// Frees the entries that were read and not taken. They are read again later.
+    pub fn unload(&mut self) {
         self.next = self.chunk.front().map_or(self.next, |(index, _)| *index);
         self.chunk = VecDeque::new();
     }
 
-    /// Reads on until an entry that is not done is at hand; false at the end.
+    /// Reads on until an entry that is not done is in memory; false at the end.
     pub fn fill(&mut self, run: &Run) -> Result<bool, FetchError> {
         let end = self.run.start + self.run.count;
         while self.chunk.is_empty() && self.next < end {
@@ -80,59 +77,59 @@ impl Cursor {
                 && entries.len() <= max
                 && entries.iter().all(|e| e.url.same_origin(&self.run.first));
             if !sound {
-                // An entry of another host would escape this host's politeness.
-                return Err(error(std::io::Error::other("its entries are not those of its host")));
+                // An entry of another host would bypass that host's politeness.
+                return Err(error(std::io::Error::other("its entries belong to another host")));
             }
             let first = self.next;
             self.next += entries.len() as u64;
-            let taken = run.taken();
+            let taken = run.taken_early();
             let is_due = |index: &u64| !taken.contains(index) && !(run.done)(*index);
             self.chunk.extend((first..).zip(entries).filter(|(index, _)| is_due(index)));
         }
         Ok(!self.chunk.is_empty())
     }
 
-    /// The page at the front, if [`Cursor::fill`] saw one.
+    /// The first page that [`Cursor::fill`] read.
     pub fn front(&self) -> Option<&ScheduleEntry> {
         self.chunk.front().map(|(_, entry)| entry)
     }
 
-    /// Is everything read and taken?
+    /// Are all entries read and taken?
     pub fn is_at_end(&self) -> bool {
         self.chunk.is_empty() && self.next == self.run.start + self.run.count
     }
 
-    /// The next page that is not done.
-    pub fn next(&mut self, run: &Run) -> Result<Option<Waiting>, FetchError> {
+    /// Reads and takes the next page that is not done.
+    pub fn next(&mut self, run: &Run) -> Result<Option<QueuedPage>, FetchError> {
         self.fill(run)?;
         Ok(self.pop())
     }
 
-    /// The page at the front, taken; none before [`Cursor::fill`].
-    pub fn pop(&mut self) -> Option<Waiting> {
+    /// Takes the first page that [`Cursor::fill`] read.
+    pub fn pop(&mut self) -> Option<QueuedPage> {
         let (index, entry) = self.chunk.pop_front()?;
-        Some(Waiting::of(Some(index), entry))
+        Some(QueuedPage::new(Some(index), entry))
     }
 
-    /// Is the entry one of this run?
-    pub fn holds(&self, index: u64) -> bool {
+    /// Does the entry belong to this run?
+    pub fn contains(&self, index: u64) -> bool {
         (self.run.start..self.run.start + self.run.count).contains(&index)
     }
 
-    /// Was the entry not read yet?
-    pub fn is_ahead(&self, index: u64) -> bool {
+    pub fn is_unread(&self, index: u64) -> bool {
         index >= self.next
     }
 
-    /// Takes an entry that was read, out of its turn; none when it was taken already.
-    pub fn take(&mut self, index: u64) -> Option<Waiting> {
+    /// Takes an entry from the chunk; none if it was taken already.
+    pub fn take(&mut self, index: u64) -> Option<QueuedPage> {
         let at = self.chunk.binary_search_by_key(&index, |(index, _)| *index).ok()?;
         let (index, entry) = self.chunk.remove(at)?;
-        Some(Waiting::of(Some(index), entry))
+        Some(QueuedPage::new(Some(index), entry))
     }
 
-    /// Entries that were not taken; those that an interrupted run visited are among them until they are read.
-    pub fn queue(&self) -> u64 {
+    /// Number of entries that were not taken. It includes unread entries that an interrupted run
+    /// visited.
+    pub fn pages_left(&self) -> u64 {
         self.run.start + self.run.count - self.next + self.chunk.len() as u64
     }
 }

@@ -100,7 +100,7 @@ fn a_304_counts_only_when_it_was_asked_for() {
 }
 
 proptest! {
-    /// Whatever stands there: a wait of a day at most, or none; and what is written is what is read.
+    /// For any value: at most a day or none. A formatted value is parsed back.
     #[test]
     fn any_retry_after_is_a_bounded_wait_or_none(
         value in "[ -~]{0,40}|[0-9]{1,40}|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT",

@@ -1,11 +1,10 @@
-//! Ours beside two outside parsers, Protego and robotstxt, on a recorded corpus of files and paths.
+//! Compares our parser with Protego and robotstxt on a recorded corpus of files and paths.
 //!
-//! Where one of them judges otherwise, a reason is wanted that is more than a word: a *quirk* rewrites
-//! file and path so that ours, on the rewritten, does what the other does on the original. A
-//! disagreement is explained by the smallest set of quirks under which ours gives the other's verdict;
-//! and under all quirks of a parser at once, ours must give its verdict on every case, so that no quirk
-//! claims too much. docs/internals/robots-disagreements.md tells the reasons, with their counts, which are
-//! compared here.
+//! Every disagreement needs a reason in code. A *quirk* rewrites file and path so that ours, on the
+//! result, does what the other parser does on the original. The smallest set of quirks under which
+//! ours agrees explains a disagreement. With all quirks of a parser at once, ours must agree on
+//! every case, so that no quirk explains too much. docs/internals/robots-disagreements.md lists the
+//! reasons with their counts, which are compared here.
 
 mod quirks;
 
@@ -17,12 +16,12 @@ use std::collections::BTreeMap;
 const CORPUS: &str = include_str!("differential/corpus.jsonl");
 const EXPLAINED: &str = include_str!("../../../../docs/internals/robots-disagreements.md");
 
-/// One file, with what the others say of it.
+/// One file, with the results of the other parsers.
 struct Case {
     file: String,
-    /// The Crawl-delay, by Protego.
+    /// Protego's Crawl-delay.
     delay: Option<f64>,
-    /// A path, and whether it is allowed by Protego and by robotstxt.
+    /// A path, and whether Protego and robotstxt allow it.
     paths: Vec<(String, bool, bool)>,
 }
 
@@ -40,7 +39,7 @@ fn cases() -> Vec<Case> {
     CORPUS.lines().map(case).collect()
 }
 
-/// Our verdict after these quirks.
+/// Our result after these quirks.
 fn allows(file: &str, path: &str, quirks: &[&Quirk]) -> bool {
     let (file, path) = quirks::rewrite(file, path, quirks);
     Rules::parse(file.as_bytes(), "recrawl").allows(&path)
@@ -52,7 +51,7 @@ fn delay(file: &str, quirks: &[&Quirk]) -> Option<f64> {
     Rules::parse(file.as_bytes(), "recrawl").crawl_delay.map(|d| d.as_secs_f64())
 }
 
-/// The smallest set of quirks, at most three, under which `holds`.
+/// The smallest set of quirks, at most three, for which `holds` is true.
 fn explain(quirks: &[Quirk], holds: impl Fn(&[&Quirk]) -> bool) -> Option<String> {
     let mut sets: Vec<Vec<&Quirk>> = vec![Vec::new()];
     for _ in 0..3 {
@@ -70,7 +69,7 @@ fn explain(quirks: &[Quirk], holds: impl Fn(&[&Quirk]) -> bool) -> Option<String
     None
 }
 
-/// `| parser | reason | count |` of the documentation.
+/// The rows `| parser | reason | count |` of the documentation.
 fn documented() -> BTreeMap<(String, String), usize> {
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();

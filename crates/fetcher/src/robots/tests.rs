@@ -6,7 +6,7 @@ fn rules(file: &str) -> Rules {
     Rules::parse(file.as_bytes(), "recrawl")
 }
 
-/// Each row: a file, and paths that it allows and forbids.
+/// Each row: a file, then paths that it allows, then paths that it forbids.
 fn check(table: &[(&str, &[&str], &[&str])]) {
     for (file, allowed, denied) in table {
         let rules = rules(file);
@@ -37,13 +37,13 @@ fn rfc_9309_section_2_2_1_groups_and_product_tokens() {
         // Our group replaces the one for everyone.
         ("User-agent: *\nDisallow: /\n\nUser-agent: recrawl\nDisallow: /x\n", &["/", "/y"], &["/x"]),
         ("User-agent: recrawl\nDisallow: /x\n\nUser-agent: *\nDisallow: /\n", &["/", "/y"], &["/x"]),
-        // Also when it has no rules.
+        // Even if it has no rules.
         ("User-agent: *\nDisallow: /\n\nUser-agent: recrawl\n", &["/"], &[]),
-        // Case does not matter, nor what follows the token (texting_robots ignores `foo/1.0`).
+        // Case does not matter, nor the text after the token (texting_robots ignores `foo/1.0`).
         ("User-agent: RECRAWL/1.0\nDisallow: /\n", &[], &["/"]),
         ("User-agent: recrawl 1.0 beta\nDisallow: /\n", &[], &["/"]),
         ("USER-AGENT : recrawl # us\nDISALLOW : /\n", &[], &["/"]),
-        // Another token of which ours is a part, and the reverse.
+        // A token that contains ours, and the reverse.
         ("User-agent: recrawl-images\nDisallow: /\n", &["/"], &[]),
         ("User-agent: rec\nDisallow: /\n", &["/"], &[]),
         // Several groups for one token are one.
@@ -57,7 +57,7 @@ fn rfc_9309_section_2_2_1_groups_and_product_tokens() {
             &["/b"],
             &["/a", "/c"],
         ),
-        // A group of several tokens.
+        // A group with several tokens.
         ("User-agent: other\nUser-agent: recrawl\nDisallow: /x\n", &["/"], &["/x"]),
         ("User-agent: recrawl\nUser-agent: other\nDisallow: /x\n", &["/"], &["/x"]),
         ("User-agent: *\nUser-agent: other\nDisallow: /x\n", &["/"], &["/x"]),
@@ -72,10 +72,10 @@ fn rfc_9309_section_2_2_1_groups_and_product_tokens() {
             &[],
             &["/x"],
         ),
-        // Rules without a group apply to nobody.
+        // Rules without a group apply to no crawler.
         ("Disallow: /\n", &["/"], &[]),
         ("Disallow: /\nUser-agent: *\nDisallow: /x\n", &["/"], &["/x"]),
-        // A token that is no star.
+        // A token that is not a star.
         ("User-agent: *bot\nDisallow: /\n", &["/"], &[]),
         ("User-agent:\nDisallow: /\n", &["/"], &[]),
     ]);
@@ -96,15 +96,15 @@ fn rfc_9309_section_2_2_2_the_longest_match_decides_and_allow_wins_a_tie() {
         ),
         // wget: first match instead of longest.
         ("User-agent: *\nDisallow: /a/\nAllow: /a/b/\n", &["/a/b/c"], &["/a/c"]),
-        // An empty Disallow says nothing, not "allow all" (texting_robots).
+        // An empty Disallow matches nothing; it does not mean "allow all" (texting_robots).
         ("User-agent: *\nDisallow:\nDisallow: /x\n", &["/"], &["/x"]),
         ("User-agent: *\nDisallow: /x\nDisallow:\n", &["/"], &["/x"]),
         ("User-agent: *\nDisallow: # nothing\n", &["/"], &[]),
-        // Paths are case-sensitive, and the query belongs to them.
+        // Paths are case-sensitive and include the query.
         ("User-agent: *\nDisallow: /Path\nDisallow: /q?a=\n", &["/path", "/q"], &["/Path", "/q?a=1"]),
         // /robots.txt itself is always allowed.
         ("User-agent: *\nDisallow: /\n", &["/robots.txt"], &["/robots.txt2"]),
-        // A pattern that is no path matches nothing.
+        // A pattern that is not a path matches nothing.
         ("User-agent: *\nDisallow: page\nDisallow: $\n", &["/page", "/"], &[]),
     ]);
 }
@@ -134,7 +134,7 @@ fn rfc_9309_section_2_2_3_star_and_dollar() {
         ("User-agent: *\nDisallow: /x*y$\n", &["/xyz", "/x"], &["/xy", "/xyy"]),
         ("User-agent: *\nDisallow: /*\n", &[], &["/", "/x"]),
         ("User-agent: *\nDisallow: /*$\n", &[], &["/", "/x"]),
-        // In the middle, $ is itself; at the end of a path it must be encoded to be.
+        // In the middle, $ is literal; a literal $ at the end must be encoded.
         ("User-agent: *\nDisallow: /a$b\n", &["/a"], &["/a$b", "/a%24b"]),
         ("User-agent: *\nDisallow: /foo-%24\n", &["/foo-"], &["/foo-$", "/foo-%24x"]),
         (
@@ -143,7 +143,7 @@ fn rfc_9309_section_2_2_3_star_and_dollar() {
             &["/with-a-*.html", "/with-a-%2a.html"],
         ),
         ("User-agent: *\nDisallow: /a*b\n", &["/a"], &["/a*b", "/a%2Ab", "/axb"]),
-        // The digits of their encoding are not there: nobody wrote them.
+        // Their encoded digits do not match, since the file does not contain them.
         (
             "User-agent: *\nDisallow: *2\nDisallow: *4\nDisallow: *A\n",
             &["/a$b", "/a*b", "/$", "/*"],
@@ -166,7 +166,7 @@ fn rfc_9309_section_2_2_2_percent_encoding_is_compared_after_normalisation() {
         ("User-agent: *\nDisallow: /foo/bar/%E3%83%84\n", &[], &["/foo/bar/ツ"]),
         ("User-agent: *\nDisallow: /foo/bar/%62%61%7A\n", &[], &["/foo/bar/baz"]),
         ("User-agent: *\nDisallow: /%7Ejoe/\n", &[], &["/~joe/index.html", "/%7ejoe/"]),
-        // A reserved character is not its encoding.
+        // A reserved character differs from its encoding.
         ("User-agent: *\nDisallow: /a%2Fb\n", &["/a/b"], &["/a%2fb"]),
         ("User-agent: *\nDisallow: /a b\n", &[], &["/a%20b"]),
         ("User-agent: *\nDisallow: /100%\n", &[], &["/100%", "/100%x"]),
@@ -208,13 +208,13 @@ fn crawl_delay_is_of_our_group_finite_and_not_negative() {
     for nonsense in ["inf", "infinity", "NaN", "-1", "-inf", "ten", "", "1,5", "5s", "1e999"] {
         assert_eq!(delay(&format!("User-agent: *\nCrawl-delay: {nonsense}\n")), None, "{nonsense}");
     }
-    assert_eq!(delay("Crawl-delay: 5\n"), None, "of nobody");
+    assert_eq!(delay("Crawl-delay: 5\n"), None, "for no crawler");
     assert_eq!(delay("User-agent: *\nCrawl-delay: 1e30\n"), Some(Duration::MAX));
 }
 
 #[test]
 fn a_hostile_file_costs_no_more_than_its_size() {
-    // 500 kB of wildcards, against which a backtracking matcher would not come back.
+    // 500 kB of wildcards, on which a backtracking matcher would not terminate.
     let stars = format!("User-agent: *\nDisallow: /{}x$\n", "*a".repeat(250_000));
     let many = format!("User-agent: *\n{}", "Disallow: /*a*b*c$\n".repeat(30_000));
     let long_dollar = format!("User-agent: *\nDisallow: /{}$\nDisallow: /x\n", "a".repeat(100_000));
@@ -234,14 +234,15 @@ fn rfc_9309_section_2_5_the_limit_cuts_at_a_line() {
     assert_eq!(cut(b"one\ntwo\nthree", 12), b"one\ntwo\n");
     assert_eq!(cut(b"one\rtwo\rthree", 5), b"one\r");
     assert_eq!(cut(b"onetwothree", 5), b"");
-    // Whole within 500 KiB, half beyond: `Disallow: /` of `/private` would forbid everything.
+    // Complete within 500 KiB, cut beyond: a `Disallow: /` cut from `/private` would forbid
+    // everything.
     let filler = "#".repeat(MAX_ROBOTS - 26);
     let file = format!("User-agent: *\n{filler}\nDisallow: /private\n");
     assert_eq!(&file[MAX_ROBOTS - 11..MAX_ROBOTS], "Disallow: /");
     assert!(rules(&file).allows("/"));
 }
 
-/// The matcher as §2.2.3 puts it, by trying everything.
+/// The matcher as defined in §2.2.3, by trying everything.
 fn matches_by_definition(pattern: &[u8], path: &[u8]) -> bool {
     match pattern {
         [] => true,
@@ -259,8 +260,8 @@ proptest! {
         prop_assert_eq!(matches(&normal, &path), matches_by_definition(pattern.as_bytes(), path.as_bytes()));
     }
 
-    /// Where texting_robots is right, we agree with it: one group, plain tokens, non-empty rules with an
-    /// unencoded path.
+    /// Agrees with texting_robots where it is correct: one group, plain tokens, non-empty rules
+    /// with an unencoded path.
     #[test]
     fn texting_robots_is_an_oracle_within_its_limits(
         agents in proptest::sample::subsequence(vec!["*", "recrawl", "other"], 1..=3),
@@ -290,8 +291,8 @@ proptest! {
     }
 }
 
-/// Why the crate is not the judge: each of these is a fault of texting_robots 0.2. When one of them is
-/// mended this test says so, and the decision can be thought over.
+/// Why we do not use the crate: each of these is a fault of texting_robots 0.2. If one of them is
+/// fixed, this test fails, and the decision can be reviewed.
 #[test]
 fn what_keeps_texting_robots_from_being_the_judge() {
     let allowed = |file: &str, path: &str| Robot::new("recrawl", file.as_bytes()).unwrap().allowed(path);

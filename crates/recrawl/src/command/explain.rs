@@ -31,7 +31,7 @@ use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::timestamp;
-use recrawl_fetcher::promise::{LeftAlone, Promise};
+use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::system_clock;
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
@@ -216,7 +216,7 @@ impl Explanation {
         let robots = lookup::robots(settings, &tables, &url)?;
         let left_alone = lookup::left_alone(settings, &tables, &url)?;
         let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
-        let promise = state.as_ref().map(|state| Promise::of(state, &settings.fetch, system_clock()()));
+        let promise = state.as_ref().map(|state| HostDelay::of(state, &settings.fetch, system_clock()()));
         let unavailable =
             tables.as_ref().map_or(Ok(Unavailable::default()), |tables| plan::unavailable(tables))?;
         let is_tried = unavailable.at_most(&Origin::of(&url), system_clock()()) == Some(1);

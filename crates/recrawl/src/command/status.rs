@@ -17,7 +17,7 @@ use crate::settings::Settings;
 use crate::trust;
 use crate::words;
 use recrawl_archive::{cap, timestamp};
-use recrawl_fetcher::promise::Promise;
+use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_fetcher::system_clock;
 use recrawl_repository::{Generation, OriginRun, SledTables};
 use recrawl_types::host::{Pace, RobotsBody};
@@ -258,8 +258,8 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
 }
 
 /// The delay and back-off in force now.
-fn promise(settings: &Settings, state: &HostState) -> Promise {
-    Promise::of(state, &settings.fetch, system_clock()())
+fn host_delay(settings: &Settings, state: &HostState) -> HostDelay {
+    HostDelay::of(state, &settings.fetch, system_clock()())
 }
 
 fn pace_json(pace: &Pace) -> Value {
@@ -295,13 +295,12 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
         RobotsBody::DisallowAll(why) => Some(words::no_robots(*why)),
         _ => None,
     });
-    let promise = promise(settings, state);
-    let because = promise.because.map(|because| because.to_string());
-    let (left_alone, until) =
-        (promise.left_alone.map(|l| l.name()), promise.left_alone.and_then(|l| l.until()));
+    let delay = host_delay(settings, state);
+    let because = delay.because.map(|because| because.to_string());
+    let (left_alone, until) = (delay.left_alone.map(|l| l.name()), delay.left_alone.and_then(|l| l.until()));
     json!({
         "host": origin.to_string(), "scheme": if origin.scheme == Scheme::Http { "http" } else { "https" },
-        "delay_ms": promise.delay.as_millis() as u64, "delay_because": because, "latency_ms": state.latency,
+        "delay_ms": delay.delay.as_millis() as u64, "delay_because": because, "latency_ms": state.latency,
         "pace": pace_json(&state.pace), "left_alone": left_alone, "left_alone_until": until, "requests": state.requests,
         "robots_denied": state.robots_denied, "validators": trust::name(state.trust.belief),
         "validators_since": state.trust.since, "changes_shown": state.trust.shown, "changes_hidden": state.trust.hidden, "failures": state.failures, "back_off_until": state.back_off_until,
@@ -316,9 +315,9 @@ fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result
     if let Some(why) = settings.scope.opt_out().because(&origin.host) {
         print(format!("opted out     {why}: no requests are sent"))?;
     }
-    let promise = promise(settings, state);
+    let delay = host_delay(settings, state);
     let pace = pace_text(&state.pace);
-    let Promise { delay, because, left_alone } = promise;
+    let HostDelay { delay, because, left_alone } = delay;
     let because = because.map(|why| format!(": {why}")).unwrap_or_default();
     print(format!("delay         {delay:?} between a response and the next request{because}"))?;
     let last = if state.last_request > 0 { timestamp(state.last_request) } else { "never".into() };

@@ -7,8 +7,8 @@ use super::view::failed;
 use crate::named_host::NamedHost;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{HostList, HostQuery, HostRow, HostSort, HostState};
-use recrawl_fetcher::control::{HostFigures, HostStanding};
-use recrawl_fetcher::promise::Promise;
+use recrawl_fetcher::control::{HostActivity, HostFigures};
+use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_repository::OriginRun;
 use recrawl_types::{HostTable, Origin};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub fn named(text: &str) -> Result<NamedHost, Refusal> {
 }
 
 /// The state of a host's queue.
-pub fn state(desk: &Desk, host: &str, doing: Option<HostStanding>, is_backed_off: bool) -> HostState {
+pub fn state(desk: &Desk, host: &str, doing: Option<HostActivity>, is_backed_off: bool) -> HostState {
     let is_forbidden = || {
         desk.control.blocks().cover_host(host).is_some()
             || desk.settings().scope.opt_out().line(host).is_some()
@@ -30,10 +30,10 @@ pub fn state(desk: &Desk, host: &str, doing: Option<HostStanding>, is_backed_off
     match doing {
         _ if is_forbidden() => HostState::Blocked,
         _ if desk.steering.is_host_held(host) => HostState::Paused,
-        Some(HostStanding::Asking) => HostState::Asking,
-        Some(HostStanding::BackedOff) => HostState::BackedOff,
+        Some(HostActivity::Asking) => HostState::Asking,
+        Some(HostActivity::BackedOff) => HostState::BackedOff,
         _ if is_backed_off => HostState::BackedOff,
-        Some(HostStanding::Waiting | HostStanding::Held) | None => HostState::Waiting,
+        Some(HostActivity::Waiting | HostActivity::Held) | None => HostState::Waiting,
     }
 }
 
@@ -46,8 +46,8 @@ pub fn list(desk: &Desk, ask: &HostQuery) -> Result<HostList, Refusal> {
         })?,
     };
     let figures = desk.steering.figures();
-    let told = |host| (host, figures.standing(host));
-    let doing: HashMap<&str, (&HostFigures, HostStanding)> =
+    let told = |host| (host, figures.activity(host));
+    let doing: HashMap<&str, (&HostFigures, HostActivity)> =
         figures.slowest.iter().map(|host| (host.host.as_str(), told(host))).collect();
     let row = |run: &OriginRun| row(desk, run, &doing);
     let origins = desk.hosts.origins(&desk.generation())?;
@@ -77,16 +77,16 @@ fn next(from: usize, limit: usize, total: usize) -> Option<String> {
 fn row(
     desk: &Desk,
     run: &OriginRun,
-    doing: &HashMap<&str, (&HostFigures, HostStanding)>,
+    doing: &HashMap<&str, (&HostFigures, HostActivity)>,
 ) -> Result<HostRow, Refusal> {
     let origin = Origin::of(&run.home().map_err(failed)?);
     let kept = desk.tables.load(&origin).map_err(failed)?.unwrap_or_default();
-    let promise = Promise::of(&kept, &desk.settings().fetch, desk.now());
-    let (figures, standing) = doing.get(&*origin.host).copied().unzip();
-    let left_alone = promise.left_alone.is_some();
+    let delay = HostDelay::of(&kept, &desk.settings().fetch, desk.now());
+    let (figures, activity) = doing.get(&*origin.host).copied().unzip();
+    let left_alone = delay.left_alone.is_some();
     let latency = figures.map_or(u64::from(kept.latency), |f| f.latency.as_millis() as u64);
     Ok(HostRow {
-        state: state(desk, &origin.host, standing, left_alone),
+        state: state(desk, &origin.host, activity, left_alone),
         host: origin.to_string(),
         pages: run.pages,
         visited: run.visited,
@@ -95,7 +95,7 @@ fn row(
         changed: desk.live.changed_at(&origin.host),
         requests: kept.requests,
         robots_denied: kept.robots_denied,
-        delay_ms: figures.map_or(promise.delay, |f| f.delay).as_millis() as u64,
+        delay_ms: figures.map_or(delay.delay, |f| f.delay).as_millis() as u64,
         latency_ms: Some(latency).filter(|ms| *ms > 0),
         failures: figures.map_or(kept.failures, |f| f.failures),
     })

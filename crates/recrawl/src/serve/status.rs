@@ -102,7 +102,7 @@ fn cycle_now(desk: &Desk, now: &Now, reports: &[CycleReport]) -> CycleNow {
         delay_ms: host.delay.as_millis() as u64,
         latency_ms: Some(host.latency.as_millis() as u64).filter(|ms| *ms > 0),
         failures: host.failures,
-        state: hosts::state(desk, &host.host, Some(figures.standing(host)), false),
+        state: hosts::state(desk, &host.host, Some(figures.activity(host)), false),
     };
     CycleNow {
         cycle: now.cycle.0.into(),

@@ -1,28 +1,28 @@
 use super::*;
 use crate::Ties;
 use crate::testing::{
-    Listed, Made, Page, Shelf, by_definition, columns, fetched, pages, plan, plan_within, request, requests,
-    unfetched,
+    ListedScores, MadePlan, MemorySpill, Page, by_definition, columns, fetched, pages, plan, plan_within,
+    request, requests, unfetched,
 };
 use proptest::prelude::*;
 use recrawl_types::{Known, Share, Status};
 
-/// The ordinals that a share chose.
-fn of(plan: &Made, wanted: impl Fn(Share) -> bool) -> Vec<u64> {
+/// The ordinals of some shares.
+fn of(plan: &MadePlan, wanted: impl Fn(Share) -> bool) -> Vec<u64> {
     plan.chosen.iter().filter(|c| wanted(c.1)).map(|c| c.0).collect()
 }
 
-fn by_score(plan: &Made) -> Vec<u64> {
+fn by_score(plan: &MadePlan) -> Vec<u64> {
     of(plan, |s| s == Share::Score)
 }
 
-fn by_discovery(plan: &Made) -> Vec<u64> {
+fn by_discovery(plan: &MadePlan) -> Vec<u64> {
     of(plan, |s| s == Share::Discovery)
 }
 
-/// A plan by a list of scores, all pages of one host.
-fn plan_by(request: &PlanRequest, scores: &[f64], pages: &[Page]) -> Made {
-    plan(request, &mut Listed(scores.to_vec()), pages, &[pages.len() as u64], 3).unwrap()
+/// A plan for a list of scores, with all pages on one host.
+fn plan_by(request: &PlanRequest, scores: &[f64], pages: &[Page]) -> MadePlan {
+    plan(request, &mut ListedScores(scores.to_vec()), pages, &[pages.len() as u64], 3).unwrap()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn no_pages_are_asked_for_and_none_chosen_but_the_warm_up_is_due() {
 fn what_is_announced_has_its_share_and_leaves_the_rest_to_the_score() {
     let announced = |page: Page| (Known { is_announced: true, ..page.0 }, page.1);
     let (quiet, loud) = (fetched(3, 50), announced(fetched(3, 50)));
-    // Neither a page never fetched nor one in its warm-up competes for it.
+    // Neither a page that was never fetched nor a warm-up page competes for this share.
     let pages = [quiet, loud, quiet, loud, loud, announced(unfetched(0)), announced(fetched(1, 50))];
     let scores = [9.0, 1.0, 8.0, 7.0, 2.0, 0.0, 0.0];
     let chosen = |announced_share| {
@@ -81,8 +81,8 @@ fn more_are_asked_for_than_there_are() {
 #[test]
 fn without_pages_the_plan_is_empty() {
     let request = PlanRequest { pages: 10, max_per_host: Some(1), ..request() };
-    assert_eq!(plan(&request, &mut Listed(vec![]), &[], &[], 1).unwrap(), Made::default());
-    assert_eq!(plan(&request, &mut Listed(vec![]), &[], &[0, 0], 1).unwrap(), Made::default());
+    assert_eq!(plan(&request, &mut ListedScores(vec![]), &[], &[], 1).unwrap(), MadePlan::default());
+    assert_eq!(plan(&request, &mut ListedScores(vec![]), &[], &[0, 0], 1).unwrap(), MadePlan::default());
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn the_audit_is_uniform_and_says_with_what_probability() {
         let sample = of(&plan, |s| matches!(s, Share::Audit(_)));
         assert_eq!(sample.len(), 5);
         assert!(plan.chosen.iter().all(|c| matches!(c.1, Share::Score | Share::Audit(0.1))));
-        // The best by score that the audit did not draw.
+        // The best by score outside the audit sample.
         let best: Vec<u64> = (0..50).rev().filter(|o| !sample.contains(o)).take(5).collect();
         assert_eq!(by_score(&plan), best.into_iter().rev().collect::<Vec<_>>());
         sample.iter().for_each(|&o| times[o as usize] += 1);
@@ -169,29 +169,30 @@ fn the_audit_is_uniform_and_says_with_what_probability() {
 
 #[test]
 fn a_host_gets_no_more_than_its_limit_and_its_best_first() {
-    // Host 0: four pages by score; host 1: two; host 2: five URLs never fetched.
+    // Host 0: four pages by score. Host 1: two. Host 2: five URLs that were never fetched.
     let pages: Vec<Page> = (0..6).map(|_| fetched(3, 50)).chain((0..5).map(|d| unfetched(4 - d))).collect();
     let scores = [9.0, 8.0, 7.0, 6.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let request = PlanRequest { pages: 8, discovery_share: 0.5, max_per_host: Some(2), ..request() };
-    let plan = plan(&request, &mut Listed(scores.to_vec()), &pages, &[4, 0, 2, 5], 4).unwrap();
+    let plan = plan(&request, &mut ListedScores(scores.to_vec()), &pages, &[4, 0, 2, 5], 4).unwrap();
     assert_eq!(by_score(&plan), [0, 1, 4, 5]);
     assert_eq!(by_discovery(&plan), [9, 10]);
 }
 
 #[test]
 fn a_host_may_have_a_limit_of_its_own() {
-    // Three hosts of four pages: one in its warm-up, three that compete. All of the first, one of the second, none of the third.
+    // Three hosts of four pages: one in warm-up, three by score. The limits allow all pages of the
+    // first host, one of the second, and none of the third.
     let pages: Vec<Page> = (0..12).map(|page| fetched(if page % 4 == 0 { 1 } else { 3 }, 50)).collect();
     let hosts = [None, Some(1), Some(0)].map(|at_most| HostPages { pages: 4, at_most });
     let chosen_of = |max_per_host, audit_share| {
         let request = PlanRequest { pages: 9, max_per_host: Some(max_per_host), audit_share, ..request() };
-        let mut policy = Listed((0..12).map(f64::from).collect());
+        let mut policy = ListedScores((0..12).map(f64::from).collect());
         let mut planner =
             Planner::new(request, &mut policy, hosts.into_iter(), PlanMemory::unlimited()).unwrap();
         planner.scan(&columns(&pages)).unwrap();
         planner.finish().unwrap().chosen.map(|page| page.unwrap().ordinal).collect::<Vec<_>>()
     };
-    // A limit that binds nobody else: the plan of a crawl without `max_per_host`.
+    // This limit affects no other host: the plan equals one without `max_per_host`.
     assert_eq!(chosen_of(12, 0.0), [0, 1, 2, 3, 4]);
     assert_eq!(chosen_of(2, 0.0), [0, 3, 4]);
     assert_eq!(chosen_of(12, 1.0), [0, 1, 2, 3, 4], "the sample too");
@@ -199,11 +200,11 @@ fn a_host_may_have_a_limit_of_its_own() {
 
 #[test]
 fn a_host_with_a_limit_of_its_own_is_not_audited() {
-    // Two hosts of four pages, of which the second is down: all pages have their place by chance or by score.
+    // Two hosts of four pages; the second is down. All pages would be chosen, by audit or score.
     let pages: Vec<Page> = (0..8).map(|_| fetched(3, 50)).collect();
     let hosts = [None, Some(1)].map(|at_most| HostPages { pages: 4, at_most });
     let request = PlanRequest { pages: 8, max_per_host: Some(8), audit_share: 0.5, ..request() };
-    let mut policy = Listed((0..8).map(f64::from).collect());
+    let mut policy = ListedScores((0..8).map(f64::from).collect());
     let mut planner = Planner::new(request, &mut policy, hosts.into_iter(), PlanMemory::unlimited()).unwrap();
     planner.scan(&columns(&pages)).unwrap();
     let plan = planner.finish().unwrap();
@@ -212,7 +213,7 @@ fn a_host_with_a_limit_of_its_own_is_not_audited() {
         plan.chosen.map(|page| page.unwrap()).map(|p| (p.ordinal, p.share)).collect();
     let audited = |share: Share| matches!(share, Share::Audit { .. });
     assert!(chosen[..4].iter().all(|(_, share)| audited(*share)), "{chosen:?}");
-    assert_eq!(chosen[4..], [(7, Share::Score)], "the best of the one that is down, whatever the lot says");
+    assert_eq!(chosen[4..], [(7, Share::Score)], "the best of the one that is down, for any seed");
 }
 
 #[test]
@@ -221,7 +222,7 @@ fn warm_up_counts_for_the_limit_and_is_bound_by_it() {
     pages.extend([fetched(1, 60), fetched(3, 50), fetched(3, 50)]);
     let request = PlanRequest { pages: 10, max_per_host: Some(2), ..request() };
     let scores = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0];
-    let plan = plan(&request, &mut Listed(scores.to_vec()), &pages, &[5, 3], 8).unwrap();
+    let plan = plan(&request, &mut ListedScores(scores.to_vec()), &pages, &[5, 3], 8).unwrap();
     let expected = [(1, Share::Warmup), (2, Share::Warmup), (5, Share::Warmup), (7, Share::Score)];
     assert_eq!(plan.chosen, expected, "those that wait longest");
 }
@@ -236,13 +237,14 @@ fn score_and_discovery_share_the_places_of_a_single_host() {
 
 #[test]
 fn the_audit_weighs_without_bias_even_where_a_host_is_limited() {
-    // Ninety pages of one host, ten of another: most of the sample falls on the first, whose limit is 4.
+    // Ninety pages of one host, ten of another. Most of the sample is on the first, whose limit is
+    // 4.
     let pages = vec![fetched(3, 50); 100];
     let (mut first, mut second) = (0.0, 0.0);
     let rounds = 2000u64;
     for seed in 0..rounds {
         let request = PlanRequest { pages: 10, audit_share: 1.0, max_per_host: Some(4), seed, ..request() };
-        let plan = plan(&request, &mut Listed(vec![0.0; 100]), &pages, &[90, 10], 100).unwrap();
+        let plan = plan(&request, &mut ListedScores(vec![0.0; 100]), &pages, &[90, 10], 100).unwrap();
         for (ordinal, share) in plan.chosen {
             let Share::Audit(probability) = share else { continue };
             *if ordinal < 90 { &mut first } else { &mut second } += 1.0 / probability;
@@ -262,17 +264,17 @@ fn hosts_that_do_not_fit_the_pages_are_an_error() {
         (vec![5], PlanError::Hosts { pages: 4, more: true }),
         (vec![4, 1], PlanError::Hosts { pages: 4, more: true }),
     ] {
-        let made = plan(&request, &mut Listed(vec![0.0; 4]), &pages, &hosts, 4);
+        let made = plan(&request, &mut ListedScores(vec![0.0; 4]), &pages, &hosts, 4);
         assert_eq!(made.unwrap_err().to_string(), error.to_string(), "{hosts:?}");
     }
-    assert!(plan(&request, &mut Listed(vec![0.0; 4]), &pages, &[0, 4, 0], 4).is_ok());
+    assert!(plan(&request, &mut ListedScores(vec![0.0; 4]), &pages, &[0, 4, 0], 4).is_ok());
 }
 
-/// Plans are the same; NaN cut-offs too.
-fn assert_same(one: &Made, other: &Made) {
+/// Plans are equal, also with a NaN cut-off.
+fn assert_same(one: &MadePlan, other: &MadePlan) {
     assert_eq!(one.chosen, other.chosen);
     assert_eq!(one.counts, other.counts);
-    let bits = |p: &Made| p.cutoff.map(|c| if c.is_nan() { f64::NAN.to_bits() } else { c.to_bits() });
+    let bits = |p: &MadePlan| p.cutoff.map(|c| if c.is_nan() { f64::NAN.to_bits() } else { c.to_bits() });
     assert_eq!(bits(one), bits(other));
 }
 
@@ -281,19 +283,22 @@ fn a_disk_that_is_full_is_an_error() {
     let pages = vec![fetched(3, 50); 100];
     let request = PlanRequest { pages: 50, audit_share: 0.2, ..request() };
     let made = |free| {
-        let shelf = Shelf::default();
-        shelf.0.borrow_mut().free = Some(free);
-        let memory = PlanMemory::new(100, Box::new(shelf));
-        plan_within(memory, &request, &mut Listed(vec![1.0; 100]), &pages, &[], 8)
+        let spill = MemorySpill::default();
+        spill.0.borrow_mut().free = Some(free);
+        let memory = PlanMemory::new(100, Box::new(spill));
+        plan_within(memory, &request, &mut ListedScores(vec![1.0; 100]), &pages, &[], 8)
     };
     for free in [0, 200, 2000] {
         let error = made(free).unwrap_err();
         assert!(matches!(&error, PlanError::Spill(e) if e.kind() == io::ErrorKind::StorageFull), "{error}");
     }
-    assert_eq!(made(1 << 20).unwrap(), plan(&request, &mut Listed(vec![1.0; 100]), &pages, &[], 8).unwrap());
+    assert_eq!(
+        made(1 << 20).unwrap(),
+        plan(&request, &mut ListedScores(vec![1.0; 100]), &pages, &[], 8).unwrap()
+    );
 }
 
-/// 128 bytes a page are enough, and many URLs that might be discovered take nothing from the score.
+/// 128 bytes per page are enough, and many undiscovered URLs take no memory from the score.
 #[test]
 fn a_small_plan_never_spills() {
     let announced = (Known { is_announced: true, ..fetched(3, 50).0 }, fetched(3, 50).1);
@@ -308,10 +313,10 @@ fn a_small_plan_never_spills() {
             announced_share: 0.1,
             ..request()
         };
-        let shelf = Shelf::default();
-        shelf.0.borrow_mut().free = Some(0);
-        let memory = PlanMemory::new(bytes, Box::new(shelf));
-        let made = plan_within(memory, &request, &mut Listed(scores.clone()), &pages, &[], 90).unwrap();
+        let spill = MemorySpill::default();
+        spill.0.borrow_mut().free = Some(0);
+        let memory = PlanMemory::new(bytes, Box::new(spill));
+        let made = plan_within(memory, &request, &mut ListedScores(scores.clone()), &pages, &[], 90).unwrap();
         assert_eq!((made.counts.announced, made.counts.discovery), (20, discovery));
     }
 }
@@ -319,8 +324,8 @@ fn a_small_plan_never_spills() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// The plan is the same with memory for a few candidates, so that all but these is spilled; nothing is left on the disk, and
-    /// no more runs are read at a time than two for each order and the plan.
+    /// The plan is the same with memory for a few candidates, so that nearly all are spilled.
+    /// Nothing is left on the disk. At most two runs are open for each order and the plan.
     #[test]
     fn whatever_is_spilled_the_plan_is_the_same(
         request in requests(),
@@ -332,17 +337,17 @@ proptest! {
         let mut left = pages.len() as u64;
         let mut hosts: Vec<u64> = hosts.into_iter().map(|length| { let length = length.min(left); left -= length; length }).collect();
         hosts.push(left);
-        let shelf = Shelf::default();
-        let memory = PlanMemory::new(bytes, Box::new(shelf.clone()));
-        let made = plan_within(memory, &request, &mut Listed(scores.clone()), &pages, &hosts, 30).unwrap();
+        let spill = MemorySpill::default();
+        let memory = PlanMemory::new(bytes, Box::new(spill.clone()));
+        let made = plan_within(memory, &request, &mut ListedScores(scores.clone()), &pages, &hosts, 30).unwrap();
         assert_same(&made, &by_definition(&request, &scores, &pages, &hosts));
-        let shelved = shelf.0.borrow();
+        let shelved = spill.0.borrow();
         prop_assert!(shelved.runs.is_empty() && shelved.open == 0, "{} runs are left", shelved.runs.len());
         prop_assert!(shelved.most_open <= 8, "{} runs at a time", shelved.most_open);
     }
 
-    /// One pass with bounded memory makes the plan that the definition says, whatever the request, the
-    /// blocks and the hosts, and no host passes its limit.
+    /// One pass with bounded memory makes the plan of the definition, for any request, blocks and
+    /// hosts. No host exceeds its limit.
     #[test]
     fn one_pass_equals_the_definition(
         request in requests(),
@@ -355,7 +360,7 @@ proptest! {
         ends.sort_unstable();
         let hosts: Vec<u64> = std::iter::once(0).chain(ends.iter().copied()).zip(&ends).map(|(a, b)| (b - a) as u64).collect();
 
-        let made = plan(&request, &mut Listed(scores.clone()), &pages, &hosts, block).unwrap();
+        let made = plan(&request, &mut ListedScores(scores.clone()), &pages, &hosts, block).unwrap();
         assert_same(&made, &by_definition(&request, &scores, &pages, &hosts));
 
         let mut start = 0;

@@ -1,10 +1,10 @@
-//! `age`: the page that was not visited for longest.
+//! `age`: the longest time since the last visit first.
 
-use super::{Kind, Policy};
+use super::{Policy, PolicyKind};
 use recrawl_types::{Cycle, StateColumns};
 
-/// Scores by the cycles since the last visit: the baseline Age (Santos et al. 2015 §5.1). It visits all
-/// pages in turn.
+/// Scores by the cycles since the last visit: the baseline Age (Santos et al. 2015 §5.1). It visits
+/// all pages in turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AgePolicy {
     cycle: Cycle,
@@ -26,8 +26,8 @@ impl Policy for AgePolicy {
 }
 
 /// The registered policy.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "age",
-    help: "the page that was not visited for longest",
+    help: "the longest time since the last visit first",
     build: |_| Box::new(AgePolicy::default()),
 };

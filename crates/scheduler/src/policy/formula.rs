@@ -1,6 +1,6 @@
 //! `formula`: the score of a formula.
 
-use super::{Kind, Policy};
+use super::{Policy, PolicyKind};
 use recrawl_formula::{Formula, Program};
 use recrawl_types::{Cycle, StateColumns};
 
@@ -13,7 +13,7 @@ pub struct FormulaPolicy {
 }
 
 impl FormulaPolicy {
-    /// A policy that scores by `formula` and has its name.
+    /// The policy has the name of its formula.
     pub fn new(formula: &Formula) -> FormulaPolicy {
         FormulaPolicy { name: formula.name.clone(), program: formula.compile(), cycle: Cycle::default() }
     }
@@ -34,7 +34,7 @@ impl Policy for FormulaPolicy {
 }
 
 /// The registered policy.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "formula",
     help: "the score of the crawl's formula",
     build: |formula| Box::new(FormulaPolicy::new(formula)),

@@ -1,10 +1,10 @@
-//! `rand`: a score by chance.
+//! `rand`: random scores.
 
-use super::{Kind, Policy};
+use super::{Policy, PolicyKind};
 use crate::shuffle::{Purpose, Shuffle};
 use recrawl_types::{Cycle, StateColumns};
 
-/// Scores by chance, every cycle anew: the baseline Rand (Santos et al. 2015 §5.1).
+/// New random scores in every cycle: the baseline Rand (Santos et al. 2015 §5.1).
 #[derive(Clone, Copy, Debug)]
 pub struct RandomPolicy {
     shuffle: Shuffle,
@@ -34,5 +34,5 @@ impl Policy for RandomPolicy {
 }
 
 /// The registered policy.
-pub(super) const KIND: Kind =
-    Kind { name: "rand", help: "a score by chance", build: |_| Box::new(RandomPolicy::default()) };
+pub(super) const KIND: PolicyKind =
+    PolicyKind { name: "rand", help: "random scores", build: |_| Box::new(RandomPolicy::default()) };

@@ -1,4 +1,4 @@
-//! The suite that every policy of the list passes.
+//! The test suite for every policy.
 
 use super::*;
 use crate::testing::{self, columns, request};
@@ -22,12 +22,12 @@ fn every_policy_of_the_folder_is_in_the_list() {
     assert_eq!(files.len(), names.len(), "{files:?} beside {names:?}");
     for (file, name) in files.iter().zip(names) {
         assert!(file.starts_with(name), "{file} beside {name}");
-        assert!(!Kind::named(name).unwrap().help.is_empty());
+        assert!(!PolicyKind::named(name).unwrap().help.is_empty());
     }
-    assert!(Kind::named("best").is_none());
+    assert!(PolicyKind::named("best").is_none());
 }
 
-/// Every policy, the one by formula with every formula that comes with the program.
+/// Every policy, with all built-in formulas for the formula policy.
 fn all() -> Vec<Box<dyn Policy>> {
     let formulas: Vec<Formula> = builtin::ALL.iter().map(|b| b.formula()).collect();
     ALL.iter().flat_map(|kind| formulas.iter().map(|f| (kind.build)(f))).collect()
@@ -55,8 +55,8 @@ fn the_policy_age_is_the_formula_age() {
 }
 
 proptest! {
-    /// Scores do not depend on the blocks that pages come in, are the same for the same seed, and are
-    /// numbers (or NaN) that leave the plan to be the one that a full sort makes.
+    /// Scores do not depend on the division into blocks, and equal seeds give equal scores. Scores
+    /// may be NaN, and the plan equals that of a full sort.
     #[test]
     fn every_policy_passes_the_suite(pages in testing::pages(120), request in testing::requests(), block in 1usize..50) {
         let hosts = [pages.len() as u64];
@@ -90,7 +90,7 @@ proptest! {
         prop_assert!(now.iter().zip(&next).all(|(a, b)| a != b));
     }
 
-    /// The rank that is told is the place in a full sort, of one page or of all.
+    /// The rank is the position in a full sort, for one page and for all.
     #[test]
     fn ranks_are_places_in_the_order(pages in testing::pages(60), seed: u64, ties in prop_oneof![Just(Ties::Index), Just(Ties::Hash)]) {
         let request = PlanRequest { pages: u64::MAX, seed, ties, ..request() };
@@ -107,7 +107,7 @@ proptest! {
             let mut counter = crate::RankCounter::new(&request, *ordinal, scores[*ordinal as usize]);
             pages.chunks(7).for_each(|block| counter.scan(&policy, &columns(block)));
             prop_assert_eq!(all.rank(*ordinal, scores[*ordinal as usize]), counter.rank());
-            // Of k = rank pages this is the last one to get in.
+            // With k = rank, this page is the last one chosen.
             let k = PlanRequest { pages: counter.rank(), ..request.clone() };
             let plan = testing::plan(&k, &mut policy, &pages, &[], 9).unwrap();
             prop_assert_eq!(plan.cutoff, Some(scores[*ordinal as usize]));

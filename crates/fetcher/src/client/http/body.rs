@@ -1,7 +1,8 @@
-//! Bodies: read up to a limit, and freed from their content codings.
+//! Response bodies: read up to a limit, and decoded.
 //!
-//! We undo the codings ourselves, since the client would undo one of them only, would know no `x-gzip`,
-//! would let a zstd frame ask for any amount of memory, and would decode for minutes what decodes to nothing.
+//! We decode the content codings ourselves. The client would decode only one of them and no
+//! `x-gzip`. It would let a zstd frame use any amount of memory, and would decode input that
+//! decodes to nothing for minutes.
 
 mod layer;
 
@@ -20,30 +21,30 @@ use tokio_util::io::StreamReader;
 /// Sent as `Accept-Encoding`.
 pub const ACCEPTED: &str = "gzip, br, zstd, deflate";
 
-/// Room made for the next piece of a body.
-const PIECE: usize = 8 << 10;
-/// Decoded bytes that are taken at a time, for one unit of tokio's budget.
-const BITE: usize = 64 << 10;
+/// Buffer space for the next part of a body, in bytes.
+const BUFFER_GROWTH: usize = 8 << 10;
+/// Decoded bytes per unit of tokio's budget.
+const MAX_READ: usize = 64 << 10;
 
 /// A content coding that changes bytes (IANA's HTTP Content Coding Registry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// Also called x-gzip (RFC 9110 §8.4.1.3); one member or several (RFC 1952 §2.2).
+    /// Also called x-gzip (RFC 9110 §8.4.1.3); one or more members (RFC 1952 §2.2).
     Gzip,
-    /// zlib's format (RFC 9110 §8.4.1.2), or deflate without it, which some servers send.
+    /// zlib format (RFC 9110 §8.4.1.2), or raw deflate, which some servers send.
     Deflate,
     /// RFC 7932.
     Brotli,
-    /// RFC 8878, with a window that RFC 9659 admits.
+    /// RFC 8878, with a window that RFC 9659 allows.
     Zstd,
 }
 
 impl Coding {
-    /// Takes the codings of a body out of its header, in the order in which they were applied. What is no
-    /// coding at all (`utf-8` is a usual mistake) changes nothing, as in browsers.
+    /// Removes the codings of a body from its header, in the order of application. Like browsers,
+    /// it ignores values that are not codings (`utf-8` is a common mistake).
     ///
     /// # Errors
-    /// [`NetworkError::Encoding`] where one of them cannot be undone, or there are too many.
+    /// [`NetworkError::Encoding`]: one of them cannot be decoded, or there are too many.
     pub fn take(headers: &mut HeaderMap) -> Result<Vec<Coding>, NetworkError> {
         let mut codings = Vec::new();
         let lists = headers.get_all(CONTENT_ENCODING).iter().filter_map(|list| list.to_str().ok());
@@ -53,7 +54,7 @@ impl Coding {
                 "deflate" => Coding::Deflate,
                 "br" => Coding::Brotli,
                 "zstd" => Coding::Zstd,
-                // LZW, which nobody sends; and two that need a dictionary that we never offered.
+                // LZW, which no server sends, and two that need a dictionary that we never offer.
                 "compress" | "x-compress" | "dcb" | "dcz" => return Err(NetworkError::Encoding),
                 _ => continue,
             });
@@ -71,10 +72,10 @@ impl Coding {
 
 type Reader<'a> = Box<dyn AsyncBufRead + Send + Unpin + 'a>;
 
-/// Reads up to `limit` decoded bytes, and tells whether there was more; counts what came.
+/// Reads up to `limit` decoded bytes, and returns whether there was more. Counts received bytes.
 ///
 /// # Errors
-/// What broke: the connection, or a coding.
+/// The connection or a coding failed.
 pub async fn read(
     response: reqwest::Response,
     codings: &[Coding],
@@ -87,19 +88,19 @@ pub async fn read(
 }
 
 async fn decode(mut reader: Reader<'_>, codings: &[Coding], limit: usize) -> io::Result<(Bytes, bool)> {
-    // An empty body is under no coding, whatever its header says.
+    // An empty body has no coding, whatever its header says.
     if !reader.fill_buf().await?.is_empty() {
         for coding in codings.iter().rev() {
             reader = Box::new(BufReader::new(Layer::new(*coding, reader).await?));
         }
     }
     let mut body = BytesMut::new();
-    // One byte more than is kept tells whether there is more.
+    // One extra byte shows whether there is more.
     while body.len() <= limit {
         coop::consume_budget().await;
-        body.reserve(PIECE);
-        let room = (limit + 1 - body.len()).min(BITE);
-        if reader.read_buf(&mut (&mut body).limit(room)).await? == 0 {
+        body.reserve(BUFFER_GROWTH);
+        let max = (limit + 1 - body.len()).min(MAX_READ);
+        if reader.read_buf(&mut (&mut body).limit(max)).await? == 0 {
             return Ok((body.freeze(), false));
         }
     }
@@ -107,7 +108,7 @@ async fn decode(mut reader: Reader<'_>, codings: &[Coding], limit: usize) -> io:
     Ok((body.freeze(), true))
 }
 
-/// A decoder's complaint is its own, the connection's comes through the decoders as it was.
+/// An error of the connection passes through decoders unchanged; any other is of a decoder.
 fn what_broke(error: &io::Error) -> NetworkError {
     match error.get_ref().and_then(|cause| cause.downcast_ref::<reqwest::Error>()) {
         Some(wire) if wire.is_timeout() => NetworkError::Timeout,

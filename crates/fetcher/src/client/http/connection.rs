@@ -1,9 +1,10 @@
-//! Requests that the server did not take, though nothing is wrong with it: those sent into a connection
-//! that it was closing since it had been idle, and HTTP/2 streams that it says it has not processed.
+//! Detects requests that a healthy server did not process: sent on an idle connection that the
+//! server was closing, or HTTP/2 streams that it reports as unprocessed.
 //!
-//! A server may close an idle connection at any time, also while our next request is on its way (RFC 9112
-//! §9.5). Such a request may be repeated on a fresh connection, since GET is idempotent (RFC 9110 §9.2.2),
-//! and must not be held against the page. The server may have seen it all the same, so whoever repeats it keeps the delay.
+//! A server may close an idle connection at any time, even while the next request is on its way
+//! (RFC 9112 §9.5). Such a request may be repeated on a fresh connection, since GET is idempotent
+//! (RFC 9110 §9.2.2). It must not count against the page. The server may have seen it, so the
+//! repetition keeps the delay.
 
 use super::sources;
 use std::cell::Cell;
@@ -12,34 +13,34 @@ use std::task::{Context, Poll};
 use tower::{Layer, Service};
 
 tokio::task_local! {
-    /// Was a connection asked for on behalf of this request?
+    /// Was a new connection made for this request?
     static CONNECTS: Cell<bool>;
 }
 
-/// Sends a request, and tells whether a connection was made for it. Without one it went over a connection
-/// that had been idle.
-pub async fn watched<T>(request: impl Future<Output = T>) -> (T, bool) {
+/// Sends a request, and returns whether a new connection was made for it. If not, it used an idle
+/// connection.
+pub async fn with_connect_flag<T>(request: impl Future<Output = T>) -> (T, bool) {
     let both = async { (request.await, CONNECTS.with(Cell::get)) };
     CONNECTS.scope(Cell::new(false), both).await
 }
 
-/// Notes where a connection is asked for: [`watched`] tells.
+/// Records new connections for [`with_connect_flag`].
 #[derive(Clone, Copy, Debug)]
-pub struct Watch;
+pub struct ConnectLayer;
 
-/// See [`Watch`].
+/// See [`ConnectLayer`].
 #[derive(Clone, Copy, Debug)]
-pub struct Watched<S>(S);
+pub struct ConnectService<S>(S);
 
-impl<S> Layer<S> for Watch {
-    type Service = Watched<S>;
+impl<S> Layer<S> for ConnectLayer {
+    type Service = ConnectService<S>;
 
-    fn layer(&self, connector: S) -> Watched<S> {
-        Watched(connector)
+    fn layer(&self, connector: S) -> ConnectService<S> {
+        ConnectService(connector)
     }
 }
 
-impl<S: Service<R>, R> Service<R> for Watched<S> {
+impl<S: Service<R>, R> Service<R> for ConnectService<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;
@@ -49,18 +50,18 @@ impl<S: Service<R>, R> Service<R> for Watched<S> {
     }
 
     fn call(&mut self, request: R) -> S::Future {
-        // Outside of a request the client connects for nobody in particular.
+        // Outside of a request, the client connects for no request in particular.
         let _ = CONNECTS.try_with(|connects| connects.set(true));
         self.0.call(request)
     }
 }
 
-/// Did no server take the request that failed like this? `connected` says that a connection was made for it.
-pub fn was_not_taken(error: &reqwest::Error, connected: bool) -> bool {
+/// Did the request fail without being processed? `connected`: a new connection was made for it.
+pub fn was_not_processed(error: &reqwest::Error, connected: bool) -> bool {
     sources(error).any(|cause| {
         if let Some(h2) = cause.downcast_ref::<h2::Error>() {
-            // A stream beyond the last one that a GOAWAY names, or one that was refused, was not processed
-            // (RFC 9113 §6.8, §8.7).
+            // A stream after the last one of a GOAWAY, or a refused one, was not processed (RFC
+            // 9113 §6.8, §8.7).
             let unprocessed = h2.is_go_away() && h2.reason() == Some(h2::Reason::NO_ERROR)
                 || h2.is_reset() && h2.reason() == Some(h2::Reason::REFUSED_STREAM);
             return h2.is_remote() && unprocessed || !connected && h2.is_go_away();

@@ -1,5 +1,5 @@
-//! The real client against real sockets, on loopback. The server speaks bytes, so that it can also say
-//! what no HTTP library would.
+//! The real client and real sockets on loopback. The server writes raw bytes, so that it can send
+//! responses that no HTTP library would.
 
 use super::*;
 use crate::limits::{FetchConfig, MAX_CODED_LEAD};
@@ -14,20 +14,20 @@ mod tls;
 
 const LIMIT: usize = 100_000;
 
-/// What a server does with a connection once it has read a request.
+/// What a server does after it has read a request.
 #[derive(Clone)]
 enum Act {
-    /// Sends this, and closes.
+    /// Sends this and closes.
     Say(Vec<u8>),
-    /// Sends this, then the second for as long as somebody listens.
+    /// Sends the first, then the second until the client disconnects.
     SayForEver(Vec<u8>, Vec<u8>),
-    /// Sends this, and resets the connection.
+    /// Sends this and resets the connection.
     SayAndReset(Vec<u8>),
-    /// Sends the request back as a body, keeping the connection.
+    /// Sends the request back as a body, and keeps the connection.
     Echo,
 }
 
-/// A server on a port of its own, and the address of a page on it.
+/// Starts a server and returns its address.
 async fn serve(act: Act) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -68,7 +68,7 @@ async fn answer(mut stream: TcpStream, act: Act) -> std::io::Result<()> {
     }
 }
 
-/// A whole answer with this body.
+/// A complete response with this body.
 fn body(bytes: &[u8], headers: &[&str]) -> Vec<u8> {
     let headers: String = headers.iter().map(|h| format!("{h}\r\n")).collect();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n{headers}\r\n", bytes.len());
@@ -147,7 +147,7 @@ async fn several_codings_are_undone_and_those_that_cannot_be_are_a_failure() {
         let field = format!("content-encoding: {coding}");
         assert_eq!(get_bytes(body(&coded, &[&field])).await.unwrap_err(), NetworkError::Encoding, "{coding}");
     }
-    // Nobody reads what comes with an error.
+    // The body of an error is not read.
     let missing =
         b"HTTP/1.1 404 Not Found\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnone".to_vec();
     assert_eq!(get_bytes(missing).await.map(|reply| reply.status), Ok(404));
@@ -187,7 +187,8 @@ async fn codings_that_take_for_ever_and_give_nothing_cost_a_bounded_number_of_by
     let gzip_head = &gzip(b"")[..10];
     let empty_block = b"\0\0\0\xff\xff".repeat(1000);
     let empty_member = gzip(b"").repeat(100);
-    // Blocks of metadata without any (RFC 7932 section 9.2), and skippable frames (RFC 8878 section 3.1.2).
+    // Metadata blocks without content (RFC 7932 section 9.2), and skippable frames (RFC 8878
+    // section 3.1.2).
     let (brotli, zstd) = (vec![6; 1000], b"\x50\x2a\x4d\x18\0\0\0\0".repeat(100));
     for (coding, head, more) in [
         ("gzip", gzip_head, &empty_block),
@@ -203,7 +204,7 @@ async fn codings_that_take_for_ever_and_give_nothing_cost_a_bounded_number_of_by
         let asked = request(&format!("http://{address}/"));
         let answer = network.get(&asked, &meter).await;
         assert_eq!(answer.err(), Some(NetworkError::Encoding), "{coding}");
-        // The client reads up to some 400 kB at a time.
+        // The client reads up to about 400 kB at a time.
         assert!(meter.total() < MAX_CODED_LEAD as u64 + 500_000, "{coding}: {}", meter.total());
     }
 }
@@ -259,7 +260,7 @@ async fn no_listener_is_a_connect_failure_and_plain_text_behind_https_one_of_tls
     let network = HttpNetwork::new(&config()).unwrap();
     let result = network.get(&request(&format!("http://{closed}/")), &Meter::default()).await;
     assert_eq!(result.err(), Some(NetworkError::Connect));
-    // The end of a ClientHello is not "\r\n\r\n", so this server speaks first.
+    // A ClientHello does not end with "\r\n\r\n", so this server sends first.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let plain = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -304,7 +305,7 @@ async fn literals_and_names_are_refused_unless_their_block_is_allowed() {
 
 #[tokio::test]
 async fn a_name_that_does_not_resolve_is_neither_refused_nor_unconnected() {
-    // A label longer than DNS allows: no resolver sends it anywhere.
+    // A label longer than DNS allows; no resolver sends it.
     let name = "a".repeat(70);
     let result = HttpNetwork::new(&config())
         .unwrap()
@@ -362,16 +363,16 @@ async fn cookies_are_not_kept() {
 async fn where_nobody_listens_the_next_address_of_the_name_is_told() {
     let port = serve(Act::Echo).await.port();
     let network = HttpNetwork::new(&config()).unwrap();
-    // Nobody listens at the first; the second is the server's.
+    // Nothing listens at the first; the second is the server's.
     let [dead, alive] = ["127.0.0.77", "127.0.0.1"].map(|a| a.parse().unwrap());
     network.resolver.keep("two.test", &[dead, alive], Duration::from_secs(60));
     let asked = request(&format!("http://two.test:{port}/page"));
     assert_eq!(network.address("two.test").await, Ok(dead));
-    assert_eq!(network.get(&asked, &Meter::default()).await.unwrap_err(), NetworkError::Elsewhere);
+    assert_eq!(network.get(&asked, &Meter::default()).await.unwrap_err(), NetworkError::TryNextAddress);
     assert_eq!(network.address("two.test").await, Ok(alive));
     let answer = network.get(&asked, &Meter::default()).await.unwrap();
     assert_eq!((answer.status, answer.peer.unwrap().ip()), (200, alive));
-    // The last address fails as any.
+    // The last address fails with a normal error.
     network.resolver.keep("one.test", &[dead], Duration::from_secs(60));
     let asked = request(&format!("http://one.test:{port}/page"));
     assert_eq!(network.get(&asked, &Meter::default()).await.unwrap_err(), NetworkError::Connect);

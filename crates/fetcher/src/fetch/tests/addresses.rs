@@ -1,4 +1,4 @@
-//! No gap under the delay, per address, whatever names lead there.
+//! No gap is shorter than the delay per address, whatever names resolve to it.
 
 use super::*;
 use crate::NetworkError;
@@ -15,7 +15,7 @@ fn ip(last: u8) -> IpAddr {
     Ipv4Addr::new(192, 0, 2, last).into()
 }
 
-/// Names like `h17.test` on so many addresses.
+/// Names like `h17.test`, spread over `addresses` addresses.
 fn dealt(addresses: u64) -> impl Fn(&str) -> Result<IpAddr, NetworkError> + Send + Sync {
     move |host| {
         let number = host.trim_start_matches('h').trim_end_matches(".test").parse::<u64>();
@@ -24,7 +24,7 @@ fn dealt(addresses: u64) -> impl Fn(&str) -> Result<IpAddr, NetworkError> + Send
 }
 
 impl Setup {
-    /// The same on these addresses.
+    /// The same with these addresses and a delay per address.
     fn at(
         mut self,
         delay_per_ip: Duration,
@@ -37,9 +37,12 @@ impl Setup {
     }
 }
 
-/// The requests by the address that they went to.
-fn by_address(log: &[Asked], address: impl Fn(&str) -> Result<IpAddr, NetworkError>) -> Vec<Vec<Asked>> {
-    let mut all: BTreeMap<IpAddr, Vec<Asked>> = BTreeMap::new();
+/// Requests by address.
+fn by_address(
+    log: &[LoggedRequest],
+    address: impl Fn(&str) -> Result<IpAddr, NetworkError>,
+) -> Vec<Vec<LoggedRequest>> {
+    let mut all: BTreeMap<IpAddr, Vec<LoggedRequest>> = BTreeMap::new();
     for asked in log {
         let at = address(&asked.request.url.host()).unwrap();
         all.entry(at).or_default().push(asked.clone());
@@ -47,9 +50,9 @@ fn by_address(log: &[Asked], address: impl Fn(&str) -> Result<IpAddr, NetworkErr
     all.into_values().collect()
 }
 
-/// The shortest time from an answer's end to the next request's start, among requests in order.
-fn shortest(log: &[Asked]) -> Duration {
-    let gap = |w: &[Asked]| {
+/// The shortest time from the end of a response to the next request, in order.
+fn shortest(log: &[LoggedRequest]) -> Duration {
+    let gap = |w: &[LoggedRequest]| {
         let end = w[0].end.expect("one request at a time");
         w[1].start.checked_duration_since(end).expect("one request at a time")
     };
@@ -63,18 +66,18 @@ async fn a_thousand_hosts_on_one_address_are_one_server() {
     let slow = |r: &Request| friendly(r).after(Duration::from_millis(100));
     let setup = Setup::new(&pages, slow).delay(SECOND).at(SECOND / 4, slow, dealt(1));
     let start = Instant::now();
-    let brought = setup.run().await;
-    assert_eq!(brought.report.outcomes.page, 1000);
+    let output = setup.run().await;
+    assert_eq!(output.report.outcomes.page, 1000);
     let log = setup.network.log();
     assert_eq!((log.len(), shortest(&log)), (2000, SECOND / 4));
-    // Not a moment is lost between them, though the names wait for each other.
+    // No time is lost between them, although the names wait for each other.
     assert_eq!(start.elapsed(), SECOND / 4 + (SECOND / 10) * 2000 + (SECOND / 4) * 1999 + SECOND * 3 / 4);
     assert!(shortest_gap(&log) >= SECOND, "and each name keeps its own delay");
 }
 
 #[tokio::test(start_paused = true)]
 async fn turns_at_an_address_are_taken_in_order() {
-    // One host with many pages must not keep the others on its address waiting.
+    // A host with many pages must not block other hosts at its address.
     let many = (0..50).map(|i| format!("http://h0.test/{i}"));
     let pages: Vec<String> = many.chain((1..10).map(|i| format!("http://h{i}.test/"))).collect();
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
@@ -89,7 +92,7 @@ async fn turns_at_an_address_are_taken_in_order() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_delay_no_address_is_looked_up() {
-    let lookup = |_: &str| -> Result<IpAddr, NetworkError> { panic!("nobody needs it") };
+    let lookup = |_: &str| -> Result<IpAddr, NetworkError> { panic!("no lookup is needed") };
     let setup = Setup::new(&["http://a.test/1"], friendly).at(Duration::ZERO, friendly, lookup);
     assert_eq!(setup.run().await.of("http://a.test/1"), "page 200");
 }
@@ -109,11 +112,13 @@ async fn a_name_without_an_address_ends_as_the_request_does() {
 
 #[tokio::test(start_paused = true)]
 async fn where_no_connection_can_be_had_the_next_address_is_asked_at_its_own_pace() {
-    // a has two addresses; nobody listens at the first. b is on the second.
+    // a has two addresses, and nothing listens at the first. b has the second.
     let at_second = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let (tried, now) = (at_second.clone(), at_second);
     let answer = move |r: &Request| match &*r.url.host() {
-        "a.test" if !tried.swap(true, std::sync::atomic::Ordering::Relaxed) => NetworkError::Elsewhere.into(),
+        "a.test" if !tried.swap(true, std::sync::atomic::Ordering::Relaxed) => {
+            NetworkError::TryNextAddress.into()
+        }
         _ => friendly(r),
     };
     let address = move |host: &str| match host {
@@ -122,38 +127,34 @@ async fn where_no_connection_can_be_had_the_next_address_is_asked_at_its_own_pac
     };
     let pages = ["http://a.test/1", "http://a.test/2", "http://b.test/1", "http://b.test/2"];
     let setup = Setup::new(&pages, friendly).at(SECOND, answer, address);
-    let brought = setup.run().await;
-    assert_eq!((brought.report.outcomes.page, brought.report.requests), (4, 6));
-    let log: Vec<Asked> = setup.network.log();
+    let output = setup.run().await;
+    assert_eq!((output.report.outcomes.page, output.report.requests), (4, 6));
+    let log: Vec<LoggedRequest> = setup.network.log();
     assert_eq!(log.len(), 7);
     let failed = log.iter().position(|a| a.request.url.host() == "a.test").unwrap();
-    let rest: Vec<Asked> =
+    let rest: Vec<LoggedRequest> =
         log.iter().enumerate().filter(|(i, _)| *i != failed).map(|(_, a)| a.clone()).collect();
     assert_eq!(shortest(&rest), SECOND);
 }
 
-/// A name with many addresses, at none of which anybody listens, and which are all there again whenever it is
-/// resolved anew: its pages fail, and the run ends.
+/// A name with many addresses where nothing listens, and DNS returns all of them again each time.
+/// Its pages fail, and the run ends.
 #[tokio::test(start_paused = true)]
 async fn a_name_whose_addresses_come_back_again_and_again_fails() {
     let answer = |r: &Request| match &*r.url.host() {
-        "h1.test" => Script::from(NetworkError::Elsewhere).after(SECOND * 10),
+        "h1.test" => Script::from(NetworkError::TryNextAddress).after(SECOND * 10),
         _ => friendly(r),
     };
     let pages = ["http://h1.test/1", "http://h1.test/2", "http://h2.test/1"];
-    let brought = Setup::new(&pages, friendly).at(SECOND, answer, dealt(8)).run().await;
-    let outcomes = &brought.report.outcomes;
+    let output = Setup::new(&pages, friendly).at(SECOND, answer, dealt(8)).run().await;
+    let outcomes = &output.report.outcomes;
     assert_eq!((outcomes.page, outcomes.robots_unreachable), (1, 2), "{outcomes:?}");
-    assert!(
-        brought.report.elapsed < SECOND * 11 * (MAX_ADDRESSES as u32 + 2),
-        "{:?}",
-        brought.report.elapsed
-    );
+    assert!(output.report.elapsed < SECOND * 11 * (MAX_ADDRESSES as u32 + 2), "{:?}", output.report.elapsed);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_stayed_behind_is_charged_to_the_address_that_answered() {
-    // The name has moved from 1 to 2, the connection has not.
+    // DNS moved the name from 1 to 2, but the connection is still to 1.
     let answer = |r: &Request| {
         let mut reply = friendly(r).answer.unwrap();
         reply.peer = Some((ip(if r.url.host() == "a.test" { 1 } else { 3 }), 80).into());
@@ -172,7 +173,7 @@ async fn a_run_begins_with_the_delays_so_that_a_restart_forgets_none() {
     let mut setup = Setup::new(&pages, friendly).delay(SECOND * 2).at(SECOND * 3, friendly, dealt(1));
     setup.run().await;
     let (end, before) = (Instant::now(), setup.network.log().len());
-    // Another origin of a host that was asked a moment ago, and another name on its address.
+    // Another origin of a recently requested host, and another name at its address.
     setup.entries = vec![entry("https://h0.test/1"), entry("http://h7.test/1")];
     setup.run().await;
     let log = setup.network.log();
@@ -237,7 +238,7 @@ impl Web {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
-    /// Also across a stop and a restart, and with a wall clock that was set back by a year between them.
+    /// Also across a stop and a restart, with a wall clock that is set back by a year in between.
     #[test]
     fn no_two_requests_to_a_host_or_an_address_come_closer_than_promised(web in webs()) {
         let mut builder = tokio::runtime::Builder::new_current_thread();

@@ -1,4 +1,4 @@
-//! Bytes as a budget, over whole runs.
+//! Byte budgets over whole runs.
 
 use super::{Setup, url};
 use crate::testing::{Script, reply};
@@ -7,7 +7,7 @@ use recrawl_types::{Origin, Outcome, Skip};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// 100 bytes a page, and no robots.txt.
+/// Pages of 100 bytes, and no robots.txt.
 fn web(request: &Request) -> Script {
     match request.url.path_and_query() {
         "/robots.txt" => reply(404, "").into(),
@@ -20,8 +20,8 @@ fn setup() -> Setup {
     Setup::new(&pages.iter().map(String::as_str).collect::<Vec<_>>(), web)
 }
 
-/// Pages fetched of each host, and how many of all were skipped for the budget.
-fn fetched(setup: &Setup, brought: &super::Brought) -> ([usize; 3], usize) {
+/// Pages fetched per host, and pages skipped because of the budget.
+fn fetched(setup: &Setup, output: &super::RunOutput) -> ([usize; 3], usize) {
     let of = |host: &str| {
         let asked = setup.network.log();
         asked
@@ -29,7 +29,7 @@ fn fetched(setup: &Setup, brought: &super::Brought) -> ([usize; 3], usize) {
             .filter(|a| a.request.url.host() == host && a.request.url.path_and_query() != "/robots.txt")
             .count()
     };
-    let skipped = brought
+    let skipped = output
         .pages
         .iter()
         .filter(|p| matches!(p.result, crate::FetchResult::Nothing(Outcome::Skipped(Skip::ByteBudget))));
@@ -41,10 +41,11 @@ async fn the_rate_is_kept_over_all_hosts_and_connections() {
     let mut setup = setup();
     setup.config.bytes_per_second = 100;
     let start = Instant::now();
-    let brought = setup.run().await;
-    assert_eq!((fetched(&setup, &brought), brought.report.received), (([10; 3], 0), 3000));
+    let output = setup.run().await;
+    assert_eq!((fetched(&setup, &output), output.report.received), (([10; 3], 0), 3000));
     let took = start.elapsed();
-    // The last bodies need not be waited for: those of at most three requests under way, and the credit.
+    // The run does not wait for the debt of its last bodies: at most three in flight, and the
+    // credit.
     assert!(took >= Duration::from_secs(26) && took <= Duration::from_secs(30), "{took:?}");
 }
 
@@ -54,9 +55,9 @@ async fn a_host_that_has_cost_its_bytes_is_left_for_the_cycle_and_the_others_go_
     setup.config.bytes_per_host = 350;
     setup.spent =
         [(Origin::of(&url("http://b.test/")), 200), (Origin::of(&url("https://c.test/")), 350)].into();
-    let brought = setup.run().await;
-    assert_eq!(fetched(&setup, &brought), ([4, 2, 0], 24));
-    assert_eq!(brought.report.stopped_by, StoppedBy::End);
+    let output = setup.run().await;
+    assert_eq!(fetched(&setup, &output), ([4, 2, 0], 24));
+    assert_eq!(output.report.stopped_by, StoppedBy::End);
     assert!(!setup.network.urls().contains(&"http://c.test/robots.txt".into()), "not even that");
 }
 
@@ -66,8 +67,8 @@ async fn a_cycle_that_has_cost_its_bytes_ends_and_every_page_comes_out() {
     setup.config.bytes_per_cycle = 1000;
     setup.config.connections = 1;
     setup.spent = [(Origin::of(&url("http://other.test/")), 300)].into();
-    let brought = setup.run().await;
-    let (by_host, skipped) = fetched(&setup, &brought);
+    let output = setup.run().await;
+    let (by_host, skipped) = fetched(&setup, &output);
     assert_eq!((by_host.iter().sum::<usize>(), skipped), (7, 23));
-    assert_eq!(brought.report.stopped_by, StoppedBy::ByteBudget);
+    assert_eq!(output.report.stopped_by, StoppedBy::ByteBudget);
 }

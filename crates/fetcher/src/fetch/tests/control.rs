@@ -1,13 +1,13 @@
-//! Steering: what is held is not looked at and not lost, and what is asked for comes out once.
+//! Commands to a run: held pages are not lost, and requested pages are delivered once.
 
 use super::*;
 use crate::StoppedBy;
-use crate::control::{HostStanding, MAX_ASKED, MAX_HELD_HOSTS};
+use crate::control::{HostActivity, MAX_ASKED, MAX_HELD_HOSTS};
 use recrawl_types::Skip;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Decides something after so many seconds of the run.
+/// Sends a command after this many seconds.
 fn at(setup: &Setup, seconds: u32, decide: impl FnOnce(&Steering) + Send + 'static) {
     let control = setup.control.clone();
     tokio::spawn(async move {
@@ -16,7 +16,7 @@ fn at(setup: &Setup, seconds: u32, decide: impl FnOnce(&Steering) + Send + 'stat
     });
 }
 
-/// Ten pages at each of two hosts, a second each.
+/// Two hosts with ten pages each and a delay of one second.
 fn two_hosts() -> Setup {
     let pages: Vec<String> =
         ["a", "b"].iter().flat_map(|h| (10..20).map(move |i| format!("http://{h}.test/{i}"))).collect();
@@ -24,7 +24,7 @@ fn two_hosts() -> Setup {
     Setup::new(&pages, friendly).delay(SECOND)
 }
 
-/// Pages of a host that were asked for, in order, with the seconds since the first request of all.
+/// Requested pages of a host in order, with the seconds since the first request.
 fn asked_of(setup: &Setup, host: &str) -> Vec<(String, u64)> {
     let log = setup.network.log();
     let first = log[0].start;
@@ -39,8 +39,8 @@ async fn a_run_that_is_held_asks_nothing_until_it_is_let_go() {
     let setup = two_hosts();
     at(&setup, 3, |control| control.hold(true));
     at(&setup, 1000, |control| control.hold(false));
-    let brought = setup.run().await;
-    assert_eq!((brought.report.stopped_by, brought.pages.len()), (StoppedBy::End, 20));
+    let output = setup.run().await;
+    assert_eq!((output.report.stopped_by, output.pages.len()), (StoppedBy::End, 20));
     let times: Vec<u64> = asked_of(&setup, "a.test").iter().map(|(_, at)| *at).collect();
     assert_eq!(times, [1, 2, 999, 1000, 1001, 1002, 1003, 1004, 1005, 1006]);
     assert!(shortest_gap(&setup.network.log()) >= SECOND);
@@ -51,8 +51,8 @@ async fn a_host_that_is_held_waits_alone() {
     let setup = two_hosts();
     at(&setup, 2, |control| assert!(control.hold_host("a.test", true) && !control.hold_host("a.test", true)));
     at(&setup, 500, |control| assert!(control.hold_host("a.test", false)));
-    let brought = setup.run().await;
-    assert_eq!((brought.report.stopped_by, brought.pages.len()), (StoppedBy::End, 20));
+    let output = setup.run().await;
+    assert_eq!((output.report.stopped_by, output.pages.len()), (StoppedBy::End, 20));
     assert_eq!(asked_of(&setup, "a.test").iter().filter(|(_, at)| *at < 500).count(), 2);
     assert_eq!(asked_of(&setup, "b.test").last().unwrap().1, 10, "the other was not kept waiting");
 }
@@ -66,8 +66,8 @@ async fn hosts_that_are_held_take_no_other_hosts_place() {
     setup.config.connections = 2;
     (0..40).for_each(|i| assert!(setup.control.hold_host(&format!("h{i}.test"), true)));
     setup.held_deadline = Some(Instant::now() + SECOND * 60);
-    let brought = setup.run().await;
-    assert_eq!((brought.report.outcomes.page, brought.report.outcomes.skipped_deadline), (10, 40));
+    let output = setup.run().await;
+    assert_eq!((output.report.outcomes.page, output.report.outcomes.skipped_deadline), (10, 40));
     assert_eq!(
         setup.network.log().len(),
         20,
@@ -81,15 +81,15 @@ async fn what_is_held_stays_undone_at_a_stop_and_is_skipped_at_the_deadline() {
     setup.control.hold(true);
     let stop = setup.stop.clone();
     at(&setup, 7, move |_| stop.cancel());
-    let brought = setup.run().await;
-    assert_eq!((brought.report.stopped_by, brought.pages.len()), (StoppedBy::Stop, 0));
+    let output = setup.run().await;
+    assert_eq!((output.report.stopped_by, output.pages.len()), (StoppedBy::Stop, 0));
 
     let mut setup = two_hosts();
     setup.control.hold(true);
     setup.deadline = Some(Instant::now() + SECOND * 30);
-    let brought = setup.run().await;
-    assert_eq!((brought.report.stopped_by, brought.pages.len()), (StoppedBy::Deadline, 20));
-    assert_eq!(brought.outcome("http://a.test/10"), Outcome::Skipped(Skip::Deadline));
+    let output = setup.run().await;
+    assert_eq!((output.report.stopped_by, output.pages.len()), (StoppedBy::Deadline, 20));
+    assert_eq!(output.outcome("http://a.test/10"), Outcome::Skipped(Skip::Deadline));
     assert_eq!(setup.network.log().len(), 0);
 }
 
@@ -98,11 +98,11 @@ async fn a_run_does_not_wait_for_ever_for_hosts_that_are_held() {
     let mut setup = two_hosts();
     setup.control.hold_host("a.test", true);
     setup.held_deadline = Some(Instant::now() + SECOND * 5);
-    let brought = setup.run().await;
-    assert_eq!(brought.report.stopped_by, StoppedBy::Deadline);
-    assert_eq!(brought.outcome("http://a.test/19"), Outcome::Skipped(Skip::Deadline));
-    assert_eq!(brought.of("http://b.test/19"), "page 200", "while there is something to do, it goes on");
-    assert!(brought.report.elapsed.as_secs() < 15);
+    let output = setup.run().await;
+    assert_eq!(output.report.stopped_by, StoppedBy::Deadline);
+    assert_eq!(output.outcome("http://a.test/19"), Outcome::Skipped(Skip::Deadline));
+    assert_eq!(output.of("http://b.test/19"), "page 200", "while there is something to do, it goes on");
+    assert!(output.report.elapsed.as_secs() < 15);
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,11 +114,11 @@ async fn a_page_of_the_schedule_that_is_asked_for_moves_to_the_front() {
     for page in [near, "http://a.test/199", ahead] {
         at(&setup, 2, move |control| assert!(control.ask(entry(page))));
     }
-    let brought = setup.run().await;
-    assert_eq!(brought.pages.len(), 120);
+    let output = setup.run().await;
+    assert_eq!(output.pages.len(), 120);
     for page in [near, "http://a.test/199", ahead] {
-        assert_eq!(brought.of(page), "page 200");
-        let came = brought.pages.iter().find(|p| p.entry.url == url(page)).unwrap();
+        assert_eq!(output.of(page), "page 200");
+        let came = output.pages.iter().find(|p| p.entry.url == url(page)).unwrap();
         assert!(
             came.index.is_some() && came.entry.share == Share::Discovery,
             "it keeps its place and its share"
@@ -144,14 +144,14 @@ async fn a_page_beside_the_schedule_comes_out_once_and_by_the_rules() {
     {
         at(&setup, 2, move |control| assert!(control.ask(entry(page))));
     }
-    let brought = setup.run().await;
-    assert_eq!(brought.of("http://a.test/new"), "page 200");
-    assert_eq!(brought.of("http://a.test/1"), "page 200", "it was visited already");
-    assert_eq!(brought.outcome("http://a.test/no"), Outcome::RobotsDenied);
-    assert_eq!(brought.of("http://c.test/x"), "page 200");
-    let new = brought.pages.iter().find(|p| p.entry.url == url("http://a.test/new")).unwrap();
+    let output = setup.run().await;
+    assert_eq!(output.of("http://a.test/new"), "page 200");
+    assert_eq!(output.of("http://a.test/1"), "page 200", "it was visited already");
+    assert_eq!(output.outcome("http://a.test/no"), Outcome::RobotsDenied);
+    assert_eq!(output.of("http://c.test/x"), "page 200");
+    let new = output.pages.iter().find(|p| p.entry.url == url("http://a.test/new")).unwrap();
     assert_eq!((new.index, new.entry.share), (None, Share::Asked));
-    assert_eq!(brought.pages.len(), 6);
+    assert_eq!(output.pages.len(), 6);
     assert!(shortest_gap(&setup.network.log()) >= SECOND);
     assert_eq!(setup.network.urls().iter().filter(|u| *u == "http://c.test/robots.txt").count(), 1);
 }
@@ -162,8 +162,8 @@ async fn what_is_asked_for_and_held_waits_and_is_told_at_the_deadline() {
     setup.control.hold_host("a.test", true);
     assert!(setup.control.ask(entry("http://a.test/x")));
     setup.deadline = Some(Instant::now() + SECOND * 30);
-    let brought = setup.run().await;
-    assert_eq!(brought.outcome("http://a.test/x"), Outcome::Skipped(Skip::Deadline));
+    let output = setup.run().await;
+    assert_eq!(output.outcome("http://a.test/x"), Outcome::Skipped(Skip::Deadline));
 
     let setup = Setup::new(&[], friendly);
     setup.control.hold(true);
@@ -177,12 +177,12 @@ async fn an_entry_that_an_earlier_run_visited_is_not_asked_for_again() {
     let mut setup = two_hosts();
     setup.done = Arc::new(|index| index < 10);
     assert!(setup.control.ask(entry("http://a.test/15")));
-    let brought = setup.run().await;
-    assert_eq!((brought.pages.len(), asked_of(&setup, "b.test").len()), (10, 10));
+    let output = setup.run().await;
+    assert_eq!((output.pages.len(), asked_of(&setup, "b.test").len()), (10, 10));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_tells_where_it_stands() {
+async fn a_run_publishes_its_progress() {
     let setup = two_hosts();
     setup.control.hold_host("b.test", true);
     at(&setup, 4, |control| {
@@ -190,26 +190,26 @@ async fn a_run_tells_where_it_stands() {
         assert_eq!((figures.open_hosts, figures.slowest.len()), (2, 2));
         let of = |host: &str| figures.slowest.iter().find(|h| h.host == host).unwrap().clone();
         let (a, b) = (of("a.test"), of("b.test"));
-        assert_eq!((a.done, a.queue, b.done, b.queue), (2, 7, 0, 10), "and one is under way");
+        assert_eq!((a.done, a.queue, b.done, b.queue), (2, 7, 0, 10), "and one is in flight");
         assert_eq!(a.delay, SECOND);
-        assert_eq!(b.state, HostStanding::Held);
+        assert_eq!(b.state, HostActivity::Held);
         assert_eq!(figures.slowest[0].host, "b.test", "what takes longest comes first");
         control.hold_host("b.test", false);
     });
-    let brought = setup.run().await;
-    assert_eq!(brought.pages.len(), 20);
-    assert_eq!(setup.control.figures(), Default::default(), "nothing is under way");
+    let output = setup.run().await;
+    assert_eq!(output.pages.len(), 20);
+    assert_eq!(setup.control.figures(), Default::default(), "nothing is in flight");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_held_early_tells_where_it_stands_and_no_host_asks() {
+async fn a_run_held_early_publishes_its_progress_and_no_host_is_asking() {
     let setup = two_hosts();
     at(&setup, 0, |control| control.hold(true));
     at(&setup, 5, |control| {
         let figures = control.figures();
         assert_eq!((figures.in_flight, figures.slowest.len()), (0, 2), "{figures:?}");
         for host in figures.slowest.iter() {
-            assert_eq!((host.state, host.queue), (HostStanding::Waiting, 10 - host.done), "{host:?}");
+            assert_eq!((host.state, host.queue), (HostActivity::Waiting, 10 - host.done), "{host:?}");
         }
         control.hold(false);
     });
@@ -217,14 +217,14 @@ async fn a_run_that_is_held_early_tells_where_it_stands_and_no_host_asks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_under_way_when_a_run_was_held_is_told_once_it_ended() {
+async fn requests_in_flight_when_a_run_is_held_are_published_once_they_end() {
     let setup = two_hosts();
     at(&setup, 3, |control| control.hold(true));
     for seconds in 3..8 {
         at(&setup, seconds, move |control| {
             let figures = control.figures();
             let asking =
-                figures.slowest.iter().filter(|h| figures.standing(h) == HostStanding::Asking).count();
+                figures.slowest.iter().filter(|h| figures.activity(h) == HostActivity::Asking).count();
             assert_eq!((asking, figures.in_flight), (0, 0), "{seconds}: {figures:?}");
         });
     }

@@ -1,4 +1,4 @@
-//! Fairness: nobody's slowness, size or place in the alphabet keeps others from their turn.
+//! Fairness: slow or large hosts, or their names, do not keep other hosts from being visited.
 
 use super::*;
 use crate::StoppedBy;
@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// One address for all names that begin with `slow`, one of its own for every other name.
+/// Names that begin with `slow` share one address; every other name has its own.
 fn address_of(host: &str) -> IpAddr {
     let own = host.bytes().fold(7u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
     IpAddr::V4(if host.starts_with("slow") {
@@ -19,7 +19,7 @@ fn address_of(host: &str) -> IpAddr {
     })
 }
 
-/// Pages that were asked for, robots.txt left out.
+/// Requested pages, without robots.txt.
 fn pages_asked(setup: &Setup) -> BTreeSet<String> {
     setup.network.urls().into_iter().filter(|url| !url.ends_with("/robots.txt")).collect()
 }
@@ -39,8 +39,8 @@ async fn names_that_wait_for_one_slow_address_take_no_slot() {
     setup.config.delay_per_host = SECOND / 10;
     setup.config.delay_per_ip = SECOND / 10;
     setup.deadline = Some(Instant::now() + SECOND * 20);
-    let brought = setup.run().await;
-    assert_eq!(brought.report.stopped_by, StoppedBy::Deadline);
+    let output = setup.run().await;
+    assert_eq!(output.report.stopped_by, StoppedBy::Deadline);
     let quick = pages_asked(&setup).iter().filter(|url| url.contains("quick")).count();
     assert_eq!(quick, 150, "of 150 pages elsewhere");
 }
@@ -64,11 +64,11 @@ async fn a_host_that_only_keeps_its_delay_has_no_place_at_its_address() {
 async fn a_panic_in_a_visit_costs_its_page_and_nothing_else() {
     let setup =
         Setup::new(&["http://a.test/1", "http://a.test/2", "http://a.test/3", "http://b.test/1"], |r| {
-            assert!(r.url.path_and_query() != "/2", "a fault of ours");
+            assert!(r.url.path_and_query() != "/2", "a bug");
             friendly(r)
         });
-    let brought = setup.delay(SECOND).run().await;
-    let of = |page| brought.of(page);
+    let output = setup.delay(SECOND).run().await;
+    let of = |page| output.of(page);
     assert_eq!([of("http://a.test/1"), of("http://a.test/3"), of("http://b.test/1")], ["page 200"; 3]);
     assert_eq!(of("http://a.test/2"), "Failed(Protocol)");
 }
@@ -81,24 +81,24 @@ async fn a_suspended_process_says_nothing_of_hosts() {
     let setup =
         Setup { config: FetchConfig { delay_per_latency: 2.0, ..setup.config }, ..setup }.delay(SECOND);
     tokio::spawn(async {
-        // In the middle of an answer.
+        // In the middle of a response.
         tokio::time::sleep(SECOND + SECOND / 20).await;
         tokio::time::advance(SECOND * 40).await;
     });
-    let brought = setup.run().await;
-    assert_eq!(brought.report.outcomes.page, 3);
+    let output = setup.run().await;
+    assert_eq!(output.report.outcomes.page, 3);
     let state = setup.state("http://a.test/");
     assert!(state.latency <= 100 && state.failures == 0, "{state:?}");
 }
 
-/// A web and a crawl that never has time for all of it.
+/// A web, and a crawl that never has time for all of it.
 #[derive(Clone, Debug)]
 struct Pressed {
-    /// Pages of each host, and its address.
+    /// Number of pages and address of each host.
     hosts: Vec<(usize, u8)>,
-    /// Names of one site among them: the first so many.
+    /// Number of hosts that belong to one site.
     of_one_site: usize,
-    /// Hosts at which every request fails.
+    /// Number of hosts where every request fails.
     broken: usize,
     latency: u64,
     delay: u64,
@@ -106,7 +106,7 @@ struct Pressed {
     open_hosts: usize,
     per_site: usize,
     per_address: usize,
-    /// Milliseconds that a cycle has; no less than some hosts need for a page.
+    /// Milliseconds per cycle, sometimes less than a host needs for a page.
     time: u64,
     bytes_per_host: u64,
     seed: u64,
@@ -127,7 +127,7 @@ fn pressed() -> impl Strategy<Value = Pressed> {
     )
         .prop_map(|(hosts, of_one_site, broken, latency, delay, per_ip, times, crawl)| {
             let (open_hosts, per_site, per_address, limited, seed) = crawl;
-            // For robots.txt and a page, and at the address for those in front.
+            // For robots.txt and a page, and for other hosts at the address.
             let one = delay + latency + (per_ip + latency) * 6;
             Pressed {
                 hosts,
@@ -180,8 +180,8 @@ impl Pressed {
     }
 }
 
-/// The order in which a host is asked for its pages: who waits longest first. (The scheduler's order has more to it, and
-/// a bound of its own.)
+/// Visits the pages of a host by longest wait. (The scheduler's order is different and has its own
+/// bound.)
 fn by_waiting(pages: &[(String, u32)]) -> Vec<ScheduleEntry> {
     let mut pages: Vec<_> = pages.iter().collect();
     pages.sort_by_key(|(_, last)| *last);
@@ -190,11 +190,12 @@ fn by_waiting(pages: &[(String, u32)]) -> Vec<ScheduleEntry> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Over cycles that end by their deadline, with planning of what is left: no host waits longer than ⌈H / m⌉ cycles
-    /// and no page longer than that for each page of its host, where H hosts are due, and each cycle gives a turn to m of
-    /// those in front of one that it leaves out (see `opening`). And nobody has more than its share of open hosts.
+    /// Each cycle ends by its deadline, and the next one plans the rest. Let H hosts be due, and
+    /// let each cycle visit m of the hosts that come before an unvisited one (see `host_order`).
+    /// Then no host waits longer than ⌈H / m⌉ cycles. No page waits longer than that for each page
+    /// of its host. No site or address exceeds its limit of open hosts.
     #[test]
-    fn nobody_waits_longer_than_the_bound(web in pressed()) {
+    fn no_page_waits_longer_than_the_proven_bound(web in pressed()) {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
@@ -208,32 +209,32 @@ proptest! {
                 setup.cycle = Cycle(cycle);
                 setup.entries = pages.iter().flat_map(|pages| by_waiting(pages)).collect();
                 setup.deadline = Some(Instant::now() + Duration::from_millis(web.time));
-                // A back-off is no business of this test.
+                // This test is not about back-off.
                 setup.hosts = Arc::default();
-                let before = setup.precedence.left_out.clone();
-                let brought = setup.run().await;
-                setup.precedence.left_out = brought.report.left_out.clone();
-                let visited: BTreeSet<String> = brought.pages.iter()
+                let before = setup.precedence.unvisited.clone();
+                let output = setup.run().await;
+                setup.precedence.unvisited = output.report.unvisited_hosts.clone();
+                let visited: BTreeSet<String> = output.pages.iter()
                     .filter(|page| !matches!(page.result, FetchResult::Nothing(Outcome::Skipped(Skip::Deadline))))
                     .map(|page| page.entry.url.to_string()).collect();
                 let had_turn: Vec<bool> =
                     pages.iter().map(|pages| pages.iter().any(|(page, _)| visited.contains(page))).collect();
                 for host in 0..count {
-                    let key = crate::opening::host_key(&url(&pages[host][0].0)).to_vec();
-                    prop_assert_eq!(brought.report.left_out.since(&key).is_none(), had_turn[host]);
+                    let key = crate::host_order::host_key(&url(&pages[host][0].0)).to_vec();
+                    prop_assert_eq!(output.report.unvisited_hosts.since(&key).is_none(), had_turn[host]);
                     if had_turn[host] {
                         (waits[host], turns[host]) = (0, turns[host] + 1);
-                        // The page that waits longest was among them.
+                        // The page with the longest wait was among them.
                         let oldest = pages[host].iter().map(|(_, last)| *last).min().unwrap();
                         prop_assert!(pages[host].iter().any(|(page, last)| *last == oldest && visited.contains(page)));
                     } else {
                         waits[host] += 1;
                         let since = before.since(&key).unwrap_or(Cycle(cycle));
                         let in_front = |other: usize| {
-                            let key = crate::opening::host_key(&url(&pages[other][0].0)).to_vec();
+                            let key = crate::host_order::host_key(&url(&pages[other][0].0)).to_vec();
                             had_turn[other] && (before.since(&key).is_some_and(|s| s <= since) || before.since(&key).is_none())
                         };
-                        prop_assert!((0..count).any(in_front), "cycle {}: host {} waits for nobody", cycle, host);
+                        prop_assert!((0..count).any(in_front), "cycle {}: no other host came before host {}", cycle, host);
                     }
                     prop_assert!((waits[host] as usize) < count, "host {} waits for {} cycles", host, waits[host]);
                     for (page, last) in &mut pages[host] {
@@ -243,7 +244,8 @@ proptest! {
                     }
                 }
             }
-            // 3 H cycles are at least three turns for each, and each turn goes to the page that has waited longest.
+            // 3 H cycles visit each host at least three times, each time the page with the longest
+            // wait.
             prop_assert!(turns.iter().all(|turns| *turns >= 3), "{:?}", turns);
             for (host, pages) in pages.iter().enumerate() {
                 let seen = pages.iter().filter(|(_, last)| *last > 0).count();

@@ -1,4 +1,4 @@
-//! Hosts whose owners opted out: nothing leads to a request there.
+//! Hosts whose owners opted out: no request reaches them.
 
 use super::*;
 use crate::testing::with_header;
@@ -7,7 +7,7 @@ use recrawl_types::Skip;
 
 const OUT: &str = "http://out.test/";
 
-/// A web where the host that opted out answers, so that it would be seen if it were asked.
+/// A web where the opted-out host responds, so that a request would be noticed.
 fn open_web(r: &Request) -> Script {
     match (r.url.to_string().as_str(), r.url.path_and_query()) {
         ("http://robots.test/robots.txt", _) => {
@@ -30,13 +30,13 @@ async fn nothing_is_sent_there_whatever_leads_there() {
         Ok("9.9.9.9".parse().unwrap())
     });
     setup.config.delay_per_ip = Duration::from_millis(1);
-    let brought = setup.run().await;
+    let output = setup.run().await;
     for page in &pages[..3] {
-        assert_eq!(brought.outcome(page), Outcome::Skipped(Skip::OptedOut), "{page}");
+        assert_eq!(output.outcome(page), Outcome::Skipped(Skip::OptedOut), "{page}");
     }
-    assert_eq!(brought.outcome("http://out.test/x"), Outcome::Skipped(Skip::OptedOut), "a redirect's target");
-    assert_eq!(brought.outcome("http://robots.test/1"), Outcome::RobotsUnreachable(Some(Failure::Redirect)));
-    assert_eq!(brought.report.outcomes.skipped_opted_out, 4);
+    assert_eq!(output.outcome("http://out.test/x"), Outcome::Skipped(Skip::OptedOut), "a redirect's target");
+    assert_eq!(output.outcome("http://robots.test/1"), Outcome::RobotsUnreachable(Some(Failure::Redirect)));
+    assert_eq!(output.report.outcomes.skipped_opted_out, 4);
     assert!(setup.network.urls().iter().all(|url| !url.contains("out.test")), "{:?}", setup.network.urls());
     assert_eq!(setup.state(OUT), HostState::default(), "nothing was asked of it");
 }

@@ -1,11 +1,11 @@
-//! Every way a fetch can end, each produced.
+//! Every outcome of a fetch.
 
 use super::*;
 use crate::NetworkError;
 use crate::testing::with_header;
 use recrawl_types::{Content, ContentKind, Failure, Skip, Validators};
 
-/// The web of the table: a page's path says what it does.
+/// A web where the path of a page determines its outcome.
 fn web(r: &Request) -> Script {
     match (&*r.url.host(), r.url.path_and_query()) {
         ("unreachable.test", _) => NetworkError::Connect.into(),
@@ -32,7 +32,7 @@ fn web(r: &Request) -> Script {
 #[tokio::test(start_paused = true)]
 async fn every_outcome_has_its_cause() {
     use Outcome::{Failed, NotFound, RefusedAddress, RobotsDenied, RobotsUnreachable, Skipped};
-    // One host a page, so that failures do not add up to a back-off.
+    // One host per page, so that failures do not cause a back-off.
     let table = [
         ("http://a.test/dns", Failed(Failure::Dns)),
         ("http://b.test/connect", Failed(Failure::Connect)),
@@ -68,16 +68,16 @@ async fn every_outcome_has_its_cause() {
     setup.refuses =
         Arc::new(|entry| (entry.url.path_and_query() == "/elsewhere").then_some(Skip::OutOfScope));
     setup.config.host_failures = 1;
-    let brought = setup.run().await;
+    let output = setup.run().await;
     for (page, outcome) in table {
-        assert_eq!(brought.outcome(page), outcome, "{page}");
+        assert_eq!(output.outcome(page), outcome, "{page}");
     }
-    assert_eq!(brought.of("http://t.test/page"), "page 200");
-    assert_eq!(brought.of("http://u.test/status/204"), "page 204");
-    assert_eq!(brought.of("http://v.test/redirect"), "→ http://v.test/target");
-    assert_eq!(brought.of("http://v.test/target"), "page 200");
-    assert_eq!(brought.of("http://w.test/status/304"), "not modified");
-    let o = &brought.report.outcomes;
+    assert_eq!(output.of("http://t.test/page"), "page 200");
+    assert_eq!(output.of("http://u.test/status/204"), "page 204");
+    assert_eq!(output.of("http://v.test/redirect"), "→ http://v.test/target");
+    assert_eq!(output.of("http://v.test/target"), "page 200");
+    assert_eq!(output.of("http://w.test/status/304"), "not modified");
+    let o = &output.report.outcomes;
     assert_eq!((o.page, o.not_modified, o.redirect, o.not_found), (3, 1, 1, 2));
     assert_eq!((o.failed(), o.failed_status, o.robots_denied, o.skipped()), (17, 10, 1, 3));
 }
@@ -91,14 +91,14 @@ async fn the_deadline_is_an_outcome_too() {
     let mut setup = Setup::new(&pages, slow).delay(Duration::from_millis(100));
     setup.config.open_hosts = 3;
     setup.deadline = Some(Instant::now() + Duration::from_millis(3500));
-    let brought = setup.run().await;
-    assert_eq!(brought.report.stopped_by, crate::StoppedBy::Deadline);
-    // Second 0 is robots.txt, then one page a second; what is under way at 3.5 s is finished.
-    assert_eq!((brought.report.outcomes.page, brought.report.outcomes.skipped_deadline), (9, 192));
-    let mut indexes: Vec<u64> = brought.pages.iter().filter_map(|p| p.index).collect();
+    let output = setup.run().await;
+    assert_eq!(output.report.stopped_by, crate::StoppedBy::Deadline);
+    // Robots.txt in second 0, then one page per second. The request in flight at 3.5 s is finished.
+    assert_eq!((output.report.outcomes.page, output.report.outcomes.skipped_deadline), (9, 192));
+    let mut indexes: Vec<u64> = output.pages.iter().filter_map(|p| p.index).collect();
     indexes.sort_unstable();
     assert_eq!(indexes, (0..201).collect::<Vec<_>>(), "each entry once");
-    assert_eq!(brought.outcome("http://late.test/"), Outcome::Skipped(Skip::Deadline));
+    assert_eq!(output.outcome("http://late.test/"), Outcome::Skipped(Skip::Deadline));
 }
 
 #[tokio::test(start_paused = true)]
@@ -131,12 +131,12 @@ async fn a_long_body_is_a_page_that_says_so_and_the_answer_is_handed_on() {
         }
     });
     setup.config.max_body = 4;
-    let brought = setup.run().await;
-    let FetchResult::Page(response) = &brought.pages[0].result else { panic!("a page") };
+    let output = setup.run().await;
+    let FetchResult::Page(response) = &output.pages[0].result else { panic!("a page") };
     assert_eq!((&response.body[..], response.truncated), (&b"0123"[..], true));
     assert_eq!(response.content_type.as_deref(), Some("text/html; charset=utf-8"));
     assert_eq!(response.validators, Validators::new(Some("\"e\""), None));
-    assert_eq!((brought.report.bytes, brought.pages[0].at), (4, NOW));
+    assert_eq!((output.report.bytes, output.pages[0].at), (4, NOW));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
-//! No gap under the delay, per host name, robots.txt and redirects included.
+//! No gap is shorter than the delay per host name, including robots.txt and redirects.
 
 use super::*;
-use crate::promise::Promise;
+use crate::host_delay::HostDelay;
 use crate::testing::with_header;
 use proptest::prelude::*;
 use recrawl_types::Skip;
@@ -10,23 +10,23 @@ const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
 async fn the_delay_lies_between_robots_and_pages_and_origins_of_a_host() {
-    // http and https of one name, and two ports, are one host; b is another.
+    // http, https and all ports of a name are one host; b is another.
     let pages =
         ["http://a.test/1", "http://a.test/2", "https://a.test/1", "http://a.test:8080/1", "http://b.test/1"];
     let setup = Setup::new(&pages, |r| friendly(r).after(Duration::from_millis(300))).delay(SECOND);
     let start = Instant::now();
-    let brought = setup.run().await;
-    assert_eq!(brought.report.outcomes.page, 5);
+    let output = setup.run().await;
+    assert_eq!(output.report.outcomes.page, 5);
     let log = setup.network.log();
     assert_eq!(log.len(), 5 + 4, "one robots.txt an origin");
     assert_eq!(shortest_gap(&log), SECOND);
-    // Seven requests at a, the first after the delay that a run begins with: no waiting for b, nor at the end.
+    // Seven requests to a, the first one delay after the start. No wait for b, nor at the end.
     assert_eq!(start.elapsed(), Duration::from_millis(7 * 300 + 7 * 1000));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_answer_does_not_eat_the_delay() {
-    // spider-rs #225: a delay counted from the start is no delay at all behind a slow server.
+    // spider-rs #225: a delay counted from the start has no effect on a slow server.
     let pages = ["http://a.test/1", "http://a.test/2"];
     let setup = Setup::new(&pages, |r| friendly(r).after(SECOND * 5)).delay(SECOND);
     setup.run().await;
@@ -39,11 +39,11 @@ async fn slots_are_kept_and_their_starts_stay_apart() {
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
     let mut setup = Setup::new(&pages, |r| friendly(r).after(SECOND * 10)).delay(SECOND);
     setup.config.connections_per_host = 3;
-    let brought = setup.run().await;
-    assert_eq!(brought.report.outcomes.page, 20);
+    let output = setup.run().await;
+    assert_eq!(output.report.outcomes.page, 20);
     let log = setup.network.log();
-    let overlaps = |a: &Asked, b: &Asked| b.start <= a.start && b.end.unwrap() > a.start;
-    let beside = |a: &Asked| log.iter().filter(|b| overlaps(a, b)).count();
+    let overlaps = |a: &LoggedRequest, b: &LoggedRequest| b.start <= a.start && b.end.unwrap() > a.start;
+    let beside = |a: &LoggedRequest| log.iter().filter(|b| overlaps(a, b)).count();
     assert_eq!(log.iter().map(beside).max(), Some(3));
     assert!(log.windows(2).all(|w| w[1].start - w[0].start >= SECOND));
 }
@@ -61,8 +61,8 @@ async fn the_number_of_connections_is_bounded() {
 
 #[tokio::test(start_paused = true)]
 async fn the_delay_outlives_a_host_that_leaves_and_comes_back() {
-    // NUTCH-2947: politeness state was dropped when a host's queue emptied. Here a has one page; b's
-    // pages lead back to a one by one.
+    // NUTCH-2947: politeness state was dropped when a host's queue was empty. Here a has one page,
+    // and b's pages redirect to a one by one.
     let pages = ["http://a.test/0", "http://b.test/1", "http://b.test/2", "http://b.test/3"];
     let setup = Setup::new(&pages, |r| match (&*r.url.host(), r.url.path_and_query()) {
         (_, "/robots.txt") => reply(404, "").into(),
@@ -73,8 +73,8 @@ async fn the_delay_outlives_a_host_that_leaves_and_comes_back() {
         _ => friendly(r).after(Duration::from_millis(700)),
     })
     .delay(SECOND);
-    let brought = setup.run().await;
-    assert_eq!(brought.report.followed, 3);
+    let output = setup.run().await;
+    assert_eq!(output.report.followed, 3);
     assert_eq!(shortest_gap(&setup.network.log()), SECOND);
 }
 
@@ -85,7 +85,7 @@ async fn the_delay_outlives_a_run() {
     let start = Instant::now();
     setup.run().await;
     let end = Instant::now();
-    // Each run's wall clock begins at `now`: the second begins when the first has ended.
+    // Each run's wall clock begins at `now`; the second run begins when the first has ended.
     setup.now = NOW + (end - start).as_millis() as u64;
     setup.run().await;
     let log = setup.network.log();
@@ -94,7 +94,7 @@ async fn the_delay_outlives_a_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pace_of_a_cycle_is_counted_and_never_above_the_promise() {
+async fn the_pace_of_a_cycle_is_counted_and_never_above_the_expected_one() {
     let pages = ["http://a.test/1", "http://a.test/2", "http://a.test/3"];
     let setup = Setup::new(&pages, friendly).delay(SECOND * 2);
     setup.run().await;
@@ -105,8 +105,8 @@ async fn the_pace_of_a_cycle_is_counted_and_never_above_the_promise() {
     assert_eq!(pace.per_minute_promised(), Some(30.0));
 }
 
-/// It once was the delay of the end, to which answers had raised it, that all requests of the cycle were held against; so
-/// a host that became slow seemed to have been asked too fast.
+/// Regression: the whole cycle was compared with the delay at its end, which latency had raised. So
+/// a host that became slow seemed to have been requested too fast.
 #[tokio::test(start_paused = true)]
 async fn the_promise_of_a_cycle_is_that_of_its_requests() {
     let pages: Vec<String> = (1..=6).map(|i| format!("http://a.test/{i}")).collect();
@@ -121,7 +121,7 @@ async fn the_promise_of_a_cycle_is_that_of_its_requests() {
     let state = setup.state(pages[0]);
     let [rate, promised] = [state.pace.per_minute(), state.pace.per_minute_promised()].map(Option::unwrap);
     assert!(rate <= promised && promised == 60.0, "{rate} of {promised}");
-    let next = Promise::of(&state, &setup.config, setup.now).delay;
+    let next = HostDelay::of(&state, &setup.config, setup.now).delay;
     assert!(next > SECOND * 4 && rate > 60.0 / next.as_secs_f64(), "{next:?} from now on");
     assert!(shortest_gap(&setup.network.log()) >= SECOND);
 }
@@ -145,8 +145,8 @@ async fn crawl_delay_is_kept_up_to_its_cap() {
 
     for rules in ["User-agent: *\nCrawl-delay: 31\n", "User-agent: *\nCrawl-delay: 1e300\n"] {
         let setup = Setup::new(&pages, with_robots(rules)).delay(SECOND);
-        let brought = setup.run().await;
-        assert_eq!(brought.outcome(pages[0]), Outcome::Skipped(Skip::CrawlDelay), "{rules}");
+        let output = setup.run().await;
+        assert_eq!(output.outcome(pages[0]), Outcome::Skipped(Skip::CrawlDelay), "{rules}");
         assert_eq!(setup.network.urls(), ["http://a.test/robots.txt"]);
     }
     for rules in ["User-agent: *\nCrawl-delay: inf\n", "User-agent: *\nCrawl-delay: -3\n", "Crawl-delay: 9\n"]
@@ -180,9 +180,9 @@ async fn retry_after_is_waited_for_in_both_forms() {
             "/1" => with_header(reply(status, ""), "retry-after", &value).into(),
             _ => friendly(r),
         });
-        let brought = setup.run().await;
-        assert_eq!(brought.of(pages[0]), format!("Failed(Status({status}))"));
-        assert_eq!(brought.of(pages[1]), "page 200");
+        let output = setup.run().await;
+        assert_eq!(output.of(pages[0]), format!("Failed(Status({status}))"));
+        assert_eq!(output.of(pages[1]), "page 200");
         assert_eq!(shortest_gap(&setup.network.log()[1..]), SECOND * 7);
     }
 }
@@ -194,8 +194,8 @@ async fn a_long_retry_after_leaves_the_host_alone_across_cycles() {
         "/1" => with_header(reply(503, ""), "retry-after", "99999999999999999999999").into(),
         _ => friendly(r),
     });
-    let brought = setup.run().await;
-    assert_eq!(brought.outcome(pages[1]), Outcome::Skipped(Skip::HostBackOff));
+    let output = setup.run().await;
+    assert_eq!(output.outcome(pages[1]), Outcome::Skipped(Skip::HostBackOff));
     assert_eq!(setup.state(pages[0]).back_off_until, NOW + 24 * 3_600_000, "capped at a day");
     // url-frontier: a restart forgot blocks.
     assert_eq!(setup.run().await.report.requests, 0);
@@ -209,7 +209,7 @@ async fn a_host_that_fails_again_and_again_is_left_alone() {
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
     let mut setup = Setup::new(&pages, |r| match r.url.path_and_query() {
         "/robots.txt" => reply(404, "").into(),
-        // One success in between starts the count anew.
+        // A success in between resets the count.
         "/003" => reply(200, "").into(),
         _ => reply(500, "").into(),
     });
@@ -217,14 +217,14 @@ async fn a_host_that_fails_again_and_again_is_left_alone() {
     assert_eq!((outcomes.failed_status, outcomes.skipped_host_back_off), (8, 91));
     let state = setup.state(pages[0]);
     assert_eq!((state.failures, state.back_off_until), (5, NOW + 60_000));
-    // After the back-off one page is tried; it fails, and the back-off doubles.
+    // After the back-off one page is requested. It fails, and the back-off doubles.
     setup.now += 60_000;
     let report = setup.run().await.report;
     assert_eq!((report.requests, report.outcomes.skipped_host_back_off), (1, 99));
     assert_eq!(setup.state(pages[0]).back_off_until, setup.now + 120_000);
 }
 
-/// What a small random web asks of us.
+/// A small random web.
 #[derive(Clone, Debug)]
 struct Web {
     hosts: usize,
@@ -253,7 +253,7 @@ fn webs() -> impl Strategy<Value = Web> {
     )
 }
 
-/// FNV-1a: a stable mixture of the bytes.
+/// FNV-1a: a stable hash of the bytes.
 pub fn mix(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |h: u64, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
         >> 7
@@ -291,9 +291,10 @@ proptest! {
             let mut setup = Setup::new(&pages, move |r| of.answer(r)).delay(delay);
             setup.config.connections = web.connections;
             setup.config.open_hosts = web.open_hosts;
-            let brought = setup.run().await;
-            // NUTCH-2951: what was handed out and never came back waited for ever.
-            let mut indexes: Vec<u64> = brought.pages.iter().filter_map(|p| p.index).collect();
+            let output = setup.run().await;
+            // NUTCH-2951: entries that were handed out and never came back stayed in flight
+            // forever.
+            let mut indexes: Vec<u64> = output.pages.iter().filter_map(|p| p.index).collect();
             indexes.sort_unstable();
             prop_assert_eq!(indexes, (0..pages.len() as u64).collect::<Vec<_>>());
             let gap = shortest_gap(&setup.network.log());

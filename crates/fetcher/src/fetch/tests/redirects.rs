@@ -1,4 +1,4 @@
-//! Redirects: news is followed at once, as a visit with all that belongs to one.
+//! Redirects: a new target is visited at once, as a separate visit.
 
 use super::*;
 use crate::NetworkError;
@@ -9,7 +9,7 @@ fn to(location: &str) -> Script {
     with_header(reply(302, ""), "location", location).into()
 }
 
-/// `/r/N` leads to `/r/N-1`, and `/r/0` is a page.
+/// `/r/N` redirects to `/r/N-1`, and `/r/0` is a page.
 fn chain(r: &Request) -> Script {
     match r.url.path_and_query().strip_prefix("/r/").and_then(|n| n.parse::<u32>().ok()) {
         Some(n) if n > 0 => to(&format!("/r/{}", n - 1)),
@@ -24,9 +24,9 @@ async fn a_new_target_is_visited_at_once_and_named_by_the_redirect() {
             "/old" => with_header(reply(status, ""), "location", "//b.test/new?utm_source=x#top").into(),
             _ => friendly(r),
         });
-        let brought = setup.run().await;
-        assert_eq!(brought.of("http://a.test/old"), "→ http://b.test/new");
-        let target = brought.pages.iter().find(|p| p.entry.url == url("http://b.test/new")).unwrap();
+        let output = setup.run().await;
+        assert_eq!(output.of("http://a.test/old"), "→ http://b.test/new");
+        let target = output.pages.iter().find(|p| p.entry.url == url("http://b.test/new")).unwrap();
         assert_eq!((target.index, target.hops), (None, 1));
         assert_eq!(target.entry.share, Share::Followed);
         assert_eq!((target.entry.record.known.hops, target.entry.record.known.depth), (1, 3));
@@ -37,23 +37,23 @@ async fn a_new_target_is_visited_at_once_and_named_by_the_redirect() {
 #[tokio::test(start_paused = true)]
 async fn chains_are_followed_up_to_the_cap() {
     let setup = Setup::new(&["http://a.test/r/5"], chain);
-    let brought = setup.run().await;
-    assert_eq!(brought.of("http://a.test/r/0"), "page 200");
-    assert_eq!(brought.pages.len(), 6);
+    let output = setup.run().await;
+    assert_eq!(output.of("http://a.test/r/0"), "page 200");
+    assert_eq!(output.pages.len(), 6);
 
     let setup = Setup::new(&["http://a.test/r/6"], chain);
-    let brought = setup.run().await;
-    assert_eq!(brought.outcome("http://a.test/r/1"), Outcome::Failed(Failure::Redirect));
-    assert_eq!(brought.pages.len(), 6, "and the page behind it is not visited");
+    let output = setup.run().await;
+    assert_eq!(output.outcome("http://a.test/r/1"), Outcome::Failed(Failure::Redirect));
+    assert_eq!(output.pages.len(), 6, "and the page behind it is not visited");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_chain_does_not_begin_anew_with_each_cycle() {
     let mut setup = Setup::new(&["http://a.test/r/100"], chain);
     setup.entries[0].record.known.hops = 4;
-    let brought = setup.run().await;
-    assert_eq!(brought.of("http://a.test/r/100"), "→ http://a.test/r/99");
-    assert_eq!(brought.outcome("http://a.test/r/99"), Outcome::Failed(Failure::Redirect));
+    let output = setup.run().await;
+    assert_eq!(output.of("http://a.test/r/100"), "→ http://a.test/r/99");
+    assert_eq!(output.outcome("http://a.test/r/99"), Outcome::Failed(Failure::Redirect));
 }
 
 #[tokio::test(start_paused = true)]
@@ -61,17 +61,17 @@ async fn loops_end() {
     let pages = ["http://a.test/self", "http://a.test/session", "http://a.test/x"];
     let setup = Setup::new(&pages, |r| match r.url.path_and_query() {
         "/self" => to("/self#again"),
-        // The session is no part of the canonical URL.
+        // The canonical URL does not include the session.
         "/session" => to("/session?sid=123"),
         "/x" => to("/y"),
         "/y" => to("/x"),
         _ => friendly(r),
     });
-    let brought = setup.run().await;
-    assert_eq!(brought.outcome(pages[0]), Outcome::Failed(Failure::Redirect));
-    assert_eq!(brought.outcome(pages[1]), Outcome::Failed(Failure::Redirect));
-    assert_eq!(brought.of(pages[2]), "→ http://a.test/y");
-    assert_eq!(brought.of("http://a.test/y"), "→ http://a.test/x");
+    let output = setup.run().await;
+    assert_eq!(output.outcome(pages[0]), Outcome::Failed(Failure::Redirect));
+    assert_eq!(output.outcome(pages[1]), Outcome::Failed(Failure::Redirect));
+    assert_eq!(output.of(pages[2]), "→ http://a.test/y");
+    assert_eq!(output.of("http://a.test/y"), "→ http://a.test/x");
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,9 +90,9 @@ async fn a_redirect_known_from_the_last_visit_is_not_followed() {
     assert_eq!(setup.run().await.pages.len(), 1);
 
     setup.entries.push(visited("http://a.test/moved", content("http://a.test/before")));
-    let brought = setup.run().await;
-    assert_eq!(brought.report.followed, 1);
-    assert_eq!(brought.of("http://a.test/there"), "page 200");
+    let output = setup.run().await;
+    assert_eq!(output.report.followed, 1);
+    assert_eq!(output.of("http://a.test/there"), "page 200");
     let asked = setup.network.log();
     assert!(asked.iter().all(|a| a.request.validators.is_empty()), "redirects are not asked conditionally");
 }
@@ -104,9 +104,9 @@ async fn a_target_that_an_interrupted_run_followed_is_not_followed_again() {
         _ => friendly(r),
     });
     setup.followed = vec![url("http://a.test/there")];
-    let brought = setup.run().await;
-    assert_eq!((brought.report.followed, brought.report.not_followed), (0, 1));
-    assert_eq!(brought.pages.len(), 1);
+    let output = setup.run().await;
+    assert_eq!((output.report.followed, output.report.not_followed), (0, 1));
+    assert_eq!(output.pages.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,10 +120,10 @@ async fn a_target_is_visited_once_a_run_and_not_besides_when_it_is_scheduled() {
         ("a.test", "/009" | "/010") => to("http://c.test/"),
         _ => friendly(r),
     });
-    let brought = setup.run().await;
-    assert_eq!((brought.report.followed, brought.report.not_followed), (1, 3));
+    let output = setup.run().await;
+    assert_eq!((output.report.followed, output.report.not_followed), (1, 3));
     for page in ["http://a.test/042", "http://b.test/page", "http://c.test/"] {
-        assert_eq!(brought.of(page), "page 200");
+        assert_eq!(output.of(page), "page 200");
     }
 }
 
@@ -140,11 +140,11 @@ async fn scope_robots_and_guard_hold_on_every_hop() {
         _ => friendly(r),
     });
     setup.refuses = Arc::new(|entry| (&*entry.url.host() == "outside.test").then_some(Skip::OutOfScope));
-    let brought = setup.run().await;
+    let output = setup.run().await;
     assert!(!setup.network.urls().iter().any(|u| u.contains("outside")));
-    assert_eq!(brought.outcome("http://denied.test/"), Outcome::RobotsDenied);
-    assert_eq!(brought.outcome("http://127.0.0.1/admin"), Outcome::RefusedAddress);
-    assert_eq!(brought.outcome("http://169.254.169.254/latest/meta-data/"), Outcome::RefusedAddress);
+    assert_eq!(output.outcome("http://denied.test/"), Outcome::RobotsDenied);
+    assert_eq!(output.outcome("http://127.0.0.1/admin"), Outcome::RefusedAddress);
+    assert_eq!(output.outcome("http://169.254.169.254/latest/meta-data/"), Outcome::RefusedAddress);
 }
 
 #[tokio::test(start_paused = true)]

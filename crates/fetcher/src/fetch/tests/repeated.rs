@@ -1,4 +1,4 @@
-//! Requests that no server took: repeated where that may help, and held against nobody.
+//! Requests that no server processed are repeated if useful, and do not count as failures.
 
 use super::*;
 use crate::NetworkError;
@@ -6,7 +6,7 @@ use recrawl_types::Failure;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc::error::TryRecvError;
 
-/// A web where each request ends like this, in turn, and as usual when no more is left.
+/// A web where requests fail with these errors in turn, and then succeed.
 fn at_first(ends: &'static [NetworkError]) -> impl Fn(&Request) -> Script + Send + Sync + 'static {
     let asked = AtomicUsize::new(0);
     move |r| match ends.get(asked.fetch_add(1, Ordering::SeqCst)) {
@@ -17,18 +17,18 @@ fn at_first(ends: &'static [NetworkError]) -> impl Fn(&Request) -> Script + Send
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_the_server_did_not_take_is_repeated_once_and_after_the_delay() {
-    use NetworkError::NotTaken;
-    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotTaken])).delay(Duration::from_secs(1));
-    let brought = setup.run().await;
-    assert_eq!(brought.of("http://a.test/1"), "page 200");
-    assert_eq!((brought.report.requests, brought.report.repeated), (2, 1));
+    use NetworkError::NotProcessed;
+    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotProcessed])).delay(Duration::from_secs(1));
+    let output = setup.run().await;
+    assert_eq!(output.of("http://a.test/1"), "page 200");
+    assert_eq!((output.report.requests, output.report.repeated), (2, 1));
     let log = setup.network.log();
     assert_eq!(log.len(), 3, "robots.txt twice, and the page");
     assert!(log.windows(2).all(|w| w[1].start - w[0].end.unwrap() >= Duration::from_secs(1)));
     let state = setup.state("http://a.test/1");
     assert_eq!((state.failures, state.requests), (0, 2));
-    // Twice in a row it is a failure.
-    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotTaken, NotTaken]));
+    // Twice in a row is a failure.
+    let setup = Setup::new(&["http://a.test/1"], at_first(&[NotProcessed, NotProcessed]));
     let ended = setup.run().await.outcome("http://a.test/1");
     assert_eq!(ended, Outcome::RobotsUnreachable(Some(Failure::Protocol)));
     assert_eq!(setup.network.log().len(), 2);
@@ -38,30 +38,30 @@ async fn a_request_that_the_server_did_not_take_is_repeated_once_and_after_the_d
 async fn a_server_that_closes_what_is_kept_has_a_connection_for_each_request() {
     let pages: Vec<String> = (0..6).map(|page| format!("http://a.test/{page}")).collect();
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
-    // A connection is kept, and found closed, unless it is the request's own or a fresh one.
+    // A kept connection is found closed, unless it is the request's own or a fresh one.
     let kept = std::sync::Mutex::new(false);
     let setup = Setup::new(&pages, move |r| {
         let mut kept = kept.lock().unwrap();
         if std::mem::take(&mut *kept) {
-            return NetworkError::NotTaken.into();
+            return NetworkError::NotProcessed.into();
         }
         *kept = !r.last;
         friendly(r)
     });
-    let brought = setup.run().await;
-    assert_eq!(brought.report.outcomes.page, 6);
-    assert_eq!(brought.report.repeated, 2, "two are closed, and then none is kept");
+    let output = setup.run().await;
+    assert_eq!(output.report.outcomes.page, 6);
+    assert_eq!(output.report.repeated, 2, "two are closed, and then none is kept");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_this_machine_lacks_is_waited_for_and_held_against_nobody() {
     use NetworkError::Exhausted;
     let setup = Setup::new(&["http://a.test/1", "http://b.test/1"], at_first(&[Exhausted; 9]));
-    let brought = setup.run().await;
+    let output = setup.run().await;
     for page in ["http://a.test/1", "http://b.test/1"] {
-        assert_eq!((brought.of(page).as_str(), setup.state(page).failures), ("page 200", 0));
+        assert_eq!((output.of(page).as_str(), setup.state(page).failures), ("page 200", 0));
     }
-    assert_eq!(brought.report.requests, 4, "what was not sent is not counted");
+    assert_eq!(output.report.requests, 4, "what was not sent is not counted");
 }
 
 #[tokio::test(start_paused = true)]
@@ -74,7 +74,7 @@ async fn where_this_machine_lacks_for_long_the_run_ends_and_says_what_to_do() {
     assert_eq!(setup.state("http://a.test/1"), HostState::default(), "nothing is known of the host");
 }
 
-/// The stages behind the fetcher end when nobody can send them pages any more: the program would hang.
+/// Later stages end when all senders of pages are dropped; otherwise the program would hang.
 #[test]
 fn a_run_that_ends_with_an_error_lets_go_of_its_output() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
@@ -87,7 +87,7 @@ fn a_run_that_ends_with_an_error_lets_go_of_its_output() {
         });
         let (out, mut pages) = channel(40);
         let error = setup.fetcher().run(setup.job(out)).await.expect_err("a.test cannot be asked");
-        // Nobody waits here, as nobody does where the run was all that the runtime had to do.
+        // Does not await, as if the run were the only task of the runtime.
         while pages.try_recv().is_ok() {}
         assert_eq!(pages.try_recv().err(), Some(TryRecvError::Disconnected));
         error

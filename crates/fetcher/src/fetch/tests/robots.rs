@@ -1,4 +1,4 @@
-//! robots.txt as part of a run: who is asked, when, and what follows.
+//! robots.txt in a run: which hosts are requested, when, and what follows.
 
 use super::*;
 use crate::NetworkError;
@@ -10,9 +10,9 @@ use recrawl_types::host::RobotsBody;
 async fn a_denied_page_is_not_asked_for() {
     let pages = ["http://a.test/no/1", "http://a.test/no/2", "http://a.test/yes"];
     let setup = Setup::new(&pages, with_robots("User-agent: *\nDisallow: /no/\n"));
-    let brought = setup.run().await;
-    assert_eq!(brought.outcome(pages[0]), Outcome::RobotsDenied);
-    assert_eq!(brought.of(pages[2]), "page 200");
+    let output = setup.run().await;
+    assert_eq!(output.outcome(pages[0]), Outcome::RobotsDenied);
+    assert_eq!(output.of(pages[2]), "page 200");
     assert_eq!(setup.network.urls(), ["http://a.test/robots.txt", "http://a.test/yes"]);
     let state = setup.state(pages[0]);
     assert_eq!((state.robots_denied, state.requests), (2, 2));
@@ -20,7 +20,7 @@ async fn a_denied_page_is_not_asked_for() {
 
 #[tokio::test(start_paused = true)]
 async fn rfc_9309_section_2_3_1_4_server_errors_and_network_failures_forbid_everything() {
-    // Of eleven peers one does this on a network failure; the others crawl.
+    // Of eleven other crawlers, one does this on a network failure; the others crawl.
     for script in [
         Script::from(reply(500, "")),
         reply(503, "User-agent: *\nAllow: /").into(),
@@ -43,10 +43,11 @@ async fn rfc_9309_section_2_3_1_4_server_errors_and_network_failures_forbid_ever
             },
         };
         let mut setup = Setup::new(&["http://a.test/1", "http://a.test/2"], move |_| script.clone());
-        let brought = setup.run().await;
-        assert_eq!(brought.outcome("http://a.test/1"), Outcome::RobotsUnreachable(Some(why)), "{shown}");
+        let output = setup.run().await;
+        assert_eq!(output.outcome("http://a.test/1"), Outcome::RobotsUnreachable(Some(why)), "{shown}");
         assert_eq!(setup.network.urls(), ["http://a.test/robots.txt"], "{shown}");
-        // mwmbl #337, "robots.txt spamming": the next cycle, a moment later, does not ask again.
+        // mwmbl #337, "robots.txt spamming": the next cycle, shortly after, does not request it
+        // again.
         setup.now += 59_999;
         assert_eq!(setup.run().await.report.requests, 0, "{shown}");
         setup.now += 31_000;
@@ -56,7 +57,7 @@ async fn rfc_9309_section_2_3_1_4_server_errors_and_network_failures_forbid_ever
 
 #[tokio::test(start_paused = true)]
 async fn rfc_9309_section_2_3_1_3_client_errors_allow_everything() {
-    // crawlee: the branch for 404 could not be reached.
+    // crawlee: the branch for 404 was unreachable.
     for status in [400, 401, 403, 404, 410, 428, 430, 451] {
         let setup = Setup::new(&["http://a.test/1"], move |r| match r.url.path_and_query() {
             "/robots.txt" => reply(status, "User-agent: *\nDisallow: /").into(),
@@ -72,22 +73,22 @@ async fn a_429_for_robots_asks_us_to_wait_and_takes_no_rules_away() {
     let pages = ["http://a.test/no", "http://a.test/yes"];
     let mut setup = Setup::new(&pages, with_robots(rules));
     assert_eq!(setup.run().await.outcome(pages[0]), Outcome::RobotsDenied);
-    // A day later the file is stale, and the server has had enough.
+    // A day later the file is expired, and the server responds with an error.
     setup.now += 24 * 3_600_000;
     setup.network = ScriptedNetwork::new(|r| match r.url.path_and_query() {
         "/robots.txt" => reply(429, "").into(),
         _ => friendly(r),
     });
-    let brought = setup.run().await;
+    let output = setup.run().await;
     for page in pages {
-        assert_eq!(brought.outcome(page), Outcome::RobotsUnreachable(Some(Failure::Status(429))), "{page}");
+        assert_eq!(output.outcome(page), Outcome::RobotsUnreachable(Some(Failure::Status(429))), "{page}");
     }
     assert_eq!(setup.network.urls(), ["http://a.test/robots.txt"]);
-    // A minute later it is asked again, and the rules are back.
+    // A minute later it is requested again, and the rules are back.
     setup.now += 60_000;
     setup.network = ScriptedNetwork::new(with_robots(rules));
-    let brought = setup.run().await;
-    assert_eq!((brought.outcome(pages[0]), brought.of(pages[1])), (Outcome::RobotsDenied, "page 200".into()));
+    let output = setup.run().await;
+    assert_eq!((output.outcome(pages[0]), output.of(pages[1])), (Outcome::RobotsDenied, "page 200".into()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,11 +100,11 @@ async fn robots_is_kept_by_scheme_host_and_port_and_asked_for_once_a_day() {
         (_, "/robots.txt") => reply(404, "").into(),
         _ => friendly(r),
     });
-    let brought = setup.run().await;
-    assert_eq!(brought.of(pages[0]), "page 200");
-    assert_eq!(brought.outcome(pages[1]), Outcome::RobotsDenied);
-    assert_eq!(brought.of(pages[2]), "page 200");
-    assert_eq!(brought.report.robots_requests, 3);
+    let output = setup.run().await;
+    assert_eq!(output.of(pages[0]), "page 200");
+    assert_eq!(output.outcome(pages[1]), Outcome::RobotsDenied);
+    assert_eq!(output.of(pages[2]), "page 200");
+    assert_eq!(output.report.robots_requests, 3);
     setup.now += 24 * 3_600_000 - 1;
     assert_eq!(setup.run().await.report.robots_requests, 0);
     setup.now += 1;
@@ -112,7 +113,7 @@ async fn robots_is_kept_by_scheme_host_and_port_and_asked_for_once_a_day() {
 
 #[tokio::test(start_paused = true)]
 async fn rfc_9309_section_2_4_holds_within_a_long_run_too() {
-    // NUTCH and Scrapy: a file was believed for as long as the process ran.
+    // NUTCH and Scrapy: a file stayed valid as long as the process ran.
     let hour = Duration::from_secs(3600);
     let pages: Vec<String> = (0..100).map(|i| format!("http://a.test/{i:03}")).collect();
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
@@ -124,11 +125,11 @@ async fn rfc_9309_section_2_4_holds_within_a_long_run_too() {
     })
     .delay(hour);
     let report = setup.run().await.report;
-    // Asked at hours 0, 24 (still absent) and 48.
+    // Requested at hours 0, 24 (still absent) and 48.
     assert_eq!(report.robots_requests, 3);
     assert_eq!((report.outcomes.page, report.outcomes.robots_denied), (46, 54));
 
-    // A wait longer than the cache lasts must not end in asking for robots.txt alone.
+    // A wait longer than the cache time must not lead to requests for robots.txt only.
     setup.config.robots_cache = Duration::from_secs(60);
     setup.now += 1_000 * 3_600_000;
     setup.network = ScriptedNetwork::new(friendly);
@@ -148,17 +149,17 @@ async fn rfc_9309_section_2_4_a_stale_file_is_asked_for_conditionally() {
             _ => friendly(r),
         });
     for cycle in 0..3 {
-        let brought = setup.run().await;
-        assert_eq!(brought.outcome("http://a.test/no"), Outcome::RobotsDenied, "{cycle}");
-        assert_eq!(brought.of("http://a.test/yes"), "page 200", "{cycle}");
+        let output = setup.run().await;
+        assert_eq!(output.outcome("http://a.test/no"), Outcome::RobotsDenied, "{cycle}");
+        assert_eq!(output.of("http://a.test/yes"), "page 200", "{cycle}");
         let robots = setup.state("http://a.test/").robots.unwrap();
-        assert_eq!((robots.fetched, brought.report.robots_requests), (setup.now, 1), "{cycle}");
+        assert_eq!((robots.fetched, output.report.robots_requests), (setup.now, 1), "{cycle}");
         let log = setup.network.log();
         let asked = log.iter().rfind(|a| a.request.url.path_and_query() == "/robots.txt").unwrap();
         assert_eq!(asked.request.validators.is_empty(), cycle == 0, "{cycle}");
         setup.now += day;
     }
-    // The file has changed; then it cannot be had, and is asked for without conditions from then on.
+    // The file changes, then becomes unreachable. From then on it is requested unconditionally.
     setup.network = ScriptedNetwork::new(with_robots("User-agent: *\nDisallow: /yes\n"));
     assert_eq!(setup.run().await.outcome("http://a.test/yes"), Outcome::RobotsDenied);
     setup.now += day;
@@ -174,7 +175,7 @@ async fn rfc_9309_section_2_4_a_stale_file_is_asked_for_conditionally() {
 
 #[tokio::test(start_paused = true)]
 async fn rfc_9309_section_2_3_1_2_redirects_are_judged_under_the_origin_asked_for() {
-    // NUTCH-2581: the redirected file overwrote that of the host that it lay on.
+    // NUTCH-2581: the redirected file replaced that of the target's host.
     let pages = ["http://a.test/a", "http://b.test/a", "http://b.test/b"];
     let setup = Setup::new(&pages, |r| match (&*r.url.host(), r.url.path_and_query()) {
         ("a.test", "/robots.txt") => {
@@ -184,11 +185,11 @@ async fn rfc_9309_section_2_3_1_2_redirects_are_judged_under_the_origin_asked_fo
         ("b.test", "/robots.txt") => reply(200, "User-agent: *\nDisallow: /b").into(),
         _ => friendly(r),
     });
-    let brought = setup.run().await;
-    assert_eq!(brought.outcome(pages[0]), Outcome::RobotsDenied);
-    assert_eq!(brought.of(pages[1]), "page 200");
-    assert_eq!(brought.outcome(pages[2]), Outcome::RobotsDenied);
-    assert_eq!(brought.report.robots_requests, 3);
+    let output = setup.run().await;
+    assert_eq!(output.outcome(pages[0]), Outcome::RobotsDenied);
+    assert_eq!(output.of(pages[1]), "page 200");
+    assert_eq!(output.outcome(pages[2]), Outcome::RobotsDenied);
+    assert_eq!(output.report.robots_requests, 3);
     let body = |page| setup.state(page).robots.unwrap().body;
     assert_eq!(body("http://a.test/"), RobotsBody::Rules(b"User-agent: *\nDisallow: /a".to_vec()));
     assert_eq!(body("http://b.test/"), RobotsBody::Rules(b"User-agent: *\nDisallow: /b".to_vec()));
@@ -235,18 +236,18 @@ async fn rfc_9309_section_2_5_a_long_file_is_cut_and_its_beginning_obeyed() {
         }
         _ => friendly(r),
     });
-    let brought = setup.run().await;
-    assert_eq!(brought.outcome(pages[0]), Outcome::RobotsDenied);
-    assert_eq!(brought.of(pages[1]), "page 200");
+    let output = setup.run().await;
+    assert_eq!(output.outcome(pages[0]), Outcome::RobotsDenied);
+    assert_eq!(output.of(pages[1]), "page 200");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_origin_at_a_refused_address_is_refused_and_not_unreachable() {
     let pages = ["http://a.test/1", "http://a.test/2"];
     let setup = Setup::new(&pages, |_| NetworkError::Refused.into());
-    let brought = setup.run().await;
-    assert_eq!(brought.outcome(pages[0]), Outcome::RefusedAddress);
-    assert_eq!((setup.network.log().len(), brought.report.requests), (1, 0));
+    let output = setup.run().await;
+    assert_eq!(output.outcome(pages[0]), Outcome::RefusedAddress);
+    assert_eq!((setup.network.log().len(), output.report.requests), (1, 0));
     assert_eq!(setup.state(pages[0]).robots, None, "once allowed, it must not be shut out for a while");
 }
 
@@ -279,7 +280,7 @@ async fn the_first_page_under_a_robots_txt_takes_its_sitemaps_along() {
         setup.run().await.pages.into_iter().map(|p| (p.entry.url.as_text(), p.sitemaps)).collect();
     told.sort();
     let named = vec![url("http://a.test/s.xml"), url("http://b.test/t.xml")];
-    // A page that robots.txt forbids does as well.
+    // A page that robots.txt forbids carries them too.
     let expected =
         [("a.test/1", Some(named)), ("a.test/2", None), ("b.test/1", Some(vec![])), ("c.test/1", None)];
     assert_eq!(told, expected.map(|(page, sitemaps)| (format!("http://{page}"), sitemaps)));

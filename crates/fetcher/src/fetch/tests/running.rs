@@ -1,4 +1,4 @@
-//! Running: resuming, stopping, back-pressure, memory, and errors that are ours.
+//! Running: resuming, stopping, back-pressure, memory, and errors of the machine.
 
 use super::*;
 use crate::limits::CHUNK;
@@ -20,7 +20,7 @@ async fn an_interrupted_run_is_taken_up_where_it_stopped() {
     });
     let first = setup.run().await;
     assert_eq!(first.report.stopped_by, crate::StoppedBy::Stop);
-    // robots.txt, then fourteen pages and one under way, at each of seven hosts.
+    // For each of seven hosts: robots.txt, fourteen pages, and one in flight.
     assert_eq!(first.pages.len(), 15 * 7);
     let done: HashSet<u64> = first.pages.iter().filter_map(|p| p.index).collect();
     let known = done.clone();
@@ -41,13 +41,13 @@ async fn a_run_with_nothing_to_do_ends() {
     assert_eq!(setup.run().await.report.requests, 0);
     let mut setup = Setup::new(&["http://a.test/1", "http://b.test/2"], friendly);
     setup.done = Arc::new(|_| true);
-    let brought = setup.run().await;
-    assert_eq!((brought.pages.len(), setup.network.log().len()), (0, 0));
+    let output = setup.run().await;
+    assert_eq!((output.pages.len(), setup.network.log().len()), (0, 0));
     setup.stop.cancel();
     assert_eq!(setup.run().await.report.stopped_by, crate::StoppedBy::Stop);
 }
 
-/// A job over a schedule, all else plain.
+/// A plain job over a schedule.
 fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<FetchedPage>) -> Job {
     Job {
         schedule,
@@ -69,7 +69,7 @@ fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<Fetched
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_new_is_asked_while_nobody_takes_the_pages() {
+async fn no_request_starts_while_no_reader_takes_pages() {
     let entries = (0..100).map(|i| entry(&format!("http://h{i}.test/"))).collect();
     let network = ScriptedNetwork::new(friendly);
     let config = FetchConfig { connections: 5, ..plain() };
@@ -83,9 +83,9 @@ async fn nothing_new_is_asked_while_nobody_takes_the_pages() {
     assert_eq!(pages_asked(), 5, "a page keeps its connection until it is read");
     taken.recv().await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    // One visit is free again; it takes a robots.txt before it takes a page.
+    // One visit is free again; it requests a robots.txt before a page.
     assert!((5..=6).contains(&pages_asked()));
-    // And when the taker goes away, the run ends.
+    // When the receiver is dropped, the run ends.
     drop(taken);
     assert!(matches!(run.await.unwrap(), Err(FetchError::OutputClosed)));
 }
@@ -105,7 +105,7 @@ async fn a_page_that_is_not_read_yet_delays_its_own_host_and_no_other() {
         let pages = network.urls().into_iter().filter(|u| !u.ends_with("robots.txt"));
         pages.filter(|u| u.contains(host)).count()
     };
-    // Pages of the slow host wait to be read, all others are read at once.
+    // Pages of the slow host wait to be read; all others are read at once.
     let mut unread = Vec::new();
     for _ in 0..51 {
         let page = taken.recv().await.unwrap();
@@ -114,7 +114,7 @@ async fn a_page_that_is_not_read_yet_delays_its_own_host_and_no_other() {
         }
     }
     assert_eq!((asked("slow.test"), asked("fast")), (1, 50));
-    // Read one by one, they all come.
+    // Read one by one, all of them arrive.
     while unread.pop().is_some() {
         unread.extend(taken.recv().await);
     }
@@ -122,7 +122,7 @@ async fn a_page_that_is_not_read_yet_delays_its_own_host_and_no_other() {
     assert_eq!(run.await.unwrap().unwrap().outcomes.total(), 100);
 }
 
-/// A schedule that counts what it hands out, and can be broken.
+/// A schedule that counts reads and can fail.
 struct Counting {
     inner: MemorySchedule,
     largest: AtomicU64,
@@ -174,12 +174,12 @@ async fn run(
     schedule: Arc<Counting>,
     network: Arc<ScriptedNetwork>,
     open_hosts: usize,
-) -> Result<Brought, FetchError> {
+) -> Result<RunOutput, FetchError> {
     let config = FetchConfig { open_hosts, ..plain() };
     let fetcher = Fetcher::new(config, network, Arc::new(MemoryHostTable::default()), tokio_clock(NOW));
     let (out, pages) = channel(4);
     let (report, pages) = tokio::join!(fetcher.run(job(schedule, out)), collect(pages));
-    Ok(Brought { report: report?, pages })
+    Ok(RunOutput { report: report?, pages })
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,8 +195,8 @@ async fn entries_in_memory_are_bounded_by_the_open_hosts_not_by_the_schedule() {
         }
         friendly(r)
     });
-    let brought = run(schedule.clone(), network, OPEN as usize).await.unwrap();
-    assert_eq!((brought.report.outcomes.page, brought.report.hosts), (20_000, 40));
+    let output = run(schedule.clone(), network, OPEN as usize).await.unwrap();
+    assert_eq!((output.report.outcomes.page, output.report.hosts), (20_000, 40));
     assert_eq!(schedule.largest.load(Relaxed), CHUNK as u64);
     let worst = worst.load(Relaxed);
     assert!(worst <= OPEN * CHUNK as u64, "{worst} entries in memory");
@@ -217,7 +217,7 @@ async fn a_schedule_that_cannot_be_read_stops_the_run_with_the_place() {
     let mut schedule = Counting::new((0..100).map(|i| format!("http://a.test/{i:03}")));
     schedule.fail_at = Some(70);
     let error = run(Arc::new(schedule), ScriptedNetwork::new(friendly), 4).await.err().unwrap();
-    assert_eq!(error.to_string(), "the schedule cannot be read from entry 64 on: the disk is gone");
+    assert_eq!(error.to_string(), "cannot read the schedule at entry 64: the disk is gone");
 }
 
 #[tokio::test(start_paused = true)]
@@ -226,7 +226,7 @@ async fn an_entry_of_another_host_is_not_asked_for_under_this_hosts_pace() {
     *schedule.foreign.lock().unwrap() = Some(entry("http://victim.test/"));
     let network = ScriptedNetwork::new(friendly);
     let error = run(Arc::new(schedule), network.clone(), 4).await.err().unwrap();
-    assert!(error.to_string().contains("not those of its host"), "{error}");
+    assert!(error.to_string().contains("belong to another host"), "{error}");
     assert!(network.urls().is_empty());
 }
 
@@ -250,5 +250,5 @@ async fn a_host_table_that_cannot_be_written_stops_the_run() {
     let (out, _pages) = channel(4);
     let schedule = Arc::new(MemorySchedule::new(vec![entry("http://a.test/1")]));
     let error = fetcher.run(job(schedule, out)).await.unwrap_err();
-    assert_eq!(error.to_string(), "the state of http://a.test cannot be loaded or stored: read-only");
+    assert_eq!(error.to_string(), "cannot load or store the state of http://a.test: read-only");
 }

@@ -1,4 +1,4 @@
-//! Runs over real sockets, on a runtime with several threads: all parts together.
+//! Runs over real sockets on a multi-threaded runtime: all parts together.
 
 use super::*;
 use crate::{HttpNetwork, system_clock};
@@ -6,7 +6,7 @@ use recrawl_types::Failure;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Answers by path; `/slow` sends a byte now and then, for ever.
+/// Responds by path; `/slow` sends a byte now and then, forever.
 async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
     let mut buffer = [0; 4096];
     loop {
@@ -49,12 +49,12 @@ async fn a_run_over_real_sockets() {
         delay_per_host: Duration::ZERO,
         delay_per_ip: Duration::ZERO,
         timeout: Duration::from_millis(1000),
-        // Which URLs are tested depends on the port: not the one that is to be answered by 304.
+        // The port decides which URLs are checked; the URL of the 304 must not be.
         validator_checks: 0.0,
         allow_addresses: vec!["127.0.0.1/32".parse().unwrap()],
         ..FetchConfig::default()
     };
-    // Twenty names on one address, and one that leads inside.
+    // Twenty names at one address, and one name with a private address.
     for i in 0..20 {
         config.dns_overrides.insert(format!("h{i}.test"), "127.0.0.1".parse().unwrap());
     }
@@ -89,17 +89,17 @@ async fn a_run_over_real_sockets() {
         control: Arc::default(),
     };
     let (report, pages) = tokio::join!(fetcher.run(job), collect(pages));
-    let brought = Brought { report: report.unwrap(), pages };
-    assert_eq!((brought.report.outcomes.page, brought.report.robots_requests), (2000, 20));
-    for fetched in &brought.pages {
+    let output = RunOutput { report: report.unwrap(), pages };
+    assert_eq!((output.report.outcomes.page, output.report.robots_requests), (2000, 20));
+    for fetched in &output.pages {
         if let FetchResult::Page(response) = &fetched.result {
             assert_eq!(response.body, fetched.entry.url.path_and_query(), "each page its own answer");
         }
     }
-    assert_eq!(brought.outcome(&page(0, "/denied/1")), Outcome::RobotsDenied);
-    assert_eq!(brought.outcome(&page(4, "/slow")), Outcome::Failed(Failure::Timeout));
-    assert_eq!(brought.of(&page(7, "/cached")), "not modified");
+    assert_eq!(output.outcome(&page(0, "/denied/1")), Outcome::RobotsDenied);
+    assert_eq!(output.outcome(&page(4, "/slow")), Outcome::Failed(Failure::Timeout));
+    assert_eq!(output.of(&page(7, "/cached")), "not modified");
     for target in ["http://127.0.0.9/admin", "http://169.254.169.254/", "http://inner.test/"] {
-        assert_eq!(brought.outcome(target), Outcome::RefusedAddress, "{target}");
+        assert_eq!(output.outcome(target), Outcome::RefusedAddress, "{target}");
     }
 }

@@ -1,6 +1,6 @@
-//! Validators are put to the test, and not sent where they are not believed.
+//! Validators are checked, and not sent if they are not trusted.
 
-use super::{Brought, NOW, Setup, url, visited};
+use super::{NOW, RunOutput, Setup, url, visited};
 use crate::testing::reply;
 use crate::{Condition, Request};
 use recrawl_types::{Belief, Content, Cycle, HostState, HostTable, Origin, Outcome, Skip};
@@ -13,7 +13,7 @@ fn page(i: u64) -> String {
     format!("http://a.test/{i}")
 }
 
-/// 304 for whoever asks conditionally.
+/// 304 to every conditional request.
 fn lazy(request: &Request) -> crate::testing::Script {
     match request.url.path_and_query() {
         "/robots.txt" => reply(404, "").into(),
@@ -38,10 +38,10 @@ fn is_tested(page: &str, cycle: Cycle) -> bool {
     ValidatorTrust::is_tested(&url(page), cycle, 0.1)
 }
 
-/// How each page was asked for, and what came.
-fn conditions(brought: &Brought) -> Vec<(String, Condition, String)> {
+/// How each page was requested, and its result.
+fn conditions(output: &RunOutput) -> Vec<(String, Condition, String)> {
     let told = |p: &crate::FetchedPage| (p.entry.url.to_string(), p.condition, super::short(&p.result));
-    brought.pages.iter().map(told).collect()
+    output.pages.iter().map(told).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -50,9 +50,9 @@ async fn a_share_of_the_304s_is_checked_and_another_in_the_next_cycle() {
     for cycle in [Cycle(2), Cycle(3)] {
         let mut setup = setup(Belief::Believed);
         setup.cycle = cycle;
-        let brought = setup.run().await;
-        assert_eq!(brought.pages.len() as u64, PAGES, "each comes out once");
-        for (page, condition, result) in conditions(&brought) {
+        let output = setup.run().await;
+        assert_eq!(output.pages.len() as u64, PAGES, "each comes out once");
+        for (page, condition, result) in conditions(&output) {
             let expected = match is_tested(&page, cycle) {
                 true => (Condition::Checked, "page 200"),
                 false => (Condition::Conditional, "not modified"),
@@ -60,7 +60,7 @@ async fn a_share_of_the_304s_is_checked_and_another_in_the_next_cycle() {
             assert_eq!((condition, result.as_str()), expected, "{page}");
         }
         let checked: Vec<String> =
-            conditions(&brought).into_iter().filter(|c| c.1 == Condition::Checked).map(|c| c.0).collect();
+            conditions(&output).into_iter().filter(|c| c.1 == Condition::Checked).map(|c| c.0).collect();
         assert!((20..60).contains(&checked.len()), "{}", checked.len());
         assert_eq!(setup.network.log().len() as u64, 1 + PAGES + checked.len() as u64);
         chosen.push(checked);
@@ -80,8 +80,8 @@ async fn a_check_keeps_the_delay_like_any_request() {
 #[tokio::test(start_paused = true)]
 async fn validators_that_are_not_believed_are_sent_only_where_they_are_tested() {
     for belief in [Belief::Lying, Belief::Vain] {
-        let brought = setup(belief).run().await;
-        for (page, condition, result) in conditions(&brought) {
+        let output = setup(belief).run().await;
+        for (page, condition, result) in conditions(&output) {
             let expected =
                 if is_tested(&page, Cycle(2)) { Condition::Checked } else { Condition::Unconditional };
             assert_eq!((condition, result.as_str()), (expected, "page 200"), "{page}");
@@ -93,11 +93,12 @@ async fn validators_that_are_not_believed_are_sent_only_where_they_are_tested() 
 async fn a_page_that_waits_for_its_check_comes_out_at_the_deadline_too() {
     let mut setup = setup(Belief::Believed).delay(Duration::from_secs(1));
     setup.config.validator_checks = 1.0;
-    // robots.txt is asked for after a second, the first page after two; its check would be after three.
+    // robots.txt is requested after one second, the first page after two. Its check would be after
+    // three.
     setup.deadline = Some(tokio::time::Instant::now() + Duration::from_millis(2500));
-    let brought = setup.run().await;
+    let output = setup.run().await;
     assert_eq!(setup.network.log().len(), 2);
-    assert_eq!(brought.pages.len() as u64, PAGES, "each comes out once");
-    assert_eq!(brought.outcome(&page(0)), Outcome::Skipped(Skip::Deadline));
-    assert!(brought.pages.iter().all(|p| p.at >= NOW));
+    assert_eq!(output.pages.len() as u64, PAGES, "each comes out once");
+    assert_eq!(output.outcome(&page(0)), Outcome::Skipped(Skip::Deadline));
+    assert!(output.pages.iter().all(|p| p.at >= NOW));
 }

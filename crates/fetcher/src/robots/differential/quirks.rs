@@ -1,16 +1,17 @@
-//! What the outside parsers do otherwise than RFC 9309, as rewritings under which ours does it too.
+//! Differences between other parsers and RFC 9309, as rewritings under which our parser shows them
+//! too.
 
 use robotstxt::matcher::{LongestMatchRobotsMatchStrategy as Google, RobotsMatchStrategy};
 use robotstxt::parser::escape_pattern;
 
-/// One thing that a parser does otherwise.
+/// One difference.
 #[derive(Debug)]
 pub struct Quirk {
     pub name: &'static str,
     rewrite: fn(&str, &str) -> (String, String),
 }
 
-/// In the order in which they are applied: lines, then keys, then groups, then patterns.
+/// In the order of application: lines, keys, groups, patterns.
 pub const PROTEGO: &[Quirk] = &[
     Quirk { name: "byte order mark", rewrite: mark },
     Quirk { name: "line ends", rewrite: |file, path| (python_lines(&no_nul(file)), path.into()) },
@@ -24,7 +25,7 @@ pub const PROTEGO: &[Quirk] = &[
     Quirk { name: "encoding", rewrite: protego_encoding },
 ];
 
-/// Those that matter to Crawl-delay.
+/// Those that affect Crawl-delay.
 pub const PROTEGO_DELAY: &[Quirk] = &[
     Quirk { name: "byte order mark", rewrite: mark },
     Quirk { name: "missing colon", rewrite: protego_colon },
@@ -34,7 +35,7 @@ pub const PROTEGO_DELAY: &[Quirk] = &[
     Quirk { name: "last one counts", rewrite: last_delay },
 ];
 
-/// As [`PROTEGO`].
+/// In the same order as [`PROTEGO`].
 pub const ROBOTSTXT: &[Quirk] = &[
     Quirk { name: "byte order mark", rewrite: mark },
     Quirk { name: "line ends", rewrite: |file, path| (no_nul(file), path.into()) },
@@ -49,7 +50,7 @@ pub const ROBOTSTXT: &[Quirk] = &[
     Quirk { name: "encoding", rewrite: robotstxt_encoding },
 ];
 
-/// Applies quirks, one after the other.
+/// Applies quirks one after the other.
 pub fn rewrite(file: &str, path: &str, quirks: &[&Quirk]) -> (String, String) {
     quirks.iter().fold((file.into(), path.into()), |(file, path), quirk| (quirk.rewrite)(&file, &path))
 }
@@ -77,7 +78,7 @@ fn without_comment(line: &str) -> &str {
     line.split('#').next().unwrap_or(line).trim()
 }
 
-/// Rewrites the lines that have a colon; the key comes in lower case.
+/// Rewrites the lines that have a colon; passes the key in lower case.
 fn by_record(file: &str, mut f: impl FnMut(&str, &str) -> Option<Vec<String>>) -> String {
     by_line(file, |line| {
         let record = without_comment(line).split_once(':');
@@ -86,7 +87,7 @@ fn by_record(file: &str, mut f: impl FnMut(&str, &str) -> Option<Vec<String>>) -
     })
 }
 
-/// Rewrites the values of Allow and Disallow that are not empty.
+/// Rewrites the non-empty values of Allow and Disallow.
 fn by_rule(file: &str, mut f: impl FnMut(&str, &str) -> Vec<String>) -> String {
     by_record(file, |key, value| {
         let is_rule = matches!(key, "allow" | "disallow") && !value.is_empty();
@@ -94,24 +95,24 @@ fn by_rule(file: &str, mut f: impl FnMut(&str, &str) -> Vec<String>) -> String {
     })
 }
 
-/// A first U+FEFF becomes part of the first key.
+/// A leading U+FEFF is part of the first key.
 fn mark(file: &str, path: &str) -> (String, String) {
     let marked = file.strip_prefix('\u{feff}').map(|rest| format!("x{rest}"));
     (marked.unwrap_or_else(|| file.into()), path.into())
 }
 
-/// NUL ends no line.
+/// NUL does not end a line.
 fn no_nul(file: &str) -> String {
     file.replace('\0', "\u{1}")
 }
 
-/// Python's idea of the end of a line.
+/// Lines end as in Python.
 fn python_lines(file: &str) -> String {
     let ends = ['\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
     file.replace(ends, "\n")
 }
 
-/// Without lines that are comments the corpus's only file above 500 KiB is below.
+/// Without comment lines, the only file above 500 KiB is below that limit.
 fn without_comments(file: &str, path: &str) -> (String, String) {
     (by_line(file, |line| if line.starts_with('#') { Vec::new() } else { vec![line.into()] }), path.into())
 }
@@ -160,7 +161,8 @@ fn key_prefix(file: &str, path: &str) -> (String, String) {
     (file, path.into())
 }
 
-/// The longest value that our name begins with is ours, stars taken out; it alone, compared whole.
+/// Uses only the longest agent value, without stars, that our name begins with, compared as a
+/// whole.
 fn protego_agent(file: &str, path: &str) -> (String, String) {
     let spellings = |value: &str| {
         let lower = value.to_lowercase();
@@ -180,7 +182,7 @@ fn protego_agent(file: &str, path: &str) -> (String, String) {
     let file = by_record(file, |key, value| {
         let agent = match value {
             _ if key != "user-agent" => return None,
-            // Nobody; but it ends the group before.
+            // Matches no crawler, but ends the group before.
             "" => return Some(vec!["Disallow:".into()]),
             "*" => "*",
             _ if !best.is_empty() && spellings(value).contains(&best) => "recrawl",
@@ -191,7 +193,7 @@ fn protego_agent(file: &str, path: &str) -> (String, String) {
     (file, path.into())
 }
 
-/// A star is a star whatever space and text follow it, Unicode's spaces too.
+/// A star stays a star with any space (also Unicode) and text after it.
 fn robotstxt_agent(file: &str, path: &str) -> (String, String) {
     let file = by_record(file, |key, value| {
         let star = key == "user-agent" && value.strip_prefix('*')?.starts_with(char::is_whitespace);
@@ -200,7 +202,7 @@ fn robotstxt_agent(file: &str, path: &str) -> (String, String) {
     (file, path.into())
 }
 
-/// Any record but these ends the list of a group's agents, as a rule does.
+/// Any other record ends the list of a group's agents, as a rule does.
 fn ends_group(file: &str, but: &[&str]) -> String {
     by_record(file, |key, value| {
         (!but.contains(&key)).then(|| vec![format!("{key}: {value}"), "Disallow:".into()])
@@ -215,7 +217,7 @@ fn robotstxt_group(file: &str, path: &str) -> (String, String) {
     (ends_group(file, &["user-agent", ""]), path.into())
 }
 
-/// `$` at the end is an anchor and, in a second rule, a dollar.
+/// `$` at the end is an anchor and, in a second rule, a literal.
 fn literal_dollar(file: &str, path: &str) -> (String, String) {
     let file = by_rule(file, |_, value| match value.ends_with('$') {
         true => vec![value.into(), value.replace('$', "%24")],
@@ -224,7 +226,7 @@ fn literal_dollar(file: &str, path: &str) -> (String, String) {
     (file, path.into())
 }
 
-/// Who allows `/a/index.html` allows `/a/`.
+/// A rule that allows `/a/index.html` allows `/a/`.
 fn index(file: &str, is_index: impl Fn(&str) -> bool) -> String {
     by_rule(file, |key, value| {
         let cut = value.rfind('/').filter(|&at| key == "allow" && is_index(&value[at..]));
@@ -240,7 +242,7 @@ fn robotstxt_index(file: &str, path: &str) -> (String, String) {
     (index(file, |name| name.starts_with("/index.htm")), path.into())
 }
 
-/// The rule for /robots.txt is no exception: the name is made another on both sides.
+/// /robots.txt is not an exception: both sides get another name for it.
 fn robots_itself(file: &str, path: &str) -> (String, String) {
     (file.replace("robots.txt", "rokots.txt"), path.replace("robots.txt", "rokots.txt"))
 }
@@ -250,7 +252,8 @@ fn hex(bytes: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Decodes everything but `kept`, then encodes everything but those, `=` and the unreserved.
+/// Decodes everything except `kept`, then encodes everything except those, `=` and unreserved
+/// characters.
 fn python_quote(text: &str, kept: &[u8]) -> String {
     let bytes = text.as_bytes();
     let (mut decoded, mut at) = (Vec::new(), 0);
@@ -269,7 +272,7 @@ fn python_quote(text: &str, kept: &[u8]) -> String {
     String::from_utf8_lossy(&decoded).bytes().map(quote).collect()
 }
 
-/// A reserved character and its encoding are one and the same, but for `/`, `%` and `*`.
+/// A reserved character equals its encoding, except for `/`, `%` and `*`.
 fn protego_encoding(file: &str, path: &str) -> (String, String) {
     let file = by_rule(file, |_, value| {
         let value = if value.starts_with("http") { format!("/{value}") } else { value.into() };
@@ -279,8 +282,8 @@ fn protego_encoding(file: &str, path: &str) -> (String, String) {
     (file, python_quote(path, b"/%"))
 }
 
-/// Nothing is decoded, of the path nothing is changed: what ours would treat as one, or spell longer,
-/// gets letters of its own that no case uses.
+/// Decodes nothing and leaves the path unchanged. Characters that ours would treat as equal or
+/// encode are replaced by letters that occur in no case.
 fn robotstxt_encoding(file: &str, path: &str) -> (String, String) {
     const ODD: &str = "%\"{}|^ \u{1}$*";
     const LETTERS: &str = ")PQXRTSWUV";
@@ -293,7 +296,8 @@ fn robotstxt_encoding(file: &str, path: &str) -> (String, String) {
     (file, path.chars().map(letter).collect())
 }
 
-/// The port of the matcher inserts where the original overwrites, and so loses matches behind a star.
+/// The port of the matcher inserts where the original overwrites, and so misses matches after a
+/// star.
 fn robotstxt_wildcard(file: &str, path: &str) -> (String, String) {
     let file = by_rule(file, |_, value| {
         let is_lost = value.contains('*') && !Google::matches(path, &escape_pattern(value));
@@ -302,7 +306,7 @@ fn robotstxt_wildcard(file: &str, path: &str) -> (String, String) {
     (file, path.into())
 }
 
-/// Of several Crawl-delays of a group the last counts, not the longest: all before it are taken out.
+/// The last Crawl-delay of a group counts, not the longest: removes all before it.
 fn last_delay(file: &str, path: &str) -> (String, String) {
     let count = file.to_lowercase().matches("crawl-delay").count();
     let only = |kept: usize| {

@@ -11,7 +11,7 @@ use crate::reading::Tables;
 use crate::scope::Refusal;
 use crate::settings::Settings;
 use crate::words;
-use recrawl_fetcher::promise::{LeftAlone, Promise};
+use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::robots::Rules;
 use recrawl_fetcher::system_clock;
 use recrawl_types::host::RobotsBody;
@@ -75,7 +75,7 @@ pub fn left_alone(
 ) -> Result<Option<LeftAlone>, Failure> {
     let Ok(tables) = tables else { return Ok(None) };
     let state = tables.load(&Origin::of(url))?;
-    Ok(state.and_then(|state| Promise::of(&state, &settings.fetch, system_clock()()).left_alone))
+    Ok(state.and_then(|state| HostDelay::of(&state, &settings.fetch, system_clock()()).left_alone))
 }
 
 /// The page's date and the trust in it.

@@ -5,7 +5,7 @@ use crate::command::{counted, traps};
 use crate::scope::Refusal;
 use crate::words;
 use recrawl_archive::timestamp;
-use recrawl_fetcher::promise::LeftAlone;
+use recrawl_fetcher::host_delay::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
 use recrawl_types::Origin;
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
-//! One content coding that is undone: a reader of decoded bytes over a reader of coded ones.
+//! Decodes one content coding: a reader of decoded bytes over a reader of coded bytes.
 //!
-//! A coded body need not decode to anything: empty gzip members, empty deflate blocks. The limit on decoded
-//! bytes then never applies, and a decoder whose input is at hand never waits. So a [`Layer`] has a credit
-//! of coded bytes, which grows with what it gives, and it takes part in tokio's budget, so that other tasks
-//! run and time limits pass while it decodes.
+//! A coded body need not decode to anything: empty gzip members, empty deflate blocks. Then the
+//! limit on decoded bytes never applies, and a decoder with available input never yields. So a
+//! [`Layer`] has a credit of coded bytes, which grows with its output. It also uses tokio's budget,
+//! so that other tasks run and timeouts work while it decodes.
 
 use super::{Coding, Reader};
 use crate::limits::{MAX_CODED_LEAD, MAX_ZSTD_WINDOW_LOG};
@@ -17,22 +17,22 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, ReadBuf};
 use tokio::task::coop;
 
-/// Coded bytes that a decoder is handed at a time, each for one unit of tokio's budget. A turn of the
-/// runtime has 128 units: even where each byte costs much, others wait for milliseconds only.
+/// Coded bytes that a decoder gets at a time, for one unit of tokio's budget. A poll has 128 units.
+/// So even if each byte is slow to decode, other tasks wait only milliseconds.
 const SLICE: usize = 1 << 10;
 
 /// The first bytes of a gzip member (RFC 1952 §2.3.1).
 const MEMBER: &[u8] = &[0x1f, 0x8b];
 
-/// A coding being undone.
+/// Decodes one coding.
 pub struct Layer<'a> {
     coding: Coding,
     decoder: Box<dyn Decoder<'a> + Send + Unpin + 'a>,
-    /// Bytes behind a gzip member that are the beginning of another one so far.
+    /// Bytes after a gzip member that match [`MEMBER`] so far.
     matched: usize,
 }
 
-/// A decoder, and what it reads from.
+/// A decoder with access to its input.
 trait Decoder<'a>: AsyncRead {
     fn source(&mut self) -> &mut Source<'a>;
 }
@@ -50,13 +50,13 @@ macro_rules! decoders {
 decoders!(BrotliDecoder DeflateDecoder GzipDecoder ZlibDecoder ZstdDecoder);
 
 impl<'a> Layer<'a> {
-    /// Undoes this coding of what `reader` gives.
+    /// Decodes the output of `reader`.
     ///
     /// # Errors
-    /// When the first bytes cannot be read.
+    /// The first bytes cannot be read.
     pub async fn new(coding: Coding, mut reader: Reader<'a>) -> io::Result<Layer<'a>> {
-        // zlib's first byte says deflate (8) and a window of at most 32 KiB (7). As the first byte of bare
-        // deflate this would be a stored block with garbage before its length.
+        // The first byte of zlib has method deflate (8) and a window of at most 32 KiB (7). As raw
+        // deflate, this byte would begin a stored block with garbage before its length.
         let is_zlib = match coding {
             Coding::Deflate => reader.fill_buf().await?.first().is_some_and(|first| first & 0x8f == 8),
             Coding::Gzip | Coding::Brotli | Coding::Zstd => false,
@@ -77,8 +77,8 @@ impl<'a> Layer<'a> {
         Ok(Layer { coding, decoder, matched: 0 })
     }
 
-    /// Begins the next gzip member; false where there is none. What follows a member and is none itself, as
-    /// the zeros with which some servers fill up, is not read: browsers pass over it too.
+    /// Starts the next gzip member; false if there is none. Like browsers, it ignores other data
+    /// after a member, such as the zeros with which some servers pad.
     fn poll_next_member(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         if self.coding != Coding::Gzip {
             return Poll::Ready(Ok(false));
@@ -115,12 +115,12 @@ impl AsyncRead for Layer<'_> {
     }
 }
 
-/// What a decoder reads from.
+/// Input of a decoder.
 struct Source<'a> {
     reader: Reader<'a>,
-    /// Given again before what the reader gives.
+    /// Read before the reader.
     head: &'static [u8],
-    /// Coded bytes that may be taken before decoded ones must come.
+    /// Coded bytes that may be read before more output comes.
     credit: usize,
 }
 
@@ -137,11 +137,11 @@ impl AsyncBufRead for Source<'_> {
         if !this.head.is_empty() {
             return Poll::Ready(Ok(this.head));
         }
-        let turn = ready!(coop::poll_proceed(cx));
+        let budget = ready!(coop::poll_proceed(cx));
         let coded = ready!(Pin::new(&mut this.reader).poll_fill_buf(cx))?;
-        turn.made_progress();
+        budget.made_progress();
         if this.credit == 0 && !coded.is_empty() {
-            return Poll::Ready(Err(io::Error::other("a coding takes far more than it gives")));
+            return Poll::Ready(Err(io::Error::other("a content coding decodes to far less than its input")));
         }
         Poll::Ready(Ok(&coded[..coded.len().min(this.credit).min(SLICE)]))
     }

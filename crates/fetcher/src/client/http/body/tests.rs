@@ -1,4 +1,4 @@
-//! Codings undone, broken, stacked, and such as would fill the memory.
+//! Content codings: decoded, broken, nested, and decompression bombs.
 
 use super::*;
 use crate::limits::MAX_CODED_LEAD;
@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 
 const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
 
-/// The same bytes under one more coding.
+/// The bytes with one more coding.
 async fn under(coding: Coding, bytes: &[u8]) -> Vec<u8> {
     macro_rules! encoded {
         ($encoder:expr) => {{
@@ -77,7 +77,8 @@ async fn deflate_is_undone_with_and_without_its_head() {
 
 #[tokio::test]
 async fn rfc_9659_a_zstd_window_is_bounded() {
-    // Heads of frames whose windows have 2^bits bytes (RFC 8878 section 3.1.1.1), and one byte as a raw block.
+    // Headers of frames with windows of 2^bits bytes (RFC 8878 section 3.1.1.1), and one byte as a
+    // raw block.
     let frame = |bits: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0, (bits - 10) << 3][..], &[9, 0, 0, b'x']].concat();
     assert_eq!(decoded(&frame(23), &[Coding::Zstd], 100).await.unwrap().0, "x");
     for bits in [24, 27, 31] {
@@ -102,7 +103,7 @@ async fn a_bomb_is_unpacked_up_to_the_limit_also_where_one_hides_in_another() {
     }
 }
 
-/// As many empty gzip members as that, gzipped twice.
+/// This many empty gzip members, gzipped twice.
 async fn empty_members(many: usize) -> Vec<u8> {
     let member = under(Coding::Gzip, b"").await;
     let once = under(Coding::Gzip, &member.repeat(many)).await;
@@ -118,7 +119,7 @@ async fn what_decodes_to_nothing_is_given_up_within_the_lead_of_each_coding() {
         let expected = if codings.len() == 3 { Err(NetworkError::Encoding) } else { Ok(1_000) };
         assert_eq!(error.map_err(|e| what_broke(&e)), expected, "{codings:?}");
     }
-    // A few are no harm, as servers send them that flush before they have anything to say.
+    // A few are harmless: servers send them when they flush before any output.
     let few =
         [empty_members(100).await, under(Coding::Gzip, &under(Coding::Gzip, b"x").await).await].concat();
     assert_eq!(decoded(&few, &[Coding::Gzip; 2], 10_000).await.unwrap().0.len(), 100 * 20 + 1);
@@ -127,7 +128,7 @@ async fn what_decodes_to_nothing_is_given_up_within_the_lead_of_each_coding() {
 #[tokio::test]
 async fn other_tasks_have_their_turns_while_a_body_is_decoded() {
     let turns = Cell::new(0);
-    // Half of the lead, so that all of it is decoded, into nothing; and a body that is very long.
+    // Half of the lead, so that all of it is decoded to nothing; and a very long body.
     let nothing = under(Coding::Gzip, b"").await.repeat(MAX_CODED_LEAD / 2 / 20);
     let long = under(Coding::Gzip, &vec![b' '; 10_000_000]).await;
     for (body, limit) in [(nothing, 1_000), (long, 10_000_000)] {
@@ -137,7 +138,7 @@ async fn other_tasks_have_their_turns_while_a_body_is_decoded() {
             body = decoded(&body, &[Coding::Gzip], limit) => body.unwrap(),
             () = take_turns(&turns) => unreachable!("it never ends"),
         };
-        assert!(turns.get() > 0, "nobody else had a turn");
+        assert!(turns.get() > 0, "no other task ran");
     }
 }
 
@@ -165,7 +166,7 @@ async fn what_follows_a_gzip_member_and_is_none_is_passed_over() {
 
 #[tokio::test]
 async fn what_is_cut_off_or_is_no_coding_is_an_error_and_nothing_is_nothing() {
-    // Words that do not compress to a handful of bytes.
+    // Words that do not compress well.
     let text: Vec<u8> = (0u32..5_000).flat_map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
     for coding in ALL {
         let whole = under(coding, &text).await;

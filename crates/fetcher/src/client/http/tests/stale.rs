@@ -1,4 +1,5 @@
-//! Requests that a server did not take: in connections that it closes, and in streams that it refuses.
+//! Requests that a server did not process: on connections that it closes, and on streams that it
+//! refuses.
 
 use super::tls::{acceptor, trusting};
 use super::*;
@@ -10,24 +11,25 @@ use tokio::io::AsyncRead;
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
     Answer,
-    /// Closes the connection, without a word.
+    /// Closes the connection without a response.
     Close,
-    /// Resets it.
+    /// Resets the connection.
     Reset,
-    /// Sends half of a body, and closes.
+    /// Sends half of a body and closes.
     Break,
 }
 
 use Then::{Answer, Break, Close, Reset};
 
-/// A server that does so with one request after the other; how many requests came on each connection.
+/// A server that does these for one request after the other. Returns the number of requests on each
+/// connection.
 async fn serve_in_turn(acts: &'static [Then]) -> (SocketAddr, Arc<Mutex<Vec<usize>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, counts) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(Vec::new())));
     let counted = counts.clone();
     tokio::spawn(async move {
         let mut acts = acts.iter();
-        // One connection at a time: a client has no other while one is open.
+        // One connection at a time: a client opens no second one.
         while let Ok((mut stream, _)) = listener.accept().await {
             counted.lock().unwrap().push(0);
             while read_request(&mut stream).await {
@@ -64,17 +66,17 @@ async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> bool {
 
 #[tokio::test]
 async fn rfc_9112_section_9_5_a_request_into_a_connection_that_was_closed_meanwhile_is_told_apart() {
-    const NOT_TAKEN: Option<NetworkError> = Some(NetworkError::NotTaken);
+    const NOT_TAKEN: Option<NetworkError> = Some(NetworkError::NotProcessed);
     const BROKEN: Option<NetworkError> = Some(NetworkError::Protocol);
     type Case = (&'static [Then], &'static [Option<NetworkError>], &'static [usize]);
     const CASES: [Case; 6] = [
         (&[Answer, Close, Answer, Answer], &[None, NOT_TAKEN, None, None], &[2, 2]),
         (&[Answer, Reset, Answer], &[None, NOT_TAKEN, None], &[2, 1]),
-        // A fresh connection was not idle: the server means it.
+        // A fresh connection was not idle, so the server closed it on purpose.
         (&[Answer, Close, Close], &[None, NOT_TAKEN, BROKEN], &[2, 1]),
         (&[Close], &[BROKEN], &[1]),
         (&[Reset], &[BROKEN], &[1]),
-        // An answer has begun.
+        // A response has begun.
         (&[Answer, Break], &[None, BROKEN], &[2]),
     ];
     for (acts, ends, requests) in CASES {
@@ -88,7 +90,7 @@ async fn rfc_9112_section_9_5_a_request_into_a_connection_that_was_closed_meanwh
     }
 }
 
-/// A frame of HTTP/2 (RFC 9113 section 4.1).
+/// An HTTP/2 frame (RFC 9113 section 4.1).
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = &(payload.len() as u32).to_be_bytes()[1..];
     [length, &[kind, flags], &stream.to_be_bytes(), payload].concat()
@@ -99,11 +101,11 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
-/// `:status: 200` of HPACK's static table.
+/// `:status: 200` in HPACK's static table.
 const STATUS_200: u8 = 0x88;
 const END_STREAM_AND_HEADERS: u8 = 5;
 
-/// Reads frames until one with a request comes; its stream.
+/// Reads frames until a request, and returns its stream.
 async fn read_stream(stream: &mut (impl AsyncRead + Unpin)) -> Option<u32> {
     loop {
         let mut head = [0; 9];
@@ -116,8 +118,8 @@ async fn read_stream(stream: &mut (impl AsyncRead + Unpin)) -> Option<u32> {
     }
 }
 
-/// An HTTP/2 server that sends one frame after the other, each for a request: kind, flags and payload. After a
-/// GOAWAY it closes the connection.
+/// An HTTP/2 server that sends one frame per request: kind, flags and payload. After a GOAWAY it
+/// closes the connection.
 async fn serve_frames(frames: Vec<(u8, u8, Vec<u8>)>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -159,13 +161,13 @@ async fn rfc_9113_section_8_7_what_was_not_processed_is_told_apart() {
     // No stream was processed; no error.
     let away = || (GOAWAY, 0, vec![0; 8]);
     let calm = || (RST_STREAM, 0, vec![0, 0, 0, 11]);
-    let not_taken = Err(NetworkError::NotTaken);
+    let not_taken = Err(NetworkError::NotProcessed);
     for (frames, ends) in [
         (vec![answer(), refused(), answer()], vec![Ok(200), not_taken, Ok(200)]),
         (vec![refused(), answer()], vec![not_taken, Ok(200)]),
         (vec![answer(), away(), answer()], vec![Ok(200), not_taken, Ok(200)]),
         (vec![away(), answer()], vec![not_taken, Ok(200)]),
-        // ENHANCE_YOUR_CALM: it was seen.
+        // ENHANCE_YOUR_CALM: the server saw the request.
         (vec![calm()], vec![Err(NetworkError::Protocol)]),
     ] {
         let told = format!("{frames:?}");

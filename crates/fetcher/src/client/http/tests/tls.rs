@@ -1,5 +1,6 @@
-//! HTTP/2 by ALPN, authorities of our own, and connections that are used again. The certificates were made
-//! with `openssl req -x509` and `openssl x509 -req -CA`, for h2.test and a hundred years; they guard nothing.
+//! HTTP/2 by ALPN, configured CAs, and reused connections. The certificates are for h2.test, valid
+//! for a hundred years and only used here. They were made with `openssl req -x509` and `openssl
+//! x509 -req -CA`.
 
 use super::*;
 use crate::client::Meter;
@@ -16,7 +17,7 @@ pub const AUTHORITY: &[u8] = include_bytes!("../certificates/authority.pem");
 const SERVER: &[u8] = include_bytes!("../certificates/server.pem");
 const KEY: &[u8] = include_bytes!("../certificates/server.key.pem");
 
-/// TLS of a server that speaks these protocols.
+/// TLS of a server with these protocols.
 pub fn acceptor(protocols: &[&str]) -> TlsAcceptor {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
@@ -32,7 +33,8 @@ pub fn acceptor(protocols: &[&str]) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// A server that tells the version that it was asked in. It counts connections, of TLS or not.
+/// A server that returns the HTTP version of a request. It counts connections, with and without
+/// TLS.
 async fn serve(protocols: &[&str]) -> (SocketAddr, Arc<AtomicUsize>) {
     let is_http2 = protocols.contains(&"h2");
     let acceptor = acceptor(protocols);
@@ -44,7 +46,7 @@ async fn serve(protocols: &[&str]) -> (SocketAddr, Arc<AtomicUsize>) {
             counted.fetch_add(1, Ordering::SeqCst);
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
-                // A client that does not trust us goes away in the middle.
+                // A client that does not trust us disconnects during the handshake.
                 let Ok(stream) = acceptor.accept(stream).await else { return };
                 let tell = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
                     Ok::<_, Infallible>(hyper::Response::new(format!("{:?}", request.version())))

@@ -1,44 +1,45 @@
-//! The k least of a stream, within a fixed memory.
+//! The k least items of a stream, in a fixed amount of memory.
 
 use crate::TopK;
-use crate::memory::Room;
+use crate::memory::MemoryQuota;
 use crate::merge::{Merge, Source};
 use crate::runs::{Item, Run, Runs};
 use std::io;
 
-/// Keeps the k least items of a stream, like [`TopK`], which it is as long as the buffer of that fits into its
-/// room. Where it does not, the buffer is sorted and spilled as a run whenever it is full. Runs are
-/// merged, as many at a time as the room has for their readers: so many of one level become one of the next, so that an
-/// item is written once a level, of which there are as many as the logarithm of k over the room says. As soon as 2k items are
-/// spilled, all are merged into one run of the k least, whose greatest is the bar for all later ones, just as in memory.
+/// Keeps the k least items of a stream. It works like [`TopK`] if that buffer fits in the memory
+/// quota. Otherwise it sorts the full buffer and spills it as a run.
 ///
-/// A selection over the scores alone would not do in place of the order: with a limit on hosts the shares take turns, page by
-/// page, and what one takes decides what the other may. So there is one way for all requests.
-pub(crate) struct Best<T> {
+/// As many runs of one level as can be read at a time are merged into one of the next level. So
+/// each item is written once per level, and the number of levels is logarithmic. As soon as 2k
+/// items are spilled, all are merged into one run of the k least items. Its greatest item becomes
+/// the threshold for later ones, as in memory.
+///
+/// Selecting by scores alone would be wrong. With a limit per host, the shares alternate page by
+/// page, and each choice affects the next one. So all requests use the full order.
+pub(crate) struct SpillingTopK<T> {
     top: TopK<T>,
     k: u64,
-    room: Room,
-    /// Levels descend; what is left of a cut comes first.
+    quota: MemoryQuota,
+    /// Levels descend; the run of a cut comes first.
     runs: Vec<(Level, Run)>,
 }
 
-/// How many times over a run was merged.
+/// How often a run was merged.
 type Level = u32;
-/// A run of the k least is merged with others at the next cut only.
+/// Level of the run of the k least items: it is merged again only at the next cut.
 const CUT: Level = Level::MAX;
 
-impl<T: Item> Best<T> {
-    /// For the `k` least items.
-    pub fn new(k: u64, room: Room) -> Best<T> {
-        Best { top: TopK::within(k, room.items::<T>()), k, room, runs: Vec::new() }
+impl<T: Item> SpillingTopK<T> {
+    pub fn new(k: u64, quota: MemoryQuota) -> SpillingTopK<T> {
+        SpillingTopK { top: TopK::within(k, quota.items::<T>()), k, quota, runs: Vec::new() }
     }
 
-    /// What an item must be below to be of use, once that is known.
-    pub fn bar(&self) -> Option<&T> {
-        self.top.bar()
+    /// New items must be less than this; none while every item is accepted.
+    pub fn threshold(&self) -> Option<&T> {
+        self.top.threshold()
     }
 
-    /// Takes one item of the stream.
+    /// Adds an item of the stream.
     pub fn offer(&mut self, item: T, disk: &mut Runs) -> io::Result<()> {
         if self.top.must_spill() && self.top.admits(&item) {
             self.spill(disk)?;
@@ -50,12 +51,12 @@ impl<T: Item> Best<T> {
         Ok(())
     }
 
-    /// Items in runs.
+    /// Number of items in runs.
     fn spilled(&self) -> u64 {
         self.runs.iter().map(|(_, run)| run.length).sum()
     }
 
-    /// Writes the buffer as a run, and merges the runs of each level that has enough of them.
+    /// Writes the buffer as a run. Merges the runs of each level that has enough of them.
     fn spill(&mut self, disk: &mut Runs) -> io::Result<()> {
         let mut items = self.top.drain_sorted();
         let run = disk.write(|| Ok(items.next()))?;
@@ -63,7 +64,7 @@ impl<T: Item> Best<T> {
         self.runs.push((0, run));
         while let Some((level, _)) = self.runs.last() {
             let (level, count) = (*level, self.runs.iter().filter(|(of, _)| of == level).count());
-            if level == CUT || count < self.room.fan_in() {
+            if level == CUT || count < self.quota.fan_in() {
                 break;
             }
             self.merge_last(count, level + 1, disk)?;
@@ -80,46 +81,47 @@ impl<T: Item> Best<T> {
     }
 
     fn open_last(&mut self, count: usize, disk: &mut Runs) -> io::Result<Merge<T>> {
-        // The readers have the memory of the buffer.
+        // The readers use the memory of the buffer.
         self.top.release();
         let last = self.runs.drain(self.runs.len() - count..);
         Merge::of(last.map(|(_, run)| disk.open(run)).collect::<io::Result<Vec<_>>>()?)
     }
 
-    /// Opens all runs, after merging the shortest where they are too many to be read at a time.
+    /// Opens all runs. Merges the shortest first if there are too many to read at a time.
     fn open_all(&mut self, disk: &mut Runs) -> io::Result<Merge<T>> {
-        while self.runs.len() > self.room.fan_in() {
-            let count = self.room.fan_in().min(self.runs.len() + 1 - self.room.fan_in());
+        while self.runs.len() > self.quota.fan_in() {
+            let count = self.quota.fan_in().min(self.runs.len() + 1 - self.quota.fan_in());
             self.merge_last(count, 0, disk)?;
         }
         self.open_last(self.runs.len(), disk)
     }
 
-    /// Leaves one run, of the k least.
+    /// Merges all runs into one of the k least items.
     fn cut(&mut self, disk: &mut Runs) -> io::Result<()> {
         let mut merge = self.open_all(disk)?;
-        let (mut left, mut bar) = (self.k, None);
+        let (mut left, mut threshold) = (self.k, None);
         let run = disk.write(|| {
             if left == 0 {
                 return Ok(None);
             }
             left -= 1;
-            bar = merge.pop()?;
-            Ok(bar)
+            threshold = merge.pop()?;
+            Ok(threshold)
         })?;
         self.runs.push((CUT, run));
-        self.top.raise(bar);
+        self.top.set_threshold(threshold);
         Ok(())
     }
 
-    /// All that may be among the k least, in ascending order; nothing is left here but the memory.
+    /// Returns all items that may be among the k least, in ascending order, and leaves the buffer
+    /// empty.
     fn take(&mut self, disk: &mut Runs) -> io::Result<Merge<T>> {
         self.spill(disk)?;
         self.open_all(disk)
     }
 
-    /// Gives the `n` least of the k least to `each`, in no particular order; after that it is empty and ready for the
-    /// next stream.
+    /// Calls `each` for the `n` least of the k least items, in any order. Then it is empty and
+    /// ready for the next stream.
     pub fn drain(
         &mut self,
         n: u64,
@@ -130,7 +132,7 @@ impl<T: Item> Best<T> {
             return self.top.drain(n).try_for_each(|item| each(item, disk));
         }
         let mut merge = self.take(disk)?;
-        self.top.raise(None);
+        self.top.set_threshold(None);
         for _ in 0..n.min(self.k) {
             let Some(item) = merge.pop()? else { break };
             each(item, disk)?;
@@ -138,7 +140,7 @@ impl<T: Item> Best<T> {
         Ok(())
     }
 
-    /// The k least in ascending order, and perhaps others behind them.
+    /// The k least items in ascending order, possibly followed by others.
     pub fn into_merge(mut self, disk: &mut Runs) -> io::Result<Merge<T>> {
         if self.runs.is_empty() {
             return Merge::of(vec![Source::Memory(self.top.into_sorted().into_iter())]);

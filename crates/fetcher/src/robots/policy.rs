@@ -1,7 +1,8 @@
-//! What an origin's robots.txt says of us now: the rules, all, or nothing; and for how long.
+//! The robots policy of an origin, and how long it is valid.
 //!
-//! RFC 9309 §2.3.1: a file is obeyed; 4xx means that there is none; 429, 5xx and network failure mean that
-//! everything is forbidden, until it has been so for thirty days. §2.4: at most 24 hours are cached.
+//! RFC 9309 §2.3.1: rules of a file are obeyed. 4xx means that there is no file. 429, 5xx and
+//! network failures forbid everything, for up to thirty days. §2.4: a file is cached for at most 24
+//! hours.
 
 use crate::client::{NetworkError, Reply};
 use crate::limits::{FetchConfig, MAX_ROBOTS, MAX_ROBOTS_RETRY, MIN_ROBOTS_RETRY, ROBOTS_GONE};
@@ -11,37 +12,37 @@ use recrawl_types::host::{RobotsBody, RobotsState};
 use recrawl_types::{Failure, Outcome, Validators};
 use std::time::Duration;
 
-/// The judgement that a run keeps of an origin while it visits it.
+/// The rules of robots.txt that apply to an origin.
 #[derive(Clone, Debug)]
-pub enum Standing {
-    /// Rules (none at all when there is no file).
+pub enum RobotsPolicy {
+    /// The rules of the file; no rules if there is no file.
     Rules(Rules),
-    /// robots.txt cannot be had, and why, where that is known: nothing is allowed.
+    /// robots.txt is unreachable, so nothing is allowed. The failure, if it is known.
     Unreachable(Option<Failure>),
-    /// robots.txt lies at an address that the configuration refuses, and so does the origin.
+    /// The address guard refuses the address of robots.txt, and so the origin.
     Refused,
 }
 
-impl Standing {
-    /// What a stored state says, while it still holds.
-    pub fn of(state: &RobotsState, now: u64, config: &FetchConfig) -> Option<Standing> {
-        // A clock that was set back must not make a file eternal.
-        let holds = (state.fetched..asked_again(state, config)).contains(&now);
-        holds.then(|| Standing::says(&state.body, config.product_token()))
+impl RobotsPolicy {
+    /// The policy of a stored state, if it is still valid.
+    pub fn cached(state: &RobotsState, now: u64, config: &FetchConfig) -> Option<RobotsPolicy> {
+        // If the clock was set back, a file must not stay valid forever.
+        let holds = (state.fetched..refetch_at(state, config)).contains(&now);
+        holds.then(|| RobotsPolicy::from_body(&state.body, config.product_token()))
     }
 
-    /// What a body says, whatever its age.
-    pub fn says(body: &RobotsBody, product_token: &str) -> Standing {
+    /// The policy of a stored body, whatever its age.
+    pub fn from_body(body: &RobotsBody, product_token: &str) -> RobotsPolicy {
         match body {
-            RobotsBody::Rules(file) => Standing::Rules(Rules::parse(file, product_token)),
-            RobotsBody::AllowAll => Standing::Rules(Rules::default()),
-            RobotsBody::DisallowAll(why) => Standing::Unreachable(*why),
+            RobotsBody::Rules(file) => RobotsPolicy::Rules(Rules::parse(file, product_token)),
+            RobotsBody::AllowAll => RobotsPolicy::Rules(Rules::default()),
+            RobotsBody::DisallowAll(why) => RobotsPolicy::Unreachable(*why),
         }
     }
 }
 
-/// When robots.txt is asked for again, in milliseconds since 1970.
-pub fn asked_again(state: &RobotsState, config: &FetchConfig) -> u64 {
+/// When robots.txt must be requested again, in milliseconds since 1970.
+pub fn refetch_at(state: &RobotsState, config: &FetchConfig) -> u64 {
     let holds_for = match &state.body {
         RobotsBody::Rules(_) | RobotsBody::AllowAll => config.robots_cache,
         RobotsBody::DisallowAll(_) => retry_after(state),
@@ -49,35 +50,36 @@ pub fn asked_again(state: &RobotsState, config: &FetchConfig) -> u64 {
     state.fetched.saturating_add(holds_for.as_millis() as u64)
 }
 
-/// As long as it has been unreachable already, within limits: a doubling back-off that needs no counter.
+/// The time that it has been unreachable, within limits: an exponential back-off without a counter.
 fn retry_after(state: &RobotsState) -> Duration {
     let since = state.unreachable_since.unwrap_or(state.fetched);
     Duration::from_millis(state.fetched.saturating_sub(since)).clamp(MIN_ROBOTS_RETRY, MAX_ROBOTS_RETRY)
 }
 
-/// What an answer to the request for robots.txt means, redirects apart. `asked` are the validators that
-/// the request carried, `direct` says that the origin itself answered and not the end of a redirect.
-pub fn judge(
+/// Turns a response for robots.txt into a state; the caller follows redirects. `sent` are the
+/// validators of the request. `direct`: the origin itself responded, without a redirect.
+pub fn evaluate(
     answer: &Result<Reply, NetworkError>,
     before: Option<&RobotsState>,
-    asked: &Validators,
+    sent: &Validators,
     direct: bool,
     now: u64,
 ) -> RobotsState {
-    let told = |reply: &Reply| if direct { validators_of(&reply.headers) } else { Validators::default() };
+    let validators_in =
+        |reply: &Reply| if direct { validators_of(&reply.headers) } else { Validators::default() };
     let (body, validators) = match (answer, before) {
-        // As it was (§2.4). Validators that are not repeated go on (RFC 9111 §3.2).
-        (Ok(reply), Some(before)) if reply.status == 304 && !asked.is_empty() => {
-            let told = told(reply);
-            let etag = told.etag.or_else(|| before.validators.etag.clone());
-            let last_modified = told.last_modified.or_else(|| before.validators.last_modified.clone());
+        // Not modified (§2.4). Validators that the response omits stay valid (RFC 9111 §3.2).
+        (Ok(reply), Some(before)) if reply.status == 304 && !sent.is_empty() => {
+            let new = validators_in(reply);
+            let etag = new.etag.or_else(|| before.validators.etag.clone());
+            let last_modified = new.last_modified.or_else(|| before.validators.last_modified.clone());
             (before.body.clone(), Validators { etag, last_modified })
         }
         (Ok(reply), _) => match reply.status {
-            200..=299 => (RobotsBody::Rules(whole_lines(reply)), told(reply)),
-            // A redirect without a usable target, or one too many, is as if there were none (§2.3.1.2).
+            200..=299 => (RobotsBody::Rules(whole_lines(reply)), validators_in(reply)),
+            // A redirect without a usable target, or one too many, counts as no file (§2.3.1.2).
             300..=428 | 430..=499 => (RobotsBody::AllowAll, Validators::default()),
-            // 429 tells of a file that we may not have now, not that there is none.
+            // 429 means that we may not have the file now, not that there is none.
             status => (RobotsBody::DisallowAll(Some(Failure::Status(status))), Validators::default()),
         },
         (Err(error), _) => (RobotsBody::DisallowAll(Some(failure(*error))), Validators::default()),
@@ -85,18 +87,18 @@ pub fn judge(
     if !matches!(body, RobotsBody::DisallowAll(_)) {
         return RobotsState { fetched: now, unreachable_since: None, body, validators };
     }
-    // A clock that was set back must not put off the end of the thirty days.
+    // If the clock was set back, the thirty days must still end.
     let since = before.and_then(|b| b.unreachable_since).map_or(now, |since| since.min(now));
     let gone = Duration::from_millis(now - since) >= ROBOTS_GONE;
     let body = if gone { RobotsBody::AllowAll } else { body };
     RobotsState { fetched: now, unreachable_since: Some(since), body, validators }
 }
 
-/// What to tell of a robots.txt that met this error.
+/// The failure to record for an error of robots.txt.
 fn failure(error: NetworkError) -> Failure {
     match error.outcome() {
         Outcome::Failed(failure) => failure,
-        // Its own address was refused before anything was judged, so a redirect led there.
+        // A refusal of its own address is handled before this, so a redirect led there.
         _ => Failure::Redirect,
     }
 }
@@ -105,7 +107,7 @@ fn whole_lines(reply: &Reply) -> Vec<u8> {
     if !reply.truncated {
         return cut(&reply.body, MAX_ROBOTS).to_vec();
     }
-    // The last line that came may be half a line.
+    // The last line may be incomplete.
     let end = reply.body.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |at| at + 1);
     cut(&reply.body[..end], MAX_ROBOTS).to_vec()
 }
@@ -118,9 +120,9 @@ mod tests {
     const HOUR: u64 = 3_600_000;
     const DAY: u64 = 24 * HOUR;
 
-    /// An answer to an unconditional request.
+    /// A response to an unconditional request.
     fn first(answer: &Result<Reply, NetworkError>, before: Option<&RobotsState>, now: u64) -> RobotsState {
-        judge(answer, before, &Validators::default(), true, now)
+        evaluate(answer, before, &Validators::default(), true, now)
     }
 
     fn unreachable(why: Failure) -> RobotsBody {
@@ -165,9 +167,12 @@ mod tests {
         let config = FetchConfig::default();
         for status in [200, 404] {
             let state = judged(status, 5);
-            assert!(matches!(Standing::of(&state, 5 + DAY - 1, &config), Some(Standing::Rules(_))));
-            assert!(Standing::of(&state, 5 + DAY, &config).is_none());
-            assert!(Standing::of(&state, 4, &config).is_none(), "fetched in the future");
+            assert!(matches!(
+                RobotsPolicy::cached(&state, 5 + DAY - 1, &config),
+                Some(RobotsPolicy::Rules(_))
+            ));
+            assert!(RobotsPolicy::cached(&state, 5 + DAY, &config).is_none());
+            assert!(RobotsPolicy::cached(&state, 4, &config).is_none(), "fetched in the future");
         }
     }
 
@@ -178,11 +183,11 @@ mod tests {
         let mut state = judged(503, now);
         let mut waits = Vec::new();
         for _ in 0..10 {
-            let asked = now;
-            while Standing::of(&state, now, &config).is_some() {
+            let requested = now;
+            while RobotsPolicy::cached(&state, now, &config).is_some() {
                 now += 1000;
             }
-            waits.push((now - asked) / 60_000);
+            waits.push((now - requested) / 60_000);
             state = first(&Err(NetworkError::Connect), Some(&state), now);
         }
         assert_eq!(waits, [1, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
@@ -197,7 +202,7 @@ mod tests {
         assert_eq!((gone.body, gone.unreachable_since), (RobotsBody::AllowAll, Some(DAY)));
         let back = first(&Ok(reply(200, "")), Some(&late), 31 * DAY);
         assert_eq!(back.unreachable_since, None);
-        // A clock that was a year ahead when the failures began does not make them last a year.
+        // If the clock was a year ahead when the failures began, they do not last a year.
         let ahead = judged(500, 400 * DAY);
         let still = first(&Err(NetworkError::Dns), Some(&ahead), 35 * DAY);
         assert_eq!((&still.body, still.unreachable_since), (&unreachable(Failure::Dns), Some(35 * DAY)));
@@ -209,16 +214,16 @@ mod tests {
         let etag = |value: &str| with_header(reply(200, "User-agent: *\nDisallow: /x\n"), "etag", value);
         let before = first(&Ok(etag("\"1\"")), None, 5);
         assert_eq!(before.validators.etag.as_deref(), Some("\"1\""));
-        let same = judge(&Ok(reply(304, "")), Some(&before), &before.validators, true, DAY);
+        let same = evaluate(&Ok(reply(304, "")), Some(&before), &before.validators, true, DAY);
         assert_eq!(same, RobotsState { fetched: DAY, ..before.clone() });
-        // A validator that the 304 names anew replaces the old one.
+        // A validator in the 304 replaces the old one.
         let named = with_header(reply(304, ""), "etag", "\"2\"");
-        let renamed = judge(&Ok(named), Some(&before), &before.validators, true, DAY);
+        let renamed = evaluate(&Ok(named), Some(&before), &before.validators, true, DAY);
         assert_eq!(renamed.validators.etag.as_deref(), Some("\"2\""));
-        // Unasked, it is no answer that could be understood.
+        // A 304 to an unconditional request makes no sense.
         assert_eq!(first(&Ok(reply(304, "")), Some(&before), DAY).body, RobotsBody::AllowAll);
-        // What a redirect leads to has validators of its own.
-        let behind = judge(&Ok(etag("\"1\"")), None, &Validators::default(), false, 5);
+        // The target of a redirect has its own validators.
+        let behind = evaluate(&Ok(etag("\"1\"")), None, &Validators::default(), false, 5);
         assert!(behind.validators.is_empty());
         assert!(first(&Err(NetworkError::Dns), Some(&before), DAY).validators.is_empty());
     }

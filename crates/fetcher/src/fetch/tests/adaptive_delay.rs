@@ -1,4 +1,4 @@
-//! The delay follows what a host can bear, and what was learned outlives the run.
+//! The delay adapts to the host's load, and the next run continues with it.
 
 use super::*;
 use crate::testing::with_header;
@@ -19,7 +19,7 @@ fn setup(count: usize, answer: impl Fn(&Request) -> Script + Send + Sync + 'stat
     setup
 }
 
-/// From each answer to the next request.
+/// Times from each response to the next request.
 fn gaps(setup: &Setup) -> Vec<Duration> {
     setup.network.log().windows(2).map(|w| w[1].start - w[0].end.unwrap()).collect()
 }
@@ -52,7 +52,7 @@ async fn overload_doubles_the_delay_and_it_comes_back_slowly_across_runs() {
         );
         let kept = setup.state("http://a.test/").slow_down;
         assert!((2000..4000).contains(&kept), "{kept}");
-        // NUTCH-2947, url-frontier: a restart forgot. The next run takes the delay up where it was.
+        // NUTCH-2947, url-frontier: a restart forgot the delay. The next run continues with it.
         let before = setup.network.log().len();
         let start = Instant::now();
         setup.now += 60_000;
@@ -64,7 +64,7 @@ async fn overload_doubles_the_delay_and_it_comes_back_slowly_across_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_block_is_kept_at_once_and_not_only_when_the_run_ends() {
-    // A process that is killed stores nothing at its end.
+    // A killed process stores nothing at its end.
     let mut setup = setup(3, |r| match r.url.path_and_query() {
         "/000" => with_header(reply(429, ""), "retry-after", "30").into(),
         "/robots.txt" => friendly(r),
@@ -76,7 +76,7 @@ async fn a_block_is_kept_at_once_and_not_only_when_the_run_ends() {
     let state = setup.state("http://a.test/");
     assert_eq!((state.slow_down, state.failures), (2000, 1));
     assert_eq!(state.hold_until, setup.now + 2_000 + 30_000);
-    // Ten seconds after the answer that asked for thirty, it is another process's turn.
+    // Ten seconds after the Retry-After of thirty, another process starts.
     setup.network = ScriptedNetwork::new(friendly);
     setup.now += 12_000;
     setup.run().await;
@@ -104,7 +104,7 @@ async fn a_clock_that_was_set_back_lengthens_no_block() {
 async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
     let start = Instant::now();
     let setup = setup(20, friendly);
-    // An hour into the run the clock goes back by a year.
+    // An hour into the run, the clock is set back by a year.
     let clock: crate::WallClock = Arc::new(move || {
         let passed = start.elapsed().as_millis() as u64;
         if passed < 8_000 { NOW + passed } else { NOW + passed - 365 * 24 * 3_600_000 }
@@ -129,11 +129,11 @@ async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
         control: Arc::default(),
     };
     let (report, pages) = tokio::join!(fetcher.run(job), collect(taken));
-    assert_eq!((report.unwrap().robots_requests, pages.len()), (2, 20), "asked for again, once");
+    assert_eq!((report.unwrap().robots_requests, pages.len()), (2, 20), "requested again, once");
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_configures_no_delay_gets_none() {
+async fn a_configured_delay_of_zero_stays_zero() {
     let mut setup = setup(20, |r| match r.url.path_and_query() {
         "/003" => reply(503, "").into(),
         _ => friendly(r).after(SECOND),

@@ -1,11 +1,11 @@
-//! The order of a host's pages: each once, by share and rank, and nobody waits for ever.
+//! The order of a host's pages: each once, by share and rank, with a bounded wait.
 
 use super::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-fn due(share: Share, rank: u64, waiting: u32) -> Due {
-    Due { share, rank, waiting }
+fn due(share: Share, rank: u64, waiting: u32) -> DuePage {
+    DuePage { share, rank, waiting }
 }
 
 #[test]
@@ -18,15 +18,15 @@ fn places_are_dealt_to_the_longest_wait_the_audit_and_the_best() {
         due(Share::Discovery, 0, 1),
         due(Share::Score, 2, 1),
     ];
-    assert_eq!(turns(&pages), [0, 3, 1, 2, 5, 4]);
-    assert_eq!(turns(&[]), [] as [u32; 0]);
+    assert_eq!(visit_order(&pages), [0, 3, 1, 2, 5, 4]);
+    assert_eq!(visit_order(&[]), [] as [u32; 0]);
 }
 
 #[test]
 fn shares_are_mixed_in_proportion_to_their_pages() {
     let score = (0..20).map(|rank| due(Share::Score, rank, 1));
     let discovery = (0..5).map(|rank| due(Share::Discovery, 1000 + rank, 1));
-    let order = turns(&score.chain(discovery).collect::<Vec<_>>());
+    let order = visit_order(&score.chain(discovery).collect::<Vec<_>>());
     for (count, part) in (1..).zip(order.chunks(5)) {
         let found = order[..count * 5].iter().filter(|page| **page >= 20).count();
         assert_eq!(found, count, "{part:?}");
@@ -45,8 +45,8 @@ fn shares() -> impl Strategy<Value = Share> {
 proptest! {
     #[test]
     fn each_page_comes_once_and_the_audit_early(pages in vec((shares(), 0u64..50, 0u32..9), 0..80)) {
-        let pages: Vec<Due> = pages.into_iter().map(|(s, r, w)| due(s, r, w)).collect();
-        let order = turns(&pages);
+        let pages: Vec<DuePage> = pages.into_iter().map(|(s, r, w)| due(s, r, w)).collect();
+        let order = visit_order(&pages);
         let mut each = order.clone();
         each.sort_unstable();
         prop_assert_eq!(each, (0..pages.len() as u32).collect::<Vec<_>>());
@@ -58,7 +58,8 @@ proptest! {
         }
     }
 
-    /// The bound of the module's comment, with everything drawn anew in every cycle but who waits.
+    /// Tests the bound in the module documentation. Everything except the waits is random in each
+    /// cycle.
     #[test]
     fn no_page_waits_longer_than_the_bound(
         count in 1usize..40, room in 1usize..12, draws in vec((shares(), any::<u64>()), 2000),
@@ -66,9 +67,9 @@ proptest! {
         let bound = count.div_ceil(room.div_ceil(4)) as u32;
         let (mut last, mut draws) = (vec![0u32; count], draws.into_iter().cycle());
         for cycle in 1..=3 * bound {
-            let pages: Vec<Due> =
+            let pages: Vec<DuePage> =
                 last.iter().zip(&mut draws).map(|(last, (share, rank))| due(share, rank, cycle - last)).collect();
-            for page in turns(&pages).into_iter().take(room) {
+            for page in visit_order(&pages).into_iter().take(room) {
                 last[page as usize] = cycle;
             }
             let longest = last.iter().map(|last| cycle - last).max().unwrap();

@@ -1,9 +1,9 @@
-//! The delay of a host, or why it is skipped, computed from its state. Used for reports and for
-//! single pages; a run applies the same rules.
+//! The delay of a host, or why it is skipped, computed from its stored state. Used for reports and
+//! for single pages; a run applies the same rules.
 
 use crate::limits::FetchConfig;
-use crate::politeness::Strain;
-use crate::robots::standing::{Standing, asked_again};
+use crate::politeness::AdaptiveDelay;
+use crate::robots::policy::{RobotsPolicy, refetch_at};
 use recrawl_types::host::{RobotsBody, RobotsState};
 use recrawl_types::{Failure, HostState};
 use std::fmt;
@@ -11,18 +11,18 @@ use std::time::Duration;
 
 /// The delay and back-off of one origin.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Promise {
+pub struct HostDelay {
     /// Minimum time between a response and the next request.
     pub delay: Duration,
     /// Why the delay is longer than the configured one, if it is.
-    pub because: Option<Because>,
+    pub because: Option<DelayReason>,
     /// Why no page is requested now; none if pages may be requested.
     pub left_alone: Option<LeftAlone>,
 }
 
 /// Why a delay is longer than `delay_per_host`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Because {
+pub enum DelayReason {
     /// Crawl-delay in robots.txt.
     CrawlDelay,
     /// Slow responses.
@@ -57,25 +57,27 @@ pub enum LeftAlone {
     },
 }
 
-impl Promise {
+impl HostDelay {
     /// Computes delay and back-off from a host's state at the time `now`.
-    pub fn of(state: &HostState, config: &FetchConfig, now: u64) -> Promise {
+    pub fn of(state: &HostState, config: &FetchConfig, now: u64) -> HostDelay {
         let robots = state.robots.as_ref();
-        let standing = robots.map(|r| Standing::says(&r.body, config.product_token()));
-        let asked = match standing {
-            Some(Standing::Rules(rules)) => rules.crawl_delay,
+        let policy = robots.map(|r| RobotsPolicy::from_body(&r.body, config.product_token()));
+        let asked = match policy {
+            Some(RobotsPolicy::Rules(rules)) => rules.crawl_delay,
             _ => None,
         };
         let kept = asked.filter(|d| *d <= config.max_crawl_delay).unwrap_or_default();
         let base = kept.max(config.delay_per_host);
-        let strain = Strain::of(state);
-        let delay = strain.delay(base, config);
+        let adaptive_delay = AdaptiveDelay::of(state);
+        let delay = adaptive_delay.delay(base, config);
         let because = match () {
-            () if delay > base && Strain { raised: Duration::ZERO, ..strain }.delay(base, config) < delay => {
-                Some(Because::Overload)
+            () if delay > base
+                && AdaptiveDelay { raised: Duration::ZERO, ..adaptive_delay }.delay(base, config) < delay =>
+            {
+                Some(DelayReason::Overload)
             }
-            () if delay > base => Some(Because::Latency),
-            () if base > config.delay_per_host => Some(Because::CrawlDelay),
+            () if delay > base => Some(DelayReason::Latency),
+            () if base > config.delay_per_host => Some(DelayReason::CrawlDelay),
             () => None,
         };
         let left_alone = match robots {
@@ -84,23 +86,23 @@ impl Promise {
                 Some(LeftAlone::NoRobots {
                     why: *why,
                     since: robots.unreachable_since.unwrap_or(robots.fetched),
-                    again: asked_again(robots, config),
+                    again: refetch_at(robots, config),
                 })
             }
             _ => asked
                 .filter(|d| *d > config.max_crawl_delay)
                 .map(|asked| LeftAlone::CrawlDelay { asked, kept: config.max_crawl_delay }),
         };
-        Promise { delay, because, left_alone }
+        HostDelay { delay, because, left_alone }
     }
 }
 
-impl fmt::Display for Because {
+impl fmt::Display for DelayReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Because::CrawlDelay => "Crawl-delay in robots.txt",
-            Because::Latency => "slow responses",
-            Because::Overload => "responses 429 or 503",
+            DelayReason::CrawlDelay => "Crawl-delay in robots.txt",
+            DelayReason::Latency => "slow responses",
+            DelayReason::Overload => "responses 429 or 503",
         })
     }
 }
@@ -155,24 +157,24 @@ mod tests {
         HostState { robots, ..HostState::default() }
     }
 
-    fn of(state: &HostState) -> Promise {
-        Promise::of(state, &FetchConfig::default(), NOW)
+    fn of(state: &HostState) -> HostDelay {
+        HostDelay::of(state, &FetchConfig::default(), NOW)
     }
 
     #[test]
-    fn the_delay_and_what_made_it() {
+    fn the_delay_and_its_reason() {
         let promised = |state: &HostState| (of(state).delay, of(state).because, of(state).left_alone);
         assert_eq!(promised(&HostState::default()), (SECOND, None, None));
         let slow = HostState { latency: 3000, ..HostState::default() };
-        assert_eq!(promised(&slow), (SECOND * 6, Some(Because::Latency), None));
+        assert_eq!(promised(&slow), (SECOND * 6, Some(DelayReason::Latency), None));
         let raised = HostState { slow_down: 9000, ..slow };
-        assert_eq!(promised(&raised), (SECOND * 9, Some(Because::Overload), None));
+        assert_eq!(promised(&raised), (SECOND * 9, Some(DelayReason::Overload), None));
         let asked = with_robots(RobotsBody::Rules(b"User-agent: *\nCrawl-delay: 7".to_vec()));
-        assert_eq!(promised(&asked), (SECOND * 7, Some(Because::CrawlDelay), None));
+        assert_eq!(promised(&asked), (SECOND * 7, Some(DelayReason::CrawlDelay), None));
     }
 
     #[test]
-    fn why_a_host_is_left_alone() {
+    fn why_a_host_is_skipped() {
         let shut = HostState { back_off_until: NOW + 5, ..HostState::default() };
         assert_eq!(of(&shut).left_alone, Some(LeftAlone::BackOff { until: NOW + 5 }));
         let over = HostState { back_off_until: NOW, ..HostState::default() };

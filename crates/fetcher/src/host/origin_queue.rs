@@ -1,0 +1,342 @@
+//! The queue of one origin: its pages, its robots policy, and its state.
+
+use super::{Cursor, QueuedPage};
+use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
+use crate::outcome::{Condition, FetchError, validators_to_send};
+use crate::robots::policy::RobotsPolicy;
+use crate::robots::sitemaps;
+use crate::run::Run;
+use crate::unavailable::Responses;
+use recrawl_types::{
+    Belief, CanonicalUrl, Cycle, HostState, Origin, Outcome, ScheduleEntry, Skip, Validators,
+};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A request for robots.txt or for a URL that it redirects to, possibly on behalf of another host.
+#[derive(Clone, Debug)]
+pub struct RobotsRequest {
+    /// The robots.txt whose origin gets the policy. `url` differs from it after a redirect.
+    pub robots_url: CanonicalUrl,
+    pub url: CanonicalUrl,
+    pub hops: u8,
+    /// Validators of the cached robots.txt.
+    pub validators: Validators,
+}
+
+/// Number of an origin within its host, in the order of opening.
+pub type OriginId = u32;
+
+/// A request to make.
+#[derive(Debug)]
+pub enum Action {
+    Page(Box<QueuedPage>),
+    Robots(RobotsRequest),
+    /// A DNS lookup of this host.
+    Lookup(Box<str>),
+}
+
+/// State of an origin's robots.txt in this run.
+#[derive(Debug)]
+enum RobotsStatus {
+    Unknown,
+    Requested,
+    Known {
+        policy: RobotsPolicy,
+        /// Time of the fetch, in milliseconds since 1970.
+        fetched: u64,
+        /// End of validity, in milliseconds since 1970.
+        until: u64,
+        /// Did this policy serve a page? Each fetch of robots.txt serves at least one page.
+        /// Otherwise a host whose delay exceeds the cache time would fetch nothing but robots.txt.
+        used: bool,
+    },
+}
+
+/// The first possible step of a queue.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing now.
+    Nothing,
+    /// The first page needs no request and ends with this outcome.
+    Finish(Outcome),
+    Request,
+}
+
+/// The queue of one origin.
+#[derive(Debug)]
+pub struct OriginQueue {
+    pub id: OriginId,
+    pub origin: Origin,
+    pub state: HostState,
+    robots: RobotsStatus,
+    pub robots_requests: VecDeque<RobotsRequest>,
+    pub followed: VecDeque<QueuedPage>,
+    pub cursor: Option<Cursor>,
+    /// Sitemaps of robots.txt, until a page carries them out.
+    sitemaps: Option<Vec<CanonicalUrl>>,
+    in_flight: u32,
+    /// Since the queue was opened.
+    responses: Responses,
+}
+
+impl OriginQueue {
+    /// Opens an origin with its stored state.
+    pub fn open(id: OriginId, origin: &Origin, run: &Run) -> Result<OriginQueue, FetchError> {
+        let error = |source| FetchError::Host { origin: origin.clone(), source };
+        let mut state = run.hosts.load(origin).map_err(error)?.unwrap_or_default();
+        // If the clock ran ahead, the back-off must not exceed its maximum.
+        let longest = run.now().saturating_add(MAX_HOST_BACK_OFF.as_millis() as u64);
+        state.back_off_until = state.back_off_until.min(longest);
+        let mut queue = OriginQueue {
+            id,
+            origin: origin.clone(),
+            state,
+            robots: RobotsStatus::Unknown,
+            robots_requests: VecDeque::new(),
+            followed: VecDeque::new(),
+            cursor: None,
+            sitemaps: None,
+            in_flight: 0,
+            responses: Responses::default(),
+        };
+        let stored = queue.state.robots.as_ref();
+        if let Some((policy, fetched)) =
+            stored.and_then(|r| Some((RobotsPolicy::cached(r, run.now(), &run.config)?, r.fetched)))
+        {
+            queue.set_policy(policy, fetched, run);
+        }
+        Ok(queue)
+    }
+
+    pub fn store(&self, run: &Run) -> Result<(), FetchError> {
+        let error = |source| FetchError::Host { origin: self.origin.clone(), source };
+        run.unavailable().note(&self.origin, &self.state, self.responses, &run.config, run.cycle, run.now());
+        run.hosts.store(&self.origin, &self.state).map_err(error)
+    }
+
+    /// Records whether a response was good.
+    pub fn note_response(&mut self, is_good: bool) {
+        self.responses.succeeded |= is_good;
+        self.responses.failed |= !is_good;
+    }
+
+    /// Sets the robots policy of a robots.txt that was fetched at `fetched`.
+    pub fn set_policy(&mut self, mut policy: RobotsPolicy, fetched: u64, run: &Run) {
+        if let RobotsPolicy::Rules(rules) = &mut policy {
+            self.sitemaps = Some(sitemaps(rules, &self.origin, &run.rules));
+            rules.sitemaps = Vec::new();
+        }
+        let until = fetched.saturating_add(run.config.robots_cache.as_millis() as u64);
+        self.robots = RobotsStatus::Known { policy, fetched, until, used: false };
+    }
+
+    /// The Crawl-delay of robots.txt.
+    pub fn crawl_delay(&self) -> Option<Duration> {
+        match &self.robots {
+            RobotsStatus::Known { policy: RobotsPolicy::Rules(rules), .. } => rules.crawl_delay,
+            _ => None,
+        }
+    }
+
+    /// The first possible step. Queues a robots.txt request if a page needs one.
+    pub fn step(&mut self, run: &Run, now: u64) -> Result<Step, FetchError> {
+        if !self.robots_requests.is_empty() {
+            return Ok(Step::Request);
+        }
+        if !self.fill(run)? || matches!(self.robots, RobotsStatus::Requested) {
+            return Ok(Step::Nothing);
+        }
+        if let RobotsStatus::Known { fetched, until, used: true, .. } = self.robots
+            && !(fetched..until).contains(&now)
+        {
+            // It expired, or the clock was set back and its age is unknown.
+            self.robots = RobotsStatus::Unknown;
+        }
+        let entry = self.front().expect("fill() saw a page");
+        if let Some(outcome) = self.verdict(entry, run, now) {
+            return Ok(Step::Finish(outcome));
+        }
+        if matches!(self.robots, RobotsStatus::Unknown) {
+            let url = entry.url.at_origin("/robots.txt");
+            let validators = self.state.robots.as_ref().map(|r| r.validators.clone()).unwrap_or_default();
+            self.robots_requests.push_back(RobotsRequest {
+                robots_url: url.clone(),
+                url,
+                hops: 0,
+                validators,
+            });
+            self.robots = RobotsStatus::Requested;
+        }
+        Ok(Step::Request)
+    }
+
+    /// The outcome of a page that needs no request. None if the page, or robots.txt before it, must
+    /// be requested.
+    fn verdict(&self, entry: &ScheduleEntry, run: &Run, now: u64) -> Option<Outcome> {
+        if (run.opted_out)(&self.origin.host) {
+            return Some(Outcome::Skipped(Skip::OptedOut));
+        }
+        if let Some(skip) = (run.refuses)(entry) {
+            return Some(Outcome::Skipped(skip));
+        }
+        if self.state.back_off_until > now {
+            return Some(Outcome::Skipped(Skip::HostBackOff));
+        }
+        if run.budget().is_spent_by(&self.origin.host) {
+            return Some(Outcome::Skipped(Skip::ByteBudget));
+        }
+        let RobotsStatus::Known { policy, .. } = &self.robots else { return None };
+        match policy {
+            RobotsPolicy::Unreachable(why) => Some(Outcome::RobotsUnreachable(*why)),
+            RobotsPolicy::Refused => Some(Outcome::RefusedAddress),
+            RobotsPolicy::Rules(rules) if !rules.allows(entry.url.path_and_query()) => {
+                Some(Outcome::RobotsDenied)
+            }
+            RobotsPolicy::Rules(rules)
+                if rules.crawl_delay.is_some_and(|d| d > run.config.max_crawl_delay) =>
+            {
+                Some(Outcome::Skipped(Skip::CrawlDelay))
+            }
+            RobotsPolicy::Rules(_) => None,
+        }
+    }
+
+    /// Ends the first page with this outcome.
+    pub fn finish(&mut self, outcome: Outcome, now: u64) -> crate::FetchedPage {
+        self.state.robots_denied += u64::from(outcome == Outcome::RobotsDenied);
+        self.pop().finish(outcome, now)
+    }
+
+    /// Takes the request that [`OriginQueue::step`] announced.
+    pub fn next_request(&mut self, run: &Run) -> Action {
+        self.in_flight += 1;
+        if let Some(robots_request) = self.robots_requests.pop_front() {
+            return Action::Robots(robots_request);
+        }
+        if let RobotsStatus::Known { used, .. } = &mut self.robots {
+            *used = true;
+        }
+        let mut queued = self.pop();
+        if queued.condition != Condition::Checked {
+            queued.condition = self.condition(&queued.entry, run);
+        }
+        Action::Page(Box::new(queued))
+    }
+
+    /// Sends validators if the host's validators are trusted, or to test whether they can be again.
+    fn condition(&self, entry: &ScheduleEntry, run: &Run) -> Condition {
+        let believed = self.state.trust.belief == Belief::Believed;
+        if !validators_to_send(entry).is_empty() && (believed || run.is_tested(&entry.url)) {
+            Condition::Conditional
+        } else {
+            Condition::Unconditional
+        }
+    }
+
+    /// Puts back a request that no server processed.
+    pub fn put_back(&mut self, action: Action) {
+        match action {
+            Action::Page(queued) => self.followed.push_front(*queued),
+            Action::Robots(robots_request) => self.robots_requests.push_front(robots_request),
+            Action::Lookup(_) => {}
+        }
+    }
+
+    /// Records the end of a request. `delay` was kept before it.
+    pub fn request_ended(&mut self, reached_server: bool, cycle: Cycle, now: u64, delay: Duration) {
+        self.in_flight -= 1;
+        if reached_server {
+            self.state.requests += 1;
+            self.state.last_request = now;
+            self.state.pace.count(cycle, now, delay);
+        }
+    }
+
+    /// Makes sure that [`OriginQueue::front`] returns the next page; false if there is none.
+    fn fill(&mut self, run: &Run) -> Result<bool, FetchError> {
+        if !self.followed.is_empty() {
+            return Ok(true);
+        }
+        let Some(cursor) = &mut self.cursor else { return Ok(false) };
+        let more = cursor.fill(run)?;
+        if !more {
+            self.cursor = None;
+        }
+        Ok(more)
+    }
+
+    /// The first page. Redirect targets and retries come before scheduled pages.
+    fn front(&self) -> Option<&ScheduleEntry> {
+        self.followed.front().map(|w| &w.entry).or_else(|| self.cursor.as_ref()?.front())
+    }
+
+    fn pop(&mut self) -> QueuedPage {
+        let page = self.followed.pop_front().or_else(|| self.cursor.as_mut()?.pop());
+        let page = page.expect("fill() saw a page");
+        // A retried page has them already.
+        QueuedPage { sitemaps: page.sitemaps.or_else(|| self.sitemaps.take()), ..page }
+    }
+
+    /// Is the queue empty, with nothing in flight?
+    pub fn is_idle(&self) -> bool {
+        let waits = matches!(self.robots, RobotsStatus::Requested) || self.cursor.is_some();
+        !waits && self.robots_requests.is_empty() && self.followed.is_empty() && self.in_flight == 0
+    }
+
+    /// Is nothing in flight, and is everything that waits in the schedule? (A request for its own
+    /// robots.txt is made again when needed.)
+    pub fn can_be_read_again(&self) -> bool {
+        let asks_itself =
+            self.robots_requests.iter().all(|robots_request| robots_request.robots_url == robots_request.url);
+        let waits_for_robots =
+            matches!(self.robots, RobotsStatus::Requested) && self.robots_requests.is_empty();
+        self.in_flight == 0 && self.followed.is_empty() && asks_itself && !waits_for_robots
+    }
+
+    /// Can it be closed and opened again? Not before the robots policy served a page, see
+    /// [`RobotsStatus`].
+    pub fn can_be_forgotten(&self) -> bool {
+        !matches!(self.robots, RobotsStatus::Known { used: false, .. }) && self.can_be_read_again()
+    }
+
+    pub fn pages_left(&self) -> u64 {
+        self.followed.len() as u64 + self.cursor.as_ref().map_or(0, Cursor::pages_left)
+    }
+
+    /// Is no request left, as far as this queue knows?
+    pub fn is_exhausted(&self) -> bool {
+        self.robots_requests.is_empty()
+            && self.followed.is_empty()
+            && self.cursor.as_ref().is_none_or(Cursor::is_at_end)
+    }
+
+    /// Counts the result of a page for or against the host.
+    ///
+    /// # Errors
+    /// A failure, which must survive a crash, cannot be stored.
+    pub fn count_result(&mut self, failed: bool, run: &Run, now: u64) -> Result<(), FetchError> {
+        self.note_response(!failed);
+        if !failed {
+            self.state.failures = 0;
+            return Ok(());
+        }
+        self.state.failures = self.state.failures.saturating_add(1);
+        if let Some(beyond) = self.state.failures.checked_sub(run.config.host_failures) {
+            let wait = MIN_HOST_BACK_OFF.saturating_mul(1 << beyond.min(16)).min(MAX_HOST_BACK_OFF);
+            self.back_off(wait, now);
+        }
+        self.store(run)
+    }
+
+    /// The rest of the Retry-After that an earlier run received.
+    pub fn retry_after_left(&self, run: &Run) -> Duration {
+        // If the clock was set back, the wait must not exceed its maximum.
+        Duration::from_millis(self.state.hold_until.saturating_sub(run.now())).min(run.config.max_retry_after)
+    }
+
+    /// Starts a back-off of at least this length.
+    pub fn back_off(&mut self, wait: Duration, now: u64) {
+        self.state.back_off_until = self.state.back_off_until.max(now + wait.as_millis() as u64);
+    }
+}

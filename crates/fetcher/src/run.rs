@@ -1,0 +1,76 @@
+//! State that all parts of a run share.
+
+use crate::WallClock;
+use crate::budget::Budget;
+use crate::client::Network;
+use crate::control::Steering;
+use crate::limits::FetchConfig;
+use crate::report::FetchReport;
+use crate::suspension::Suspension;
+use crate::unavailable::Unavailable;
+use recrawl_types::{
+    CanonicalUrl, Cycle, HostTable, ScheduleEntry, ScheduleSource, Skip, UrlRules, ValidatorTrust,
+};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::time::Instant;
+
+/// Index of a host in the frontier's table. Indexes of closed hosts are reused.
+pub type HostId = usize;
+
+/// Returns why an entry must not be visited; none if it may be visited.
+pub type Refuses = Arc<dyn Fn(&ScheduleEntry) -> Option<Skip> + Send + Sync>;
+
+pub struct Run {
+    pub config: Arc<FetchConfig>,
+    pub network: Arc<dyn Network>,
+    pub hosts: Arc<dyn HostTable>,
+    pub clock: WallClock,
+    pub cycle: Cycle,
+    pub schedule: Arc<dyn ScheduleSource>,
+    pub done: Arc<dyn Fn(u64) -> bool + Send + Sync>,
+    pub refuses: Refuses,
+    pub opted_out: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    pub rules: Arc<UrlRules>,
+    pub control: Arc<Steering>,
+    /// Start of the run. The run knows no earlier request, so it keeps every delay from here on.
+    pub began: Instant,
+    pub suspension: Suspension,
+    pub budget: Mutex<Budget>,
+    pub unavailable: Mutex<Unavailable>,
+    pub report: Mutex<FetchReport>,
+    /// Indexes of entries that operators requested and that were taken before they were read.
+    pub taken_early: Mutex<HashSet<u64>>,
+}
+
+impl Run {
+    pub fn now(&self) -> u64 {
+        (self.clock)()
+    }
+
+    pub fn budget(&self) -> MutexGuard<'_, Budget> {
+        unpoisoned(&self.budget)
+    }
+
+    /// Must a 304 of this page be checked by an unconditional request?
+    pub fn is_tested(&self, url: &CanonicalUrl) -> bool {
+        ValidatorTrust::is_tested(url, self.cycle, self.config.validator_checks)
+    }
+
+    pub fn report(&self) -> MutexGuard<'_, FetchReport> {
+        unpoisoned(&self.report)
+    }
+
+    pub fn unavailable(&self) -> MutexGuard<'_, Unavailable> {
+        unpoisoned(&self.unavailable)
+    }
+
+    pub fn taken_early(&self) -> MutexGuard<'_, HashSet<u64>> {
+        unpoisoned(&self.taken_early)
+    }
+}
+
+/// Takes a lock even if a visit panicked under it: counters and lists stay valid.
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,93 @@
+//! Runs each visit in a task of its own. A panic is a bug of recrawl: it costs the page of the
+//! visit, but never the run.
+
+use crate::NetworkError;
+use crate::host::{Action, OriginId, QueuedPage, RobotsRequest};
+use crate::outcome::{FetchResult, FetchedPage, Hold};
+use crate::run::{HostId, Run};
+use crate::visit::{HostVisit, VisitEnd, VisitEndKind, deliver};
+use futures_util::FutureExt;
+use recrawl_types::{Failure, Outcome};
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::Sender;
+
+/// The parts of a visit that the main loop needs if it panics.
+struct PanickedVisit {
+    host: HostId,
+    origin: Option<OriginId>,
+    address: Option<IpAddr>,
+    action: PanickedAction,
+}
+
+/// The request of that visit.
+enum PanickedAction {
+    Nothing,
+    Lookup,
+    Robots(RobotsRequest),
+    Page(Box<QueuedPage>),
+}
+
+impl PanickedVisit {
+    fn of(visit: &HostVisit) -> PanickedVisit {
+        let action = match &visit.action {
+            None => PanickedAction::Nothing,
+            Some((_, Action::Lookup(_))) => PanickedAction::Lookup,
+            Some((_, Action::Robots(robots_request))) => PanickedAction::Robots(robots_request.clone()),
+            Some((_, Action::Page(queued))) => PanickedAction::Page(queued.clone()),
+        };
+        let origin = visit.action.as_ref().and_then(|(origin, _)| *origin);
+        PanickedVisit { host: visit.host, origin, address: visit.address, action }
+    }
+
+    /// The result that replaces that of the visit.
+    async fn ended(self, run: &Run, out: &Sender<FetchedPage>) -> VisitEnd {
+        let PanickedVisit { host, origin, address, action } = self;
+        run.report().panics += 1;
+        let mut output_closed = false;
+        let kind = match action {
+            PanickedAction::Nothing => VisitEndKind::NoRequest,
+            PanickedAction::Lookup => VisitEndKind::Lookup(None),
+            PanickedAction::Robots(robots_request) => {
+                tracing::error!(url = %robots_request.url, "a visit panicked; this is a bug in recrawl, please report it");
+                VisitEndKind::Robots { robots_request, answer: Err(NetworkError::Protocol) }
+            }
+            PanickedAction::Page(queued) => {
+                let url = &queued.entry.url;
+                tracing::error!(%url, "a visit panicked; this is a bug in recrawl, please report it");
+                output_closed = deliver(failed(*queued, run.now()), run, out).await.is_err();
+                VisitEndKind::Page { host_failed: false, follow: None, bytes: 0 }
+            }
+        };
+        VisitEnd { host, origin, address, kind, feedback: None, received: 0, output_closed }
+    }
+}
+
+/// The page backs off like a failed page, so that not every cycle panics. The host is not blamed.
+fn failed(queued: QueuedPage, at: u64) -> FetchedPage {
+    let QueuedPage { index, entry, hops, condition, sitemaps } = queued;
+    let result = FetchResult::Nothing(Outcome::Failed(Failure::Protocol));
+    FetchedPage {
+        index,
+        entry,
+        hops,
+        result,
+        condition,
+        at,
+        elapsed: Duration::ZERO,
+        sitemaps,
+        hold: Hold::default(),
+    }
+}
+
+/// Makes a visit and catches panics.
+pub async fn visit(visit: HostVisit, run: Arc<Run>, out: Sender<FetchedPage>) -> VisitEnd {
+    let panicked = PanickedVisit::of(&visit);
+    let visited = AssertUnwindSafe(visit.run(run.clone(), out.clone())).catch_unwind().await;
+    match visited {
+        Ok(ended) => ended,
+        Err(_) => panicked.ended(&run, &out).await,
+    }
+}
