@@ -310,7 +310,7 @@ outcomes! {
     Redirected(change: Change) = 2, "redirected", Page, Effect::Visit, "redirect";
     /// 404 or 410.
     NotFound(status: u16) = 3, "not_found", Page, Effect::Absence, Failure::Status(status);
-    /// Requested without success. On disk, one with a status has the tag [`STATUS_TAG`].
+    /// Requested without success. On disk, a failure with a status has the tag 4.
     Failed(failure: Failure) = 5, "failed", Page, Effect::Failure, failure;
     /// robots.txt forbids the page.
     RobotsDenied = 6, "robots_denied", Nothing, Effect::Refusal, "forbidden by robots.txt";
