@@ -47,9 +47,9 @@ pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'stat
         block_pages: BLOCK_PAGES,
         threads,
         judge: &|_: &CanonicalUrl, before: &Content, after: &Content| before.fingerprint != after.fingerprint,
-        watch: &|_, _, _| {},
-        meet: &|_, _| {},
-        passed: &|_| {},
+        on_dated_visit: &|_, _, _| {},
+        on_first_visit: &|_, _| {},
+        on_progress: &|_| {},
     }
 }
 

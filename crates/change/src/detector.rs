@@ -1,6 +1,6 @@
-//! Detectors: rules that say from two fingerprints whether a page's text changed.
+//! Detectors: rules that decide from two fingerprints whether a page's text changed.
 //!
-//! A new one is a file under `detector/` and a line in [`ALL`].
+//! A new detector is a file under `detector/` and a line in [`ALL`].
 
 mod adaptive;
 mod digest;
@@ -11,17 +11,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a detector sees of two visits of one page.
+/// What a detector knows about two visits of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// The texts' digests are equal, which is to say the texts are.
+    /// Whether the texts' digests are equal, and so the texts.
     pub digest_equal: bool,
-    /// Bits in which their SimHashes differ, 0 to 64; 0 where the digests are equal.
+    /// Bits in which their SimHashes differ, 0 to 64; 0 if the digests are equal.
     pub distance: u32,
     /// The configured distance up to which texts count as the same.
     pub max_distance: u32,
-    /// The distance up to which texts of this site differ at every visit ([`crate::NoiseFloor`]); none
-    /// for a site without noise.
+    /// The distance up to which texts of this site differ without a change ([`crate::NoiseFloor`]);
+    /// none for a site without noise.
     pub floor: Option<u32>,
 }
 
@@ -42,15 +42,15 @@ impl Comparison {
     }
 }
 
-/// One rule.
+/// A rule.
 pub trait Detector: Sync {
-    /// Its name in the configuration.
+    /// Name in the configuration.
     fn name(&self) -> &'static str;
 
     /// One sentence for the reference.
     fn about(&self) -> &'static str;
 
-    /// Did the text change? Never for equal texts.
+    /// Whether the text changed. Never true for equal texts.
     fn changed(&self, comparison: &Comparison) -> bool;
 }
 
@@ -62,7 +62,7 @@ pub const ALL: &[&dyn Detector] = &[&adaptive::Adaptive, &digest::Digest, &simha
 pub struct Chosen(&'static dyn Detector);
 
 impl Chosen {
-    /// The detector that the measurements favour (docs/change-detection.md).
+    /// The detector that did best in the measurements (docs/change-detection.md).
     pub const DEFAULT: Chosen = Chosen(&adaptive::Adaptive);
 }
 
@@ -74,7 +74,7 @@ impl std::ops::Deref for Chosen {
     }
 }
 
-/// No detector has this name.
+/// Error: no detector has this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDetector(pub String);
 

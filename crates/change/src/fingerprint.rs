@@ -1,18 +1,18 @@
-//! From text to fingerprint.
+//! Makes the fingerprint of a text.
 
 use crate::simhash::simhash;
 use crate::words::Words;
 use recrawl_types::Fingerprint;
 use serde::{Deserialize, Serialize};
 
-/// What a SimHash counts. Belongs to a repository for life: fingerprints of different features
-/// compare as noise.
+/// The features that a SimHash counts. Fixed for the life of a repository, since fingerprints of
+/// different features cannot be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Features {
-    /// Single words: blind to their order.
+    /// Single words; ignores their order.
     Words,
-    /// Three words in a row (a text of fewer is one feature).
+    /// Three consecutive words. A shorter text is one feature.
     #[default]
     Shingles,
 }
@@ -26,8 +26,8 @@ impl Features {
     }
 }
 
-/// The fingerprint of a page's visible text. White space counts only as a border between words, for the
-/// SimHash and for the digest.
+/// The fingerprint of a page's visible text. SimHash and digest treat any white space as a word
+/// boundary only.
 pub fn fingerprint(text: &str, features: Features) -> Fingerprint {
     let words = Words::of(text);
     Fingerprint {

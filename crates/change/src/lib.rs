@@ -1,12 +1,12 @@
 //! Did the page change since its last visit?
 //!
-//! For the crawl cycle, which knows of the last visit only what a page record holds: a SimHash and a
-//! digest of the visible text. The main type is [`ChangeRules`]; it makes the fingerprint of a text and
-//! compares two of them, with a site's learned [`NoiseFloor`] in between. Pure: no sockets, no disk, no
-//! clock. Why the rules are as they are stands, with figures, in docs/change-detection.md.
+//! For the crawl cycle, which knows a SimHash and a digest of the last visit's text from the page
+//! record. [`ChangeRules`] makes fingerprints and compares them, using a site's learned
+//! [`NoiseFloor`]. Pure: no sockets, no disk, no clock. docs/change-detection.md gives reasons and
+//! figures.
 //!
-//! The refused alternative is to keep the last text and compare word by word. It would tell a clock from
-//! a sentence, and cost a random read of the archive at every visit.
+//! The rejected alternative is to keep the last text and compare words. It would tell a clock from
+//! a sentence, but cost a random read of the archive per visit.
 
 pub mod detector;
 mod fingerprint;

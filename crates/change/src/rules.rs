@@ -1,4 +1,4 @@
-//! The rules of change of one repository.
+//! The change rules of one repository.
 
 use crate::detector::{Chosen, Comparison};
 use crate::fingerprint::{Features, fingerprint};
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct ChangeRules {
     /// The rule that decides.
     pub detector: Chosen,
-    /// Bits of distance, 0 to 64, that are no change; see each detector for when it applies.
+    /// Maximum distance in bits, 0 to 64, that is no change; each detector says when it applies.
     pub max_distance: u32,
-    /// What the SimHash counts.
+    /// The features of the SimHash.
     pub features: Features,
 }
 
@@ -30,10 +30,11 @@ impl ChangeRules {
         fingerprint(text, self.features)
     }
 
-    /// Did the page change from `before` to `after`?
+    /// Whether the page changed from `before` to `after`.
     ///
-    /// A page that became something else (a redirect, a file) changed. Redirects, sitemaps and opaque bodies have
-    /// no near misses: there the digest decides alone, whatever detector and floor.
+    /// A page whose kind changed (to a redirect, a file) changed. Redirects, sitemaps and opaque
+    /// bodies have no near-duplicates: only the digest decides, whatever the detector and the
+    /// floor.
     pub fn changed(&self, before: &Content, after: &Content, floor: &NoiseFloor) -> bool {
         if before.kind != after.kind {
             return true;
@@ -52,8 +53,8 @@ impl ChangeRules {
     }
 }
 
-/// Bits in which the SimHashes of two contents differ: what a [`crate::Tally`] wants to know. None where
-/// they are not both texts.
+/// Bits in which the SimHashes of two contents differ, for [`crate::Tally`]. `None` unless both are
+/// texts.
 pub fn distance(before: &Content, after: &Content) -> Option<u32> {
     let texts = before.kind == ContentKind::Text && after.kind == ContentKind::Text;
     texts.then(|| simhash::hamming_distance(before.fingerprint.simhash, after.fingerprint.simhash))

@@ -1,8 +1,8 @@
-//! The SimHash of a text (Charikar 2002; Manku et al. 2007): bit *i* says whether more than half of the
-//! features have bit *i* set in their hash.
-//!
-//! The `simhash` crate defines the bits. It adds to 64 counters for each feature; here the counters are
-//! bit-sliced: plane *j* holds bit *j* of all 64 counts, so a carry-save adder counts a feature's 64
+//! The SimHash of a text (Charikar 2002; Manku et al. 2007): bit *i* is set if more than half of
+//! the features have bit *i* set in their hash.
+//! The `simhash` crate defines the bits. It adds to 64 counters per feature. Here the counters are
+//! bit-sliced: plane *j* holds bit *j* of all 64 counts, so a carry-save adder counts a feature's
+//! 64 bits in a few operations (Harley and Seal). A property test compares the two.
 //! bits in a few operations (Harley and Seal). A property test holds both equal.
 
 use crate::sip;

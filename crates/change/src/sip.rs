@@ -1,15 +1,16 @@
-//! SipHash-2-4 with a zero key, of short strings (Aumasson and Bernstein 2012).
+//! SipHash-2-4 with a zero key, for short strings (Aumasson and Bernstein 2012).
 //!
-//! The `simhash` crate hashes its features with it, so it is part of what a SimHash is. The general
-//! implementation is made for streams; this one is for whole strings that lie in one padded buffer, and
-//! hashes two at once: the algorithm is one long chain of dependent steps, and two chains fit a core.
+//! The `simhash` crate hashes its features with it, so it is part of the definition of a SimHash.
+//! The usual implementation is for streams. This one takes whole strings in one padded buffer and
+//! hashes two at once: the algorithm is one long chain of dependent steps, and one core can run two
+//! chains.
 
 const INITIAL: [u64; 4] =
     [0x736f_6d65_7073_6575, 0x646f_7261_6e64_6f6d, 0x6c79_6765_6e65_7261, 0x7465_6462_7974_6573];
 
-/// Hashes the strings `a` and `b` (ranges of `bytes`), which must have equally many blocks ([`blocks`]),
-/// as [`std::hash::Hash`] hashes a `str`: its bytes, then `0xff`. Behind each string `bytes` must have
-/// eight more bytes.
+/// Hashes the strings `a` and `b` (ranges of `bytes`) as [`std::hash::Hash`] hashes a `str`: its
+/// bytes, then `0xff`. Both must have the same number of [`blocks`], and `bytes` must have eight
+/// more bytes after each string.
 pub(crate) fn hash_pair(bytes: &[u8], a: (usize, usize), b: (usize, usize)) -> (u64, u64) {
     let (mut s, mut t) = (INITIAL, INITIAL);
     let whole = (a.1 - a.0) / 8;
@@ -35,8 +36,8 @@ pub(crate) fn hash_pair(bytes: &[u8], a: (usize, usize), b: (usize, usize)) -> (
     }
     s[0] ^= m;
     t[0] ^= n;
-    // A string whose length is 7 modulo 8 fills its last block with the 0xff; what is left to say is
-    // the length, in a block of its own. Strings of one pair agree on that (see `blocks`).
+    // A string whose length is 7 modulo 8 fills its last block with the 0xff, so the length gets a
+    // block of its own. Both strings of a pair do this or neither (see `blocks`).
     if (a.1 - a.0) % 8 == 7 {
         let m = length(a);
         let n = length(b);
@@ -58,13 +59,13 @@ pub(crate) fn hash_pair(bytes: &[u8], a: (usize, usize), b: (usize, usize)) -> (
     (s[0] ^ s[1] ^ s[2] ^ s[3], t[0] ^ t[1] ^ t[2] ^ t[3])
 }
 
-/// A number that two strings share exactly when [`hash_pair`] can take them together.
+/// Equal for two strings exactly if [`hash_pair`] can hash them together.
 pub(crate) fn blocks(string: (usize, usize)) -> usize {
     let len = string.1 - string.0;
     len / 8 * 2 + usize::from(len % 8 == 7)
 }
 
-/// The block behind the last whole one: the string's tail, the `0xff`, and the length if it fits.
+/// The block after the last whole one: the string's tail, the `0xff`, and the length if it fits.
 fn last(bytes: &[u8], string: (usize, usize), whole: usize) -> u64 {
     let tail = (string.1 - string.0) % 8;
     let kept = read(bytes, string.0 + 8 * whole) & ((1 << (8 * tail)) - 1);

@@ -40,7 +40,8 @@ impl Words {
         let mut blocks = text.chunks_exact(8);
         for (i, block) in blocks.by_ref().enumerate() {
             let block = u64::from_le_bytes(block.try_into().expect("eight bytes"));
-            // Bytes below 0x21 or above ASCII: adding 0x5F carries into a byte's high bit from 0x21 on.
+            // Bytes below 0x21 or above ASCII: adding 0x5F carries into a byte's high bit from 0x21
+            // on.
             let low = !((block & !HIGH) + 0x5F5F_5F5F_5F5F_5F5F);
             let mut candidates = (low | block) & HIGH;
             while candidates != 0 {
@@ -85,7 +86,8 @@ impl Words {
         &self.bytes
     }
 
-    /// All runs of `n` words in a row as ranges of bytes; one run of all words where there are fewer.
+    /// All runs of `n` words in a row as ranges of bytes; one run of all words where there are
+    /// fewer.
     pub(crate) fn runs(&self, n: usize) -> impl Iterator<Item = (usize, usize)> {
         let n = n.clamp(1, self.count().max(1));
         let starts = std::iter::once(0).chain(self.ends.iter().map(|end| end + 1));

@@ -1,7 +1,8 @@
-//! How long one page takes: `cargo run --release -p recrawl-extractor --example extract_speed [FILE.html]…`
+//! Time to extract one page: `cargo run --release -p recrawl-extractor --example extract_speed
+//! [FILE.html]…`
 //!
-//! Without files, two pages of 10 kB with 25 links each: a plain one, as Markdown is rendered, and one
-//! with the nesting and the attributes of a page from a template.
+//! Without files, it uses two pages of 10 kB with 25 links each: a plain one, like rendered
+//! Markdown, and one with the nesting and attributes of a template.
 
 use recrawl_extractor::{Extracted, Fields, Options, extract};
 use recrawl_types::UrlRules;
@@ -43,7 +44,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The mean of the best of 20 rounds of 50 ms: other work on the machine only ever adds.
+/// The mean of the best of 20 rounds of 50 ms: other work on the machine only adds time.
 fn best_of(mut work: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..20 {
@@ -58,7 +59,7 @@ fn best_of(mut work: impl FnMut()) -> Duration {
     best
 }
 
-/// Words without end, always the same.
+/// Endless words, always the same.
 fn words() -> impl FnMut(usize) -> String {
     const STEMS: [&str; 12] = [
         "crawl",

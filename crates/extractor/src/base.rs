@@ -1,42 +1,41 @@
-//! From references to addresses.
+//! Resolves references to canonical URLs.
 //!
-//! A document's base is its own address, or what its first `<base href>` makes of it (WHATWG HTML
-//! §4.2.3). Most references on most pages are plain paths of the same origin; for these the canonical
-//! address follows from the canonical base by copying bytes, and a property test holds the short way
-//! equal to the long one, which parses.
+//! A document's base is its own URL, or that of its first `<base href>` (WHATWG HTML §4.2.3). Most
+//! references are plain paths of the same origin. Their canonical URL follows from the canonical
+//! base by copying bytes. A property test compares this fast path with the general one, which
+//! parses.
 
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, UrlError, UrlRules};
 use std::cell::Cell;
 use url::Url;
 
-/// Bytes of references and bases that are joined for one document. A reference of three bytes may cost a
-/// base of two thousand; a full sitemap of long addresses stays below.
+/// Maximum bytes of references and bases that are joined for one document. A reference of three
+/// bytes may cost a base of two thousand; a full sitemap of long URLs stays below.
 const MAX_JOINED: usize = 64 << 20;
 
 /// Resolves the references of one page.
 pub(crate) struct Resolver<'r> {
     base: Url,
     rules: &'r UrlRules,
-    short: Option<Short>,
-    /// Bytes joined so far.
+    fast: Option<FastPath>,
     joined: Cell<usize>,
 }
 
-/// What the short way needs of a base.
-struct Short {
+/// What the fast path needs of a base.
+struct FastPath {
     /// The key up to the path: host, port, scheme.
     origin: Vec<u8>,
-    /// Bytes of path and query that a canonical address of this origin may have.
+    /// Maximum bytes of path and query in a canonical URL of this origin.
     room: usize,
     /// The canonical path up to its last slash.
     folder: String,
-    /// `https://example.com`, as absolute references of the same origin begin.
+    /// Start of absolute references to the same origin, like `https://example.com`.
     prefix: String,
 }
 
 impl<'r> Resolver<'r> {
-    /// `href` is the first base element's, if there is one.
+    /// `href` is that of the first base element, if any.
     pub(crate) fn new(page: &CanonicalUrl, href: Option<&str>, rules: &'r UrlRules) -> Resolver<'r> {
         let own = page.to_url();
         let base = href
@@ -44,51 +43,51 @@ impl<'r> Resolver<'r> {
             .and_then(|href| own.join(href).ok())
             .filter(|base| !matches!(base.scheme(), "data" | "javascript"))
             .unwrap_or(own);
-        let short = Short::of(&base, rules);
-        Resolver { base, rules, short, joined: Cell::new(0) }
+        let fast = FastPath::of(&base, rules);
+        Resolver { base, rules, fast, joined: Cell::new(0) }
     }
 
     pub(crate) fn base(&self) -> &Url {
         &self.base
     }
 
-    /// Has the document had its bytes? Then its other references are left unread.
+    /// Whether the document has used up [`MAX_JOINED`]. Its other references are then not read.
     pub(crate) fn is_spent(&self) -> bool {
         self.joined.get() > MAX_JOINED
     }
 
-    /// The canonical address of a reference.
+    /// The canonical URL of a reference.
     ///
     /// # Errors
-    /// As [`UrlRules::join`].
+    /// Those of [`UrlRules::join`].
     pub(crate) fn resolve(&self, href: &str) -> Result<CanonicalUrl, UrlError> {
         self.joined.set(self.joined.get() + self.base.as_str().len() + href.len());
-        match self.short.as_ref().and_then(|short| short.resolve(href)) {
+        match self.fast.as_ref().and_then(|fast| fast.resolve(href)) {
             Some(url) => Ok(url),
             None => self.rules.join(&self.base, href),
         }
     }
 }
 
-impl Short {
-    /// None where the base is no page's address.
-    fn of(base: &Url, rules: &UrlRules) -> Option<Short> {
+impl FastPath {
+    /// `None` if the base is not the URL of a page.
+    fn of(base: &Url, rules: &UrlRules) -> Option<FastPath> {
         let canonical = rules.canonicalize_url(base).ok()?;
         let path = canonical.path_and_query().split('?').next().unwrap_or("/");
         let folder = path[..=path.rfind('/')?].to_owned();
         let host = canonical.host();
         let port = canonical.port();
         let mut prefix = format!("{}://{host}", canonical.scheme());
-        // The long way counts the longest port there can be.
+        // The general path reserves the longest possible port.
         let used = prefix.len() + ":65535".len();
         if port != canonical.scheme().default_port() {
             prefix.push_str(&format!(":{port}"));
         }
         let origin = canonical.origin_key().to_vec();
-        Some(Short { origin, room: MAX_URL_BYTES.checked_sub(used)?, folder, prefix })
+        Some(FastPath { origin, room: MAX_URL_BYTES.checked_sub(used)?, folder, prefix })
     }
 
-    /// None where the long way has to decide.
+    /// `None` if the general path has to decide.
     fn resolve(&self, href: &str) -> Option<CanonicalUrl> {
         let href = match href.find('#') {
             Some(at) => &href[..at],
@@ -115,7 +114,7 @@ impl Short {
     }
 }
 
-/// Only characters that parsing leaves as they are, and no segment that begins with a dot.
+/// Whether parsing leaves all characters as they are and no segment begins with a dot.
 fn is_plain(path: &str) -> bool {
     let mut last = b'/';
     path.bytes().all(|byte| {
@@ -175,7 +174,7 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever the short way answers, the long one gives the same address.
+        /// Whenever the fast path answers, the general one gives the same URL.
         #[test]
         fn the_short_way_equals_the_long_one(
             base in prop_oneof![
@@ -190,22 +189,22 @@ mod tests {
         ) {
             let rules = UrlRules::default();
             let Ok(base) = Url::parse(&base) else { return Ok(()) };
-            let Some(short) = Short::of(&base, &rules) else { return Ok(()) };
+            let Some(fast) = FastPath::of(&base, &rules) else { return Ok(()) };
             let href = format!("{href}{}", "x".repeat([0, 0, 1_960, 2_100][long]));
-            if let Some(url) = short.resolve(&href) {
+            if let Some(url) = fast.resolve(&href) {
                 prop_assert_eq!(Ok(url), rules.join(&base, &href), "{} {}", base, href);
             }
         }
 
-        /// At the edge of the length limit too.
+        /// Also at the length limit.
         #[test]
         fn the_short_way_keeps_the_length_limit(extra in 1_940usize..2_000) {
             let rules = UrlRules::default();
             let base = Url::parse("https://example.com/folder/page").unwrap();
-            let short = Short::of(&base, &rules).unwrap();
+            let fast = FastPath::of(&base, &rules).unwrap();
             let href = "x".repeat(extra);
             let long = rules.join(&base, &href);
-            prop_assert_eq!(short.resolve(&href), long.ok());
+            prop_assert_eq!(fast.resolve(&href), long.ok());
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The address that a page gives as its own (RFC 6596): `<link rel=canonical>` in its head, and `Link`
-//! fields of its answer.
+//! The URL that a page declares as canonical (RFC 6596): `<link rel=canonical>` in its head, and
+//! `Link` header fields.
 //!
-//! Claims that do not parse are none. Where several name different addresses none is believed, as the
-//! search engines do it: a page that contradicts itself is more often broken than a duplicate.
+//! Claims that do not parse are ignored. If several claims differ, none is believed, as in search
+//! engines: a page that contradicts itself is more often broken than a duplicate.
 
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 
-/// The claims of one page, as they are collected.
+/// Collects the claims of one page.
 #[derive(Debug)]
 pub(crate) struct Claims<'p> {
     page: &'p CanonicalUrl,
@@ -18,7 +18,7 @@ impl<'p> Claims<'p> {
         Claims { page, canonical: Canonical::Unclaimed }
     }
 
-    /// One more claim, resolved.
+    /// Adds a resolved claim.
     pub(crate) fn add(&mut self, target: CanonicalUrl) {
         let claim = if target == *self.page { Canonical::Itself } else { Canonical::Other(target) };
         match &self.canonical {
@@ -28,11 +28,11 @@ impl<'p> Claims<'p> {
         }
     }
 
-    /// The claims of a `Link` field (RFC 8288).
+    /// Adds the claims of a `Link` field (RFC 8288).
     pub(crate) fn header(&mut self, value: &str, rules: &UrlRules) {
         let page = self.page.to_url();
         links(value, |link| {
-            // A link from elsewhere (§3.2) says nothing of this page.
+            // A link with another context (§3.2) says nothing about this page.
             let is_of_page =
                 link.anchor.is_none_or(|anchor| rules.join(&page, anchor).ok().as_ref() == Some(self.page));
             if is_of_page
@@ -53,13 +53,13 @@ impl<'p> Claims<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct HeaderLink<'v> {
     target: &'v str,
-    /// The first `rel` (§3.3), the types separated by spaces.
+    /// The first `rel` (§3.3): relation types separated by spaces.
     rel: &'v str,
     anchor: Option<&'v str>,
 }
 
-/// Walks `<target>; parameter; parameter, <target>…` (RFC 8288, appendix B.2). Quoted values are taken as
-/// they stand: no relation type and no address needs a backslash.
+/// Parses `<target>; parameter; parameter, <target>…` (RFC 8288, appendix B.2). Quoted values are
+/// used without unescaping: no relation type and no URL needs a backslash.
 fn links<'v>(value: &'v str, mut take: impl FnMut(HeaderLink<'v>)) {
     let mut rest = value;
     while let Some(open) = rest.find('<') {
@@ -77,12 +77,12 @@ fn links<'v>(value: &'v str, mut take: impl FnMut(HeaderLink<'v>)) {
             rest = after;
         }
         take(link);
-        // What stands before the next comma is of no link.
+        // Text before the next comma belongs to no link.
         rest = rest.find(',').map_or("", |comma| &rest[comma + 1..]);
     }
 }
 
-/// Name, value and what follows.
+/// Name, value and remaining text.
 fn parameter(text: &str) -> (&str, &str, &str) {
     let end = text.find(['=', ';', ',']).unwrap_or(text.len());
     let (name, rest) = (text[..end].trim(), &text[end..]);
@@ -96,7 +96,7 @@ fn parameter(text: &str) -> (&str, &str, &str) {
     (name, value[..end].trim(), &value[end..])
 }
 
-/// Where a quoted text ends: at its quote that no backslash escapes.
+/// Offset of the closing quote, which no backslash escapes.
 fn closing_quote(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, byte) in text.bytes().enumerate() {
@@ -119,7 +119,7 @@ mod tests {
         UrlRules::default().canonicalize(url).unwrap()
     }
 
-    /// What `Link` fields of https://a.example/dir/page claim: the address, or a word.
+    /// The canonical URL that `Link` fields of https://a.example/dir/page claim, or a word.
     fn claimed(fields: &[&str]) -> String {
         let page = at("https://a.example/dir/page");
         let mut claims = Claims::new(&page);

@@ -1,20 +1,20 @@
-//! Bytes to text: which character encoding a body is in.
+//! Decodes bytes to text: finds the character encoding of a body.
 //!
-//! In order: a byte order mark; the `charset` of the `Content-Type`; a `<meta>` in the first 1,024
-//! bytes (WHATWG HTML §13.2.3.2); else UTF-8 where the bytes are valid UTF-8; else what the letters look
-//! like, in the light of the host's top-level domain (chardetng, as in Firefox). Nothing fails: what
-//! cannot be decoded becomes U+FFFD.
+//! In this order: a byte order mark; the `charset` of the `Content-Type`; a `<meta>` in the first
+//! 1,024 bytes (WHATWG HTML §13.2.3.2); UTF-8 if the bytes are valid; else a guess by the letters
+//! and the host's top-level domain (chardetng, as in Firefox). Nothing fails: undecodable bytes
+//! become U+FFFD.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use std::borrow::Cow;
 
-/// How far a `<meta>` is looked for.
+/// Maximum bytes searched for a `<meta>`.
 const PRESCAN: usize = 1_024;
-/// How much of a body without a label is looked at.
+/// Maximum bytes of an unlabelled body used for the guess.
 const GUESSED: usize = 256 << 10;
 
-/// The body as text; `host` is where it came from.
+/// The body as text; `host` served it.
 pub(crate) fn decode<'b>(body: &'b [u8], declared: Option<&str>, host: &str) -> Cow<'b, str> {
     if let Some((encoding, mark)) = Encoding::for_bom(body) {
         return encoding.decode_without_bom_handling(&body[mark..]).0;
@@ -26,7 +26,7 @@ pub(crate) fn decode<'b>(body: &'b [u8], declared: Option<&str>, host: &str) -> 
     encoding.decode_without_bom_handling(body).0
 }
 
-/// Valid UTF-8, but for a last character that the body's size limit may have cut.
+/// Whether it is valid UTF-8, except a last character that the body's size limit may have cut.
 fn is_utf8(body: &[u8]) -> bool {
     match std::str::from_utf8(body) {
         Ok(_) => true,
@@ -34,8 +34,8 @@ fn is_utf8(body: &[u8]) -> bool {
     }
 }
 
-/// What a body without a label is most likely in. ISO-2022-JP, which is ASCII but for its escapes, is kept
-/// from browsers because of scripts that hide in it, and no script is run here.
+/// The most likely encoding of an unlabelled body. ISO-2022-JP is ASCII except for its escapes.
+/// Browsers do not guess it because scripts can hide in it; recrawl runs no scripts.
 fn guess(body: &[u8], host: &str) -> &'static Encoding {
     const ESCAPE: u8 = 0x1B;
     let is_utf8 = is_utf8(body);
@@ -44,17 +44,17 @@ fn guess(body: &[u8], host: &str) -> &'static Encoding {
     }
     let head = &body[..body.len().min(GUESSED)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
-    // Never the last of it: the body's size limit may have cut a character.
+    // Not the last chunk: the body's size limit may have cut a character.
     detector.feed(head, false);
     let domain = host.rsplit('.').next().unwrap_or("");
-    // An address has none.
+    // An IP address has no top-level domain.
     let is_name = domain.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && domain.bytes().any(|b| b.is_ascii_lowercase());
     let utf8 = if is_utf8 { Utf8Detection::Allow } else { Utf8Detection::Deny };
     detector.guess(is_name.then_some(domain.as_bytes()), utf8)
 }
 
-/// The encoding that a `<meta>` in `head` names.
+/// The encoding named by a `<meta>` in `head`.
 fn prescan(head: &[u8]) -> Option<&'static Encoding> {
     let mut rest = head;
     while let Some(at) = rest.iter().position(|&b| b == b'<') {
@@ -65,7 +65,7 @@ fn prescan(head: &[u8]) -> Option<&'static Encoding> {
         } else if rest.len() > 4 && rest[..4].eq_ignore_ascii_case(b"meta") && is_tag_space(rest[4]) {
             let end = rest.iter().position(|&b| b == b'>').unwrap_or(rest.len());
             if let Some(encoding) = label(&rest[4..end]).and_then(Encoding::for_label) {
-                // A text that could be read this far is neither UTF-16 nor private (same section).
+                // Text that could be read this far is neither UTF-16 nor private (same section).
                 return Some(match encoding {
                     e if e == UTF_16BE || e == UTF_16LE => UTF_8,
                     e if e == X_USER_DEFINED => WINDOWS_1252,
@@ -81,8 +81,8 @@ fn is_tag_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == b'/'
 }
 
-/// The value behind `charset=` in a meta element's attributes: both `charset="x"` and
-/// `content="text/html; charset=x"` have it.
+/// The value after `charset=` in a meta element's attributes: in `charset="x"` and in
+/// `content="text/html; charset=x"`.
 fn label(attributes: &[u8]) -> Option<&[u8]> {
     const NAME: &[u8] = b"charset";
     let mut rest = attributes;
@@ -120,10 +120,10 @@ mod tests {
                 None,
                 "<META http-equiv=x content=\"text/html; Charset = shift_jis\">テ",
             ),
-            // In a comment it does not count, and UTF-16 it cannot be.
+            // A comment does not count, and the encoding cannot be UTF-16.
             (b"<!-- <meta charset=koi8-r> -->\xC3\xBC", None, "<!-- <meta charset=koi8-r> -->ü"),
             (b"<meta charset=utf-16>\xC3\xBC", None, "<meta charset=utf-16>ü"),
-            // A label that means nothing.
+            // An unknown label.
             (b"\xC3\xBC", Some("klingon"), "ü"),
             (b"Gr\xFC\xDFe f\xFCr alle, sch\xF6ne B\xFCcher", None, "Grüße für alle, schöne Bücher"),
             // Cut in the middle of a character.
@@ -157,8 +157,8 @@ mod tests {
         }
     }
 
-    /// Each label of the Encoding Standard (§4.2), told by header and by markup, is the encoding that it names;
-    /// and no bytes are refused by any of them.
+    /// For each label of the Encoding Standard (§4.2), header and markup select the encoding that
+    /// it names. None refuses any bytes.
     #[test]
     fn every_label_of_the_encoding_standard() {
         let every_byte: Vec<u8> = (0..=255).collect();

@@ -1,13 +1,13 @@
-//! Dates as sitemaps, feeds and robots directives write them, in seconds since 1970.
+//! Parses dates of sitemaps, feeds and robots directives, to seconds since 1970.
 //!
-//! Sitemaps and Atom use the profile of ISO 8601 that the W3C's note on date and time formats describes, RSS
-//! the form of RFC 822 (§5, with the years of RFC 1123 §5.2.14). Each is read wherever it stands. A date
-//! without a time is its first second; a time without a zone is in UTC.
+//! Sitemaps and Atom use the W3C note's profile of ISO 8601. RSS uses RFC 822 (§5, with the years
+//! of RFC 1123 §5.2.14). Both forms are accepted everywhere. A date without a time is its first
+//! second; a time without a zone is in UTC.
 
-/// The first year after the last that fits.
+/// The first year that does not fit.
 const END: u32 = 2106;
 
-/// Seconds since 1970; none for what is no date, and for years before 1970 and from 2106 on. Never 0.
+/// Seconds since 1970, never 0. `None` if it is no date, or before 1970 or after 2105.
 pub(crate) fn seconds(text: &str) -> Option<u32> {
     let text = text.trim();
     if !text.is_ascii() || text.len() > 64 {
@@ -17,7 +17,8 @@ pub(crate) fn seconds(text: &str) -> Option<u32> {
     u32::try_from(seconds).ok().filter(|s| *s > 0)
 }
 
-/// `2005`, `2005-01`, `2005-01-01`, `2005-01-01T12:30+01:00`, `2005-01-01T12:30:15.5Z`, and near to these.
+/// `2005`, `2005-01`, `2005-01-01`, `2005-01-01T12:30+01:00`, `2005-01-01T12:30:15.5Z`, and similar
+/// forms.
 fn w3c(text: &str) -> Option<i64> {
     let (date, time) = match text.find(['T', 't', ' ']) {
         Some(at) => (&text[..at], Some(&text[at + 1..])),
@@ -41,20 +42,20 @@ fn w3c(text: &str) -> Option<i64> {
     }
 }
 
-/// `Sat, 07 Sep 2002 00:00:01 GMT`, the day's name and the seconds may be missing.
+/// `Sat, 07 Sep 2002 00:00:01 GMT`; the weekday and the seconds are optional.
 fn rfc_822(text: &str) -> Option<i64> {
     let text = text.split_once(',').map_or(text, |(_, rest)| rest);
     let mut words = text.split([' ', '\t', '-']).filter(|word| !word.is_empty());
     let day = words.next().filter(|d| d.len() <= 2).and_then(|d| d.parse().ok())?;
     let month = month(words.next()?)?;
     let year = match words.next()? {
-        // Two digits, of which the Web's oldest feeds are fond.
+        // Two digits, common in old feeds.
         short if short.len() == 2 => digits(short, 2).map(|y| if y < 70 { 2000 + y } else { 1900 + y })?,
         long => digits(long, 4)?,
     };
     let days = days(year, month, day)?;
     let Some(clock) = words.next() else { return Some(days * 86_400) };
-    // The sign of a zone is a separator above: what the words leave open is read off the text.
+    // The sign of a zone is a separator above, so the zone is read from the text.
     let zone = text[text.find(clock)? + clock.len()..].trim();
     Some(days * 86_400 + clock_seconds(clock)? - zone_seconds(zone)?)
 }
@@ -66,7 +67,8 @@ fn month(name: &str) -> Option<u32> {
     MONTHS.iter().position(|m| *m == name).map(|at| at as u32 + 1)
 }
 
-/// `12:30`, `12:30:15`, `12:30:15.25`; the fraction is dropped, and a leap second is the one before.
+/// `12:30`, `12:30:15`, `12:30:15.25`. Drops the fraction; a leap second counts as the second
+/// before.
 fn clock_seconds(clock: &str) -> Option<i64> {
     let mut parts = clock.split(':');
     let hours = digits(parts.next()?, 2).filter(|h| *h < 24)?;
@@ -84,7 +86,8 @@ fn clock_seconds(clock: &str) -> Option<i64> {
     parts.next().is_none().then(|| i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds))
 }
 
-/// `Z`, `+01:00`, `-0530`, `+01`, the names of RFC 822 §5.1, or nothing; seconds to take away.
+/// `Z`, `+01:00`, `-0530`, `+01`, the names of RFC 822 §5.1, or nothing. Returns the seconds to
+/// subtract.
 fn zone_seconds(zone: &str) -> Option<i64> {
     let hours = match zone.to_ascii_uppercase().as_str() {
         "" | "Z" | "UT" | "UTC" | "GMT" => 0,
@@ -112,12 +115,12 @@ fn zone_seconds(zone: &str) -> Option<i64> {
     Some(hours * 3600)
 }
 
-/// A number of exactly so many digits.
+/// A number of exactly `count` digits.
 fn digits(text: &str, count: usize) -> Option<u32> {
     (text.len() == count && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
 }
 
-/// Days since 1970 of a date of the Gregorian calendar.
+/// Days since 1970 of a Gregorian date.
 fn days(year: u32, month: u32, day: u32) -> Option<i64> {
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let length = match month {
@@ -129,11 +132,11 @@ fn days(year: u32, month: u32, day: u32) -> Option<i64> {
     if !(1970..END).contains(&year) || !(1..=length).contains(&day) {
         return None;
     }
-    // Years that begin with March have their leap day at the end.
+    // Years that begin in March have their leap day at the end.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year / 4 - year / 100 + year / 400;
     let days = year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1;
-    // 1970-01-01 in the same count.
+    // Subtracts 1970-01-01 in the same count.
     Some(i64::from(days) - 719_468)
 }
 
@@ -153,7 +156,7 @@ mod tests {
             ("1997-07-16T19:20:30.45+01:00", Some(869_077_230)),
             ("1997-07-16T18:20:30Z", Some(869_077_230)),
             ("1997-07-16t18:20:30z", Some(869_077_230)),
-            // Not in the note, and everywhere on the Web.
+            // Not in the note, but common on the Web.
             ("1997-07-16 18:20:30", Some(869_077_230)),
             ("1997-07-16 19:20:30 +0100", Some(869_077_230)),
             (" 1997-07-16T18:20:30 ", Some(869_077_230)),

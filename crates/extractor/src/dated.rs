@@ -1,24 +1,25 @@
-//! Lists of addresses with dates, as other crawlers and content systems give them: an address a line, and perhaps when
-//! it was changed.
+//! Parses URL lists with dates, as other crawlers and content systems export them: one URL per
+//! line, with an optional modification date.
 
 use crate::date;
 
 /// A line of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatedLine<'l> {
-    /// The address as it is written.
+    /// The URL as written.
     pub address: &'l str,
-    /// The date of modification in seconds since 1970; 0 where the line has none.
+    /// The modification date in seconds since 1970; 0 if the line has none.
     pub lastmod: u32,
 }
 
-/// Reads a line: an address, then, behind a tab or a comma, a date; what follows that is passed over. Either may stand in
-/// quotation marks. None for an empty line, a comment (`#`), and a line of names (`url`, `loc`).
+/// Parses a line: a URL, then an optional date after a tab or a comma; further fields are ignored.
+/// Both fields may be quoted. `None` for an empty line, a comment (`#`), and a header (`url`,
+/// `loc`).
 ///
-/// Addresses may hold commas: only one with the form of a date behind it (`2026-01-31`), or with nothing, is a separator.
+/// A URL may contain commas: a comma separates only if a date (`2026-01-31`) or nothing follows.
 ///
 /// # Errors
-/// What the line has in place of a date.
+/// The text in place of the date.
 pub fn dated_line(line: &str) -> Result<Option<DatedLine<'_>>, String> {
     let line = line.trim_start_matches('\u{feff}').trim_matches([' ', '\r', '\n']);
     let first = unquoted(line.split(['\t', ',']).next().unwrap_or("").trim());
@@ -37,12 +38,12 @@ pub fn dated_line(line: &str) -> Result<Option<DatedLine<'_>>, String> {
     Ok(Some(DatedLine { address, lastmod }))
 }
 
-/// Is it what a column of addresses is called?
+/// Whether this is a usual header of a URL column.
 fn is_name(field: &str) -> bool {
     ["url", "loc", "address"].iter().any(|name| field.eq_ignore_ascii_case(name))
 }
 
-/// Address, and what follows the separator.
+/// The URL, and the text after the separator.
 fn split(line: &str) -> (&str, &str) {
     if let Some((address, rest)) = line.strip_prefix('"').and_then(|inner| inner.split_once('"')) {
         return (address, rest.strip_prefix([',', '\t', ';']).unwrap_or(rest));
@@ -60,7 +61,7 @@ fn split(line: &str) -> (&str, &str) {
     }
 }
 
-/// Does it begin with `2026-01-31`, or with digits in that order?
+/// Whether it begins like `2026-01-31`, or with a number.
 fn has_date_form(text: &str) -> bool {
     let day = text.as_bytes().get(..10);
     let fits =

@@ -1,26 +1,25 @@
-//! Robots directives: `<meta name="robots">`, `<meta name="OURS">` and `X-Robots-Tag`, as the search
-//! engines document them (Google, "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications").
+//! Robots directives: `<meta name="robots">`, `<meta name="AGENT">` with our product token, and
+//! `X-Robots-Tag`. Source: Google, "Robots meta tag, data-nosnippet, and X-Robots-Tag
+//! specifications".
 //!
-//! What is said to everybody and what is said to us by name are kept apart. About each of three aspects
-//! (index, follow, archive) our own directives decide where there are any, else those for everybody; among
-//! several of one rank the most restrictive does. Markup and header have the same rank. A page that says
-//! `nofollow` to everybody and `noindex` to us is therefore both, and one that says `noindex` to everybody
-//! and `all` to us is neither.
+//! Directives for all crawlers and directives for ours have separate ranks; markup and header have
+//! the same rank. For each of three aspects (index, follow, archive) our own directives decide if
+//! there are any, else those for all. Within a rank the most restrictive decides. `nofollow` for
+//! all with `noindex` for us means both; `noindex` for all with `all` for us means neither.
 
 use crate::date;
 use recrawl_types::Consent;
 
-/// What was said at one rank.
+/// The directives of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Said {
+struct RankDirectives {
     index: Option<bool>,
     follow: Option<bool>,
     archive: Option<bool>,
-    /// In seconds since 1970.
     unavailable_after: Option<u64>,
 }
 
-impl Said {
+impl RankDirectives {
     fn word(&mut self, word: &str) {
         let all = ["index", "follow", "archive"];
         match word.to_ascii_lowercase().as_str() {
@@ -31,7 +30,7 @@ impl Said {
             "follow" => merge(&mut self.follow, true),
             "nofollow" => merge(&mut self.follow, false),
             "archive" => merge(&mut self.archive, true),
-            // Bing's word for the same.
+            // Bing's synonym.
             "noarchive" | "nocache" => merge(&mut self.archive, false),
             // Snippets, previews, translations: nothing that a crawler does.
             _ => {}
@@ -43,30 +42,30 @@ impl Said {
     }
 }
 
-/// A permission stands only where nothing of the same rank takes it back.
+/// A permission holds only if nothing of the same rank revokes it.
 fn merge(aspect: &mut Option<bool>, allowed: bool) {
     *aspect = Some(aspect.unwrap_or(true) && allowed);
 }
 
-/// The directives of one page, as they are collected.
+/// Collects the directives of one page.
 #[derive(Clone, Debug)]
 pub(crate) struct Directives<'a> {
     /// Our product token.
     agent: &'a str,
-    everybody: Said,
-    us: Said,
+    everybody: RankDirectives,
+    us: RankDirectives,
 }
 
 impl<'a> Directives<'a> {
     pub(crate) fn new(agent: &'a str) -> Directives<'a> {
-        Directives { agent, everybody: Said::default(), us: Said::default() }
+        Directives { agent, everybody: RankDirectives::default(), us: RankDirectives::default() }
     }
 
     /// A `<meta>` with this name and content.
     pub(crate) fn meta(&mut self, name: &str, content: &str) {
         if let Some(rank) = self.rank(name.trim()) {
             read(content, |item| match item {
-                // No agents are named in here: an unknown word with a colon is passed over.
+                // A `<meta>` names no agents, so an unknown word with a colon is ignored.
                 Item::Named(_) => {}
                 Item::Word(word) => rank.word(word),
                 Item::UnavailableAfter(at) => rank.expires(at),
@@ -74,8 +73,8 @@ impl<'a> Directives<'a> {
         }
     }
 
-    /// The value of one `X-Robots-Tag` field. An agent that is named holds to the end of the field or to the
-    /// next one.
+    /// Adds the value of one `X-Robots-Tag` field. An agent's name applies to the end of the field
+    /// or to the next name.
     pub(crate) fn header(&mut self, value: &str) {
         let mut agent = "*".to_owned();
         read(value, |item| {
@@ -92,8 +91,8 @@ impl<'a> Directives<'a> {
         });
     }
 
-    /// Where directives for this agent belong; none when it is another's.
-    fn rank(&mut self, agent: &str) -> Option<&mut Said> {
+    /// The rank of directives for this agent; `None` if they are for another.
+    fn rank(&mut self, agent: &str) -> Option<&mut RankDirectives> {
         let name = agent.split('/').next().unwrap_or("");
         match name {
             _ if name == "*" || name.eq_ignore_ascii_case("robots") => Some(&mut self.everybody),
@@ -102,7 +101,7 @@ impl<'a> Directives<'a> {
         }
     }
 
-    /// What holds for us.
+    /// The directives that apply to us.
     pub(crate) fn decide(&self) -> Consent {
         let (us, everybody) = (self.us, self.everybody);
         let forbids = |ours: Option<bool>, general: Option<bool>| ours.or(general) == Some(false);
@@ -116,20 +115,20 @@ impl<'a> Directives<'a> {
     }
 }
 
-/// A part of a list of directives.
+/// An item of a list of directives.
 enum Item<'t> {
     /// `noindex`
     Word(&'t str),
-    /// `otherbot:`, of which the rest of the list speaks.
+    /// `otherbot:`, to which the rest of the list applies.
     Named(&'t str),
     /// `unavailable_after: DATE`, in seconds since 1970.
     UnavailableAfter(u64),
 }
 
-/// Directives with a value of their own, beside the date.
+/// Directives with a value of their own, besides the date.
 const WITH_VALUE: [&str; 3] = ["max-snippet", "max-image-preview", "max-video-preview"];
 
-/// Walks a list. Commas separate; white space and semicolons do too, since pages use them.
+/// Parses a list. Commas separate items; so do white space and semicolons, since pages use them.
 fn read<'t>(list: &'t str, mut take: impl FnMut(Item<'t>)) {
     let is_separator = |c: char| c.is_whitespace() || c == ',' || c == ';';
     let mut rest = list;
@@ -147,7 +146,7 @@ fn read<'t>(list: &'t str, mut take: impl FnMut(Item<'t>)) {
         };
         rest = value;
         if word.eq_ignore_ascii_case("unavailable_after") {
-            // A date may have a comma behind its weekday, and is passed over where it cannot be read.
+            // A date may have a comma after its weekday. One that cannot be parsed is ignored.
             let commas = value.match_indices(',').map(|(at, _)| at).chain([value.len()]);
             let dates = commas.take(2).map(|end| (&value[..end], &value[end..]));
             let mut read = dates.filter_map(|(date, behind)| Some((date::seconds(date)?, behind)));
@@ -171,7 +170,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Of metas and headers: `i`, `f`, `a` for each aspect that is forbidden, then the date.
+    /// For metas and headers: `i`, `f`, `a` for each forbidden aspect, then the date.
     fn decided(metas: &[(&str, &str)], headers: &[&str]) -> String {
         let mut directives = Directives::new("recrawl");
         metas.iter().for_each(|(name, content)| directives.meta(name, content));
@@ -243,7 +242,7 @@ mod tests {
     #[test]
     fn our_own_directives_go_first_aspect_by_aspect_and_the_strictest_of_a_rank_wins() {
         for (metas, headers, expected) in [
-            // The engines' own example: the sum of both.
+            // Google's own example: the sum of both.
             (&[("robots", "nofollow"), ("recrawl", "noindex")][..], &[][..], "if"),
             (&[("robots", "noindex, nofollow"), ("recrawl", "index")], &[], "f"),
             (&[("robots", "none, noarchive"), ("recrawl", "all")], &[], ""),

@@ -1,20 +1,21 @@
-//! Text to tree: html5ever's parser writing into scraper's tree, with bounds.
+//! Parses text to a tree: html5ever's parser builds scraper's tree, within bounds.
 //!
-//! The parser follows the HTML standard, and the standard's algorithm has no bound of its own: each
-//! tag may look through all open elements, and unclosed formatting elements are opened again in every
-//! paragraph, so a page of 1 MB can cost minutes and gigabytes. Browsers cap the depth; so does this:
-//! the parser sits behind a filter of tokens that
-//! - closes elements from the inside when more than [`MAX_OPEN`] are open, so that what is deeper
-//!   becomes a sibling, and none of its links or text is lost;
-//! - keeps the tree builder's steps within a budget in proportion to the page's bytes
-//!   ([`Filter::overspent`]): first by a lower cap of the depth, then by taking no more of the page;
+//! The HTML standard's algorithm has no bound: each tag may search all open elements, and unclosed
+//! formatting elements are reopened in every paragraph. A page of 1 MB can cost minutes and
+//! gigabytes. Browsers cap the depth, and so does this module, with a filter of tokens before the
+//! parser. The filter
+//! - closes the innermost elements when more than [`MAX_OPEN`] are open, so that deeper elements
+//! become siblings and no link or text is lost;
+//! - limits the tree builder's steps in proportion to the page's bytes ([`Filter::overspent`]):
+//! first by a lower cap on the depth, then by dropping the rest of the page;
 //! - stops when the tree has far more nodes than the page has tags ([`Filter::is_exploding`]);
 //! - drops comments and the attributes that nothing here reads.
 //!
-//! Steps are counted, not seconds: a text gives the same tree on every machine and at every visit. The
-//! tokenizer has one cost of its own, for tags with many attributes: the module `attributes` bounds it.
+//! Steps are counted, not seconds, so a text gives the same tree on every machine and at every
+//! visit. The tokenizer has a quadratic cost of its own, for tags with many attributes, which the
+//! module `oversized_tags` bounds.
 
-use crate::attributes;
+use crate::oversized_tags;
 use crate::sink::CountingSink;
 use crate::text;
 use html5ever::buffer_queue::BufferQueue;
@@ -30,28 +31,28 @@ use std::cell::{Cell, RefCell};
 
 type Handle = <CountingSink as TreeSink>::Handle;
 
-/// Open elements (and formatting elements to be opened again) beyond which the innermost are closed,
-/// until half as many are open. Browsers' cap is 512.
+/// Maximum open elements, including formatting elements to be reopened. Beyond it the innermost are
+/// closed until half as many are open. Browsers' cap is 512.
 const MAX_OPEN: usize = 512;
 /// The same, once a page has spent its steps.
 const FEW_OPEN: usize = 16;
-/// How many start tags go by between two looks at the bounds.
-const LOOK_EVERY: u32 = 64;
+/// Number of start tags between two checks of the bounds.
+const CHECK_INTERVAL: u32 = 64;
 /// Steps of the tree builder that any page may take: [`CountingSink::steps`].
 const MIN_STEPS: u64 = 1 << 17;
-/// Steps more for each byte of the page. Real pages take 1 to 2.
+/// Further steps per byte of the page. Real pages take 1 to 2.
 const STEPS_A_BYTE: u64 = 8;
 
-/// Parses a document, and says what that cost: its bytes and the steps of the tree builder together. Never
-/// fails: the standard gives every text a tree.
+/// Parses a document and returns the cost: its bytes plus the tree builder's steps. Never fails:
+/// the standard gives every text a tree.
 pub(crate) fn parse(text: &str) -> (Html, u64) {
     let (html, steps) = build(text);
     (html, text.len() as u64 + steps)
 }
 
-/// The tree, and the steps that it took.
+/// The tree and its steps.
 fn build(text: &str) -> (Html, u64) {
-    let text = attributes::bound(text);
+    let text = oversized_tags::bound(text);
     // Without scripting, the content of <noscript> is elements, so its links can be read.
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
     let budget = MIN_STEPS + STEPS_A_BYTE * text.len() as u64;
@@ -66,7 +67,7 @@ fn build(text: &str) -> (Html, u64) {
     let tokenizer = Tokenizer::new(filter, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(&text));
-    // The tokenizer pauses behind scripts and encoding labels, of which neither matters here.
+    // The tokenizer pauses after scripts and encoding labels; neither matters here.
     while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     tokenizer.end();
     let sink = tokenizer.sink.builder.sink;
@@ -78,13 +79,14 @@ fn build(text: &str) -> (Html, u64) {
 struct Filter {
     builder: TreeBuilder<Handle, CountingSink>,
     start_tags: Cell<u32>,
-    /// Steps that the page may take at the full depth; twice as many follow at the lower one.
+    /// Steps at the full depth; twice as many follow at the lower one.
     budget: u64,
-    /// Steps at which the next bound sets in.
+    /// Steps at which the next bound applies.
     max_steps: Cell<u64>,
     /// [`MAX_OPEN`] or [`FEW_OPEN`].
     max_open: Cell<usize>,
-    /// The page explodes, or has spent its budget at the lower depth too: nothing more is taken from it.
+    /// Set when the tree explodes, or the budget is spent at the lower depth too: drops the rest of
+    /// the page.
     stopped: Cell<bool>,
 }
 
@@ -102,7 +104,7 @@ impl TokenSink for Filter {
             Token::TagToken(mut tag) if tag.kind == StartTag => {
                 keep_what_is_read(&mut tag);
                 self.start_tags.set(self.start_tags.get().wrapping_add(1));
-                let every = LOOK_EVERY.min(self.max_open.get() as u32 / 2);
+                let every = CHECK_INTERVAL.min(self.max_open.get() as u32 / 2);
                 if self.start_tags.get().is_multiple_of(every) {
                     self.keep_bounds(line);
                 }
@@ -122,9 +124,9 @@ impl TokenSink for Filter {
 }
 
 impl Filter {
-    /// The budget is spent. The first time the cap of the depth is lowered, since what a tag costs is in
-    /// proportion to the depth, and twice as many steps are granted: blocks within each other need 9 a byte
-    /// then, and rules 16. The second time the page ends here.
+    /// Called when the budget is spent. The first time, it lowers the depth cap, since the cost of
+    /// a tag is proportional to the depth, and grants twice as many steps. Nested blocks then need
+    /// 9 steps per byte, and rules 16. The second time, the page ends here.
     fn overspent(&self) {
         if self.max_open.replace(FEW_OPEN) == FEW_OPEN {
             self.stopped.set(true);
@@ -144,7 +146,7 @@ impl Filter {
                     attrs: Vec::new(),
                     had_duplicate_attributes: false,
                 };
-                // An end tag never asks the tokenizer for anything but a pause behind a script.
+                // For an end tag the only possible answer is a pause after a script.
                 let _ = self.builder.process_token(Token::TagToken(tag), line);
             }
         }
@@ -153,8 +155,8 @@ impl Filter {
         }
     }
 
-    /// Names of the elements that the builder holds, outermost first, then the formatting elements; none
-    /// where there are at most `enough`.
+    /// Names of the builder's open elements, outermost first, then of its formatting elements; none
+    /// if there are at most `enough`.
     fn open(&self, enough: usize) -> Vec<LocalName> {
         struct Handles(RefCell<Vec<Handle>>);
         impl Tracer for Handles {
@@ -175,19 +177,19 @@ impl Filter {
         handles.into_iter().filter_map(name).collect()
     }
 
-    /// Has the tree far more nodes than the tags seen account for? A start tag makes one element, one
-    /// text and, at worst in sound pages, a few implied or reopened elements.
+    /// Whether the tree has far more nodes than its tags explain. A start tag makes one element,
+    /// one text and, on valid pages, at most a few implied or reopened elements.
     fn is_exploding(&self) -> bool {
         let nodes = self.builder.sink.html().tree.values().len();
         nodes > 2_000 + 6 * self.start_tags.get() as usize
     }
 }
 
-/// Drops the attributes that say nothing to the walk or to the parser.
+/// Drops the attributes that neither the walk nor the parser reads.
 ///
-/// The tree builder compares a formatting element with all that are open of its name, attribute by
-/// attribute, and keeps three that are equal. So what such attributes say is said in one way: there are
-/// never more than a few different ones.
+/// The tree builder compares a formatting element with all open ones of its name, attribute by
+/// attribute, and keeps three equal ones. So the kept attributes get one canonical spelling each,
+/// which leaves only a few different elements.
 fn keep_what_is_read(tag: &mut Tag) {
     if tag.attrs.is_empty() {
         return;
@@ -210,7 +212,7 @@ fn keep_what_is_read(tag: &mut Tag) {
     );
 }
 
-/// The formatting elements of the standard (§13.2.4.2) but `a`, of which no two are open at a time.
+/// The formatting elements of the standard (§13.2.4.2) except `a`, which cannot be nested.
 fn is_formatting(name: &LocalName) -> bool {
     matches!(
         *name,
@@ -235,7 +237,7 @@ fn breaks_out(name: &LocalName) -> bool {
     matches!(*name, local_name!("color") | local_name!("face") | local_name!("size"))
 }
 
-/// The attributes that the walk reads, and the two that decide how the parser treats `<input>` and
+/// The attributes that the walk reads, and the two that change how the parser treats `<input>` and
 /// `<annotation-xml>`.
 fn is_read(name: &LocalName) -> bool {
     matches!(
@@ -262,8 +264,8 @@ fn is_read(name: &LocalName) -> bool {
 mod tests {
     use super::*;
 
-    /// Markup whose cost in the standard's algorithm is elements that are open times tags: what is written
-    /// once, and what is repeated (`#` is a number).
+    /// Markup whose cost in the standard's algorithm is open elements times tags: a prefix, and a
+    /// repeated part (`#` is a number).
     fn hostile() -> Vec<(String, &'static str)> {
         let (blocks, spans) = ("<div>".repeat(500), "<span>".repeat(500));
         vec![
@@ -307,7 +309,7 @@ mod tests {
         for (head, piece) in hostile() {
             let cost = |bytes| steps(&head, piece, bytes);
             let ((small, _), (large, bytes)) = (cost(100_000), cost(200_000));
-            // What a page may take at both depths, and what one token or one look at the bounds may take beyond it.
+            // The budget at both depths, plus the maximum excess of one token or one check.
             let most = 3 * (MIN_STEPS + STEPS_A_BYTE * bytes as u64) + 20_000;
             assert!(large <= most, "{piece}: {large} steps for {bytes} bytes");
             assert!(large <= 2 * small + 20_000, "{piece}: {small} steps, and {large} for twice the bytes");
@@ -344,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_page_that_spent_its_steps_goes_on_at_a_lower_depth() {
-        // 450 open elements at each tag: the budget is spent soon, and the links come all the same.
+        // 450 open elements at each tag: the budget is spent soon, but all links are found.
         let links: String = (0..9_000).map(|i| format!("<p><a href=/{i}>link</a></p>")).collect();
         let (html, taken) = build(&format!("{}{links}", "<div>".repeat(450)));
         let budget = MIN_STEPS + STEPS_A_BYTE * (links.len() as u64 + 450 * 5);

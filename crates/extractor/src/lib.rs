@@ -1,37 +1,36 @@
-//! Page bytes in, links and visible text out.
+//! PageContent bytes in, links and visible text out.
 //!
 //! For the crawl cycle, which follows the links and compares the text with the last visit's. The
-//! main call is [`extract`]; it is pure, knows neither sockets nor disk, and never fails: whatever the
-//! bytes are, the answer says what could be read from them.
+//! main call is [`extract`]. It is pure, knows neither sockets nor disk, and never fails: for any
+//! bytes it returns what could be read.
 //!
-//! HTML is parsed into scraper's tree and walked once, by hand. CSS selectors would say the same in
-//! fewer lines and cost a pass over the tree each; a bare tokenizer would be faster still, but then
-//! which text is hidden and which belongs to the navigation would be a guess wherever tags are
-//! misnested, as they are on most of the web.
+//! HTML is parsed into scraper's tree, which is walked once. CSS selectors would take fewer lines,
+//! but each a pass over the tree. A bare tokenizer would be faster, but on misnested pages, which
+//! are most of the web, it could only guess which text is hidden or belongs to the navigation.
 
-mod attributes;
 mod base;
 mod canonical;
 mod charset;
 mod date;
 mod dated;
 mod directives;
-mod hints;
 mod html;
+mod listings;
 mod media;
+mod oversized_tags;
 mod scope;
 mod sink;
 mod text;
 mod walk;
 
 pub use dated::{DatedLine, dated_line};
-pub use hints::{HintEntry, Hints, HintsKind};
+pub use listings::{Listing, ListingEntry, ListingKind};
 pub use media::Types;
 
 use crate::base::Resolver;
 use crate::canonical::Claims;
 use crate::directives::Directives;
-use crate::media::{Kind, MediaType};
+use crate::media::{BodyKind, MediaType};
 use crate::walk::Found;
 use recrawl_types::{CanonicalUrl, Consent, UrlRules};
 use std::borrow::Cow;
@@ -39,47 +38,47 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use url::Url;
 
-/// Bounds on what one page may yield. The body's own size is bounded by whoever read it.
+/// Limits on one page's results. The caller limits the body's size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Different links kept of one page; [`Page::links_over_limit`] counts the rest.
+    /// Maximum distinct links of one page; [`PageContent::links_over_limit`] counts the rest.
     pub max_links: usize,
-    /// Bytes of visible text kept; text beyond is cut at a character, silently for the reader of the
-    /// text but the same way at each visit, so comparisons stay sound.
+    /// Maximum bytes of visible text. The rest is cut at a character, without notice, but
+    /// identically at each visit, so comparisons stay valid.
     pub max_text: usize,
-    /// Entries kept of one sitemap or feed; [`Hints::over_limit`] counts the rest.
+    /// Maximum entries of one sitemap or feed; [`Listing::over_limit`] counts the rest.
     pub max_entries: usize,
-    /// Bytes of a sitemap or feed that came in gzip that are unpacked.
+    /// Maximum unpacked bytes of a gzipped sitemap or feed.
     pub max_unpacked: usize,
 }
 
 impl Default for Limits {
-    /// 10,000 links and 1 MiB of text; 50,000 entries and 50 MiB, which is what a sitemap may have.
+    /// 10,000 links and 1 MiB of text; 50,000 entries and 50 MiB, the maximum of a sitemap.
     fn default() -> Self {
         Limits { max_links: 10_000, max_text: 1 << 20, max_entries: 50_000, max_unpacked: 50 << 20 }
     }
 }
 
-/// Feeds kept of one page.
+/// Maximum feeds of one page.
 pub const MAX_FEEDS: usize = 16;
 
-/// How pages are read.
+/// Options of [`extract`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Bounds on what one page may yield.
+    /// Limits on one page's results.
     pub limits: Limits,
-    /// Which media types are read.
+    /// The media types that are read.
     pub types: Types,
-    /// Our product token, by which pages speak to us alone.
+    /// Our product token; pages may address directives to it.
     pub agent: String,
 }
 
-/// What the answer's header says of its body. Without any of it, the body speaks for itself.
+/// Header fields that describe the body. Without them, the body alone decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields<'a> {
     /// `Content-Type`.
     pub content_type: Option<&'a str>,
-    /// `X-Content-Type-Options: nosniff`: the type is as it says.
+    /// Whether `X-Content-Type-Options: nosniff` is set: the declared type is then binding.
     pub nosniff: bool,
     /// All `X-Robots-Tag` fields.
     pub robots_tags: Vec<Cow<'a, str>>,
@@ -87,79 +86,79 @@ pub struct Fields<'a> {
     pub links: Vec<Cow<'a, str>>,
 }
 
-/// A title longer than this many bytes is cut.
+/// Maximum bytes of a title; a longer one is cut.
 pub const MAX_TITLE_BYTES: usize = 500;
 
-/// What a body turned out to be.
+/// The result of [`extract`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extracted {
     /// HTML, XHTML or plain text.
-    Page(Page),
-    /// A sitemap or a feed, and what its header says is to be done with it.
-    Hints(Hints, Consent),
-    /// Any other type: nothing is read from it but what its header says.
+    Page(PageContent),
+    /// A sitemap or a feed, with the directives of the header.
+    Listing(Listing, Consent),
+    /// Any other type: only its header is read.
     Opaque(Consent),
 }
 
 impl Extracted {
-    /// What is to be done with the body, as its header and its markup say.
+    /// The directives of header and markup.
     pub fn consent(&self) -> &Consent {
         match self {
             Extracted::Page(page) => &page.consent,
-            Extracted::Hints(_, consent) | Extracted::Opaque(consent) => consent,
+            Extracted::Listing(_, consent) | Extracted::Opaque(consent) => consent,
         }
     }
 
-    /// What reading the body cost: [`Page::work`], [`Hints::work`].
+    /// The cost of reading the body: [`PageContent::work`], [`Listing::work`].
     pub fn work(&self) -> u64 {
         match self {
             Extracted::Page(page) => page.work,
-            Extracted::Hints(hints, _) => hints.work,
+            Extracted::Listing(listing, _) => listing.work,
             Extracted::Opaque(_) => 0,
         }
     }
 }
 
-/// What was read from a page.
+/// The contents of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// Where the page leads, in order of first appearance, each address once. A page's links to
-    /// itself (all its `#fragment` links among them) are not here.
+pub struct PageContent {
+    /// Links, in order of first appearance, each URL once. Links to the page itself (such as
+    /// `#fragment` links) are not included.
     pub links: Vec<FoundLink>,
-    /// Feeds that the page names as its own, each address once, at most [`MAX_FEEDS`].
+    /// Feeds that the page declares, each URL once, at most [`MAX_FEEDS`].
     pub feeds: Vec<CanonicalUrl>,
-    /// The visible text: white space collapsed, blocks on lines of their own. Scripts, styles, hidden
-    /// parts and the page's frame (navigation, the page's own header, footer and asides) are left out;
-    /// the list of what exactly opens `src/text.rs`. A page that is nearly all frame keeps it.
+    /// The visible text: white space collapsed, blocks on lines of their own. Scripts, styles,
+    /// hidden parts and the page's frame (navigation, the page's own header, footer and asides) are
+    /// left out; `src/text.rs` begins with the exact list. A page that is almost only frame keeps
+    /// it.
     pub text: String,
     /// The document's title, white space collapsed.
     pub title: Option<String>,
-    /// What the page says is to be done with it. Its links are listed all the same, and the caller
-    /// decides; the canonical address is not among them.
+    /// The page's directives and canonical URL. Its links are listed even if it forbids following
+    /// them; the caller decides. The canonical URL is not among the links.
     pub consent: Consent,
-    /// What relative links were resolved against: the page's own address, or its `<base href>`.
+    /// Base of relative links: the page's own URL, or its `<base href>`.
     pub base: Url,
-    /// References that are no address of a page that can be crawled: other schemes (`mailto:`,
-    /// `javascript:`), spellings that do not parse, addresses that are too long.
+    /// References that cannot be crawled: other schemes (`mailto:`, `javascript:`), invalid URLs,
+    /// URLs that are too long.
     pub links_refused: u32,
-    /// References left unread because [`Limits::max_links`] was reached, or because addresses of a page
-    /// with a long base had cost enough.
+    /// References not read because [`Limits::max_links`] was reached, or the limit of joined bytes
+    /// on a page with a long base.
     pub links_over_limit: u32,
-    /// What reading it cost, in steps of some ten nanoseconds: its bytes, and what the parser of HTML did.
+    /// Cost of reading, in steps of about ten nanoseconds: the bytes plus the HTML parser's steps.
     pub work: u64,
 }
 
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundLink {
-    /// Where it leads.
+    /// The target.
     pub url: CanonicalUrl,
-    /// Every reference to this address on the page is marked `nofollow`, `ugc` or `sponsored`.
+    /// Whether every reference to this URL on the page is marked `nofollow`, `ugc` or `sponsored`.
     pub nofollow: bool,
 }
 
-/// Reads links, text and consent from an answer. `url` is the address that the body came from (after
-/// redirects).
+/// Extracts links, text and consent from a response. `url` is the URL of the body, after redirects.
 pub fn extract(
     body: &[u8],
     fields: &Fields<'_>,
@@ -169,57 +168,58 @@ pub fn extract(
 ) -> Extracted {
     let media = MediaType::of(fields, body, &options.types);
     let decoded = || charset::decode(body, media.charset.as_deref(), &url.host());
-    let mut asked = Asked::of_header(fields, url, rules, options);
-    if let Some(hints) = hints::read(body, &media, url, rules, &options.limits) {
-        return Extracted::Hints(hints, asked.decide());
+    let mut directives = PageDirectives::of_header(fields, url, rules, options);
+    if let Some(listing) = listings::read(body, &media, url, rules, &options.limits) {
+        return Extracted::Listing(listing, directives.decide());
     }
     match media.kind {
-        Kind::Opaque => Extracted::Opaque(asked.decide()),
-        Kind::Plain => {
+        BodyKind::Opaque => Extracted::Opaque(directives.decide()),
+        BodyKind::Plain => {
             let mut text = text::Collapsed::new(options.limits.max_text);
             let decoded = decoded();
             for line in decoded.lines() {
                 text.block();
                 text.push(line);
             }
-            Extracted::Page(Page {
+            Extracted::Page(PageContent {
                 links: Vec::new(),
                 feeds: Vec::new(),
                 text: text.finish(),
                 title: None,
-                consent: asked.decide(),
+                consent: directives.decide(),
                 base: url.to_url(),
                 links_refused: 0,
                 links_over_limit: 0,
                 work: decoded.len() as u64,
             })
         }
-        Kind::Html => {
+        BodyKind::Html => {
             let (html, work) = html::parse(&decoded());
             let found = walk::walk(&html, options.limits.max_text);
             let resolver = Resolver::new(url, found.base, rules);
-            found.metas.iter().for_each(|(name, content)| asked.directives.meta(name, content));
+            found.metas.iter().for_each(|(name, content)| directives.directives.meta(name, content));
             let claims = found.canonicals.iter().take_while(|_| !resolver.is_spent());
             let claims = claims.filter_map(|href| resolver.resolve(href).ok());
-            claims.for_each(|target| asked.canonical.add(target));
-            let page = read(found, &resolver, asked.decide(), url, &options.limits);
-            Extracted::Page(Page { work, ..page })
+            claims.for_each(|target| directives.canonical.add(target));
+            let page = read(found, &resolver, directives.decide(), url, &options.limits);
+            Extracted::Page(PageContent { work, ..page })
         }
     }
 }
 
-/// What a page asks for, as it is found.
-struct Asked<'a> {
+/// Collects a page's directives and canonical claims.
+struct PageDirectives<'a> {
     directives: Directives<'a>,
     canonical: Claims<'a>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PageDirectives<'a> {
     fn of_header(fields: &Fields<'_>, url: &'a CanonicalUrl, rules: &UrlRules, options: &'a Options) -> Self {
-        let mut asked = Asked { directives: Directives::new(&options.agent), canonical: Claims::new(url) };
-        fields.robots_tags.iter().for_each(|value| asked.directives.header(value));
-        fields.links.iter().for_each(|value| asked.canonical.header(value, rules));
-        asked
+        let mut directives =
+            PageDirectives { directives: Directives::new(&options.agent), canonical: Claims::new(url) };
+        fields.robots_tags.iter().for_each(|value| directives.directives.header(value));
+        fields.links.iter().for_each(|value| directives.canonical.header(value, rules));
+        directives
     }
 
     fn decide(self) -> Consent {
@@ -227,25 +227,25 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What the header of an answer without a body (304) says is to be done with the page.
+/// The consent of a response without a body (304), from its header.
 pub fn consent_of_header(
     fields: &Fields<'_>,
     url: &CanonicalUrl,
     rules: &UrlRules,
     options: &Options,
 ) -> Consent {
-    Asked::of_header(fields, url, rules, options).decide()
+    PageDirectives::of_header(fields, url, rules, options).decide()
 }
 
-/// From what was found to the page.
+/// Builds the page from the results of the walk.
 fn read(
     found: Found<'_>,
     resolver: &Resolver<'_>,
     consent: Consent,
     url: &CanonicalUrl,
     limits: &Limits,
-) -> Page {
-    let mut page = Page {
+) -> PageContent {
+    let mut page = PageContent {
         links: Vec::new(),
         feeds: Vec::new(),
         text: found.text,
@@ -258,7 +258,7 @@ fn read(
     };
     let mut places: HashMap<CanonicalUrl, usize> = HashMap::with_capacity(found.references.len().min(256));
     for reference in &found.references {
-        // Feeds are counted on their own.
+        // Feeds have a limit of their own.
         let is_full = page.links.len() == limits.max_links && !reference.is_feed;
         if is_full || resolver.is_spent() {
             page.links_over_limit = page.links_over_limit.saturating_add(1);

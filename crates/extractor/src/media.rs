@@ -1,16 +1,16 @@
-//! What kind of body this is: by its `Content-Type`, corrected by its first bytes where the header is missing
-//! or is one of those that servers send without knowing (WHATWG MIME Sniffing §5 and §7).
+//! The kind of a body: by its `Content-Type`, or by its first bytes if the header is missing or a
+//! value that servers send by default (WHATWG MIME Sniffing §5 and §7).
 //!
-//! Two rules go beyond the standard, which protects browsers from running what was sent as text. Here nothing
-//! is run, and so a document that begins as HTML must is read as HTML under `text/plain` and
-//! `application/octet-stream` too, unless the server insists (`nosniff`). And a PDF or an image is none
-//! of our kinds, whatever it is called.
+//! Two rules go beyond the standard, which protects browsers from running what was sent as text.
+//! Nothing is run here, so a document that can only be HTML is read as HTML under `text/plain` and
+//! `application/octet-stream` too, unless the server sends `nosniff`. And a PDF or an image is
+//! opaque, whatever its type says.
 
 use crate::Fields;
 
 /// How a body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BodyKind {
     /// Links and text.
     Html,
     /// Text without links.
@@ -19,10 +19,10 @@ pub(crate) enum Kind {
     Opaque,
 }
 
-/// The part of a media type that matters here.
+/// The parts of a media type that matter here.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MediaType {
-    pub(crate) kind: Kind,
+    pub(crate) kind: BodyKind,
     /// The `charset` parameter.
     pub(crate) charset: Option<String>,
 }
@@ -39,10 +39,10 @@ impl Default for Types {
 }
 
 impl Types {
-    /// From `type/subtype` and `type/*`.
+    /// From patterns `type/subtype` and `type/*`.
     ///
     /// # Errors
-    /// The first that is neither.
+    /// The first pattern that is neither.
     pub fn new<'t>(types: impl IntoIterator<Item = &'t str>) -> Result<Types, String> {
         let is_token = |t: &str| {
             !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b))
@@ -70,7 +70,7 @@ const XHTML: &str = "application/xhtml+xml";
 const TEXT: &str = "text/plain";
 const BINARY: &str = "application/octet-stream";
 
-/// How many bytes are looked at to tell a kind (§5.2).
+/// Bytes used to detect a kind (§5.2).
 const SNIFFED: usize = 1_445;
 
 impl MediaType {
@@ -83,20 +83,20 @@ impl MediaType {
             (name.trim().eq_ignore_ascii_case("charset") && !value.is_empty()).then(|| value.to_owned())
         });
         let head = &body[..body.len().min(SNIFFED)];
-        // Text in UTF-16 is full of what is binary elsewhere.
+        // Text in UTF-16 has bytes that count as binary elsewhere.
         let is_wide = charset.as_deref().is_some_and(|c| c.to_ascii_lowercase().starts_with("utf-16"));
         let essence = essence(&called, head, fields.nosniff);
         let kind = match essence {
-            _ if !types.admit(essence) => Kind::Opaque,
-            HTML | XHTML => Kind::Html,
-            _ if !is_wide && is_binary(head) => Kind::Opaque,
-            _ => Kind::Plain,
+            _ if !types.admit(essence) => BodyKind::Opaque,
+            HTML | XHTML => BodyKind::Html,
+            _ if !is_wide && is_binary(head) => BodyKind::Opaque,
+            _ => BodyKind::Plain,
         };
         MediaType { kind, charset }
     }
 }
 
-/// The type that a body has, whatever it is called.
+/// The type of a body, from its declared type and its content.
 fn essence<'c>(called: &'c str, head: &[u8], nosniff: bool) -> &'c str {
     if let Some(known) = signature(head) {
         return known;
@@ -114,7 +114,7 @@ fn essence<'c>(called: &'c str, head: &[u8], nosniff: bool) -> &'c str {
     }
 }
 
-/// What a body without a type is (§7.1).
+/// The type of a body without a declared one (§7.1).
 fn sniff(head: &[u8]) -> &'static str {
     match head {
         _ if starts_as_html(head) => HTML,
@@ -124,7 +124,7 @@ fn sniff(head: &[u8]) -> &'static str {
     }
 }
 
-/// Formats that no text begins like (§6 and §7.1).
+/// Signatures of formats that no text begins with (§6 and §7.1).
 fn signature(head: &[u8]) -> Option<&'static str> {
     const SIGNATURES: [(&[u8], &str); 13] = [
         (b"%PDF-", "application/pdf"),
@@ -149,13 +149,13 @@ fn signature(head: &[u8]) -> Option<&'static str> {
     SIGNATURES.iter().find(|(bytes, _)| head.starts_with(bytes)).map(|(_, essence)| *essence)
 }
 
-/// Bytes that no text has (§3), in a body that does not say by its mark that it is in UTF-16.
+/// Whether there are bytes that no text has (§3); not for UTF-16 with a byte order mark.
 fn is_binary(head: &[u8]) -> bool {
     let is_utf16 = head.starts_with(&[0xFE, 0xFF]) || head.starts_with(&[0xFF, 0xFE]);
     !is_utf16 && head.iter().any(|b| matches!(b, 0x00..=0x08 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F))
 }
 
-/// The tags that a body without a type is HTML by (§7.1).
+/// The tags that make an untyped body HTML (§7.1).
 const TAGS: [&[u8]; 17] = [
     b"!doctype html",
     b"html",
@@ -182,8 +182,8 @@ fn starts_as_html(head: &[u8]) -> bool {
     text.starts_with(b"<!--") || TAGS.iter().any(|tag| starts_with_tag(text, tag))
 }
 
-/// Does it begin as only an HTML document does: with its doctype or its root, behind an XML declaration and
-/// comments perhaps?
+/// Whether it begins as only an HTML document does: with its doctype or root, possibly after an XML
+/// declaration and comments.
 fn is_document(head: &[u8]) -> bool {
     let text = narrow(head);
     let mut text = text.trim_ascii_start();
@@ -202,7 +202,7 @@ fn position(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|window| window == what)
 }
 
-/// `<`, the tag, and something that ends it.
+/// Whether it begins with `<`, the tag, and a terminator.
 fn starts_with_tag(text: &[u8], tag: &[u8]) -> bool {
     let Some(rest) = text.strip_prefix(b"<") else { return false };
     rest.split_at_checked(tag.len()).is_some_and(|(name, behind)| {
@@ -210,7 +210,7 @@ fn starts_with_tag(text: &[u8], tag: &[u8]) -> bool {
     })
 }
 
-/// The head as ASCII: without a mark, and of UTF-16 every other byte.
+/// The head as ASCII: without byte order mark, and every other byte of UTF-16.
 fn narrow(head: &[u8]) -> Vec<u8> {
     match head {
         [0xEF, 0xBB, 0xBF, rest @ ..] => rest.to_vec(),
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_header_decides_where_it_may_and_the_bytes_where_it_may_not() {
-        use Kind::{Html, Opaque, Plain};
+        use BodyKind::{Html, Opaque, Plain};
         for (header, body, kind, charset) in [
             (Some("text/html"), &b""[..], Html, None),
             (Some("Text/HTML ; Charset=\"ISO-8859-1\"; x=y"), b"", Html, Some("ISO-8859-1")),
@@ -238,7 +238,7 @@ mod tests {
             (Some("text/markdown"), b"", Plain, None),
             (Some("application/json"), b"{}", Opaque, None),
             (Some("image/png"), b"<html>", Opaque, None),
-            // No type, or none that means anything.
+            // No type, or a meaningless one.
             (None, b" \n<!doctype html>", Html, None),
             (None, b"\xEF\xBB\xBF<p>x", Html, None),
             (None, b"\xFF\xFE<\0h\0t\0m\0l\0>\0", Html, None),
@@ -253,7 +253,7 @@ mod tests {
             (Some("*/*"), b"<HTML lang=en>", Html, None),
             (Some("unknown/unknown"), b"<title>x", Html, None),
             (None, b"", Plain, None),
-            // What servers send without knowing.
+            // Types that servers send by default.
             (Some("text/plain"), b"<!DOCTYPE html><p>", Html, None),
             (Some("text/plain; charset=UTF-8"), b"  <html>", Html, Some("UTF-8")),
             (Some("text/plain"), b"<p>some markup is spoken of", Plain, None),
@@ -262,7 +262,7 @@ mod tests {
             (Some("text/plain; charset=utf-16le"), b"a\0b\0", Plain, Some("utf-16le")),
             (Some("application/octet-stream"), b"<!doctype HTML >", Html, None),
             (Some("application/octet-stream"), b"words", Opaque, None),
-            // What no text is.
+            // Signatures and binary bytes.
             (Some("text/html"), b"%PDF-1.7\n", Opaque, None),
             (Some("text/html; charset=utf-8"), b"\x89PNG\r\n\x1a\n\0", Opaque, Some("utf-8")),
             (Some("text/plain"), b"RIFF\0\0\0\0WEBPVP8 ", Opaque, None),
@@ -278,8 +278,8 @@ mod tests {
     fn a_server_that_insists_on_text_is_believed() {
         let fields = Fields { content_type: Some("text/plain"), nosniff: true, ..Fields::default() };
         let kind = |body: &[u8]| MediaType::of(&fields, body, &Types::default()).kind;
-        assert_eq!(kind(b"<!doctype html>"), Kind::Plain);
-        assert_eq!(kind(b"%PDF-1.4"), Kind::Opaque);
+        assert_eq!(kind(b"<!doctype html>"), BodyKind::Plain);
+        assert_eq!(kind(b"%PDF-1.4"), BodyKind::Opaque);
     }
 
     #[test]
@@ -288,13 +288,13 @@ mod tests {
         let kind = |header: &str, body: &[u8]| {
             MediaType::of(&Fields { content_type: Some(header), ..Fields::default() }, body, &types).kind
         };
-        assert_eq!(kind("text/html", b""), Kind::Html);
-        assert_eq!(kind("application/xhtml+xml", b""), Kind::Opaque);
-        assert_eq!(kind("text/plain", b"words"), Kind::Opaque);
-        assert_eq!(kind("text/plain", b"<!doctype html>"), Kind::Html);
-        assert_eq!(kind("application/json", b"{}"), Kind::Plain);
-        assert_eq!(kind("image/svg+xml", b"<svg>"), Kind::Plain);
-        assert_eq!(kind("image/png", b"\x89PNG\r\n\x1a\n\0"), Kind::Opaque, "binary is no text");
+        assert_eq!(kind("text/html", b""), BodyKind::Html);
+        assert_eq!(kind("application/xhtml+xml", b""), BodyKind::Opaque);
+        assert_eq!(kind("text/plain", b"words"), BodyKind::Opaque);
+        assert_eq!(kind("text/plain", b"<!doctype html>"), BodyKind::Html);
+        assert_eq!(kind("application/json", b"{}"), BodyKind::Plain);
+        assert_eq!(kind("image/svg+xml", b"<svg>"), BodyKind::Plain);
+        assert_eq!(kind("image/png", b"\x89PNG\r\n\x1a\n\0"), BodyKind::Opaque, "binary is no text");
         for wrong in ["html", "*", "*/*", "text/", "text/html; charset=x", ""] {
             assert!(Types::new([wrong]).unwrap_err().contains("media type"), "{wrong}");
         }

@@ -1,28 +1,28 @@
-//! Which references of a page count as links.
+//! Decides which references of a page count as links.
 //!
-//! What a visitor could reach without running scripts, as pages:
-//! - `a` and `area` (also an `a` in SVG), unless without `href`;
+//! Links are the pages that a visitor could reach without running scripts:
+//! - `a` and `area` with `href` (also `a` in SVG);
 //! - `iframe` and `frame`, whose content is a page of its own;
-//! - `link` with `rel` `next` or `prev`, and `alternate` where it names a language (`hreflang`); alternate
-//!   styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim (module
-//!   `canonical`);
+//! - `link` with `rel` `next` or `prev`, and `alternate` with a language (`hreflang`). Alternate
+//! styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
+//! (module `canonical`);
 //! - the target of `<meta http-equiv=refresh>`.
 //!
-//! Not images, scripts, styles, media, forms. Links inside hidden parts and inside the page's frame
-//! count: menus are how most pages are found. Links in `noscript` count too; in `template` they do not,
-//! since nothing shows them before a script does.
+//! Images, scripts, styles, media and forms do not count. Links in hidden parts and in the page's
+//! frame do: most pages are found through menus. Links in `noscript` count too, but not those in
+//! `template`, which only scripts show.
 
 use html5ever::{LocalName, local_name};
 use scraper::node::Element;
 
-/// A reference as it stands in the page.
+/// A reference as written in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reference<'d> {
-    /// Not resolved yet, entities decoded.
+    /// Not yet resolved; entities are decoded.
     pub(crate) href: &'d str,
     /// Marked `nofollow`, `ugc` or `sponsored`.
     pub(crate) nofollow: bool,
-    /// A feed of the page's own (RSS and Atom autodiscovery).
+    /// Whether it is a feed of the page (RSS and Atom autodiscovery).
     pub(crate) is_feed: bool,
 }
 
@@ -31,11 +31,11 @@ pub(crate) fn attribute<'d>(element: &'d Element, name: &LocalName) -> Option<&'
     element.attrs.iter().find(|(n, _)| n.local == *name).map(|(_, value)| &**value)
 }
 
-/// The reference that an element makes, if it makes one that counts.
+/// The reference of an element, if it counts.
 pub(crate) fn reference(element: &Element) -> Option<Reference<'_>> {
     match element.name.local {
         local_name!("a") | local_name!("area") => {
-            // In SVG the parser has made `xlink:href` an `href` of another name space.
+            // In SVG the parser maps `xlink:href` to an `href` of another namespace.
             let href = attribute(element, &local_name!("href"))?;
             let nofollow = attribute(element, &local_name!("rel"))
                 .is_some_and(|rel| tokens(rel).any(|t| is_one_of(t, &["nofollow", "ugc", "sponsored"])));
@@ -73,17 +73,17 @@ pub(crate) fn reference(element: &Element) -> Option<Reference<'_>> {
     }
 }
 
-/// Where a `<link rel=canonical>` leads.
+/// The target of a `<link rel=canonical>`.
 pub(crate) fn canonical(link: &Element) -> Option<&str> {
     let rel = attribute(link, &local_name!("rel"))?;
     if !tokens(rel).any(|t| t.eq_ignore_ascii_case("canonical")) {
         return None;
     }
-    // An empty one would name the page itself, whatever its address.
+    // An empty one would name the page itself, whatever its URL.
     attribute(link, &local_name!("href")).filter(|href| !href.trim().is_empty())
 }
 
-/// `5; url='next.html'` → `next.html` (WHATWG HTML, shared declarative refresh steps). None where it
+/// `5; url='next.html'` → `next.html` (WHATWG HTML, shared declarative refresh steps). `None` if it
 /// only reloads the page.
 fn refresh_target(content: &str) -> Option<&str> {
     let rest = content.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');

@@ -1,7 +1,7 @@
-//! Counts what the tree builder does.
+//! Counts the tree builder's steps.
 //!
-//! The builder asks its sink for a name or compares two handles at every open element that it looks
-//! at, so the calls to the sink measure its work: exactly, and the same on every machine.
+//! The builder asks its sink for a name, or compares two handles, at every open element that it
+//! inspects. So the calls to the sink measure its work exactly, and equally on every machine.
 
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::StrTendril;
@@ -23,7 +23,7 @@ impl CountingSink {
         CountingSink { sink: HtmlTreeSink::new(Html::new_document()), steps: Cell::new(0) }
     }
 
-    /// Calls so far, and nodes moved by them.
+    /// Number of calls so far, plus nodes moved by them.
     pub(crate) fn steps(&self) -> u64 {
         self.steps.get()
     }

@@ -1,4 +1,4 @@
-//! Whole pages in, whole answers out.
+//! Tests of whole pages.
 
 use super::*;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn at(url: &str) -> CanonicalUrl {
     UrlRules::default().canonicalize(url).unwrap()
 }
 
-fn page_at(html: &str, url: &str) -> Page {
+fn page_at(html: &str, url: &str) -> PageContent {
     match answer(html.as_bytes(), Some("text/html; charset=utf-8"), url, &Limits::default()) {
         Extracted::Page(page) => page,
         other => panic!("HTML is a page, and not {other:?}"),
@@ -21,7 +21,7 @@ fn answer(body: &[u8], content_type: Option<&str>, url: &str, limits: &Limits) -
     extract(body, &Fields { content_type, ..Fields::default() }, &at(url), &UrlRules::default(), &options)
 }
 
-fn page(html: &str) -> Page {
+fn page(html: &str) -> PageContent {
     page_at(html, "https://example.com/a/b.html")
 }
 
@@ -78,7 +78,7 @@ fn feeds_are_named_by_alternate_links_of_their_types() {
     let many: String =
         (0..100).map(|n| format!("<link rel=alternate type=application/rss+xml href=/{n}>")).collect();
     assert_eq!(page(&many).feeds.len(), MAX_FEEDS);
-    // Behind the last link that is taken, too.
+    // Also after the last link that is kept.
     let many: String = (0..=Limits::default().max_links).map(|n| format!("<a href=/{n}>")).collect();
     let found = page(&format!("{many}{html}"));
     assert_eq!((found.links_over_limit, found.feeds.len()), (1, 2));
@@ -196,8 +196,8 @@ fn limits_bound_links_text_and_title() {
     assert!(found.title.is_some_and(|t| t.len() <= MAX_TITLE_BYTES && t.starts_with("long title long")));
 }
 
-/// The standard's parsing algorithm is quadratic, or worse, on each of these. Without bounds some take
-/// minutes, so this test ends in time only with them.
+/// The standard's parsing algorithm is quadratic, or worse, on each of these. Without bounds some
+/// would take minutes.
 #[test]
 fn hostile_pages_are_read_in_linear_time_and_lose_no_links() {
     let n = 100_000;

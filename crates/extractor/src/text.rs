@@ -1,37 +1,37 @@
-//! The visible text: what of a page a reader would see, and how it is written down.
+//! The visible text of a page.
 //!
 //! Left out:
-//! - what is never shown: `head`, `script`, `style`, `template`, `noscript`, `svg`, `iframe`, media and
-//!   their fallbacks, data lists, closed dialogs;
-//! - what is hidden: the attribute `hidden` (except `until-found`), `aria-hidden=true`, an inline style
-//!   with `display:none` or `visibility:hidden`;
-//! - the page's frame, which is the same all over a site and changes for reasons of its own: `nav`;
-//!   `header`, `footer` and `aside` outside `main`, `article` and `section`, where the standard gives
-//!   them the roles of banner, content information and complement of the page (HTML-AAM 1.0); and any
-//!   element whose `role` is `navigation`, `banner` or `contentinfo`.
+//! - never shown: `head`, `script`, `style`, `template`, `noscript`, `svg`, `iframe`, media and
+//! their fallbacks, data lists, closed dialogs;
+//! - hidden: the attribute `hidden` (except `until-found`), `aria-hidden=true`, an inline style
+//! with `display:none` or `visibility:hidden`;
+//! - the page's frame, which is the same all over a site and changes for other reasons: `nav`;
+//! `header`, `footer` and `aside` outside `main`, `article` and `section`, where they have the
+//! roles banner, content information and complement (HTML-AAM 1.0); and any element whose `role` is
+//! `navigation`, `banner` or `contentinfo`.
 //!
-//! Where the frame is nearly all that there is ([`is_mostly_frame`]), it is the content, and is kept.
+//! If almost all text is in the frame ([`is_mostly_frame`]), the frame is the content and is kept.
 
 use crate::scope::attribute;
 use html5ever::{LocalName, local_name, ns};
 use scraper::node::Element;
 
-/// What an element means for the text inside it.
+/// The effect of an element on the text inside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effect {
-    /// Nothing in it is shown.
+    /// Nothing inside is shown.
     pub(crate) hides: bool,
     /// It is part of the page's frame.
     pub(crate) is_frame: bool,
     /// It is `main`, `article` or `section`.
     pub(crate) is_section: bool,
-    /// It stands on lines of its own.
+    /// It starts and ends a line.
     pub(crate) is_block: bool,
-    /// Its children cannot hold links either; they need not be walked.
+    /// Nothing inside can be a link either, so its children need no walk.
     pub(crate) is_closed: bool,
 }
 
-/// The effect of an element whose ancestors are, or are not, `in_section`.
+/// The effect of an element; `in_section` tells whether an ancestor is a section.
 pub(crate) fn effect(element: &Element, in_section: bool) -> Effect {
     let mut effect = Effect::default();
     match element.name.local {
@@ -39,7 +39,7 @@ pub(crate) fn effect(element: &Element, in_section: bool) -> Effect {
             effect.hides = true;
             effect.is_closed = true;
         }
-        // A title outside the head is still no text.
+        // A title outside the head is still not text.
         local_name!("title") => effect.hides = true,
         local_name!("head")
         | local_name!("noscript")
@@ -108,8 +108,8 @@ pub(crate) fn effect(element: &Element, in_section: bool) -> Effect {
         | local_name!("img")
         | local_name!("picture")
         | local_name!("source") => {}
-        // Everything else separates words: blocks, cells, list items, `br`, controls, unknown names. In
-        // MathML the elements of a formula do not.
+        // Everything else separates words: blocks, cells, list items, `br`, controls, unknown
+        // names. Elements of a MathML formula do not.
         _ => effect.is_block = element.name.ns != ns!(mathml),
     }
     if !effect.hides && !element.attrs.is_empty() {
@@ -118,7 +118,7 @@ pub(crate) fn effect(element: &Element, in_section: bool) -> Effect {
     effect
 }
 
-/// What attributes add. One pass: most elements have none of these.
+/// Adds the effects of attributes. One pass: most elements have none of these.
 fn attributes(element: &Element, effect: &mut Effect) {
     for (name, value) in &element.attrs {
         effect.hides |= hides(&name.local, value);
@@ -126,7 +126,7 @@ fn attributes(element: &Element, effect: &mut Effect) {
     }
 }
 
-/// Does this attribute hide its element?
+/// Whether this attribute hides its element.
 pub(crate) fn hides(name: &LocalName, value: &str) -> bool {
     match *name {
         local_name!("hidden") => !value.trim().eq_ignore_ascii_case("until-found"),
@@ -136,14 +136,14 @@ pub(crate) fn hides(name: &LocalName, value: &str) -> bool {
     }
 }
 
-/// Does this attribute make its element a part of the page's frame?
+/// Whether this attribute makes its element part of the page's frame.
 pub(crate) fn frames(name: &LocalName, value: &str) -> bool {
     let role = || value.split_ascii_whitespace().next().unwrap_or("");
     *name == local_name!("role")
         && ["navigation", "banner", "contentinfo"].iter().any(|frame| role().eq_ignore_ascii_case(frame))
 }
 
-/// Does an inline style say `display: none` or `visibility: hidden`?
+/// Whether an inline style has `display: none` or `visibility: hidden`.
 fn style_hides(style: &str) -> bool {
     style.split(';').any(|declaration| {
         declaration.split_once(':').is_some_and(|(property, value)| {
@@ -157,21 +157,22 @@ fn style_hides(style: &str) -> bool {
     })
 }
 
-/// Is so little left without the frame that the frame must be the content? Both bounds matter: a short
-/// article under a long menu is a page of its own, and a page of menus alone is not an empty one.
+/// Whether so little text is outside the frame that the frame must be the content. Both bounds
+/// matter: a short article under a long menu is a page of its own, and a page of menus is not
+/// empty.
 pub(crate) fn is_mostly_frame(kept: usize, frame: usize) -> bool {
     kept < 200 && kept * 20 < kept + frame
 }
 
-/// Text with white space collapsed: one space between words, one newline between blocks, none at either
-/// end; cut at a limit.
+/// Text with collapsed white space: one space between words, one newline between blocks, none at
+/// either end. Cut at a limit.
 pub(crate) struct Collapsed {
     text: String,
     limit: usize,
     gap: Gap,
 }
 
-/// What belongs between the text so far and the next word.
+/// The separator between the text so far and the next word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     None,
@@ -184,12 +185,12 @@ impl Collapsed {
         Collapsed { text: String::new(), limit, gap: Gap::None }
     }
 
-    /// A block begins or ends here.
+    /// Begins or ends a block.
     pub(crate) fn block(&mut self) {
         self.gap = Gap::Block;
     }
 
-    /// Adds text as it stands in a document.
+    /// Adds text as written in a document.
     pub(crate) fn push(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -239,7 +240,7 @@ impl Collapsed {
     }
 }
 
-/// Length of the white space (Unicode's property White_Space) that begins at `at`.
+/// Length of the white space (Unicode property White_Space) at `at`.
 fn spaces(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(&byte) = bytes.get(end) {
@@ -255,8 +256,8 @@ fn spaces(bytes: &[u8], at: usize) -> usize {
     end - at
 }
 
-/// Where the run of words that begins at `at` ends: at its end, or before white space that is not one
-/// plain space between two words.
+/// End of the run of words that begins at `at`: the end of the text, or the first white space that
+/// is not a single plain space between two words.
 fn run_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(&byte) = bytes.get(end) {
@@ -274,7 +275,7 @@ fn run_end(bytes: &[u8], at: usize) -> usize {
     end
 }
 
-/// Bytes of the non-ASCII space that `bytes` begin with, 0 for none.
+/// Length of the non-ASCII space at the start of `bytes`, 0 for none.
 fn wide_space(bytes: &[u8]) -> usize {
     match bytes {
         [0xC2, 0x85 | 0xA0, ..] => 2,

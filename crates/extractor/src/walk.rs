@@ -1,6 +1,6 @@
-//! One walk over the tree: references, text, title, base, metas and canonical addresses together.
+//! One walk over the tree: references, text, title, base, metas and canonical URLs together.
 //!
-//! By hand and without recursion, since a page decides how deep its tree is.
+//! Without recursion, since the page decides how deep its tree is.
 
 use crate::MAX_TITLE_BYTES;
 use crate::scope::{Reference, attribute, canonical, reference};
@@ -9,7 +9,7 @@ use html5ever::{local_name, ns};
 use scraper::node::Element;
 use scraper::{Html, Node};
 
-/// What one walk finds.
+/// The results of a walk.
 pub(crate) struct Found<'d> {
     pub(crate) references: Vec<Reference<'d>>,
     pub(crate) text: String,
@@ -18,12 +18,12 @@ pub(crate) struct Found<'d> {
     pub(crate) base: Option<&'d str>,
     /// Name and content of each meta element that has both.
     pub(crate) metas: Vec<(&'d str, &'d str)>,
-    /// Where the canonical links in the head lead. Those elsewhere do not count: a body may hold what
-    /// strangers wrote.
+    /// Targets of the canonical links in the head. Those elsewhere do not count: a body may contain
+    /// what users wrote.
     pub(crate) canonicals: Vec<&'d str>,
 }
 
-/// Walks the tree; twice where the page is mostly frame.
+/// Walks the tree; a second time if the page is mostly frame.
 pub(crate) fn walk(html: &Html, max_text: usize) -> Found<'_> {
     let mut walk = Walk::new(max_text, false);
     walk.run(html);
@@ -49,13 +49,13 @@ struct Walk<'d> {
     base: Option<&'d str>,
     metas: Vec<(&'d str, &'d str)>,
     canonicals: Vec<&'d str>,
-    /// How many elements were open when the head was; none outside it.
+    /// Number of open elements at the head element; `None` outside the head.
     head: Option<usize>,
-    /// Is the frame's text text?
+    /// Whether the frame's text counts.
     keeps_frame: bool,
-    /// Bytes of text (before collapsing, blank nodes aside) that the frame holds.
+    /// Bytes of text in the frame, before collapsing and without blank nodes.
     frame_text: usize,
-    /// How many of the elements that are open hide, frame, or make sections.
+    /// Number of open elements that hide, are frame, or make sections.
     hiding: u32,
     framing: u32,
     sections: u32,
@@ -120,7 +120,7 @@ impl<'d> Walk<'d> {
         }
     }
 
-    /// Takes what an element says, and opens it. True when there is nothing for us inside.
+    /// Reads and opens an element. True if its children need no walk.
     fn enter(&mut self, element: &'d Element) -> bool {
         match element.name.local {
             local_name!("base") if self.base.is_none() => {
@@ -170,7 +170,7 @@ impl<'d> Walk<'d> {
     }
 }
 
-/// The title's text, collapsed and cut; none where it is blank.
+/// The title's text, collapsed and cut; `None` if blank.
 fn title<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
     let mut title = Collapsed::new(MAX_TITLE_BYTES);
     for text in texts {

@@ -4,7 +4,7 @@ use crate::Target;
 use crate::html::fields;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use recrawl_extractor::{Extracted, Fields, Hints, Limits, Options, extract};
+use recrawl_extractor::{Extracted, Fields, Limits, Listing, Options, extract};
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::io::Write;
 
@@ -20,7 +20,7 @@ pub fn check(data: &[u8]) {
     let read = |body: &[u8], fields: &Fields<'_>, limits: &Limits| {
         let options = Options { limits: limits.clone(), ..Options::default() };
         match extract(body, fields, &url, &rules, &options) {
-            Extracted::Hints(hints, _) => Some(hints),
+            Extracted::Listing(hints, _) => Some(hints),
             _ => None,
         }
     };
@@ -33,7 +33,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(part.kind, hints.kind);
     assert_eq!(part.entries, hints.entries[..hints.entries.len().min(few.max_entries)], "other entries");
     let bytes: usize = hints.entries.iter().map(|entry| entry.url.key().len() + 8).sum();
-    assert_eq!(hints.listing().len(), bytes);
+    assert_eq!(hints.comparable_bytes().len(), bytes);
     if fields.content_type.is_none() && !body.starts_with(&[0x1f, 0x8b]) {
         let packed = packed(body);
         assert_eq!(read(&packed, &fields, &all).as_ref(), Some(&hints), "inside gzip");
@@ -45,7 +45,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-fn is_sound(hints: &Hints, own: &CanonicalUrl, limits: &Limits) {
+fn is_sound(hints: &Listing, own: &CanonicalUrl, limits: &Limits) {
     assert!(hints.entries.len() <= limits.max_entries);
     assert!(hints.over_limit == 0 || hints.entries.len() == limits.max_entries, "refused below the limit");
     assert!(hints.entries.iter().all(|entry| entry.url != *own), "the document lists itself");

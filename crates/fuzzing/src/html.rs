@@ -2,7 +2,9 @@
 //! fields that are read, and the body.
 
 use crate::{Target, first_line};
-use recrawl_extractor::{Extracted, Fields, Limits, MAX_FEEDS, MAX_TITLE_BYTES, Options, Page, extract};
+use recrawl_extractor::{
+    Extracted, Fields, Limits, MAX_FEEDS, MAX_TITLE_BYTES, Options, PageContent, extract,
+};
 use recrawl_types::{Canonical, CanonicalUrl, UrlRules};
 use std::collections::BTreeSet;
 
@@ -63,7 +65,7 @@ pub(crate) fn fields(data: &[u8]) -> (Fields<'_>, &[u8]) {
     }
 }
 
-fn is_sound(page: &Page, url: &CanonicalUrl, limits: &Limits) {
+fn is_sound(page: &PageContent, url: &CanonicalUrl, limits: &Limits) {
     assert!(page.links.len() <= limits.max_links && page.text.len() <= limits.max_text);
     assert!(page.title.as_ref().is_none_or(|title| title.len() <= MAX_TITLE_BYTES && is_collapsed(title)));
     assert!(page.feeds.len() <= MAX_FEEDS);

@@ -70,9 +70,9 @@ pub fn turn(crawl: &mut Crawl, seeds: &[CanonicalUrl]) -> Result<Turn, Failure> 
         block_pages: BLOCK_PAGES,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(MERGE_THREADS),
         judge: &|url, before, after| floors.judge(&crawl.settings.change, url, before, after),
-        watch: &|url, newer, changed| dates.observe(url, newer, changed),
-        meet: &|url, content| lesson.observe(url, content),
-        passed: &|pages| crawl.live.passed(pages),
+        on_dated_visit: &|url, newer, changed| dates.observe(url, newer, changed),
+        on_first_visit: &|url, content| lesson.observe(url, content),
+        on_progress: &|pages| crawl.live.passed(pages),
     };
     let merge = || recrawl_verifier::merge(&generation, batch, &mut next, &rules);
     let merged = tracing::error_span!("merge").in_scope(merge).map_err(Failure::work)?;

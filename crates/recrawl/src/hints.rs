@@ -5,7 +5,7 @@
 
 use crate::config;
 use crate::scope::Scope;
-use recrawl_extractor::{Hints, HintsKind};
+use recrawl_extractor::{Listing, ListingKind};
 use recrawl_fetcher::robots::{self, Rules};
 use recrawl_fetcher::{FetchResult, FetchedPage};
 use recrawl_types::host::RobotsBody;
@@ -66,17 +66,17 @@ impl HintRules<'_> {
     ///
     /// # Errors
     /// When the table of hosts cannot be read.
-    pub fn entries(&self, page: &FetchedPage, hints: Hints) -> io::Result<Vec<Link>> {
+    pub fn entries(&self, page: &FetchedPage, hints: Listing) -> io::Result<Vec<Link>> {
         let url = &page.entry.url;
-        let Hints { kind, mut entries, refused, over_limit, mut damage, work: _ } = hints;
+        let Listing { kind, mut entries, refused, over_limit, mut damage, work: _ } = hints;
         if matches!(&page.result, FetchResult::Page(response) if response.truncated) && damage.is_none() {
             damage = Some("larger than fetch.max_body".into());
-            if kind == HintsKind::Text {
+            if kind == ListingKind::Text {
                 // The last URL may be truncated, and then names another page.
                 entries.pop();
             }
         }
-        let is_index = kind == HintsKind::Index;
+        let is_index = kind == ListingKind::Index;
         if is_index && page.hops >= self.config.max_nesting {
             let depth = page.hops;
             tracing::info!(%url, "ignored a sitemap index nested in {depth} others (hints.max_nesting)");
@@ -113,7 +113,7 @@ impl HintRules<'_> {
         &self,
         list: &CanonicalUrl,
         entry: &CanonicalUrl,
-        kind: HintsKind,
+        kind: ListingKind,
         hosts: &mut HashMap<Origin, bool>,
     ) -> io::Result<Standing> {
         if list.host() == entry.host() {
@@ -151,7 +151,7 @@ impl HintRules<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_extractor::HintEntry;
+    use recrawl_extractor::ListingEntry;
     use recrawl_fetcher::{Condition, Hold, Response};
     use recrawl_types::host::{MemoryHostTable, RobotsState};
     use recrawl_types::{
@@ -181,9 +181,10 @@ mod tests {
         }
     }
 
-    fn hints(kind: HintsKind, entries: &[(&str, u32)]) -> Hints {
-        let entries = entries.iter().map(|(text, lastmod)| HintEntry { url: url(text), lastmod: *lastmod });
-        Hints { kind, entries: entries.collect(), ..Hints::default() }
+    fn hints(kind: ListingKind, entries: &[(&str, u32)]) -> Listing {
+        let entries =
+            entries.iter().map(|(text, lastmod)| ListingEntry { url: url(text), lastmod: *lastmod });
+        Listing { kind, entries: entries.collect(), ..Listing::default() }
     }
 
     /// The links as URL, redirects and date.
@@ -239,8 +240,8 @@ mod tests {
             ("https://vouching.example/4".to_owned(), 0, 500),
             ("https://stranger.example/5".to_owned(), 0, 0),
         ];
-        assert_eq!(of(HintsKind::Urlset), expected[..4]);
-        assert_eq!(of(HintsKind::Rss), expected, "a feed links where it likes");
+        assert_eq!(of(ListingKind::Urlset), expected[..4]);
+        assert_eq!(of(ListingKind::Rss), expected, "a feed links where it likes");
     }
 
     #[test]
@@ -249,13 +250,13 @@ mod tests {
             |config| config.max_nesting = 2,
             |rules| {
                 for (hops, expected) in [(0, Some(1)), (1, Some(2)), (2, None)] {
-                    let index = hints(HintsKind::Index, &[("https://maps.example/t.xml", 7)]);
+                    let index = hints(ListingKind::Index, &[("https://maps.example/t.xml", 7)]);
                     let links =
                         told(rules.entries(&page("https://maps.example/s.xml", hops, None), index).unwrap());
                     let expected = expected.map(|hops| ("https://maps.example/t.xml".to_owned(), hops, 7));
                     assert_eq!(links, Vec::from_iter(expected), "{hops}");
                 }
-                let sitemap = hints(HintsKind::Urlset, &[("https://maps.example/1", 0)]);
+                let sitemap = hints(ListingKind::Urlset, &[("https://maps.example/1", 0)]);
                 let links =
                     told(rules.entries(&page("https://maps.example/s.xml", 2, None), sitemap).unwrap());
                 assert_eq!(links, [("https://maps.example/1".to_owned(), 0, 0)], "its pages are no sitemaps");
@@ -265,7 +266,8 @@ mod tests {
 
     #[test]
     fn a_list_that_was_cut_loses_the_address_that_the_cut_goes_through() {
-        let list = || hints(HintsKind::Text, &[("https://maps.example/1", 0), ("https://maps.example/2", 0)]);
+        let list =
+            || hints(ListingKind::Text, &[("https://maps.example/1", 0), ("https://maps.example/2", 0)]);
         for (truncated, left) in [(false, 2), (true, 1)] {
             let response = Response { truncated, ..Response::default() };
             let page = FetchedPage {
@@ -285,7 +287,7 @@ mod tests {
             |_| {},
             |rules| {
                 let page = page("https://maps.example/s.xml", 0, None);
-                rules.entries(&page, hints(HintsKind::Urlset, &entries)).unwrap()
+                rules.entries(&page, hints(ListingKind::Urlset, &entries)).unwrap()
             },
         );
         assert_eq!(links.iter().map(|l| l.lastmod).collect::<Vec<_>>(), [soon, 0]);

@@ -177,9 +177,9 @@ impl Import {
             threads: 1,
             // Nothing was visited, so nothing is compared.
             judge: &|_, _, _| false,
-            watch: &|_, _, _| {},
-            meet: &|_, _| {},
-            passed: &|_| {},
+            on_dated_visit: &|_, _, _| {},
+            on_first_visit: &|_, _| {},
+            on_progress: &|_| {},
         };
         let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
         let facts = Facts {

@@ -139,7 +139,9 @@ impl PageReader<'_> {
     ) -> Result<Option<Vec<u8>>, Failure> {
         let (kind, fingerprint) = match &extracted {
             Extracted::Page(read) => (ContentKind::Text, self.change.fingerprint(&read.text)),
-            Extracted::Hints(hints, _) => (ContentKind::Hints, Fingerprint::of_bytes(&hints.listing())),
+            Extracted::Listing(hints, _) => {
+                (ContentKind::Hints, Fingerprint::of_bytes(&hints.comparable_bytes()))
+            }
             Extracted::Opaque(_) => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
         };
         let mut content = Content {
@@ -197,7 +199,7 @@ impl PageReader<'_> {
         change: Change,
     ) -> Result<Vec<Link>, Failure> {
         let (found, feeds) = match extracted {
-            Extracted::Hints(hints, _) => return self.hints.entries(page, hints).map_err(Failure::from),
+            Extracted::Listing(hints, _) => return self.hints.entries(page, hints).map_err(Failure::from),
             Extracted::Page(read) => (read.links, read.feeds),
             Extracted::Opaque(_) => Default::default(),
         };

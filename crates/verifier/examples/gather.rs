@@ -1,6 +1,7 @@
-//! Times gathering: `gather [links=5000000] [pages=250000] [hosts=20000] [memory=512]` (MiB). A log of so many visits
-//! and links is made in memory, on hosts as skewed as the Web's (Zipf), four links in five within the page's own
-//! origin, URLs of about 60 characters. Prints the seconds of reading the log alone, of reading and adding, of sorting.
+//! Times gathering: `gather [links=5000000] [pages=250000] [hosts=20000] [memory=512]` (MiB). Makes
+//! a log of `pages` visits and `links` links in memory. Hosts follow Zipf's law, like the Web's;
+//! four links in five stay within the page's own origin; URLs have about 60 characters. Prints the
+//! seconds of reading the log alone, of reading and adding, and of sorting.
 
 use recrawl_repository::storage::{MemoryStorage, Storage};
 use recrawl_repository::{LogChunk, VisitLog};
@@ -29,7 +30,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// A number from 1 to `bound`, each as likely as one over it.
+    /// A number from 1 to `bound`; the probability of i is proportional to 1/i.
     fn skewed(&mut self, bound: u64) -> u64 {
         let even = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         ((bound as f64).powf(even) as u64).clamp(1, bound)
@@ -46,7 +47,7 @@ fn argument(name: &str, default: u64) -> Result<u64, Box<dyn Error>> {
     Ok(given.map_or(Ok(default), |n| n.parse())?)
 }
 
-/// Seconds since the start by the clock, and of processor in hundredths, where the system tells.
+/// Start by the clock, and CPU seconds at the start (in hundredths, if the system reports them).
 struct Timer(Instant, f64);
 
 impl Timer {

@@ -1,5 +1,5 @@
-//! Times one merge: `merge_pass [N]` known pages (default 1,000,000), N/20 visits, a tenth of whose
-//! links are new. Prints the time of the pass and what it needed.
+//! Times one merge: `merge_pass [N]` known pages (default 1,000,000) and N/20 visits, a tenth of
+//! whose links are new. Prints duration, pages per second and the size of the files.
 
 use recrawl_repository::Repository;
 use recrawl_repository::storage::{MemoryStorage, Storage};
@@ -51,9 +51,9 @@ fn cycle(
         block_pages: recrawl_repository::BLOCK_PAGES,
         threads: 2,
         judge: &judge,
-        watch: &|_, _, _| {},
-        meet: &|_, _| {},
-        passed: &|_| {},
+        on_dated_visit: &|_, _, _| {},
+        on_first_visit: &|_, _| {},
+        on_progress: &|_| {},
     };
     let start = Instant::now();
     let report = merge(&generation, batch, &mut writer, &rules)?;

@@ -1,4 +1,4 @@
-//! Gathering a batch: sorted in memory, and spilled to disk in sorted runs when it outgrows that.
+//! Gathers a batch: sorted in memory, spilled to disk in sorted runs when it exceeds its limit.
 
 use crate::BatchError;
 use crate::gathered::Gathered;
@@ -13,11 +13,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
 
-/// How large a batch may become.
+/// Limits of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Memory for what is not yet on disk, in bytes, by an estimate that errs upwards. Beyond it the
-    /// batch is written out as a sorted run. 0 writes out after every link.
+    /// Memory limit in bytes, by an estimate that errs upwards. Beyond it the batch is spilled as a
+    /// sorted run. With 0, every record becomes a run.
     pub memory_bytes: usize,
 }
 
@@ -34,14 +34,14 @@ pub struct Batch {
     limits: BatchLimits,
     cycle: Cycle,
     gathered: Gathered,
-    /// Origins of which a page is visited or a seed: one small entry each, also of what is on disk.
+    /// Origins with a visited page or a seed, also those already spilled; one small entry each.
     main: HashSet<Box<[u8]>>,
     runs: Runs,
     threads: usize,
 }
 
 impl Batch {
-    /// An empty batch of `cycle`; `storage` takes its runs.
+    /// An empty batch of `cycle` that spills to `storage`.
     pub fn new(storage: Arc<dyn Storage>, cycle: Cycle, limits: BatchLimits) -> Batch {
         let threads = thread::available_parallelism().map_or(1, |n| n.get());
         Batch {
@@ -54,18 +54,18 @@ impl Batch {
         }
     }
 
-    /// Sorts on so many threads; the result does not depend on it.
+    /// Sorts on `threads` threads; the result does not depend on their number.
     #[cfg(test)]
     pub(crate) fn on_threads(self, threads: usize) -> Batch {
         Batch { threads, ..self }
     }
 
-    /// Adds all of the cycle's log, which is read on a thread of its own. `observe` is told of each visit and how
-    /// many links it found, in the order of the log; `admit` says whether the link with this key is added. Seeds
-    /// are, all of them.
+    /// Adds the cycle's whole log, which another thread reads. `observe` gets each visit and its
+    /// number of links, in log order. `admit` decides by key whether a link is added; seeds always
+    /// are.
     ///
     /// # Errors
-    /// Reading the log or writing a run failed. The batch is then of no use.
+    /// If reading the log or writing a run fails. Drop the batch then.
     pub fn add_log(
         &mut self,
         log: VisitReader,
@@ -86,10 +86,9 @@ impl Batch {
         })
     }
 
-    /// Adds one record of the log.
     ///
     /// # Errors
-    /// Writing a run failed. The batch is then of no use; the log still has everything.
+    /// If writing a run fails. Drop the batch then; the log still has every record.
     pub fn add(&mut self, mut record: LogRecord) -> Result<(), BatchError> {
         let links = match &mut record {
             LogRecord::Visit(visit) => std::mem::take(&mut visit.links),
@@ -98,7 +97,7 @@ impl Batch {
         self.add_apart(record, links.iter().map(LinkRef::from))
     }
 
-    /// Adds a record whose links stand beside it.
+    /// Adds a record whose links are passed separately.
     fn add_apart<'l>(
         &mut self,
         record: LogRecord,
@@ -135,10 +134,10 @@ impl Batch {
         Ok(())
     }
 
-    /// Ends the batch.
+    /// Ends the batch and opens its runs.
     ///
     /// # Errors
-    /// A run that was written could not be opened.
+    /// If a run cannot be opened.
     pub fn finish(mut self) -> Result<SortedBatch, BatchError> {
         self.gathered.sort(self.threads);
         SortedBatch::open(self.runs, self.gathered, self.main)

@@ -1,4 +1,4 @@
-//! What the batch says, put into the pages of a block: known pages are updated, new ones taken up.
+//! Applies a batch to the pages of a block: updates known pages and inserts new ones.
 
 use crate::host_cap::HostCap;
 use crate::matched::{Matched, Place};
@@ -7,29 +7,28 @@ use crate::{MergeError, MergeReport, MergeRules, lastmod, update};
 use recrawl_repository::{Changed, Generation, GenerationWriter, KeptVisit, PackedPages, PageBlock};
 use recrawl_types::{CanonicalUrl, Change, Outcome, PageRecord};
 
-/// Edits blocks in the order of URLs.
 pub(crate) struct Editor<'a> {
     rules: &'a MergeRules<'a>,
     cap: HostCap<'a>,
     pub report: MergeReport,
 }
 
-/// A block, what is new in it, and what is no longer as it was.
+/// A block, its new pages, and which parts changed.
 pub(crate) struct Edited {
     block: PageBlock,
     new: PageBlock,
-    /// The rows of `block` before which the new pages come.
+    /// For each new page, the row of `block` before which it is inserted.
     at: Vec<usize>,
     pub changed: Changed,
 }
 
 impl Edited {
-    /// Is there no page at all?
+    /// True if there is no page at all.
     pub fn is_empty(&self) -> bool {
         self.block.is_empty() && self.new.is_empty()
     }
 
-    /// The same, to be packed in all parts.
+    /// The same block with all parts marked as changed.
     pub fn whole(self) -> Edited {
         Edited { changed: Changed::ALL, ..self }
     }
@@ -46,7 +45,7 @@ impl<'a> Editor<'a> {
         Ok(Editor { rules, cap, report: MergeReport::default() })
     }
 
-    /// Edits a block. Origins and kept visits go to `writer` at once, the block itself does not.
+    /// Edits a block. Sends origins and kept visits to `writer` at once, but not the block.
     pub fn edit(
         &mut self,
         matched: Matched,
@@ -103,20 +102,20 @@ impl<'a> Editor<'a> {
             if record.visited.is_some() && !was_visited {
                 writer.add_to_origin(CanonicalUrl::origin_of(block.key(row)), 0, 1)?;
             }
-            // A visit in vain leaves history and content as they are.
+            // A failed visit leaves history and content as they are.
             let seen = record.visited.as_ref().map(|visited| visited.history.last);
             edited.changed.past |= seen == Some(self.rules.cycle);
             block.put_record(row, record);
         }
-        // Every visit but a skipped one moves the last attempt to this cycle.
+        // Every visit except a skipped one sets the last attempt to this cycle.
         let is_updated = *block.known(row) != before;
         edited.changed.known |= is_updated;
         self.report.pages_updated += u64::from(is_updated);
         Ok(())
     }
 
-    /// What was visited is taken up whatever the limits say: they keep us from pages, not from what
-    /// we have seen.
+    /// Inserts a URL that is not known. The limits apply only to links: a visited page is always
+    /// inserted.
     fn unknown(
         &mut self,
         key: &[u8],
@@ -139,7 +138,7 @@ impl<'a> Editor<'a> {
         }
         self.report.links_new += 1;
         self.report.visits_of_unknown += u64::from(is_visited);
-        // A link that waited was discovered when it was found.
+        // A link that waited counts as discovered in the cycle that found it.
         let cycle = touch.links.map_or(self.rules.cycle, |links| links.since);
         let mut record = update::discover(cycle, touch.links.as_ref());
         self.visit(&mut record, touch, writer)?;
@@ -147,7 +146,7 @@ impl<'a> Editor<'a> {
         Ok(Some(record))
     }
 
-    /// Visits come in the order of URLs here, and what their comparison said is decided here.
+    /// Applies one visit. Visits come in URL order; a comparison left open is decided here.
     fn visit(
         &mut self,
         record: &mut PageRecord,
@@ -163,10 +162,10 @@ impl<'a> Editor<'a> {
             let outcome = update::apply_visit(record, visit, rules.cycle, rules.judge, &mut self.report);
             if let (true, Some(change @ (Change::Changed | Change::Unchanged))) = (is_dated, outcome.change())
             {
-                (rules.watch)(&url, record.known.is_announced, change == Change::Changed);
+                (rules.on_dated_visit)(&url, record.known.is_announced, change == Change::Changed);
             }
             if let (Outcome::Fetched(Change::First), Some(visited)) = (outcome, &record.visited) {
-                (rules.meet)(&url, &visited.content);
+                (rules.on_first_visit)(&url, &visited.content);
             }
             lastmod::seen(&mut record.known, outcome);
             let is_absent = matches!(outcome, Outcome::NotFound(_));

@@ -1,10 +1,10 @@
-//! What can go wrong with a batch and with a merge. Nothing committed is ever touched by either.
+//! Errors of batches and merges. Neither changes committed files.
 
 use recrawl_repository::{CommitError, ReadError, WriteError};
 use recrawl_types::Cycle;
 use std::fmt;
 
-/// Gathering a batch failed, or reading back what was spilled of it. The cycle's log still has it all.
+/// A batch could not be gathered or read back. The cycle's log still has every record.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BatchError {
@@ -12,18 +12,18 @@ pub enum BatchError {
     Write(WriteError),
     /// The log or a sorted run could not be read.
     Read(ReadError),
-    /// A sorted run holds a record without a record's form, although its checksum is right.
+    /// A record of a sorted run cannot be decoded although its checksum is right.
     Malformed {
         /// The cycle of the batch.
         cycle: Cycle,
         /// The run's number.
         part: u32,
-        /// What is wrong with it.
+        /// The damage.
         what: &'static str,
     },
-    /// Of the links that wait for a later merge, a record has no record's form, although its checksum is right.
+    /// A record of the waiting links cannot be decoded although its checksum is right.
     MalformedWaiting {
-        /// What is wrong with it.
+        /// The damage.
         what: &'static str,
     },
 }
@@ -69,7 +69,7 @@ impl From<ReadError> for BatchError {
     }
 }
 
-/// Making the next generation's records failed. The generation that was read stays the current one.
+/// The merge failed. The generation that was read stays the current one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MergeError {

@@ -1,4 +1,5 @@
-//! What a batch holds in memory: paths in one buffer, origins numbered, an entry for each link and visit.
+//! The part of a batch in memory: paths in one buffer, numbered origins, an entry per link and
+//! visit.
 
 use crate::entry::Entry;
 use crate::sort::sort;
@@ -7,25 +8,26 @@ use recrawl_types::{CanonicalUrl, Cycle, Visit};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// An origin's entry in the table and its place in the list; a third of the table is empty.
+/// Bytes per origin, in table and list; a third of the table is empty.
 const ORIGIN_BYTES: usize = 128;
 
-/// So many paths are fetched at a time.
+/// Paths that are prefetched at a time.
 const BLOCK: usize = 256;
 
-/// Links and visits that are not yet on disk. First filled, then sorted, then read.
+/// Links and visits that are not yet on disk. Filled, then sorted, then read.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
-    /// Paths one behind the other.
+    /// Concatenated paths.
     paths: Vec<u8>,
     entries: Vec<Entry>,
-    /// In the order of the log; none once read.
+    /// In log order; `None` once read.
     visits: Vec<Option<Box<Visit>>>,
     visit_bytes: usize,
     origins: Origins,
-    /// The entries before this one were read.
+    /// Number of entries already read.
     read: usize,
-    /// The paths of the entries up to number `fetched`, one behind the other; that of the next one is at `ahead_at`.
+    /// Prefetched paths of the entries up to number `fetched`. That of the next one starts at
+    /// `ahead_at`.
     ahead: Vec<u8>,
     ahead_at: usize,
     fetched: usize,
@@ -38,7 +40,7 @@ impl Gathered {
         self.entries.push(Entry::link(&self.paths, length, origin, links));
     }
 
-    /// Adds a visit, whose links were taken out.
+    /// Adds a visit without its links.
     pub fn add_visit(&mut self, visit: Box<Visit>) {
         let (origin, length) = self.put(visit.url.key());
         self.entries.push(Entry::visit(&self.paths, length, origin, self.visits.len() as u32));
@@ -55,19 +57,19 @@ impl Gathered {
         (origin, path.len())
     }
 
-    /// The memory that it takes, by an estimate that errs upwards: buffers grow by a quarter.
+    /// Memory in bytes, by an estimate that errs upwards: buffers grow by a quarter.
     pub fn bytes(&self) -> usize {
         let buffers = self.paths.len() + size_of_val(&*self.entries);
         buffers + buffers / 4 + self.visit_bytes + self.origins.bytes
     }
 
-    /// Is there room for another entry? Places in the buffer of paths are numbers of 32 bits, lengths of 16; visits
-    /// take more room than that long before there are so many.
+    /// Whether another entry fits. Offsets of paths have 32 bits, their lengths 16. The number of
+    /// visits needs no check: visits fill the memory limit long before 2³² of them.
     pub fn has_room(&self) -> bool {
         self.paths.len() <= (u32::MAX - u32::from(u16::MAX)) as usize
     }
 
-    /// Brings it in the order of keys, to be read from the first on.
+    /// Sorts by key, and rewinds to the first entry.
     pub fn sort(&mut self, threads: usize) {
         let rank = self.origins.sort();
         for entry in &mut self.entries {
@@ -76,7 +78,8 @@ impl Gathered {
         sort(&mut self.entries, &self.paths, threads);
     }
 
-    /// The next URL, its key left in `key`, and all that is said of it; the links were found in `cycle`.
+    /// The next URL, with its combined links and its visits; writes its key to `key`. `cycle` is
+    /// the cycle that found the links.
     pub fn next(&mut self, cycle: Cycle, key: &mut Vec<u8>) -> Option<Touch> {
         let first = self.peek()?;
         let origin = &self.origins.keys[first.origin as usize];
@@ -102,8 +105,8 @@ impl Gathered {
         Some(touch)
     }
 
-    /// The next entry. Paths lie anywhere in their buffer, and memory answers many questions at a time sooner than
-    /// one after the other: so they are fetched by the block.
+    /// The next entry. Paths are scattered over their buffer, and memory serves many reads at a
+    /// time faster than one after another. Therefore a whole block of paths is prefetched.
     fn peek(&mut self) -> Option<Entry> {
         if self.read == self.fetched {
             self.ahead.clear();
@@ -116,12 +119,12 @@ impl Gathered {
         self.entries.get(self.read).copied()
     }
 
-    /// The path of the entry that comes next.
+    /// The prefetched path of the next entry.
     fn path_ahead(&self, next: &Entry) -> &[u8] {
         &self.ahead[self.ahead_at..][..next.length()]
     }
 
-    /// Empties it and keeps its buffers.
+    /// Removes all entries and keeps the buffers.
     pub fn clear(&mut self) {
         self.paths.clear();
         self.entries.clear();
@@ -132,7 +135,7 @@ impl Gathered {
     }
 }
 
-/// What a visit takes beside its URL's entry.
+/// Memory of a visit in bytes, without its entry.
 fn visit_bytes(visit: &Visit) -> usize {
     let validators = visit.content.as_ref().map_or(0, |content| {
         let length = |v: &Option<Box<str>>| v.as_ref().map_or(0, |v| v.len() + 16);
@@ -141,20 +144,21 @@ fn visit_bytes(visit: &Visit) -> usize {
     size_of::<Visit>() + 3 * size_of::<usize>() + visit.url.key().len() + validators + 32
 }
 
-/// Makes room for `more`. Doubling would leave half of the largest buffers empty.
+/// Reserves space for `more`, growing by a quarter. Doubling would leave half of the largest
+/// buffers empty.
 fn reserve<T>(buffer: &mut Vec<T>, more: usize) {
     if buffer.capacity() - buffer.len() < more {
         buffer.reserve_exact(more.max(buffer.len() / 4).max(1 << 10));
     }
 }
 
-/// The origins of a batch, numbered as they come.
+/// The origins of a batch, numbered in order of appearance.
 #[derive(Debug, Default)]
 struct Origins {
     numbers: HashMap<Arc<[u8]>, u32>,
     /// By number; once sorted, by rank.
     keys: Vec<Arc<[u8]>>,
-    /// The number that was asked for last: links to one origin often follow each other.
+    /// The last number returned: consecutive links often have the same origin.
     last: u32,
     bytes: usize,
 }
@@ -177,7 +181,7 @@ impl Origins {
         self.last
     }
 
-    /// Sorts them; gives each number's rank. No number is given after this.
+    /// Sorts the origins and returns each number's rank. No origin is added afterwards.
     fn sort(&mut self) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..self.keys.len() as u32).collect();
         numbers.sort_unstable_by(|&a, &b| self.keys[a as usize].cmp(&self.keys[b as usize]));

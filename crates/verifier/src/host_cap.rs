@@ -1,18 +1,19 @@
-//! How many new pages each origin may still bring.
+//! Limits the new pages per origin.
 
 use recrawl_repository::{Generation, OriginRun, OriginRuns, ReadError};
 use recrawl_types::Status;
 
-/// Known URLs of an origin, tombstones among them, as a multiple of those that are not: gone pages make
-/// room for new ones, and an origin whose pages all come and go still has an end.
+/// Maximum known URLs of an origin, tombstones included, as a multiple of its maximum of live
+/// pages. Gone pages make room for new ones, but an origin whose pages all come and go still has a
+/// limit.
 const WITH_TOMBSTONES: u64 = 4;
 
-/// The allowance of the origin that the merge is at. Asked in the order of URLs, it holds no table.
+/// The remaining pages of the current origin. Asked in URL order, so no table is needed.
 pub(crate) struct HostCap<'g> {
     generation: &'g Generation,
     max_pages: u64,
     known: OriginRuns,
-    /// The next origin that is known.
+    /// The next known origin.
     ahead: Option<OriginRun>,
     origin: Vec<u8>,
     left: u64,
@@ -25,7 +26,7 @@ impl<'g> HostCap<'g> {
         Ok(HostCap { generation, max_pages, known, ahead, origin: Vec::new(), left: 0 })
     }
 
-    /// May a new URL of this origin enter? One that enters `anyway` uses the allowance up too.
+    /// Whether a new URL of this origin is inserted. One that is inserted `anyway` counts as well.
     pub fn admits(&mut self, origin: &[u8], anyway: bool) -> Result<bool, ReadError> {
         if self.origin != origin {
             self.origin.clear();
@@ -45,7 +46,8 @@ impl<'g> HostCap<'g> {
         Ok(admitted)
     }
 
-    /// Tombstones are counted only where all pages together are too many: it takes a pass over the origin.
+    /// Counts tombstones only if all pages together exceed the limit, since this takes a pass over
+    /// the origin.
     fn allowance(&self, run: &OriginRun) -> Result<u64, ReadError> {
         if run.pages < self.max_pages {
             return Ok(self.max_pages - run.pages);

@@ -1,12 +1,13 @@
-//! Dates of modification that sitemaps and feeds give a page, beside what visits find.
+//! Modification dates that sitemaps and feeds give a page, compared with visits.
 //!
-//! What counts is whether a date *moved*, not what it says: clocks, time zones and dates without a time then
-//! do no harm. Only where a sitemap and the page itself were visited in one cycle the date says which came
-//! first: one that is not after the visit was known, or could have been, when the page was visited.
+//! Only whether a date *moved* counts, not its value, so clocks, time zones and dates without a
+//! time do no harm. One case needs the value: a sitemap and the page itself were visited in one
+//! cycle. A date not after the visit was then known, or could have been, when the page was visited.
 
 use recrawl_types::{Known, Outcome};
 
-/// A sitemap or feed dates a page, visited before or not. The first date is where later ones are counted from.
+/// A sitemap or feed dates a page, visited before or not. The first date is the baseline of later
+/// ones.
 pub(crate) fn claim(known: &mut Known, is_visited: bool, lastmod: u32) {
     if lastmod > known.lastmod {
         known.is_announced |= known.lastmod > 0 && is_visited;
@@ -14,14 +15,15 @@ pub(crate) fn claim(known: &mut Known, is_visited: bool, lastmod: u32) {
     }
 }
 
-/// As [`claim`], where the date is not after a visit that ended at `at` (milliseconds since 1970).
+/// Like [`claim`], for a date that is not after a visit that ended at `at` (milliseconds since
+/// 1970).
 pub(crate) fn claim_before(known: &mut Known, is_visited: bool, lastmod: u32, at: u64) {
     if u64::from(lastmod) <= at / 1000 {
         claim(known, is_visited, lastmod);
     }
 }
 
-/// A visit has seen what was announced.
+/// A visit has seen the announced change.
 pub(crate) fn seen(known: &mut Known, outcome: Outcome) {
     known.is_announced &= !outcome.is_visit();
 }
@@ -47,7 +49,7 @@ mod tests {
             assert_eq!((page.lastmod, page.is_announced), (lastmod, is_announced), "{date}");
         }
         seen(&mut page, Outcome::Failed(Failure::Timeout));
-        assert!(page.is_announced, "nothing was seen");
+        assert!(page.is_announced, "no visit saw the change");
         seen(&mut page, Outcome::Fetched(Change::Unchanged));
         assert!(!page.is_announced);
     }

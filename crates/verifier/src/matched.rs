@@ -1,27 +1,27 @@
-//! What a batch says of the pages of a block, each beside its place there.
+//! The touched URLs of a block, each with its place.
 
 use crate::touched::Touched;
 use recrawl_repository::PageBlock;
 
-/// A block and what is said of its pages, and of URLs that belong among them.
+/// A block, with the touched URLs that belong in its key range.
 pub(crate) struct Matched {
     pub block: PageBlock,
     pub touched: Touched,
-    /// For each touched URL.
+    /// One per touched URL.
     pub places: Vec<Place>,
 }
 
 /// Where a URL belongs in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// It is the page in this row.
+    /// The page in this row.
     Known(usize),
-    /// It is not known, and would come before this row.
+    /// Not known; its place is before this row.
     New(usize),
 }
 
 impl Matched {
-    /// Finds the places, by one walk over both sides.
+    /// Finds the places in one walk over both sides.
     pub fn new(block: PageBlock, touched: Touched) -> Matched {
         let mut row = 0;
         let mut place = |key: &[u8]| {

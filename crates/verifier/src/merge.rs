@@ -7,57 +7,59 @@ use recrawl_repository::{Generation, GenerationWriter};
 use recrawl_types::{CanonicalUrl, Content, Cycle};
 use std::fmt;
 
-/// Says whether a page changed between two visits: the page, what the visit before saw, what this one
-/// saw. Contents of different kind are put to it as well.
+/// Decides whether a page changed between two visits, given the page and the contents of the
+/// earlier and the later visit. Also gets contents of different kinds.
 pub type Judge<'j> = &'j dyn Fn(&CanonicalUrl, &Content, &Content) -> bool;
 
-/// Told of each comparison of a page that a sitemap or feed gave a date: the page, whether the date had moved
-/// forward since the visit before, and whether the page had changed.
-pub type Watch<'j> = &'j dyn Fn(&CanonicalUrl, bool, bool);
+/// Called for each compared visit of a page that a sitemap or feed dates. Gets the page, whether
+/// the date moved forward since the previous visit, and whether the page changed.
+pub type OnDatedVisit<'j> = &'j dyn Fn(&CanonicalUrl, bool, bool);
 
-/// Told of each page's first visit, with what it saw, in the order of URLs.
-pub type Meet<'j> = &'j dyn Fn(&CanonicalUrl, &Content);
+/// Called for each page's first visit, with its content, in URL order.
+pub type OnFirstVisit<'j> = &'j dyn Fn(&CanonicalUrl, &Content);
 
-/// Told, once a block, of how many pages of the generation before the merge has come past with it.
-pub type Passed<'j> = &'j dyn Fn(u64);
+/// Called for each block with the number of its pages in the old generation.
+pub type OnProgress<'j> = &'j dyn Fn(u64);
 
-/// What a merge goes by.
+/// The rules and callbacks of a merge.
 #[derive(Clone, Copy)]
 pub struct MergeRules<'j> {
-    /// The cycle of the batch, and the number of the generation to be.
+    /// The cycle of the batch, which is also the number of the new generation.
     pub cycle: Cycle,
-    /// URLs to which only a longer chain of redirects leads are not taken up.
+    /// Links with more consecutive redirects than this are dropped.
     pub max_hops: u8,
-    /// An origin (scheme, host, port) with so many pages gets no more, but for seeds and for pages
-    /// that were visited already.
+    /// An origin (scheme, host, port) with this many pages gets no more, except seeds and visited
+    /// pages.
     pub max_pages_per_host: u64,
     /// Which links may wait for a later merge.
     pub waiting: Waiting,
     /// Pages of a block when it is new, 1 to [`BLOCK_PAGES`](recrawl_repository::BLOCK_PAGES).
     pub block_pages: usize,
-    /// Threads that unpack and pack blocks beside the one that merges; below 2 none. The result is the same.
+    /// Threads that unpack and pack blocks, besides the merging one; below 2 there are none. The
+    /// result does not depend on it.
     pub threads: usize,
     /// Decides visits that could not be compared when they were made.
     pub judge: Judge<'j>,
-    /// Learns how far dates of modification can be trusted.
-    pub watch: Watch<'j>,
-    /// Learns what pages are like that were never seen before.
-    pub meet: Meet<'j>,
-    /// Learns how far the merge is; together as much as the generation before has pages.
-    pub passed: Passed<'j>,
+    /// Measures how far modification dates can be trusted.
+    pub on_dated_visit: OnDatedVisit<'j>,
+    /// Learns from pages visited for the first time.
+    pub on_first_visit: OnFirstVisit<'j>,
+    /// Reports progress. The numbers add up to the pages of the old generation.
+    pub on_progress: OnProgress<'j>,
 }
 
-/// Which links may wait. Reading and writing a block again costs the same for one link as for hundreds, so links
-/// to blocks that nothing else touches wait until there are more, as VEUNI lets those to other servers wait (Henrique
-/// et al., SPIRE 2011).
+/// Which links may wait. Rewriting a block costs the same for one link as for hundreds. So links to
+/// otherwise untouched blocks wait until there are more, as VEUNI delays links to other servers
+/// (Henrique et al., SPIRE 2011).
 ///
-/// A link never waits that leads to an origin which the batch visits or seeds, or to a block which is touched anyway, or
-/// to one that has its turn: once in `max_cycles` cycles nothing waits for a block.
+/// Three kinds of links never wait: links to an origin that the batch visits or seeds, to a block
+/// that is touched anyway, and to a block in its turn. Each block has its turn once in `max_cycles`
+/// cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// No link waits longer than this many cycles; with 0 none waits.
+    /// Maximum cycles that a link waits; with 0 none waits.
     pub max_cycles: u32,
-    /// So many URLs linked to in one block make its merge pay.
+    /// Number of URLs waiting for one block at which they are merged.
     pub enough: usize,
 }
 
@@ -73,12 +75,12 @@ impl fmt::Debug for MergeRules<'_> {
     }
 }
 
-/// Merges `batch` into `generation` and gives `writer`, begun from it, every block of the next one. Same input,
-/// same output, however the batch was spilled and however many threads there are. The batch's runs are removed at
-/// the end.
+/// Merges `batch` into `generation` and writes every block of the next generation to `writer`,
+/// which was begun from the old one. The result depends neither on runs nor on threads. Removes the
+/// batch's runs at the end.
 ///
 /// # Errors
-/// Reading either side or writing failed. `writer` is then to be dropped.
+/// If reading either side or writing fails. Drop `writer` then.
 pub fn merge(
     generation: &Generation,
     batch: SortedBatch,

@@ -1,8 +1,9 @@
-//! One pass over the blocks of a generation: those that the batch names are opened, the others carried.
+//! One pass over the blocks of a generation: opens those that the batch touches, carries the
+//! others.
 //!
-//! Reading, deciding and writing happen in the order of URLs on one thread; unpacking, matching and packing, which
-//! are most of the work, on the workers. A block on its way is in one of three queues, each of bounded length: announced
-//! to the system, which fetches it meanwhile; being unpacked; being packed.
+//! One thread reads, decides and writes in URL order. The workers unpack, match and pack, which is
+//! most of the work. A block passes three bounded queues: announced to the system for read-ahead,
+//! being unpacked, being packed.
 
 use crate::edit::Editor;
 use crate::matched::Matched;
@@ -18,12 +19,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// URLs of the batch that are held beside one block, for each page that a new block has. A block that gets more is
-/// taken in parts.
+/// Touched URLs held with one block, per page that a new block has. A block with more is edited in
+/// parts.
 const TOUCHED_A_PAGE: usize = 16;
-/// Blocks that are announced before one is read: fewer when the batch says much of them, as much as of one at most.
+/// Maximum blocks announced before they are read. Together they hold at most as many touched URLs
+/// as one block may.
 const BLOCKS_AHEAD: usize = 256;
-/// Blocks in each of the two other queues, for each thread; each has a job at most.
+/// Blocks in each of the two other queues, per thread; each block has at most one job.
 pub(crate) const BLOCKS_A_THREAD: usize = 16;
 
 pub(crate) struct Pass<'p, 's, 'g> {
@@ -34,19 +36,19 @@ pub(crate) struct Pass<'p, 's, 'g> {
     rules: &'p MergeRules<'p>,
     workers: Workers<'s>,
     editor: Editor<'p>,
-    /// Blocks of the generation before that were announced, in order.
-    wanted: VecDeque<Wanted>,
-    /// URLs of the batch beside them.
+    /// Blocks of the old generation that were announced, in order.
+    announced: VecDeque<Announced>,
+    /// Number of touched URLs held with them.
     held: usize,
-    /// Blocks that were read, in order.
+    /// Blocks being unpacked, in order.
     opening: VecDeque<Opening>,
-    /// What they have become.
+    /// Edited blocks being packed, in order.
     packing: VecDeque<Packing>,
     room: usize,
     max_touched: usize,
 }
 
-enum Wanted {
+enum Announced {
     Carried(Range<usize>),
     Opened(usize, Extent, Touched),
 }
@@ -78,7 +80,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             rules,
             workers,
             editor: Editor::new(generation, rules)?,
-            wanted: VecDeque::new(),
+            announced: VecDeque::new(),
             held: 0,
             opening: VecDeque::new(),
             packing: VecDeque::new(),
@@ -110,7 +112,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         })
     }
 
-    /// Sends block `at` on its way, with what the batch says of it.
+    /// Queues block `at` with its touched URLs.
     fn block(&mut self, at: usize) -> Result<(), MergeError> {
         let generation = self.generation;
         let end = (at + 1 < generation.blocks()).then(|| generation.first_key(at + 1));
@@ -120,11 +122,11 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
             return Ok(());
         }
         if touched.len() == self.max_touched {
-            // All before it is edited first: edits are in the order of URLs.
+            // Edits are in URL order, so all earlier blocks are edited first.
             self.finish_edits()?;
             let packed = self.packed.read(at, Extent::All)?;
             self.in_parts(packed.unpack(&mut Scratch::default())?, touched, end)?;
-            self.passed(at..at + 1);
+            self.report_progress(at..at + 1);
             return Ok(());
         }
         if !self.has_its_turn(at) && self.may_wait(&touched) {
@@ -135,11 +137,11 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         let extent = if outgrows || touched.has_visits() { Extent::All } else { Extent::Known };
         self.packed.announce(at, extent);
         self.held += touched.len();
-        self.wanted.push_back(Wanted::Opened(at, extent, touched));
+        self.announced.push_back(Announced::Opened(at, extent, touched));
         Ok(())
     }
 
-    /// What the batch says of URLs before `end`, `max_touched` of them at most.
+    /// The touched URLs before `end`, at most `max_touched`.
     fn take_touched(&mut self, end: Option<&[u8]>) -> Result<Touched, MergeError> {
         let mut touched = Touched::default();
         while touched.len() < self.max_touched
@@ -150,14 +152,15 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         Ok(touched)
     }
 
-    /// Is it the cycle, of so many as links may wait, in which none waits for block `at`? Blocks take turns, so that what
-    /// waits is merged a part in each cycle, and not most of it in one. The first key of a block is its own for life.
+    /// Whether block `at` has its turn, once in `max_cycles` cycles: nothing waits for it then.
+    /// Turns spread the waiting links over the cycles. They depend on the block's first key, which
+    /// never changes.
     fn has_its_turn(&self, at: usize) -> bool {
         let turn = xxh3_64(self.generation.first_key(at)).wrapping_add(self.rules.cycle.0.into());
         turn.checked_rem(self.rules.waiting.max_cycles.into()) == Some(0)
     }
 
-    /// May all of this wait, that leads to one block?
+    /// Whether all these updates of one block may wait.
     fn may_wait(&self, touched: &Touched) -> bool {
         let waiting = self.rules.waiting;
         if touched.len() >= waiting.enough {
@@ -185,24 +188,24 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
     }
 
     fn carry(&mut self, at: usize) {
-        match self.wanted.back_mut() {
-            Some(Wanted::Carried(range)) if range.end == at => range.end += 1,
-            _ => self.wanted.push_back(Wanted::Carried(at..at + 1)),
+        match self.announced.back_mut() {
+            Some(Announced::Carried(range)) if range.end == at => range.end += 1,
+            _ => self.announced.push_back(Announced::Carried(at..at + 1)),
         }
     }
 
-    /// Reads the blocks that were announced first, until no more than `room` are left to read.
+    /// Reads announced blocks in order, until at most `room` are left.
     fn read_until(&mut self, room: usize) -> Result<(), MergeError> {
-        while self.wanted.len() > room || self.held > self.max_touched {
-            let opening = match self.wanted.pop_front().expect("there is one") {
-                Wanted::Carried(range) => {
-                    self.passed(range.clone());
+        while self.announced.len() > room || self.held > self.max_touched {
+            let opening = match self.announced.pop_front().expect("there is one") {
+                Announced::Carried(range) => {
+                    self.report_progress(range.clone());
                     Opening::Carried(range)
                 }
-                Wanted::Opened(at, extent, touched) => {
+                Announced::Opened(at, extent, touched) => {
                     self.held -= touched.len();
                     let packed = self.packed.read(at, extent)?;
-                    self.passed(at..at + 1);
+                    self.report_progress(at..at + 1);
                     let opened = self.workers.submit(move |scratch| {
                         packed.unpack(scratch).map(|block| Matched::new(block, touched))
                     });
@@ -215,10 +218,10 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         Ok(())
     }
 
-    /// Tells of blocks that were read, or are carried.
-    fn passed(&self, blocks: Range<usize>) {
+    /// Reports blocks as read or carried.
+    fn report_progress(&self, blocks: Range<usize>) {
         let pages = blocks.map(|at| self.generation.block_pages(at) as u64).sum();
-        (self.rules.passed)(pages);
+        (self.rules.on_progress)(pages);
     }
 
     fn finish_edits(&mut self) -> Result<(), MergeError> {
@@ -226,7 +229,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         self.edit_until(0)
     }
 
-    /// Edits the blocks that were sent first, until no more than `room` are left to edit.
+    /// Edits unpacked blocks in order, until at most `room` are left.
     fn edit_until(&mut self, room: usize) -> Result<(), MergeError> {
         let block_pages = self.rules.block_pages;
         while self.opening.len() > room {
@@ -247,7 +250,8 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         Ok(())
     }
 
-    /// Takes a block in parts: what is touched beyond `max_touched` URLs is not read before the rest is done.
+    /// Edits a block in parts: reads the next `max_touched` URLs only when the previous ones are
+    /// done.
     fn in_parts(
         &mut self,
         mut block: PageBlock,
@@ -279,7 +283,7 @@ impl<'p, 's, 'g> Pass<'p, 's, 'g> {
         }
     }
 
-    /// Writes the blocks that were edited first, until no more than `room` are left to write.
+    /// Writes packed blocks in order, until at most `room` are left.
     fn write_until(&mut self, room: usize) -> Result<(), MergeError> {
         while self.packing.len() > room {
             match self.packing.pop_front().expect("there is one") {

@@ -1,42 +1,42 @@
-//! What a merge counted.
+//! Counters of a merge.
 
-/// What a merge did. The counters of links tell *links* from *URLs*: the same link on a hundred pages
-/// is a hundred links and one URL.
+/// Counters of a merge. They tell *links* from *URLs*: the same link on a hundred pages is a
+/// hundred links and one URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeReport {
-    /// Links (and seeds) that were merged, those that had waited among them.
+    /// Merged links and seeds, including links that had waited.
     pub links_seen: u64,
-    /// URLs among them that were known already.
+    /// URLs among them that were already known.
     pub links_known: u64,
-    /// URLs that were not known and now are, each once, whether linked, seeded or visited:
-    /// `pages` is the number of pages before plus this.
+    /// URLs that became known, each once, whether linked, seeded or visited: `pages` is the number
+    /// of pages before plus this.
     pub links_new: u64,
-    /// URLs dropped because even the shortest way to them in the batch was a longer chain of redirects than allowed.
+    /// URLs dropped because every chain of redirects to them in the batch is longer than allowed.
     pub links_over_hops: u64,
-    /// New URLs dropped because their origin has as many pages as allowed.
+    /// New URLs dropped because their origin has its maximum of pages.
     pub links_over_host_cap: u64,
-    /// URLs that were linked to and wait for a later merge.
+    /// Linked URLs that wait for a later merge.
     pub links_waiting: u64,
-    /// Visited URLs that were not known: new seeds and targets of redirects followed at once.
+    /// Visited URLs that were not known: new seeds, and redirect targets followed at once.
     pub visits_of_unknown: u64,
-    /// Pages known before whose record changed.
+    /// Previously known pages whose record changed.
     pub pages_updated: u64,
-    /// Pages known, after the merge.
+    /// Known pages after the merge.
     pub pages: u64,
     /// Pages fetched at least once, after the merge.
     pub visited: u64,
-    /// Live pages that no fetch was ever tried of, after the merge.
+    /// Live pages without any attempt to fetch them, after the merge.
     pub never_tried: u64,
-    /// Gone pages, after the merge.
+    /// Gone pages after the merge.
     pub gone_total: u64,
     /// Pages that the batch made gone.
     pub newly_gone: u64,
-    /// Gone pages that are live again, by a seed or because they were met as a redirect's target.
+    /// Gone pages made live again, by a seed or by a redirect to them.
     pub revived: u64,
-    /// Visits that came undecided and turned out to be a page's first.
+    /// Undecided visits that turned out to be the page's first.
     pub decided_first: u64,
-    /// Visits that came undecided and met a change, as the judge says.
+    /// Undecided visits that the judge found changed.
     pub decided_changed: u64,
-    /// Visits that came undecided and met none.
+    /// Undecided visits that the judge found unchanged.
     pub decided_unchanged: u64,
 }

@@ -10,9 +10,9 @@ use recrawl_types::Cycle;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// So many runs become one run, before the next is written. Each run that is read holds a file handle
-/// and one frame in memory, so their number needs a limit; a batch of 64 times the memory limit is
-/// still read only once.
+/// Maximum runs; at this number they are merged into one before the next is written. Each open run
+/// takes a file handle and one frame in memory. A batch of up to 64 times the memory limit is read
+/// only once.
 const MAX_RUNS: usize = 64;
 
 /// The sorted runs of one batch.
@@ -20,7 +20,7 @@ const MAX_RUNS: usize = 64;
 pub(crate) struct Runs {
     storage: Arc<dyn Storage>,
     cycle: Cycle,
-    /// In the order of the log: what is in an earlier run was logged earlier.
+    /// In log order.
     parts: Vec<u32>,
     next: u32,
 }
@@ -34,12 +34,11 @@ impl Runs {
         self.cycle
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// Writes what was gathered and sorted as a run.
+    /// Writes the sorted entries in memory as a run.
     pub fn spill(&mut self, gathered: &mut Gathered) -> Result<(), BatchError> {
         if self.parts.len() == MAX_RUNS {
             let mut merged = SortedBatch::open(self.clone(), Gathered::default(), HashSet::new())?;
@@ -77,7 +76,7 @@ impl Runs {
         Ok(part)
     }
 
-    /// Opens the runs, each with its number, in the order of the log.
+    /// Opens the runs, each with its number, in log order.
     pub fn open(&self) -> Result<Vec<(u32, SpillReader)>, BatchError> {
         let open = |&part: &u32| Ok((part, SpillReader::open(&*self.storage, self.cycle, part)?));
         self.parts.iter().map(open).collect()

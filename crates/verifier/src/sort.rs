@@ -1,18 +1,18 @@
-//! Sorting URLs that lie in one buffer, without comparing them from their beginning each time.
+//! Sorts URLs that share one buffer, without comparing each from its beginning.
 //!
-//! A caching multikey quicksort (Ng and Kakehi 2007): an entry carries eight bytes of its path. Entries are sorted by
-//! these alone; where they are equal, the next eight are loaded and the equal ones sorted by them. So each part of a
-//! path is fetched from memory once, and not at every comparison.
+//! A caching multikey quicksort (Ng and Kakehi 2007): an entry caches eight bytes of its path.
+//! Entries are sorted by these alone. Where they are equal, the next eight are loaded and sorted.
+//! So each part of a path is loaded from memory once, not at every comparison.
 
-use crate::entry::{Entry, FIRST_LOOK, LOOK};
+use crate::entry::{CHUNK, Entry, FIRST_CHUNK};
 use std::thread;
 
-/// Fewer than this are not worth a thread.
+/// Fewer entries than this are not worth a thread.
 const MIN_A_THREAD: usize = 1 << 15;
-/// Fewer than this are compared to their end.
-const MIN_BY_LOOKS: usize = 12;
+/// Fewer entries than this are compared by whole paths.
+const MIN_BY_CHUNKS: usize = 12;
 
-/// Sorts `entries`, all of them at their first look, in the order of keys. Of equal ones any may come first.
+/// Sorts `entries`, which all cache their first chunk, by key. Not stable.
 pub(crate) fn sort(entries: &mut [Entry], paths: &[u8], threads: usize) {
     sort_in_parts(entries, paths, threads, MIN_A_THREAD);
 }
@@ -29,27 +29,27 @@ fn sort_in_parts(entries: &mut [Entry], paths: &[u8], threads: usize, min_a_thre
         });
         return;
     }
-    entries.sort_unstable_by_key(Entry::seen_so_far);
-    for same in entries.chunk_by_mut(|a, b| a.seen_so_far() == b.seen_so_far()) {
-        look_on(same, paths, FIRST_LOOK + LOOK);
+    entries.sort_unstable_by_key(Entry::sort_key);
+    for same in entries.chunk_by_mut(|a, b| a.sort_key() == b.sort_key()) {
+        sort_by_next_chunk(same, paths, FIRST_CHUNK + CHUNK);
     }
 }
 
-/// Sorts what looked the same up to `depth`.
-fn look_on(same: &mut [Entry], paths: &[u8], depth: usize) {
-    if same.len() < 2 || same[0].is_all_seen() {
+/// Sorts entries that are equal up to `depth`.
+fn sort_by_next_chunk(same: &mut [Entry], paths: &[u8], depth: usize) {
+    if same.len() < 2 || same[0].is_at_end() {
         return;
     }
-    if same.len() < MIN_BY_LOOKS {
+    if same.len() < MIN_BY_CHUNKS {
         same.sort_unstable_by(|a, b| a.path(paths).cmp(b.path(paths)));
         return;
     }
     for entry in &mut *same {
-        entry.look_at(paths, depth);
+        entry.load_chunk(paths, depth);
     }
-    same.sort_unstable_by_key(Entry::seen_so_far);
-    for same in same.chunk_by_mut(|a, b| a.seen_so_far() == b.seen_so_far()) {
-        look_on(same, paths, depth + LOOK);
+    same.sort_unstable_by_key(Entry::sort_key);
+    for same in same.chunk_by_mut(|a, b| a.sort_key() == b.sort_key()) {
+        sort_by_next_chunk(same, paths, depth + CHUNK);
     }
 }
 

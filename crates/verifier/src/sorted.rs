@@ -1,4 +1,4 @@
-//! A batch in the order of its URLs: what is in memory, its runs, and links that waited, read together.
+//! A batch in URL order: merges the part in memory, the runs, and the links that waited.
 
 use crate::BatchError;
 use crate::gathered::Gathered;
@@ -11,19 +11,19 @@ use recrawl_types::Cycle;
 use std::collections::HashSet;
 use std::fmt;
 
-/// A batch in the order of its URLs, to be read once.
+/// A batch in URL order, to be read once.
 pub struct SortedBatch {
     runs: Runs,
     main: HashSet<Box<[u8]>>,
     sources: Vec<Source>,
-    /// The sources that have a next record, the one with the least key last. Of equal keys the one that comes
-    /// first in the log comes last here, which keeps visits in the order of the log.
+    /// Sources that have a next record; the one with the smallest key is last. Of equal keys, the
+    /// source earlier in the log is last, which keeps visits in log order.
     order: Vec<usize>,
     key: Vec<u8>,
 }
 
 impl SortedBatch {
-    /// Opens all runs, with `rest`, sorted, as the last of them.
+    /// Opens all runs; `rest`, sorted, is the last of them.
     pub(crate) fn open(
         runs: Runs,
         rest: Gathered,
@@ -37,39 +37,40 @@ impl SortedBatch {
         Ok(batch)
     }
 
-    /// Adds links left waiting by earlier cycles, sorted. How links of one URL are combined does not depend on
-    /// their order, so it does not matter that these are the older ones.
+    /// Adds the sorted links that waited since earlier cycles. Links of one URL combine in any
+    /// order, so it does not matter that these are older.
     ///
     /// # Errors
-    /// When their first record cannot be read.
+    /// If their first record cannot be read.
     pub(crate) fn with_waiting(mut self, waiting: impl Waiting + 'static) -> Result<SortedBatch, BatchError> {
         self.sources.push(Source::new(Records::Waiting(Box::new(waiting))));
         self.begin(self.sources.len() - 1)?;
         Ok(self)
     }
 
-    /// Reads the first records of the sources from number `from` on.
+    /// Reads the first record of each source from number `from` on.
     fn begin(&mut self, from: usize) -> Result<(), BatchError> {
         (from..self.sources.len()).try_for_each(|source| self.advance(source))
     }
 
-    /// The number of sorted runs that the batch has on disk; 0 when memory was enough.
+    /// Number of sorted runs on disk; 0 if the batch fitted in memory.
     pub fn runs_on_disk(&self) -> usize {
         self.runs.len()
     }
 
-    /// Does the batch visit or seed a page of this origin
-    /// ([`CanonicalUrl::origin_key`](recrawl_types::CanonicalUrl::origin_key))? Links to such an origin never wait.
+    /// Whether the batch visits or seeds a page of this origin
+    /// ([`CanonicalUrl::origin_key`](recrawl_types::CanonicalUrl::origin_key)). Links to such an
+    /// origin never wait.
     pub(crate) fn is_main(&self, origin: &[u8]) -> bool {
         self.main.contains(origin)
     }
 
-    /// The key of the next URL; none at the end.
+    /// The key of the next URL; `None` at the end.
     pub(crate) fn peek(&self) -> Option<&[u8]> {
         self.order.last().map(|&source| &*self.sources[source].key)
     }
 
-    /// Moves the next URL, with all that is said of it, to the end of `out`; false at the end.
+    /// Moves the next URL to the end of `out`; false at the end.
     pub(crate) fn next_into(&mut self, out: &mut Touched) -> Result<bool, BatchError> {
         let mut key = std::mem::take(&mut self.key);
         let touch = self.next_touch(&mut key)?;
@@ -81,7 +82,7 @@ impl SortedBatch {
         Ok(is_found)
     }
 
-    /// The next URL, its key left in `key`, with all that is said of it.
+    /// The next URL, with its links and visits; writes its key to `key`.
     pub(crate) fn next_touch(&mut self, key: &mut Vec<u8>) -> Result<Option<Touch>, BatchError> {
         let Some(first) = self.order.pop() else { return Ok(None) };
         std::mem::swap(&mut self.sources[first].key, key);
@@ -94,7 +95,7 @@ impl SortedBatch {
         Ok(Some(touch))
     }
 
-    /// Reads the next record of a source and puts the source in its place.
+    /// Reads the next record of a source and moves the source to its place in the order.
     fn advance(&mut self, source: usize) -> Result<(), BatchError> {
         if self.sources[source].read(self.runs.cycle())? {
             let sources = &self.sources;
@@ -118,9 +119,10 @@ impl fmt::Debug for SortedBatch {
     }
 }
 
-/// Links left waiting by earlier cycles: records as [`touch::put_waiting`] writes them, in the order of keys.
+/// Links that waited since earlier cycles: records as [`touch::put_waiting`] writes them, in key
+/// order.
 pub(crate) trait Waiting: Send {
-    /// The next record; none at the end.
+    /// The next record; `None` at the end.
     fn next_record(&mut self) -> Result<Option<&[u8]>, ReadError>;
 }
 
@@ -139,7 +141,7 @@ enum Records {
 
 struct Source {
     records: Records,
-    /// The next URL, and what this source says of it.
+    /// The next URL, with this source's links and visits.
     key: Vec<u8>,
     touch: Touch,
 }

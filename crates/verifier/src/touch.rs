@@ -1,39 +1,37 @@
-//! All that a batch says of one URL: its links combined, its visits in the order of the log.
+//! A touched URL: its combined links, and its visits in log order.
 
 use recrawl_repository::Malformed;
 use recrawl_repository::codec::{LinkRef, put_number, put_visit, take_number, take_visit};
 use recrawl_types::url::MAX_URL_BYTES;
 use recrawl_types::{CanonicalUrl, Cycle, Visit};
 
-/// All that a batch says of one URL.
+/// The combined links and the visits of one URL.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Touch {
     pub links: Option<Links>,
     pub visits: Vec<Visit>,
 }
 
-/// The links to one URL, combined. Combining is associative and does not depend on order, so a batch
-/// may be cut into runs anywhere.
+/// The links to one URL, combined. Combining is associative and commutative, so a batch can be cut
+/// into runs anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Links {
-    /// How many there are.
+    /// Number of links and seeds.
     pub seen: u64,
-    /// How many of them count as in-links.
+    /// Number of links that count as in-links.
     pub counted: u32,
-    /// The fewest links from a seed.
+    /// Minimum number of links from a seed.
     pub depth: u16,
-    /// The fewest redirects in a row.
+    /// Minimum number of consecutive redirects.
     pub hops: u8,
-    /// Is a seed among them?
     pub seed: bool,
-    /// The newest date of modification that one of them carries.
+    /// The newest modification date of the links.
     pub lastmod: u32,
-    /// The cycle in which the first of them was found.
+    /// The earliest cycle that found one of them.
     pub since: Cycle,
 }
 
 impl Links {
-    /// One link, found in `cycle`.
     pub fn of(link: &LinkRef<'_>, seed: bool, cycle: Cycle) -> Links {
         let LinkRef { depth, hops, lastmod, .. } = *link;
         Links { seen: 1, counted: u32::from(link.counted), depth, hops, seed, lastmod, since: cycle }
@@ -58,12 +56,12 @@ impl Touch {
     }
 
     pub fn add_visit(&mut self, visit: Visit) {
-        // A page is visited once in a batch, hardly ever twice: no room for more.
+        // A batch rarely visits a page twice, so reserve no spare capacity.
         self.visits.reserve_exact(1);
         self.visits.push(visit);
     }
 
-    /// Adds what a later part of the log says of the same URL.
+    /// Adds the links and visits of the same URL from a later part of the log.
     pub fn absorb(&mut self, later: Touch) {
         if let Some(links) = later.links {
             self.add_links(links);
@@ -72,12 +70,12 @@ impl Touch {
     }
 }
 
-/// Begins a record of links, or of links with a seed among them, or of a visit.
+/// First byte of a record: links, links with a seed among them, or a visit.
 const LINKS: u8 = 0;
 const SEED: u8 = 1;
 const VISIT: u8 = 2;
 
-/// The form of links in a sorted run, and of links that wait for a later merge.
+/// Encodes links for a sorted run or for the file of waiting links.
 pub(crate) fn put_waiting(out: &mut Vec<u8>, key: &[u8], links: &Links) {
     let Links { seen, counted, depth, hops, seed, lastmod, since } = *links;
     out.push(if seed { SEED } else { LINKS });
@@ -88,14 +86,14 @@ pub(crate) fn put_waiting(out: &mut Vec<u8>, key: &[u8], links: &Links) {
     out.extend_from_slice(key);
 }
 
-/// The form of a visit in a sorted run.
+/// Encodes a visit for a sorted run.
 pub(crate) fn put_one_visit(out: &mut Vec<u8>, visit: &Visit) {
     out.push(VISIT);
     put_visit(out, visit);
 }
 
-/// Takes back one record: its key is left in `key`, where the key of another URL was before, or none. Records come in
-/// the order of keys, so the two are mostly of one origin, which then needs no second look.
+/// Decodes one record and writes its key to `key`, which holds the previous key or nothing. Records
+/// come in key order and mostly share the previous one's origin, which is then not checked again.
 pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed> {
     let (&kind, mut rest) = record.split_first().ok_or(Malformed("it is empty"))?;
     match kind {
@@ -128,7 +126,7 @@ pub(crate) fn take(record: &[u8], key: &mut Vec<u8>) -> Result<Touch, Malformed>
     }
 }
 
-/// Is `key` a URL's, when `before` is one or empty?
+/// Whether `key` is a URL's; `before` is one or empty.
 fn is_key_after(before: &[u8], key: &[u8]) -> bool {
     if before.is_empty() {
         return CanonicalUrl::is_key(key);

@@ -2,16 +2,15 @@
 
 use crate::touch::Touch;
 
-/// Consecutive URLs of a batch with what is said of each, in the order of keys.
+/// Consecutive touched URLs, in key order.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     keys: Vec<u8>,
-    /// Where each key ends, and what is said of it.
+    /// End of each key, and its links and visits.
     touches: Vec<(usize, Touch)>,
 }
 
 impl Touched {
-    /// How many URLs there are.
     pub fn len(&self) -> usize {
         self.touches.len()
     }
@@ -20,28 +19,26 @@ impl Touched {
         self.touches.is_empty()
     }
 
-    /// Is there a visit among what is said?
     pub fn has_visits(&self) -> bool {
         self.touches.iter().any(|(_, touch)| !touch.visits.is_empty())
     }
 
-    /// The key of URL number `at`.
     pub fn key(&self, at: usize) -> &[u8] {
         let start = at.checked_sub(1).map_or(0, |before| self.touches[before].0);
         &self.keys[start..self.touches[at].0]
     }
 
-    /// What is said of URL number `at`.
+    /// The links and visits of URL number `at`.
     pub fn touch(&self, at: usize) -> &Touch {
         &self.touches[at].1
     }
 
-    /// Takes out what is said of URL number `at`; nothing is said of it from then on.
+    /// Takes the links and visits of URL number `at` and leaves none.
     pub fn take(&mut self, at: usize) -> Touch {
         std::mem::take(&mut self.touches[at].1)
     }
 
-    /// Adds a URL behind all others.
+    /// Appends a URL.
     pub fn push(&mut self, key: &[u8], touch: Touch) {
         debug_assert!(self.is_empty() || self.key(self.len() - 1) < key, "URLs come in ascending order");
         self.keys.extend_from_slice(key);

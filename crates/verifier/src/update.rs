@@ -1,4 +1,4 @@
-//! From links and visits to records: the rules of docs/outcomes.md.
+//! Applies links and visits to records: the rules of docs/outcomes.md.
 
 use crate::touch::Links;
 use crate::{Judge, MergeReport};
@@ -6,7 +6,7 @@ use recrawl_types::{
     CanonicalUrl, Change, Content, Cycle, Failure, Known, Outcome, PageRecord, Skip, Status, Visit, Visited,
 };
 
-/// The record of a URL that was not known. A visit without a link to tell the depth is a seed's.
+/// The record of a new URL. A visit without a link is that of a seed.
 pub(crate) fn discover(cycle: Cycle, links: Option<&Links>) -> PageRecord {
     let mut record = PageRecord::discovered(cycle, links.map_or(0, |l| l.depth));
     if let Some(links) = links {
@@ -16,7 +16,7 @@ pub(crate) fn discover(cycle: Cycle, links: Option<&Links>) -> PageRecord {
     record
 }
 
-/// New links to a known page.
+/// Applies new links to a known page.
 pub(crate) fn apply_links(known: &mut Known, links: &Links, report: &mut MergeReport) {
     known.depth = known.depth.min(links.depth);
     known.hops = known.hops.min(links.hops);
@@ -27,8 +27,8 @@ pub(crate) fn apply_links(known: &mut Known, links: &Links, report: &mut MergeRe
     }
 }
 
-/// A visit to a page; gives its outcome as the record was told it: decided, and a failure where a visit
-/// brought nothing.
+/// Applies a visit to a page. Returns its outcome after the decision; a visit that should have
+/// content but has none becomes a failure.
 pub(crate) fn apply_visit(
     record: &mut PageRecord,
     visit: Visit,
@@ -65,8 +65,8 @@ pub(crate) fn apply_visit(
             confirm_absence(&mut record.known, at, cycle, report);
             outcome
         }
-        // The fetcher brings content with every page, and a 304 only for a page it has asked for with
-        // validators. If it did not, nothing was got: a failure.
+        // The fetcher attaches content to every page, and accepts a 304 only for a page requested
+        // with validators. Anything else is a failure.
         (Outcome::Fetched(_) | Outcome::Redirected(_) | Outcome::NotModified, _) => {
             fail(&mut record.known, cycle);
             Outcome::Failed(Failure::Protocol)
@@ -88,8 +88,8 @@ pub(crate) fn apply_visit(
     }
 }
 
-/// The comparison, made now where the fetcher could not make it: it had no record at hand, or took
-/// for a first visit what another visit of the batch came before.
+/// Compares a visit that the fetcher could not compare: it had no record, or an earlier visit of
+/// the same batch was the first.
 fn decide(
     url: &CanonicalUrl,
     change: Change,
@@ -122,7 +122,7 @@ fn succeed(known: &mut Known, cycle: Cycle, report: &mut MergeReport) {
     revive(known, report);
 }
 
-/// The page exists, or is believed to: all that spoke against it is forgotten.
+/// The page exists, or is believed to: clears all doubts.
 fn revive(known: &mut Known, report: &mut MergeReport) {
     report.revived += u64::from(known.status == Status::Gone);
     known.status = Status::Live;
@@ -131,7 +131,7 @@ fn revive(known: &mut Known, report: &mut MergeReport) {
     known.not_found_at = 0;
 }
 
-/// Its server was asked, or would have been: no rule keeps the page out.
+/// Its server was asked, or would have been: no rule excludes the page.
 fn fail(known: &mut Known, cycle: Cycle) {
     known.last_attempt = cycle;
     known.failures = known.failures.saturating_add(1);
@@ -140,7 +140,7 @@ fn fail(known: &mut Known, cycle: Cycle) {
     }
 }
 
-/// It will be so next time too: the page is no candidate until the rule lets it in.
+/// The next visit would be refused too, so the page is no candidate until the rule admits it.
 fn refuse(known: &mut Known, cycle: Cycle) {
     known.last_attempt = cycle;
     known.failures = known.failures.saturating_add(1);
@@ -149,7 +149,7 @@ fn refuse(known: &mut Known, cycle: Cycle) {
     }
 }
 
-/// `at` is in milliseconds since 1970. A clock that went backwards counts as no time.
+/// `at` is in milliseconds since 1970. If the clock went backwards, no time has passed.
 fn confirm_absence(known: &mut Known, at: u64, cycle: Cycle, report: &mut MergeReport) {
     let at = u32::try_from(at / 1000).unwrap_or(u32::MAX);
     let spaced = at.saturating_sub(known.not_found_at) >= Known::GONE_SPACING_SECONDS

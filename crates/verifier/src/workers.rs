@@ -1,4 +1,4 @@
-//! Threads that do what needs no order: unpacking, matching and packing blocks.
+//! Worker threads for jobs that need no order: unpacking, matching and packing blocks.
 
 use crate::pass::BLOCKS_A_THREAD;
 use recrawl_repository::Scratch;
@@ -8,20 +8,21 @@ use std::thread::Scope;
 
 type Job<'s> = Box<dyn FnOnce(&mut Scratch) + Send + 's>;
 
-/// Jobs that wait for each thread: as many as the pass has blocks on their way, so that it never waits to hand one over.
+/// Queued jobs per thread. The pass never has more blocks in flight, so queuing a job never blocks.
 const JOBS_A_THREAD: usize = 2 * BLOCKS_A_THREAD;
 
 /// A few threads with one queue.
 pub(crate) struct Workers<'s> {
-    /// None when all is done by the thread that asks.
+    /// `None` if the caller's thread does all jobs.
     jobs: Option<SyncSender<Job<'s>>>,
 }
 
-/// What a job will bring.
+/// The future result of a job.
 pub(crate) struct Promise<T>(Receiver<T>);
 
 impl<'s> Workers<'s> {
-    /// Starts `threads` threads, which end with `self`; none when there is to be one only: the caller's.
+    /// Starts `threads` threads, which end with `self`. Below two, the caller's thread does all
+    /// jobs.
     pub fn start<'e>(scope: &'s Scope<'s, 'e>, threads: usize) -> Workers<'s> {
         if threads < 2 {
             return Workers { jobs: None };
@@ -42,11 +43,11 @@ impl<'s> Workers<'s> {
         Workers { jobs: Some(jobs) }
     }
 
-    /// Has a job done.
+    /// Queues a job.
     pub fn submit<T: Send + 's>(&self, job: impl FnOnce(&mut Scratch) -> T + Send + 's) -> Promise<T> {
         let (answer, promise) = sync_channel(1);
         let job = move |scratch: &mut Scratch| {
-            // Nobody waits any more when the merge has failed.
+            // The merge has failed if nobody waits for the result.
             let _ = answer.send(job(scratch));
         };
         match &self.jobs {
@@ -58,10 +59,10 @@ impl<'s> Workers<'s> {
 }
 
 impl<T> Promise<T> {
-    /// Waits for it.
+    /// Waits for the result.
     ///
     /// # Panics
-    /// When the job panicked.
+    /// If the job panicked.
     pub fn wait(self) -> T {
         self.0.recv().expect("a job ends with an answer")
     }
@@ -85,7 +86,8 @@ mod tests {
         }
     }
 
-    /// The scope ends only when all threads have: one that waited for ever would hold this test.
+    /// The scope ends only when all threads end: a thread that blocked for ever would hang this
+    /// test.
     #[test]
     fn a_panic_reaches_the_one_that_waits_and_leaves_no_thread_behind() {
         for (threads, panics) in [(1, 1), (2, 1), (2, 40), (4, 2)] {

@@ -1,5 +1,6 @@
-//! A power cut, or an error, at every point of a whole cycle: schedule, visit log, batch with runs on disk, merge and
-//! commit, over blocks that are carried, replaced, cut and copied out of files that are emptied, and links that wait.
+//! A power cut, or an error, at every point of a whole cycle: schedule, visit log, batch with runs
+//! on disk, merge and commit. Blocks are carried, replaced, cut and copied by compaction; links
+//! wait.
 
 mod pages;
 
@@ -16,9 +17,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 const HOSTS: u32 = 6;
-/// The visits of so many cycles are kept.
+/// Number of cycles whose visits are kept.
 const KEPT_CYCLES: u32 = 2;
-/// Every so many visits the log is synced.
+/// The log is synced after this many visits.
 const SYNC_EVERY: usize = 2;
 
 fn url(host: u32, page: u32) -> CanonicalUrl {
@@ -37,7 +38,8 @@ fn chosen(cycle: u32) -> Vec<CanonicalUrl> {
     urls
 }
 
-/// What the visit of a page finds: links to its own host's pages, new and old, and to one page of another host.
+/// The links that a visit finds: to new and old pages of its own host, and to one page of another
+/// host.
 fn visit(entry: &ScheduleEntry, index: u64, cycle: u32) -> LogRecord {
     let host = (0..HOSTS).find(|&host| url(host, 0).same_origin(&entry.url)).expect("it is one of ours");
     let links =
@@ -57,8 +59,9 @@ fn visit(entry: &ScheduleEntry, index: u64, cycle: u32) -> LogRecord {
     }))
 }
 
-/// Runs the next cycle, or ends the one that was begun. Blocks are tiny, the batch has next to no memory, and links
-/// may wait, so that every kind of write happens. The indexes of visits that were synced go to `synced`.
+/// Runs the next cycle, or ends the interrupted one. Blocks are tiny, the batch has almost no
+/// memory, and links may wait, so that every kind of write happens. Adds the indexes of synced
+/// visits to `synced`.
 fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box<dyn Error>> {
     let mut repository = Repository::open(storage.clone())?.keeping_visits(KEPT_CYCLES);
     let generation = repository.current();
@@ -104,15 +107,15 @@ fn run(storage: &Arc<dyn Storage>, synced: &mut BTreeSet<u64>) -> Result<(), Box
         block_pages: 4,
         threads: 1,
         judge: &changed,
-        watch: &|_, _, _| {},
-        meet: &|_, _| {},
-        passed: &|_| {},
+        on_dated_visit: &|_, _, _| {},
+        on_first_visit: &|_, _| {},
+        on_progress: &|_| {},
     };
     merge(&generation, batch.finish()?, &mut writer, &rules)?;
     Ok(repository.commit(writer, format!("cycle {cycle}").as_bytes())?)
 }
 
-/// All that is known: pages, the number of links that wait, reports, and the visits of the last cycle.
+/// The whole state: pages, the number of waiting links, reports, and the visits of the last cycle.
 #[derive(Debug, PartialEq)]
 struct State {
     pages: Pages,
@@ -153,14 +156,14 @@ fn history(cycles: u32) -> Vec<(Files, State)> {
     all
 }
 
-/// A cycle that is disturbed, begun from one undisturbed generation, and what must come of it.
+/// A disturbed cycle, begun from an undisturbed generation, with the expected result.
 struct Disturbed<'h> {
     before: u32,
     states: [&'h State; 2],
     storage: Arc<FaultyStorage>,
     committed: bool,
     synced: BTreeSet<u64>,
-    /// Points of the cycle, so far as it came.
+    /// Number of points that the cycle has reached.
     points: u64,
     error: Option<String>,
 }
@@ -177,8 +180,8 @@ impl<'h> Disturbed<'h> {
         Disturbed { before, states: [old, new], storage, committed, synced, points, error }
     }
 
-    /// Opens what is left and checks that it is the one generation or the next; then ends the cycle, and checks that
-    /// each visit is counted, and counted once.
+    /// Opens the storage and checks that it is one of the two generations. Then ends the cycle, and
+    /// checks that each visit counts exactly once.
     fn check(&self, left: Arc<dyn Storage>, what: &str) {
         let before = self.before;
         let repository = Repository::open(left.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -201,7 +204,7 @@ impl<'h> Disturbed<'h> {
             repository.current().files().into_iter().map(|(name, _)| name).collect();
         expected.extend(["MANIFEST".into(), "reports".into(), "decisions.json".into()]);
         let mut names = BTreeSet::from_iter(left.list().unwrap());
-        // Where removing was not durable, one of the kept files too many may be left.
+        // If removing was not durable, one kept file too many may be left.
         names.retain(|name| !name.ends_with(".kept"));
         assert_eq!(names, expected, "{what}: files that nothing refers to");
     }
@@ -213,7 +216,7 @@ const CYCLES: u32 = 40;
 fn after_a_power_cut_at_any_point_of_a_cycle_it_is_one_generation_or_the_next() {
     let history = history(CYCLES + 1);
     let (mut points, mut tried, mut carried, mut emptied, mut waited, mut resumed) = (0, 0, 0, 0, 0, 0);
-    // The first, some in a row, and two when old files are being emptied.
+    // The first ones, some in a row, and two during compaction.
     for before in (0..6).chain([CYCLES - 1, CYCLES]) {
         let [(files, old), (next, _)] = [&history[before as usize], &history[before as usize + 1]];
         let ages = |files: &Files| files.keys().filter(|name| name.ends_with(".keys")).count();
@@ -292,7 +295,7 @@ fn garbage_and_files_stay_bounded() {
         let keys = files.iter().filter(|(name, _)| name.ends_with(".keys"));
         assert!(keys.clone().count() <= 24, "{} files", keys.count());
         let bytes: usize = keys.map(|(_, bytes)| bytes.len()).sum();
-        // Twice the keys, headers of files and of frames among them, and what one cycle writes.
+        // Twice the keys, with headers of files and frames, plus what one cycle writes.
         let text: usize = pages.keys().map(|url| url.key().len() + 24).sum();
         assert!(bytes <= 2 * text + 2000, "{bytes} bytes for {} pages", pages.len());
     }

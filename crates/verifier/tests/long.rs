@@ -1,8 +1,9 @@
-//! Random lives of a repository against a sorted map: cycles of any visits, links and seeds, under rules and limits
-//! that change from cycle to cycle, through power cuts, failing and full disks, and all that comes back up.
+//! Random lives of a repository against a sorted map: cycles of any visits, links and seeds. Rules
+//! and limits change from cycle to cycle, disks fail and fill up, and the power is cut.
 //!
-//! `RECRAWL_SEED` and `RECRAWL_STEPS` say where it begins and how long it goes on. A step is one record of a log, one
-//! cycle, or one fault. What fails tells the seed of its life, which that seed and one step repeat:
+//! `RECRAWL_SEED` sets the first seed and `RECRAWL_STEPS` the number of steps. A step is one record
+//! of a log, one cycle, or one fault. A failure prints the seed of its life, which one step
+//! repeats:
 //!
 //! ```text
 //! make soak STEPS=1 SEED=123
@@ -47,7 +48,7 @@ impl Dice {
     }
 }
 
-/// Says how to repeat the life in which a check failed.
+/// Prints how to repeat a life in which a check failed.
 struct Named(u64);
 
 impl Drop for Named {
@@ -58,14 +59,13 @@ impl Drop for Named {
     }
 }
 
-/// What was tried.
 #[derive(Debug, Default)]
 struct Tally {
     steps: u64,
     lives: u64,
     cycles: u64,
     power_cuts: u64,
-    /// Of these, those that left the next generation.
+    /// Those among them that left the next generation.
     power_cuts_behind_a_commit: u64,
     errors: u64,
     pages: u64,
@@ -73,10 +73,9 @@ struct Tally {
     blocks_carried: u64,
 }
 
-/// What a cycle is to do.
 struct Plan {
     log: Vec<LogRecord>,
-    /// The log is synced after so many records.
+    /// The log is synced after this many records.
     sync_every: usize,
     memory_bytes: usize,
     threads: usize,
@@ -96,9 +95,9 @@ impl Plan {
             block_pages: self.block_pages,
             threads: self.threads,
             judge: &changed,
-            watch: &|_, _, _| {},
-            meet: &|_, _| {},
-            passed: &|_| {},
+            on_dated_visit: &|_, _, _| {},
+            on_first_visit: &|_, _| {},
+            on_progress: &|_| {},
         }
     }
 }
@@ -110,9 +109,9 @@ struct Life {
     keep_visits: u32,
     hosts: u32,
     pages_a_host: u32,
-    /// Since 1970.
+    /// Days since 1970.
     day: u64,
-    /// A generation that a reader holds, and what was in it.
+    /// A generation that a reader holds, and its pages.
     held: Option<(Arc<Generation>, Pages)>,
 }
 
@@ -193,7 +192,7 @@ impl Life {
         self.day += self.dice.any(&[0, 1, 4, 9]);
         let most_links = self.dice.any(&[0, 2, 8]);
         let mut log = Vec::new();
-        // Quiet cycles are as frequent as busy ones: they carry blocks, and links wait.
+        // Quiet cycles are as frequent as busy ones, so that blocks are carried and links wait.
         let records = self.dice.any(&[1, 3, 10, 60]);
         for _ in 0..self.dice.roll(records) {
             log.push(if self.dice.one_in(8) {
@@ -234,7 +233,7 @@ impl Life {
         Ok(Repository::open(self.storage.clone())?.keeping_visits(self.keep_visits))
     }
 
-    /// One cycle, to its commit, whatever comes between.
+    /// Runs one cycle to its commit, through faults.
     fn cycle(&mut self, repository: Repository, tally: &mut Tally) -> Repository {
         let mut repository = repository;
         let plan = self.plan();
@@ -282,7 +281,7 @@ impl Life {
                 repository = self.open().unwrap_or_else(|e| panic!("after a power cut: {e}"));
             } else {
                 tally.errors += 1;
-                // In the same process, or in another.
+                // Continue in the same process, or in a new one.
                 if self.dice.one_in(2) {
                     drop(repository);
                     repository = self.open().unwrap_or_else(|e| panic!("after an error: {e}"));
@@ -298,7 +297,7 @@ impl Life {
                 break;
             }
             assert_eq!(pages_of(&repository.current()), before.pages);
-            // The power fails while the cycle is taken up again.
+            // The power fails while the cycle is resumed.
             fault = match self.dice.one_in(3) {
                 true => Fault::Stop(1 + u64::from(self.dice.roll(60))),
                 false => Fault::None,
@@ -312,7 +311,7 @@ impl Life {
         repository
     }
 
-    /// Is the committed generation what it should be, by every way of reading it?
+    /// Checks the committed generation by every way of reading it.
     fn check(&mut self, repository: &Repository, expected: &Merged) {
         let (generation, pages) = (repository.current(), &self.reference.pages);
         assert_eq!(&pages_of(&generation), pages);
@@ -350,7 +349,7 @@ impl Life {
     }
 }
 
-/// One try at a cycle, which takes up what is there of its log; `synced` of its records were durable before.
+/// One attempt at a cycle, which resumes its log; `synced` of its records were durable before.
 fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<Merged, Box<dyn Error>> {
     let generation = repository.current();
     let storage = repository.storage().clone();
@@ -375,8 +374,8 @@ fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<
     let mut writer = repository.begin(&generation)?;
     let (watched, met) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
     let rules = MergeRules {
-        watch: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),
-        meet: &|url, _| met.borrow_mut().push(url.clone()),
+        on_dated_visit: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),
+        on_first_visit: &|url, _| met.borrow_mut().push(url.clone()),
         ..plan.rules(cycle)
     };
     let report = merge(&generation, batch.finish()?, &mut writer, &rules)?;
@@ -384,7 +383,7 @@ fn turn(repository: &mut Repository, plan: &Plan, synced: &mut usize) -> Result<
     Ok(Merged { report, watched: watched.into_inner(), met: met.into_inner(), kept: Vec::<KeptVisit>::new() })
 }
 
-/// The runs of pages of each origin, counted anew.
+/// The runs of pages of each origin, counted again.
 fn origins(pages: &Pages) -> Vec<OriginRun> {
     let mut origins: Vec<OriginRun> = Vec::new();
     for (ordinal, (url, record)) in (0..).zip(pages) {

@@ -1,4 +1,4 @@
-//! Random cycles against a plain map: same records, same counts, whatever is spilled.
+//! Random cycles against a plain map: same records, same counts, with and without runs on disk.
 
 mod pages;
 mod reference;
@@ -31,15 +31,15 @@ fn rules(cycle: Cycle) -> MergeRules<'static> {
         block_pages: BLOCK_PAGES,
         threads: 1,
         judge: &changed,
-        watch: &|_, _, _| {},
-        meet: &|_, _| {},
-        passed: &|_| {},
+        on_dated_visit: &|_, _, _| {},
+        on_first_visit: &|_, _| {},
+        on_progress: &|_| {},
     }
 }
 
-/// The reference takes a cycle.
+/// Merges a cycle into the reference.
 fn expected(reference: &mut Reference, cycle: u32, log: &[LogRecord]) -> Merged {
-    // No link waits, so it does not matter which blocks there are; and no visits are kept.
+    // No link waits, so the blocks do not matter; and no visits are kept.
     Merged { kept: Vec::new(), ..reference.merge(&rules(Cycle(cycle)), &[], log) }
 }
 
@@ -53,7 +53,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// With blocks of the usual size and no threads beside.
+    /// With blocks of the default size and without threads.
     fn new(memory_bytes: usize) -> Subject {
         Subject::with(memory_bytes, 1, BLOCK_PAGES)
     }
@@ -64,7 +64,7 @@ impl Subject {
         Subject { storage, repository, limits: BatchLimits { memory_bytes }, threads, block_pages }
     }
 
-    /// Gives also how many runs the batch had on disk.
+    /// Also returns the number of runs on disk.
     fn cycle(&mut self, log: &[LogRecord]) -> (Merged, usize) {
         let generation = self.repository.current();
         let cycle = generation.number().next();
@@ -79,8 +79,8 @@ impl Subject {
         let rules = MergeRules {
             block_pages: self.block_pages,
             threads: self.threads,
-            watch: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),
-            meet: &|url, _| met.borrow_mut().push(url.clone()),
+            on_dated_visit: &|url, newer, changed| watched.borrow_mut().push((url.clone(), newer, changed)),
+            on_first_visit: &|url, _| met.borrow_mut().push(url.clone()),
             ..rules(cycle)
         };
         let report = merge(&generation, batch, &mut writer, &rules).unwrap();
@@ -95,7 +95,7 @@ impl Subject {
     }
 }
 
-/// A day near those of the visits, at noon; mostly none.
+/// A day near those of the visits, at noon; usually none.
 fn any_date() -> impl Strategy<Value = u32> {
     prop_oneof![2 => Just(0), 1 => (990u32..1100).prop_map(|day| day * 86_400 + 43_200)]
 }
@@ -130,7 +130,7 @@ fn any_visit() -> impl Strategy<Value = Visit> {
     ];
     let links = proptest::collection::vec(any_link(), 0..5);
     let content = proptest::option::weighted(0.9, any_content());
-    // Few pages are visited, so that some come to be gone.
+    // Few distinct pages, so that some become gone.
     (0..8usize, outcome, content, links).prop_map(|(page, outcome, content, links)| Visit {
         content: content.filter(|_| outcome.is_visit()),
         links,
@@ -159,7 +159,7 @@ proptest! {
     fn generations_equal_the_model_spilled_or_not(cycles in proptest::collection::vec(any_cycle(), 1..14)) {
         let mut reference = Reference::default();
         let mut roomy = Subject::new(1 << 20);
-        // Blocks so small that they are cut, carried and taken in parts.
+        // Blocks so small that they are cut, carried and edited in parts.
         let (mut narrow, mut spilling) = (Subject::with(3000, 2, 3), Subject::with(0, 3, 1));
         let mut day = 1000;
         for (number, (days, mut log)) in (1..).zip(cycles) {
@@ -237,7 +237,7 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
     };
     let mut subject = Subject::new(1 << 20);
     subject.cycle(&[LogRecord::Seeds(vec![link("a"), link("m")])]);
-    // Two known, so two of the three linked ones enter; the seed enters whatever the limit says.
+    // Two are known, so two of the three linked ones enter; the seed enters despite the limit.
     let log = [page(vec![link("z"), link("b"), link("n")]), LogRecord::Seeds(vec![link("x")])];
     let report = subject.cycle(&log).0.report;
     assert_eq!((report.links_new, report.links_over_host_cap, report.pages), (3, 1, 5));
@@ -245,7 +245,7 @@ fn an_origin_is_filled_up_in_the_order_of_its_urls() {
     assert_eq!(paths, ["/a", "/b", "/m", "/n", "/x"]);
 }
 
-/// They were written anew with every block that was visited.
+/// Regression: they were rewritten with every block that was visited.
 #[test]
 fn gone_pages_make_room_for_new_ones_up_to_a_bound() {
     let mut subject = Subject::new(1 << 20);
@@ -257,7 +257,7 @@ fn gone_pages_make_room_for_new_ones_up_to_a_bound() {
         reference.pages.get(&page(n)).is_some_and(|r| r.known.status == recrawl_types::Status::Gone)
     };
     let mut entered = Vec::new();
-    // Every page that is known answers 404 from then on, and each cycle four new ones are linked.
+    // From then on every known page answers 404, and each cycle links four new ones.
     for cycle in 1..60u32 {
         let at = u64::from(cycle) * 86_400_000 * 7;
         let due =

@@ -1,5 +1,5 @@
-//! Merges into the folders that older format versions left: what they carry is read as it was written, however long
-//! it lies among newer parts.
+//! Merges into the folders that older format versions left. Carried parts are read as they were
+//! written, however long they lie among newer parts.
 
 mod pages;
 mod reference;
@@ -41,8 +41,8 @@ fn visits(pages: &Pages) -> impl Iterator<Item = LogRecord> {
     })
 }
 
-/// Histories and contents stay in the old files while links alone change what is known of their pages, and are read
-/// out of these to be written anew when pages are visited or a block is cut.
+/// Histories and contents stay in the old files while only links change pages. They are read from
+/// there when pages are visited or a block is cut.
 #[test]
 fn old_parts_are_carried_and_rewritten_as_they_were() {
     for version in OLDEST_VERSION..FORMAT_VERSION {
@@ -64,9 +64,9 @@ fn old_parts_are_carried_and_rewritten_as_they_were() {
                 block_pages,
                 threads: 1,
                 judge: &changed,
-                watch: &|_, _, _| {},
-                meet: &|_, _| {},
-                passed: &|_| {},
+                on_dated_visit: &|_, _, _| {},
+                on_first_visit: &|_, _| {},
+                on_progress: &|_| {},
             };
             let mut log = vec![links(&reference.pages)];
             if is_visited {

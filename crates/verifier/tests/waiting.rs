@@ -1,4 +1,4 @@
-//! Links that wait: for how long, what ends it, and that nothing is lost or counted twice by it.
+//! Waiting links: how long they wait, what ends the wait, and that none is lost or counted twice.
 
 use proptest::prelude::*;
 use recrawl_repository::Repository;
@@ -14,7 +14,7 @@ fn url(host: u8, page: u8) -> CanonicalUrl {
     UrlRules::keep_all().canonicalize(&format!("https://host{host}.example/{page:03}")).unwrap()
 }
 
-/// A page that is looked at in vain, and the links of another time: what links do is all that this is about.
+/// A failed visit with links of another time: only the links matter here.
 fn visit(host: u8, links: &[(u8, u8)]) -> LogRecord {
     let link = |&(host, page): &(u8, u8)| Link {
         url: url(host, page),
@@ -61,9 +61,9 @@ impl Subject {
             block_pages: 1,
             threads: 1,
             judge: &|_, _, _| true,
-            watch: &|_, _, _| {},
-            meet: &|_, _| {},
-            passed: &|_| {},
+            on_dated_visit: &|_, _, _| {},
+            on_first_visit: &|_, _| {},
+            on_progress: &|_| {},
         };
         let report = merge(&generation, batch.finish().unwrap(), &mut writer, &rules).unwrap();
         self.repository.commit(writer, b"").unwrap();

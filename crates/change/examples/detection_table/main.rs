@@ -1,8 +1,8 @@
-//! The measurements for docs/change-detection.md, as Markdown tables on standard output:
-//! `cargo run --release -p recrawl-change --example detection_table -- DATA/cloud-docs DATA/terms …`
+//! The measurements for docs/change-detection.md, as Markdown tables on standard output: `cargo run
+//! --release -p recrawl-change --example detection_table -- DATA/cloud-docs DATA/terms …`
 //!
-//! Each argument is the folder of a recorded set with contents. Without arguments, only the tables of procedural
-//! noise are printed.
+//! Each argument is the folder of a recorded set with contents. Without arguments, only the tables
+//! of procedural noise are printed.
 
 mod cosmetic;
 mod recorded;

@@ -99,7 +99,7 @@ fn rendered(markdown: &str) -> String {
     let fields = Fields { content_type: Some("text/html; charset=utf-8"), ..Fields::default() };
     match extract(page.as_bytes(), &fields, &url, &rules, &recrawl_extractor::Options::default()) {
         Extracted::Page(page) => page.text,
-        Extracted::Hints(..) | Extracted::Opaque(_) => unreachable!("HTML is a page"),
+        Extracted::Listing(..) | Extracted::Opaque(_) => unreachable!("HTML is a page"),
     }
 }
 

@@ -1,9 +1,9 @@
-//! Exact on clean sites, a distance on noisy ones.
+//! Exact on clean sites, by distance on noisy ones.
 
 use super::{Comparison, Detector};
 
-/// On a site without noise every difference counts, however small; where pages differ a little at every
-/// visit, only a difference above that noise does.
+/// On a site without noise every difference counts, however small. On a site with a noise floor,
+/// only a difference above the floor counts.
 pub(super) struct Adaptive;
 
 impl Detector for Adaptive {

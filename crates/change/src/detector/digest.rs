@@ -2,8 +2,7 @@
 
 use super::{Comparison, Detector};
 
-/// Compares digests. Takes no notice of distances and floors: whoever chooses it wants to hear of every
-/// difference.
+/// Compares digests and ignores distances and floors: the operator wants every difference.
 pub(super) struct Digest;
 
 impl Detector for Digest {

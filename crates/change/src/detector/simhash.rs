@@ -1,8 +1,9 @@
-//! A distance of the SimHashes is a change.
+//! A distance between the SimHashes is a change.
 
 use super::{Comparison, Detector};
 
-/// The classic near-duplicate test (Manku et al. 2007), with a site's floor where that is higher.
+/// The classic near-duplicate test (Manku et al. 2007), with the site's noise floor if that is
+/// higher.
 pub(super) struct SimHash;
 
 impl Detector for SimHash {

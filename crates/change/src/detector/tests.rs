@@ -47,8 +47,8 @@ fn each_detector_on_either_side_of_its_border() {
 }
 
 proptest! {
-    /// What every detector owes: equal texts never changed, and what a distance calls a change, no
-    /// larger distance calls none.
+    /// Laws of every detector: equal texts never changed, and if a distance counts as a change, so
+    /// does every larger one.
     #[test]
     fn every_detector_keeps_the_laws(
         distance in 0u32..64, more in 0u32..64, max_distance in 0u32..65, floor in proptest::option::of(0u32..65)

@@ -1,9 +1,9 @@
-//! The law, case by case.
+//! The rules, case by case.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Folds one cycle of comparisons made a cycle after the last: none is an equal one.
+/// Folds one cycle of comparisons after an interval of one cycle; `None` is an equal one.
 fn cycle(floor: &mut NoiseFloor, comparisons: impl IntoIterator<Item = Option<u32>>) {
     let mut tally = Tally::default();
     for comparison in comparisons {
@@ -12,7 +12,7 @@ fn cycle(floor: &mut NoiseFloor, comparisons: impl IntoIterator<Item = Option<u3
     floor.fold(&tally);
 }
 
-/// Twenty comparisons that differ a little, as noise does.
+/// Twenty comparisons with small differences, like noise.
 fn noise() -> impl Iterator<Item = Option<u32>> {
     [1, 2, 3, 3, 4].into_iter().cycle().take(20).map(Some)
 }
@@ -52,7 +52,7 @@ fn a_clean_site_has_none_and_a_burst_of_changes_makes_none() {
         cycle(&mut floor, noise());
         assert_eq!(floor.floor(), None, "after {burst} cycles of nothing but changes");
     }
-    // Noise that lasts is learned.
+    // Lasting noise is learned.
     for _ in 0..4 {
         cycle(&mut floor, noise());
     }
@@ -71,7 +71,7 @@ fn where_noise_stops_the_floor_goes() {
 
 #[test]
 fn a_lively_site_without_noise_has_none() {
-    // A third of its pages stand still.
+    // A third of its pages do not change.
     let mut floor = NoiseFloor::default();
     for _ in 0..20 {
         cycle(&mut floor, noise().zip(0..).map(|(d, i)| d.filter(|_| i % 3 > 0)));
@@ -97,7 +97,7 @@ fn real_changes_on_a_noisy_site_do_not_raise_its_floor_above_them() {
 
 #[test]
 fn rare_equals_leave_a_floor() {
-    // One advertisement in ten comes twice running.
+    // One advertisement in ten comes twice in a row.
     let mut floor = NoiseFloor::default();
     for _ in 0..20 {
         cycle(&mut floor, noise().zip(0..).map(|(d, i)| d.filter(|_| i % 10 > 0)));

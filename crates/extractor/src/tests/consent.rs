@@ -1,4 +1,4 @@
-//! What pages ask for, by header and by markup.
+//! Directives and canonical claims of pages, by header and by markup.
 
 use super::*;
 use recrawl_types::Canonical;
@@ -65,7 +65,7 @@ fn rfc_6596_which_canonical_claims_count() {
         ("<base href=https://b.example/c/><link rel=canonical href=d>", &[], other("https://b.example/c/d")),
         ("<link rel=canonical href=page>", &[], Canonical::Itself),
         ("<link rel=canonical href=https://example.com:443/dir/./page#top>", &[], Canonical::Itself),
-        // Twice the same is one claim; different ones are none, wherever they stand.
+        // Two equal claims are one; different ones cancel, wherever they are.
         (
             "<link rel=canonical href=/x><link rel=canonical href=//example.com/x>",
             &["</x>; rel=canonical"],
@@ -74,12 +74,12 @@ fn rfc_6596_which_canonical_claims_count() {
         ("<link rel=canonical href=/x><link rel=canonical href=/y>", &[], Canonical::Contradictory),
         ("<link rel=canonical href=/x>", &["</y>; rel=canonical"], Canonical::Contradictory),
         ("<link rel=canonical href=/x>", &["<page>; rel=canonical"], Canonical::Contradictory),
-        // In a body it may be a stranger's word.
+        // In a body it may come from a user of the site.
         ("<p><link rel=canonical href=/x>", &[], Canonical::Unclaimed),
         ("<head></head><link rel=canonical href=/x><body>", &[], other("https://example.com/x")),
         ("<body><svg><head><link rel=canonical href=/x></head></svg>", &[], Canonical::Unclaimed),
         ("<a rel=canonical href=/x>a</a>", &[], Canonical::Unclaimed),
-        // What cannot be crawled is no claim.
+        // A URL that cannot be crawled is no claim.
         (
             "<link rel=canonical href=''><link rel=canonical href=mailto:a@b.c><link rel=canonical>",
             &[],

@@ -130,8 +130,8 @@ fn text_of(answer: &Answer, url: &CanonicalUrl, settings: &Settings) -> Option<S
     };
     match extract(&answer.body, &fields, url, &settings.rules, &settings.reading) {
         Extracted::Page(page) => Some(page.text),
-        Extracted::Hints(hints, _) => {
-            let line = |entry: &recrawl_extractor::HintEntry| match entry.lastmod {
+        Extracted::Listing(hints, _) => {
+            let line = |entry: &recrawl_extractor::ListingEntry| match entry.lastmod {
                 0 => format!("{}\n", entry.url),
                 lastmod => format!("{} {}\n", entry.url, timestamp(u64::from(lastmod) * 1000)),
             };

@@ -1,4 +1,4 @@
-//! Any log, however it is cut, spilled and sorted, gives what a plain map gives.
+//! A batch equals a plain map, whatever the log, its cuts, runs and threads.
 
 use super::*;
 use crate::touch::{Touch, put_waiting};
@@ -18,8 +18,8 @@ const CYCLE: Cycle = Cycle(7);
 const ORIGINS: &[&str] =
     &["http://a.example", "https://a.example", "http://a.example:8080", "http://b.a.example", "http://[::1]"];
 
-/// Paths that share looks of eight bytes, end within or at the end of one, and begin each other; origins that begin
-/// alike.
+/// Paths that share chunks of eight bytes, end within or at the end of a chunk, and are prefixes of
+/// each other; origins with common prefixes.
 fn url() -> impl Strategy<Value = CanonicalUrl> {
     let paths = "[ab]{0,3}(section/){0,3}[ab]{0,2}(/page-00000000[0-9])?";
     (proptest::sample::select(ORIGINS), paths)
@@ -74,12 +74,12 @@ fn batch(log: &[LogRecord], memory_bytes: usize, threads: usize) -> SortedBatch 
     let mut batch = Batch::new(storage, CYCLE, BatchLimits { memory_bytes }).on_threads(threads);
     for record in log {
         batch.add(record.clone()).unwrap();
-        assert!(batch.gathered.bytes() <= memory_bytes, "what is above the limit is on disk");
+        assert!(batch.gathered.bytes() <= memory_bytes, "the rest is on disk");
     }
     batch.finish().unwrap()
 }
 
-/// All URLs in the order in which they come.
+/// All URLs in their order.
 fn read(mut batch: SortedBatch) -> Vec<(Vec<u8>, Touch)> {
     let (mut out, mut touched) = (Vec::new(), Touched::default());
     while let Some(key) = batch.peek().map(<[u8]>::to_vec) {

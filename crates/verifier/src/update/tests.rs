@@ -10,7 +10,8 @@ fn content(digest: u128) -> Content {
     Content { fingerprint: Fingerprint { simhash: 0, digest }, ..Content::default() }
 }
 
-/// A page visited in cycles 3 and 8, changed at the second, that failed twice since and was not found.
+/// A page visited in cycles 3 and 8 and changed at the second. Since then it failed twice and was
+/// not found once.
 fn visited_page() -> PageRecord {
     let mut history = History::first_fetch(Cycle(3));
     history.record(Cycle(8), true);
@@ -45,7 +46,7 @@ fn after(mut record: PageRecord, visit: Visit) -> (PageRecord, MergeReport) {
     (record, report)
 }
 
-/// What the record is told of a visit, which is what is kept of it.
+/// The outcome that is stored for a visit.
 fn told(mut record: PageRecord, outcome: Outcome, content: Option<Content>) -> Outcome {
     let judge = |_: &CanonicalUrl, a: &Content, b: &Content| a.fingerprint != b.fingerprint;
     apply_visit(&mut record, visit(outcome, content), NOW, &judge, &mut MergeReport::default())
@@ -190,7 +191,7 @@ fn a_skipped_page_stays_as_it_is() {
     for skip in [Skip::Deadline, Skip::HostBackOff, Skip::ByteBudget] {
         assert_eq!(after(visited_page(), visit(Outcome::Skipped(skip), None)).0, visited_page());
     }
-    // What will be skipped again next time is no candidate any more, or it would take up the budget for ever.
+    // A page that will be skipped again is no candidate, or it would use up the budget for ever.
     for skip in [Skip::OutOfScope, Skip::CrawlDelay, Skip::OptedOut, Skip::Trap, Skip::Blocked] {
         let skipped = after(visited_page(), visit(Outcome::Skipped(skip), None)).0;
         assert_eq!(skipped, after(visited_page(), visit(Outcome::RobotsDenied, None)).0);

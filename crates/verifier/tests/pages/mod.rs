@@ -1,13 +1,11 @@
-//! Pages as tests look at them: all of a generation in a map, contents that differ by a number.
+//! Test pages: a generation as a map, and contents that differ by a number.
 
 use recrawl_repository::Generation;
 use recrawl_types::{CanonicalUrl, Content, Fingerprint, PageRecord};
 use std::collections::BTreeMap;
 
-/// All that is known.
 pub type Pages = BTreeMap<CanonicalUrl, PageRecord>;
 
-/// All pages of a generation.
 pub fn pages_of(generation: &Generation) -> Pages {
     let mut records = generation.records();
     let mut pages = Pages::new();
@@ -17,7 +15,7 @@ pub fn pages_of(generation: &Generation) -> Pages {
     pages
 }
 
-/// What a visit sees of a page, where all that counts is whether it is another than before.
+/// The content of a page at a version; only equality matters.
 pub fn content(version: u32) -> Content {
     Content {
         fingerprint: Fingerprint { simhash: 0, digest: version.into() },
@@ -26,7 +24,7 @@ pub fn content(version: u32) -> Content {
     }
 }
 
-/// The judge that goes with such contents.
+/// The judge for such contents.
 pub fn changed(_: &CanonicalUrl, before: &Content, after: &Content) -> bool {
     before.fingerprint != after.fingerprint
 }

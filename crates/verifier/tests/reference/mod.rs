@@ -1,4 +1,5 @@
-//! The rules of docs/outcomes.md once more, over a sorted map: without blocks, runs, threads or limits of memory.
+//! The rules of docs/outcomes.md again, over a sorted map: without blocks, runs, threads or memory
+//! limits.
 
 use crate::pages::Pages;
 use recrawl_repository::KeptVisit;
@@ -9,7 +10,6 @@ use recrawl_types::{
 use recrawl_verifier::{MergeReport, MergeRules};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All links to one URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Links {
     pub seen: u64,
@@ -21,25 +21,23 @@ pub struct Links {
     pub since: Cycle,
 }
 
-/// What is known, and what waits.
+/// Known pages and waiting links.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
     pub pages: Pages,
     pub waiting: BTreeMap<CanonicalUrl, Links>,
 }
 
-/// What one cycle did.
 #[derive(Debug, Default, PartialEq)]
 pub struct Merged {
     pub report: MergeReport,
-    /// What was compared beside a date.
+    /// Compared visits of dated pages.
     pub watched: Vec<(CanonicalUrl, bool, bool)>,
-    /// First visits.
     pub met: Vec<CanonicalUrl>,
     pub kept: Vec<KeptVisit>,
 }
 
-/// What is said of one URL.
+/// The links and visits of one URL.
 #[derive(Default)]
 struct Said<'l> {
     links: Option<Links>,
@@ -47,7 +45,8 @@ struct Said<'l> {
 }
 
 impl Reference {
-    /// The next cycle. `blocks` are the first keys of the blocks that there are: they alone decide which links wait.
+    /// Merges the next cycle. `blocks` are the first keys of all blocks; only the decision which
+    /// links wait needs them.
     pub fn merge(&mut self, rules: &MergeRules<'_>, blocks: &[Vec<u8>], log: &[LogRecord]) -> Merged {
         let mut merged = Merged::default();
         let gone = self.pages.iter().filter(|(_, record)| record.known.status == Status::Gone);
@@ -229,7 +228,7 @@ fn forget_doubts(record: &mut PageRecord, report: &mut MergeReport) {
     record.known.not_found_at = 0;
 }
 
-/// A visit enters; gives its outcome, decided.
+/// Applies a visit and returns its outcome, decided.
 fn enter(record: &mut PageRecord, visit: &Visit, cycle: Cycle, report: &mut MergeReport) -> Outcome {
     let outcome = visit.outcome;
     if matches!(outcome, Outcome::Skipped(Skip::Deadline | Skip::HostBackOff | Skip::ByteBudget)) {
@@ -244,7 +243,7 @@ fn enter(record: &mut PageRecord, visit: &Visit, cycle: Cycle, report: &mut Merg
     };
     if !is_visit {
         record.known.failures = record.known.failures.saturating_add(1);
-        // What is left of the skips is refused by a rule, as by robots.txt.
+        // The other skips are refusals by a rule, as by robots.txt.
         let is_refused = matches!(outcome, Outcome::RobotsDenied | Outcome::Skipped(_));
         if record.known.status != Status::Gone {
             record.known.status = if is_refused { Status::Refused } else { Status::Live };

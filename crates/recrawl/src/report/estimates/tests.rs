@@ -138,9 +138,9 @@ impl Crawl {
             block_pages: BLOCK_PAGES,
             threads: 1,
             judge: &|_, before, after| before.fingerprint != after.fingerprint,
-            watch: &|_, _, _| {},
-            meet: &|_, _| {},
-            passed: &|_| {},
+            on_dated_visit: &|_, _, _| {},
+            on_first_visit: &|_, _| {},
+            on_progress: &|_| {},
         };
         let mut next = self.repository.begin(&generation).unwrap();
         let report =

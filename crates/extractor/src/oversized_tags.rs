@@ -4,26 +4,26 @@
 //! megabyte costs 10^10 comparisons. This pass over the text puts a `>` before the first attribute
 //! beyond [`MAX_ATTRIBUTES`]; nothing else of the text changes.
 //!
-//! Whether a `<` begins a tag depends on the tree: in a script or a comment it does not. So the pass
-//! reads every `<x` as a tag and follows all these readings at once. Readings in the same state go on
-//! alike, and the one with the most attributes stands for them: there are never more than the
-//! tokenizer has states inside a tag. The true reading is always among them.
+//! Whether a `<` begins a tag depends on the tree: in a script or a comment it does not. So the
+//! pass reads every `<x` as a tag and follows all these readings at once. Readings in the same
+//! state continue alike, so only the one with the most attributes is kept. There are never more
+//! readings than the tokenizer has states inside a tag, and the true one is always among them.
 
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-/// Attributes that a tag may have. Real tags have a few dozen.
+/// Maximum attributes of a tag. Real tags have a few dozen.
 const MAX_ATTRIBUTES: u16 = 256;
 
-/// The tokenizer's states inside a tag (WHATWG HTML §13.2.5), as far as they differ in where an
+/// The tokenizer's states inside a tag (WHATWG HTML §13.2.5), merged where they agree on where an
 /// attribute begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
-    /// Behind the `<`.
+    /// After the `<`.
     TagOpen,
     TagName,
-    /// Before an attribute's name, after a quoted value, or behind a `/`.
+    /// Before an attribute's name, after a quoted value, or after a `/`.
     Between,
     Name,
     AfterName,
@@ -34,7 +34,7 @@ enum State {
 }
 
 impl State {
-    /// The state after this byte, and whether an attribute begins with it; none where the tag ends.
+    /// The state after this byte, and whether an attribute begins with it; `None` at the tag's end.
     fn after(self, byte: u8) -> Option<(State, bool)> {
         use State::*;
         let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0C);
@@ -58,7 +58,7 @@ impl State {
     }
 }
 
-/// A reading of the text as a tag: its state, and the attributes that began in it.
+/// One reading of the text as a tag: its state and its number of attributes so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Reading {
     state: State,
@@ -74,7 +74,7 @@ impl Readings {
         self.merge();
     }
 
-    /// Does one attribute too many begin with this byte?
+    /// Whether an attribute over the limit begins with this byte.
     fn are_over_limit(&self, byte: u8) -> bool {
         let is_full = |reading: &Reading| reading.attributes.0 == MAX_ATTRIBUTES;
         let begins = |reading: &Reading| reading.state.after(byte).is_some_and(|(_, begins)| begins);
@@ -93,7 +93,7 @@ impl Readings {
         self.merge();
     }
 
-    /// Of readings in one state, keeps the one with the most attributes.
+    /// Keeps, of the readings in one state, the one with the most attributes.
     fn merge(&mut self) {
         if self.0.len() > 1 {
             self.0.sort_unstable();
@@ -101,8 +101,9 @@ impl Readings {
         }
     }
 
-    /// Reads ahead where it is plain what the bytes do: outside of tags up to a `<`, and in a single reading up to its
-    /// end, a `<`, or the attribute that is one too many. Gives how many bytes that are.
+    /// Skips bytes whose effect is obvious, and returns their number. Outside of tags it skips to a
+    /// `<`. In a single reading it skips to the reading's end, a `<`, or the attribute over the
+    /// limit.
     fn advance(&mut self, bytes: &[u8]) -> usize {
         let next = |quote, bytes: &[u8]| memchr2(b'<', quote, bytes).unwrap_or(bytes.len());
         let [reading] = &mut self.0[..] else {
@@ -127,7 +128,7 @@ impl Readings {
     }
 }
 
-/// The text with a `>` before each attribute that is one too many.
+/// The text with a `>` before each attribute over the limit.
 pub(crate) fn bound(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut bounded = String::new();
@@ -138,7 +139,7 @@ pub(crate) fn bound(text: &str) -> Cow<'_, str> {
         at += readings.advance(&bytes[at..]);
         let Some(&byte) = bytes.get(at) else { break };
         if readings.are_over_limit(byte) {
-            // An attribute begins here, so a character does.
+            // An attribute begins here, so this is a character boundary.
             bounded.push_str(&text[copied..at]);
             bounded.push('>');
             copied = at;
@@ -188,7 +189,7 @@ mod tests {
             (format!("<p>a<div{many}{rest}>b"), format!("<p>a<div{many}{first}>{more}>b")),
             (format!("</div{many}{rest}>b"), format!("</div{many}{first}>{more}>b")),
             (format!("<div{many}{rest}"), format!("<div{many}{first}>{more}")),
-            // Hidden behind what is no quoted value for the tokenizer.
+            // Hidden after a value that is not quoted for the tokenizer.
             (
                 format!("<script>a<b=\"</script><div{many}{rest}>\"c>d"),
                 format!("<script>a<b=\"</script><div{many}{first}>{more}>\"c>d"),
@@ -247,7 +248,8 @@ mod tests {
     }
 
     proptest! {
-        /// However a tag is spelled, the tokenizer finds no more attributes in it than are permitted.
+        /// However a tag is written, the tokenizer finds at most the permitted number of
+        /// attributes.
         #[test]
         fn the_tokenizer_never_sees_more(
             pieces in proptest::collection::vec(

@@ -1,7 +1,7 @@
-//! One pass over an XML document: entries, and in them addresses and dates.
+//! Reads an XML document in one pass: entries with URLs and dates.
 //!
-//! quick-xml tells what stands where and expands nothing. Depth is a number here, so that a million open
-//! elements cost nothing; texts are kept only inside a field, up to a length that no address reaches.
+//! quick-xml tokenizes and expands nothing. Depth is only a counter, so a million open elements
+//! cost nothing. Text is kept only inside a field, up to a length that no URL reaches.
 
 use super::Found;
 use super::formats::{Field, Format};
@@ -10,13 +10,13 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use recrawl_types::url::MAX_URL_BYTES;
 use std::borrow::Cow;
 
-/// Things before the root element that are looked past.
+/// Maximum items skipped before the root element.
 const MAX_PROLOGUE: usize = 64;
-/// A field's text is kept up to this; what is longer is no address and no date.
+/// Maximum bytes of a field's text; longer text is no URL and no date.
 const MAX_FIELD: usize = 2 * MAX_URL_BYTES;
 
-/// The encoding that an XML declaration names, where the document is in one that shares its letters with
-/// ASCII: others have a byte order mark.
+/// The encoding named by an XML declaration, if the document's encoding extends ASCII. Other
+/// encodings have a byte order mark.
 pub(super) fn declared_encoding(bytes: &[u8]) -> Option<String> {
     let head = bytes.trim_ascii_start().strip_prefix(b"<?xml")?;
     let head = &head[..head.len().min(200)];
@@ -30,7 +30,7 @@ pub(super) fn declared_encoding(bytes: &[u8]) -> Option<String> {
     (!label.to_ascii_lowercase().starts_with("utf-16")).then(|| label.to_owned())
 }
 
-/// The format of a document that begins like this.
+/// The format of a document with this beginning.
 pub(super) fn format(head: &str) -> Option<&'static Format> {
     if !head.trim_start().starts_with('<') {
         return None;
@@ -47,7 +47,7 @@ pub(super) fn format(head: &str) -> Option<&'static Format> {
     None
 }
 
-/// As forgiving as the Web needs: a bare `&` in an address is one, and a wrong end tag ends what is open.
+/// A lenient reader: a bare `&` in a URL is itself, and a wrong end tag closes what is open.
 fn reader(text: &str) -> Reader<&[u8]> {
     let mut reader = Reader::from_str(text);
     let config = reader.config_mut();
@@ -57,7 +57,7 @@ fn reader(text: &str) -> Reader<&[u8]> {
     reader
 }
 
-/// Reads a document of this format to its end, or as far as it goes.
+/// Reads a document of this format to its end, or up to the first damage.
 pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
     let mut reader = reader(text);
     let mut walk = Walk { format, depth: 0, entry: None, field: None, text: String::new(), is_sound: true };
@@ -85,22 +85,21 @@ pub(super) fn read(text: &str, format: &Format, found: &mut Found<'_>) {
     }
 }
 
-/// Where the pass is.
+/// State of the pass.
 struct Walk<'f> {
     format: &'f Format,
-    /// Open elements.
+    /// Number of open elements.
     depth: usize,
     /// The open entry, and the depth of its children.
     entry: Option<(Entry, usize)>,
-    /// The open field of it.
     field: Option<Field>,
-    /// That field's text.
+    /// The text of the open field.
     text: String,
-    /// Is the text whole?
+    /// False if the text is too long or has an unknown reference.
     is_sound: bool,
 }
 
-/// What was said of an entry so far; the first of each.
+/// The values of an entry so far; the first of each counts.
 #[derive(Default)]
 struct Entry {
     address: Option<String>,
@@ -160,7 +159,7 @@ impl Walk<'_> {
     }
 
     fn push(&mut self, text: &str) {
-        // Elements inside a field are none of its text; addresses and dates have none.
+        // Elements inside a field are not part of its text; URLs and dates have none.
         let is_inside = self.entry.as_ref().is_some_and(|(_, depth)| *depth == self.depth);
         if self.field.is_none() || !is_inside {
             return;
@@ -172,8 +171,8 @@ impl Walk<'_> {
         }
     }
 
-    /// `&amp;` and its four like, and characters by number. What a document defines for itself is not
-    /// looked up: a field that needs it is not read.
+    /// Resolves XML's five entities and numeric references. Entities that a document defines are
+    /// not expanded: a field that uses one is ignored.
     fn refer(&mut self, reference: &BytesRef<'_>) {
         let character = match &**reference {
             "amp" => Some('&'),
@@ -203,13 +202,14 @@ impl Entry {
     }
 }
 
-/// A link to the entry's page: `rel` is `alternate`, or missing, which means the same (RFC 4287 §4.2.7.2).
+/// Whether a link leads to the entry's page: `rel` is `alternate` or missing, which means the same
+/// (RFC 4287 §4.2.7.2).
 fn leads_to_the_page(link: &BytesStart<'_>) -> bool {
     attribute(link, "rel").is_none_or(|rel| rel == "alternate")
 }
 
-/// The value of an attribute, with XML's own entities only. Duplicates are not looked for, so that the cost
-/// is linear however many attributes there are.
+/// The value of an attribute, resolving only XML's own entities. Duplicates are not checked, so the
+/// cost is linear in the number of attributes.
 fn attribute<'e>(element: &'e BytesStart<'_>, name: &str) -> Option<Cow<'e, str>> {
     let mut attributes = element.attributes();
     let found = attributes.with_checks(false).flatten().find(|a| a.key.as_ref() == name)?;

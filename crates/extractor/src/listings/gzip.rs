@@ -1,15 +1,15 @@
-//! Sitemaps inside gzip, unpacked under a limit.
+//! Unpacks gzipped sitemaps under a limit.
 
 use flate2::read::MultiGzDecoder;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// Does the body begin as a gzip member does (RFC 1952 §2.3.1)?
+/// Whether the body begins like a gzip member (RFC 1952 §2.3.1).
 pub(super) fn is_gzip(body: &[u8]) -> bool {
     body.starts_with(&[0x1f, 0x8b, 0x08])
 }
 
-/// At most `limit` bytes of what is inside, and why that is not all, if it is not.
+/// At most `limit` unpacked bytes and, if that is not everything, the reason.
 pub(super) fn unpack(body: &[u8], limit: usize) -> (Cow<'_, [u8]>, Option<String>) {
     let mut bytes = Vec::new();
     let mut decoder = MultiGzDecoder::new(body);

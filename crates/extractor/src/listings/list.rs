@@ -1,19 +1,19 @@
-//! Sitemaps in plain text: an address a line and nothing else (sitemaps.org, "Text file").
+//! Plain-text sitemaps: one URL per line and nothing else (sitemaps.org, "Text file").
 
 use super::Found;
 
-/// Lines looked at to tell a list from a text.
+/// Lines inspected to tell a list from other text.
 const SNIFFED_LINES: usize = 20;
 
-/// Bytes looked at for that.
+/// Bytes inspected for that.
 const SNIFFED: usize = 4_096;
 
-/// Is each of the first lines an address?
+/// Whether each of the first lines is a URL.
 pub(super) fn is_list(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let is_end = |b: &u8| matches!(b, b'\n' | b'\r');
     let head = match bytes.get(..SNIFFED) {
-        // Without the line that the cut goes through.
+        // Drops the line that the cut went through.
         Some(head) => &head[..head.iter().rposition(is_end).unwrap_or(head.len())],
         None => bytes,
     };
@@ -29,9 +29,9 @@ fn is_address(line: &[u8]) -> bool {
         && !line.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control())
 }
 
-/// Reads all lines; of a text that was cut, not the one that the cut goes through: half an address is another's.
+/// Reads all lines. If the text was cut, drops the incomplete last line: half a URL is another URL.
 pub(super) fn read(text: &str, found: &mut Found<'_>) {
-    let text = match found.hints.damage {
+    let text = match found.listing.damage {
         Some(_) => &text[..text.rfind(['\n', '\r']).unwrap_or(0)],
         None => text,
     };

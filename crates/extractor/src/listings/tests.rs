@@ -1,4 +1,4 @@
-//! Sitemaps and feeds by hand, sound and otherwise.
+//! Handwritten sitemaps and feeds, valid and broken.
 
 use super::*;
 use crate::{Extracted, Fields, Options, extract};
@@ -17,21 +17,21 @@ fn extracted(body: &[u8], content_type: Option<&str>, limits: &Limits) -> Extrac
     extract(body, &fields, &rules.canonicalize(AT).unwrap(), &rules, &options)
 }
 
-fn hints(body: impl AsRef<[u8]>) -> Hints {
+fn listing(body: impl AsRef<[u8]>) -> Listing {
     match extracted(body.as_ref(), Some("application/xml"), &Limits::default()) {
-        Extracted::Hints(hints, _) => hints,
-        other => panic!("no hints: {other:?}"),
+        Extracted::Listing(listing, _) => listing,
+        other => panic!("no listing: {other:?}"),
     }
 }
 
-/// Addresses and dates.
-fn entries(hints: &Hints) -> Vec<(String, u32)> {
-    hints.entries.iter().map(|e| (e.url.as_text(), e.lastmod)).collect()
+/// URLs and dates.
+fn entries(listing: &Listing) -> Vec<(String, u32)> {
+    listing.entries.iter().map(|e| (e.url.as_text(), e.lastmod)).collect()
 }
 
-fn expect(hints: &Hints, kind: HintsKind, expected: &[(&str, u32)]) {
+fn expect(listing: &Listing, kind: ListingKind, expected: &[(&str, u32)]) {
     let expected: Vec<(String, u32)> = expected.iter().map(|(u, l)| (u.to_string(), *l)).collect();
-    assert_eq!((hints.kind, entries(hints)), (kind, expected), "{:?}", hints.damage);
+    assert_eq!((listing.kind, entries(listing)), (kind, expected), "{:?}", listing.damage);
 }
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
@@ -62,10 +62,10 @@ const URLSET: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 
 #[test]
 fn sitemaps_org_xml_tag_definitions() {
-    let found = hints(URLSET);
+    let found = listing(URLSET);
     expect(
         &found,
-        HintsKind::Urlset,
+        ListingKind::Urlset,
         &[
             ("https://example.com/a?x=1&y=2", 1_104_537_600),
             ("https://example.com/b&&c", 1_103_824_815),
@@ -82,7 +82,7 @@ fn sitemaps_org_using_sitemap_index_files() {
         <sm:sitemap><sm:loc>http://example.com/s1.xml.gz</sm:loc><sm:lastmod>2004-10-01T18:23:17Z</sm:lastmod></sm:sitemap>
         <sm:sitemap><sm:loc>http://example.com/s2.xml.gz</sm:loc></sm:sitemap></sm:sitemapindex>"#;
     let expected = [("http://example.com/s1.xml.gz", 1_096_654_997), ("http://example.com/s2.xml.gz", 0)];
-    expect(&hints(index), HintsKind::Index, &expected);
+    expect(&listing(index), ListingKind::Index, &expected);
 }
 
 #[test]
@@ -90,11 +90,12 @@ fn sitemaps_org_text_file() {
     let head = "https://example.com/1\r\n\r\n  HTTPS://Example.com/2#x \nhttps://example.com/ü\n";
     let list = format!("\u{feff}{}nonsense\nhttp://[", head.repeat(7));
     for content_type in [Some("text/plain; charset=utf-8"), Some("application/octet-stream"), None] {
-        let Extracted::Hints(found, _) = extracted(list.as_bytes(), content_type, &Limits::default()) else {
+        let Extracted::Listing(found, _) = extracted(list.as_bytes(), content_type, &Limits::default())
+        else {
             panic!("a list: {content_type:?}");
         };
         let expected = ["https://example.com/1", "https://example.com/2", "https://example.com/%C3%BC"];
-        expect(&found, HintsKind::Text, &expected.map(|url| (url, 0)).repeat(7));
+        expect(&found, ListingKind::Text, &expected.map(|url| (url, 0)).repeat(7));
         assert_eq!(found.refused, 2);
     }
     for text in ["", "words\nhttps://example.com/\n", "https://example.com/ and words\n", "http://\n"] {
@@ -119,10 +120,10 @@ fn rss_2_0_and_its_forebears() {
         <item><guid isPermaLink="false">https://example.com/none</guid></item>
         <item><guid>https://example.com/3</guid><link>https://example.com/4</link></item>
         </channel></rss>"#;
-    let found = hints(feed);
+    let found = listing(feed);
     expect(
         &found,
-        HintsKind::Rss,
+        ListingKind::Rss,
         &[
             ("https://example.com/1", 1_031_356_801),
             ("https://example.com/2", 1_031_356_800),
@@ -139,7 +140,7 @@ fn rss_1_0() {
         <channel rdf:about="https://example.com/"><link>https://example.com/</link></channel>
         <item rdf:about="https://example.com/1"><link>https://example.com/1</link><dc:date>2002-09-07T00:00:01Z</dc:date></item>
         </rdf:RDF>"#;
-    expect(&hints(feed), HintsKind::Rdf, &[("https://example.com/1", 1_031_356_801)]);
+    expect(&listing(feed), ListingKind::Rdf, &[("https://example.com/1", 1_031_356_801)]);
 }
 
 #[test]
@@ -150,10 +151,10 @@ fn rfc_4287_section_4_1_2_entries() {
         <entry><link href="2"></link><published>2002-09-07T00:00:01Z</published>
           <content type="xhtml"><div><link href="/in-content"/></div></content></entry>
         <entry><id>https://example.com/id</id></entry></feed>"#;
-    let found = hints(feed);
+    let found = listing(feed);
     let expected =
         [("https://example.com/1?a=1&b=2", 1_031_356_801), ("https://example.com/maps/2", 1_031_356_801)];
-    expect(&found, HintsKind::Atom, &expected);
+    expect(&found, ListingKind::Atom, &expected);
     assert_eq!(found.refused, 1);
 }
 
@@ -168,7 +169,7 @@ fn whatever_the_content_type_says_and_pages_stay_pages() {
         None,
     ] {
         let found = extracted(URLSET.as_bytes(), content_type, &Limits::default());
-        assert!(matches!(found, Extracted::Hints(h, _) if h.entries.len() == 4), "{content_type:?}");
+        assert!(matches!(found, Extracted::Listing(h, _) if h.entries.len() == 4), "{content_type:?}");
     }
     for (body, is_page) in [
         ("<!DOCTYPE html><title>urlset</title><urlset><url><loc>/x</loc></url></urlset>", true),
@@ -205,7 +206,7 @@ fn every_spelling_of_characters() {
         format!("<?xml version='1.0' encoding='UTF-16'?>{xml}").into_bytes(),
         packed(&latin("latin1")),
     ] {
-        expect(&hints(&body), HintsKind::Urlset, &[("https://example.com/%C3%BC", 0)]);
+        expect(&listing(&body), ListingKind::Urlset, &[("https://example.com/%C3%BC", 0)]);
     }
 }
 
@@ -213,27 +214,27 @@ fn every_spelling_of_characters() {
 fn inside_gzip_once_and_under_a_limit() {
     for content_type in [Some("application/gzip"), Some("application/x-gzip"), Some("text/xml"), None] {
         let found = extracted(&packed(URLSET.as_bytes()), content_type, &Limits::default());
-        assert!(matches!(found, Extracted::Hints(h, _) if h.entries.len() == 4), "{content_type:?}");
+        assert!(matches!(found, Extracted::Listing(h, _) if h.entries.len() == 4), "{content_type:?}");
     }
     let list = "https://example.com/1\nhttps://example.com/2\n";
     let found = extracted(&packed(list.as_bytes()), Some("application/gzip"), &Limits::default());
-    assert!(matches!(found, Extracted::Hints(h, _) if h.kind == HintsKind::Text && h.entries.len() == 2));
+    assert!(matches!(found, Extracted::Listing(h, _) if h.kind == ListingKind::Text && h.entries.len() == 2));
     let limits = Limits { max_unpacked: list.len() - 2, ..Limits::default() };
     let found = extracted(&packed(list.as_bytes()), Some("application/gzip"), &limits);
-    assert!(matches!(found, Extracted::Hints(h, _) if h.entries.len() == 1), "half an address is none");
-    // Members one after the other are one document.
+    assert!(matches!(found, Extracted::Listing(h, _) if h.entries.len() == 1), "half an address is none");
+    // Consecutive members are one document.
     let (one, two) = URLSET.split_at(400);
     let members = [packed(one.as_bytes()), packed(two.as_bytes())].concat();
-    assert_eq!(hints(&members).entries.len(), 4);
-    // Cut, broken, too large: what stands before counts.
+    assert_eq!(listing(&members).entries.len(), 4);
+    // Cut, broken, too large: the entries before the damage count.
     let whole = packed(URLSET.as_bytes());
-    let cut = hints(&whole[..whole.len() - 12]);
+    let cut = listing(&whole[..whole.len() - 12]);
     assert!(cut.damage.as_ref().is_some_and(|d| d.contains("end early")), "{:?}", cut.damage);
     let limits = Limits { max_unpacked: URLSET.len() - 200, ..Limits::default() };
-    let Extracted::Hints(large, _) = extracted(&whole, None, &limits) else { panic!("a sitemap") };
+    let Extracted::Listing(large, _) = extracted(&whole, None, &limits) else { panic!("a sitemap") };
     assert_eq!(large.entries.len(), 2);
     assert!(large.damage.as_ref().is_some_and(|d| d.contains("larger than the limit")), "{:?}", large.damage);
-    // A bomb costs the limit, and is no sitemap.
+    // A decompression bomb costs the limit, and is no sitemap.
     let bomb = packed(&vec![0; 3 << 20]);
     let limits = Limits { max_unpacked: 1 << 20, ..Limits::default() };
     assert_eq!(extracted(&bomb, Some("application/gzip"), &limits), Extracted::Opaque(Consent::default()));
@@ -256,52 +257,52 @@ fn what_stands_before_damage_counts_and_is_said_so() {
         ("<url attribute='", "at byte"),
         ("<![CDATA[ ", "at byte"),
     ] {
-        let found = hints(format!("{two}{rest}"));
+        let found = listing(format!("{two}{rest}"));
         assert_eq!(found.entries.len(), 2, "{rest}");
         assert!(found.damage.as_ref().is_some_and(|d| d.contains(says)), "{rest}: {:?}", found.damage);
     }
     // Wrong end tags close what is open.
-    assert_eq!(hints("<urlset><url><loc>/1</link></url></b></urlset>").entries.len(), 1);
+    assert_eq!(listing("<urlset><url><loc>/1</link></url></b></urlset>").entries.len(), 1);
 }
 
 #[test]
 fn hostile_documents_cost_what_they_weigh() {
-    // Entities of entities: none is expanded, and what needs them is refused.
+    // Entities of entities: none is expanded, and fields that need them are refused.
     let mut laughs = String::from("<!DOCTYPE urlset [<!ENTITY l0 \"ha\">");
     for level in 1..20 {
         laughs += &format!("<!ENTITY l{level} \"{}\">", format!("&l{};", level - 1).repeat(10));
     }
     laughs += "<!ENTITY x SYSTEM \"file:///etc/passwd\">]><urlset><url><loc>/&l19;</loc></url><url><loc>/&x;</loc></url>\
                <url><loc>/sound</loc></url></urlset>";
-    let found = hints(laughs);
-    expect(&found, HintsKind::Urlset, &[("https://example.com/sound", 0)]);
+    let found = listing(laughs);
+    expect(&found, ListingKind::Urlset, &[("https://example.com/sound", 0)]);
     assert_eq!(found.refused, 2);
-    // Two hundred thousand elements in each other, and what stands behind them.
+    // Two hundred thousand nested elements, with an entry after them.
     let deep = format!(
         "<urlset>{}{}<url><loc>/x</loc></url></urlset>",
         "<a>".repeat(200_000),
         "</a>".repeat(200_000)
     );
-    assert_eq!(hints(deep).entries.len(), 1);
+    assert_eq!(listing(deep).entries.len(), 1);
     let open = format!("<urlset><url><loc>/1</loc></url><url>{}", "<loc>".repeat(200_000));
-    assert_eq!(hints(open).entries.len(), 1);
-    // An attribute of megabytes, and a hundred thousand of them.
+    assert_eq!(listing(open).entries.len(), 1);
+    // An attribute of megabytes, and a hundred thousand attributes.
     let huge = format!("<feed><entry><link x='{}' href='/1'/></entry></feed>", "y".repeat(5 << 20));
-    assert_eq!(hints(huge).entries.len(), 1);
+    assert_eq!(listing(huge).entries.len(), 1);
     let many: String = (0..100_000).map(|n| format!(" a{n}=''")).collect();
-    assert_eq!(hints(format!("<feed><entry><link{many} href='/1'/></entry></feed>")).entries.len(), 1);
-    // Texts without end.
+    assert_eq!(listing(format!("<feed><entry><link{many} href='/1'/></entry></feed>")).entries.len(), 1);
+    // Endless texts.
     let long =
         format!("<urlset><url><loc>/{}</loc></url><url><loc>/2</loc></url></urlset>", "x".repeat(5 << 20));
-    assert_eq!(hints(long).entries.len(), 1);
-    // More entries than there may be.
+    assert_eq!(listing(long).entries.len(), 1);
+    // More entries than allowed.
     let entries: String = (0..200_000).map(|n| format!("<url><loc>/{n}</loc></url>")).collect();
-    let found = hints(format!("<urlset>{entries}</urlset>"));
+    let found = listing(format!("<urlset>{entries}</urlset>"));
     assert_eq!((found.entries.len(), found.over_limit, &found.damage), (50_000, 150_000, &None));
-    // Fifty thousand of the greatest length are more than a record of the log holds.
+    // Fifty thousand URLs of the maximum length exceed a record of the log.
     let tail = "x".repeat(1_900);
     let entries: String = (0..50_000).map(|n| format!("<url><loc>/{n}/{tail}</loc></url>")).collect();
-    let found = hints(format!("<urlset>{entries}</urlset>"));
+    let found = listing(format!("<urlset>{entries}</urlset>"));
     let bytes: usize = found.entries.iter().map(|e| e.url.key().len()).sum();
     assert!((MAX_ADDRESSES..MAX_ADDRESSES + 2_000).contains(&bytes), "{bytes}");
     assert_eq!(found.entries.len() + found.over_limit as usize, 50_000);
@@ -310,10 +311,10 @@ fn hostile_documents_cost_what_they_weigh() {
 #[test]
 fn only_entries_and_dates_are_compared() {
     let feed = |built: &str, date: &str| {
-        hints(format!(
+        listing(format!(
             "<rss><channel><lastBuildDate>{built}</lastBuildDate><item><link>/1</link><pubDate>{date}</pubDate></item></channel></rss>"
         ))
-        .listing()
+        .comparable_bytes()
     };
     let (monday, tuesday) = ("Mon, 02 Sep 2002 00:00:00 GMT", "Tue, 03 Sep 2002 00:00:00 GMT");
     assert_eq!(feed(monday, monday), feed(tuesday, monday));
@@ -332,12 +333,12 @@ proptest! {
     ) {
         let body = if is_packed { packed(&body) } else { body };
         let limits = Limits { max_entries: 3, max_unpacked: 200, ..Limits::default() };
-        if let Extracted::Hints(found, _) = extracted(&body, None, &limits) {
+        if let Extracted::Listing(found, _) = extracted(&body, None, &limits) {
             prop_assert!(found.entries.len() <= 3);
         }
     }
 
-    /// What is written well is read whole, in its order.
+    /// A well-formed document is read completely and in order.
     #[test]
     fn entries_come_out_in_their_order(
         paths in proptest::collection::vec(("[a-z0-9/]{1,12}", 1u32..4_291_747_199), 0..40), is_packed: bool,
@@ -348,7 +349,7 @@ proptest! {
         };
         let feed = format!("<rss><channel>{}</channel></rss>", paths.iter().map(entry).collect::<String>());
         let feed = if is_packed { packed(feed.as_bytes()) } else { feed.into_bytes() };
-        let found = hints(&feed);
+        let found = listing(&feed);
         let expected: Vec<(String, u32)> = paths
             .iter()
             .map(|(path, date)| (UrlRules::default().canonicalize(&format!("https://example.com/p/{path}")).unwrap().as_text(), *date))
@@ -358,7 +359,7 @@ proptest! {
     }
 }
 
-/// A date as HTTP and RSS write it, by another's hand.
+/// A date as HTTP and RSS write it, from another implementation.
 fn http_date(at: std::time::SystemTime) -> String {
     httpdate::fmt_http_date(at)
 }

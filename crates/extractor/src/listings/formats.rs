@@ -1,43 +1,43 @@
-//! The XML formats: under which root which elements are entries, and what their children say.
+//! The XML formats: root elements, their entry elements, and the meaning of the entries' children.
 
-use super::HintsKind;
+use super::ListingKind;
 
-/// A format.
 #[derive(Debug)]
 pub(super) struct Format {
-    pub kind: HintsKind,
-    /// The root element's name. Prefixes and name spaces are passed over: half of the Web's are wrong, and
-    /// the place of an element says enough.
+    pub kind: ListingKind,
+    /// The root element's name. Prefixes and namespaces are ignored: many are wrong, and an
+    /// element's position is enough.
     root: &'static str,
-    /// An entry's name.
+    /// The name of an entry element.
     pub entry: &'static str,
-    /// What an entry's children mean. Only its children: an image's address inside an entry is no page's.
+    /// The meaning of an entry's direct children. Deeper elements are ignored: an image's URL is
+    /// not the page's.
     fields: &'static [(&'static str, Field)],
 }
 
-/// What a child of an entry says.
+/// The meaning of a child of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// The address, as text.
+    /// The URL, as text.
     Address,
-    /// The address, in an attribute `href` of a link that leads to the page itself (RFC 4287 §4.2.7.2).
+    /// The URL, in the attribute `href` of a link to the page itself (RFC 4287 §4.2.7.2).
     Href,
-    /// An identifier that is the address too, where there is no other, unless it says that it is not.
+    /// An identifier that serves as the URL if there is no other, unless it says that it is not
+    /// one.
     Permalink,
-    /// When the page was last modified.
+    /// The modification date.
     Modified,
-    /// When it was published: where nothing better is said.
+    /// The publication date, used if there is no modification date.
     Published,
 }
 
 const SITEMAP: &[(&str, Field)] = &[("loc", Field::Address), ("lastmod", Field::Modified)];
 
-/// Every format there is.
 static FORMATS: [Format; 5] = [
-    Format { kind: HintsKind::Index, root: "sitemapindex", entry: "sitemap", fields: SITEMAP },
-    Format { kind: HintsKind::Urlset, root: "urlset", entry: "url", fields: SITEMAP },
+    Format { kind: ListingKind::Index, root: "sitemapindex", entry: "sitemap", fields: SITEMAP },
+    Format { kind: ListingKind::Urlset, root: "urlset", entry: "url", fields: SITEMAP },
     Format {
-        kind: HintsKind::Rss,
+        kind: ListingKind::Rss,
         root: "rss",
         entry: "item",
         fields: &[
@@ -49,13 +49,13 @@ static FORMATS: [Format; 5] = [
         ],
     },
     Format {
-        kind: HintsKind::Rdf,
+        kind: ListingKind::Rdf,
         root: "RDF",
         entry: "item",
         fields: &[("link", Field::Address), ("date", Field::Published), ("modified", Field::Modified)],
     },
     Format {
-        kind: HintsKind::Atom,
+        kind: ListingKind::Atom,
         root: "feed",
         entry: "entry",
         fields: &[("link", Field::Href), ("updated", Field::Modified), ("published", Field::Published)],
@@ -68,7 +68,6 @@ impl Format {
         FORMATS.iter().find(|format| format.root == root)
     }
 
-    /// What a child of an entry means.
     pub fn field(&self, name: &str) -> Option<Field> {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, field)| *field)
     }

@@ -1,0 +1,170 @@
+//! Sitemaps and feeds: the pages that a host lists, and their modification dates.
+//!
+//! The content decides, not the Content-Type: XML by its root element, plain text if it consists of
+//! URLs, and both also inside gzip. A document is read in one pass, without a tree. Only XML's own
+//! entities are expanded. Entries before damage, or before a limit, count.
+
+mod formats;
+mod gzip;
+mod list;
+mod xml;
+
+use crate::Limits;
+use crate::base::Resolver;
+use crate::charset;
+use crate::date;
+use crate::media::{BodyKind, MediaType};
+use recrawl_types::{CanonicalUrl, UrlRules};
+use std::borrow::Cow;
+
+/// Bytes used to detect the format: prologues, comments and document types are short.
+const SNIFFED: usize = 4_096;
+
+/// Maximum bytes of all URLs of one document: a visit is one record of the log. With the 50,000
+/// entries of a full sitemap, this is 670 bytes each.
+const MAX_ADDRESSES: usize = 32 << 20;
+
+/// A parsed sitemap or feed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Which kind of document it is.
+    pub kind: ListingKind,
+    /// The entries, in order. Duplicates are kept; the document's own URL is not.
+    pub entries: Vec<ListingEntry>,
+    /// Entries without a usable URL.
+    pub refused: u32,
+    /// Entries not read because a limit was reached.
+    pub over_limit: u32,
+    /// If reading stopped early: where and why.
+    pub damage: Option<String>,
+    /// Cost of reading, in the unit of [`PageContent::work`](crate::PageContent::work): its
+    /// unpacked bytes.
+    pub work: u64,
+}
+
+/// A kind of sitemap or feed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListingKind {
+    /// An index of sitemaps (sitemaps.org, "Using Sitemap index files").
+    Index,
+    /// A sitemap in XML (sitemaps.org, "XML tag definitions").
+    #[default]
+    Urlset,
+    /// A sitemap in plain text (sitemaps.org, "Text file").
+    Text,
+    /// RSS 2.0 and its forebears.
+    Rss,
+    /// RSS 1.0.
+    Rdf,
+    /// Atom (RFC 4287).
+    Atom,
+}
+
+impl ListingKind {
+    /// Whether it is a feed, whose author may link to any host.
+    pub fn is_feed(self) -> bool {
+        matches!(self, ListingKind::Rss | ListingKind::Rdf | ListingKind::Atom)
+    }
+}
+
+/// An entry of a sitemap or feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListingEntry {
+    /// The URL of the page.
+    pub url: CanonicalUrl,
+    /// Modification date in seconds since 1970; 0 if it is missing or not understood.
+    pub lastmod: u32,
+}
+
+impl Listing {
+    /// The bytes to compare between visits: entries and dates, without what servers add to each
+    /// copy.
+    pub fn comparable_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.entries.iter().map(|e| e.url.key().len() + 8).sum());
+        for entry in &self.entries {
+            bytes.extend_from_slice(&(entry.url.key().len() as u32).to_le_bytes());
+            bytes.extend_from_slice(entry.url.key());
+            bytes.extend_from_slice(&entry.lastmod.to_le_bytes());
+        }
+        bytes
+    }
+}
+
+/// Parses a body as a sitemap or feed; `None` if it is neither.
+pub(crate) fn read(
+    body: &[u8],
+    media: &MediaType,
+    url: &CanonicalUrl,
+    rules: &UrlRules,
+    limits: &Limits,
+) -> Option<Listing> {
+    let (bytes, cut) = match gzip::is_gzip(body) {
+        true => gzip::unpack(body, limits.max_unpacked),
+        false => (Cow::Borrowed(body), None),
+    };
+    let is_list = media.kind != BodyKind::Html && list::is_list(&bytes);
+    let label = media.charset.clone().or_else(|| xml::declared_encoding(&bytes));
+    let decode = |part| charset::decode(part, label.as_deref(), &url.host());
+    let format = match is_list {
+        true => None,
+        false => Some(xml::format(&decode(&bytes[..bytes.len().min(SNIFFED)]))?),
+    };
+    let mut found = Found {
+        listing: Listing {
+            kind: format.map_or(ListingKind::Text, |f| f.kind),
+            damage: cut,
+            work: bytes.len() as u64,
+            ..Listing::default()
+        },
+        own: url,
+        resolver: Resolver::new(url, None, rules),
+        limit: limits.max_entries,
+        room: MAX_ADDRESSES,
+    };
+    match format {
+        Some(format) => xml::read(&decode(&bytes), format, &mut found),
+        None => list::read(&decode(&bytes), &mut found),
+    }
+    Some(found.listing)
+}
+
+/// Collects entries within the limits.
+struct Found<'r> {
+    listing: Listing,
+    own: &'r CanonicalUrl,
+    resolver: Resolver<'r>,
+    limit: usize,
+    /// Remaining bytes for URLs.
+    room: usize,
+}
+
+impl Found<'_> {
+    /// Adds an entry as written in the document.
+    fn entry(&mut self, address: &str, date: Option<&str>) {
+        if self.listing.entries.len() == self.limit || self.room == 0 || self.resolver.is_spent() {
+            self.listing.over_limit = self.listing.over_limit.saturating_add(1);
+            return;
+        }
+        match self.resolver.resolve(address.trim()) {
+            Ok(url) if url == *self.own => {}
+            Ok(url) => {
+                self.room = self.room.saturating_sub(url.key().len());
+                let lastmod = date.and_then(date::seconds).unwrap_or(0);
+                self.listing.entries.push(ListingEntry { url, lastmod });
+            }
+            Err(_) => self.refuse(),
+        }
+    }
+
+    fn refuse(&mut self) {
+        self.listing.refused = self.listing.refused.saturating_add(1);
+    }
+
+    /// Reading cannot continue. If a limit has already cut the document, that message is kept.
+    fn damaged(&mut self, at: u64, what: &str) {
+        self.listing.damage.get_or_insert_with(|| format!("at byte {at}: {what}"));
+    }
+}
+
+#[cfg(test)]
+mod tests;
