@@ -5,14 +5,14 @@
 //! other visits can: noise appears at every visit of every page, however short the interval. The
 //! rules:
 //! - A comparison has the weight 1/t, with t the cycles since the page's last visit: the longer the
-//! interval, the likelier it saw a real change. A difference on a page that the *score* chose has a
-//! quarter of that weight, since the page was chosen because it changes.
+//!   interval, the likelier it saw a real change. A difference on a page that the *score* chose has a
+//!   quarter of that weight, since the page was chosen because it changes.
 //! - A site has a floor while at least [`MIN_SEEN`] comparisons are remembered and at most one in
-//! [`RARE`] of them found the text unchanged.
+//!   [`RARE`] of them found the text unchanged.
 //! - The floor is m + 2·√m bits, rounded down; m is the median distance of the comparisons that
-//! found a difference. Noise flips bits of a SimHash almost independently, so the number of flipped
-//! bits deviates from its mean by about its square root. Real changes in up to half of the visits
-//! move the median little.
+//!   found a difference. Noise flips bits of a SimHash almost independently, so the number of flipped
+//!   bits deviates from its mean by about its square root. Real changes in up to half of the visits
+//!   move the median little.
 //! - A site whose m is above [`MAX_NOISE`] has no floor: its pages differ by more than noise.
 //!
 //! About [`MEMORY`] comparisons are remembered, and one cycle adds at most [`PER_CYCLE`]. So a

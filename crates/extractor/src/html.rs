@@ -5,9 +5,9 @@
 //! gigabytes. Browsers cap the depth, and so does this module, with a filter of tokens before the
 //! parser. The filter
 //! - closes the innermost elements when more than [`MAX_OPEN`] are open, so that deeper elements
-//! become siblings and no link or text is lost;
+//!   become siblings and no link or text is lost;
 //! - limits the tree builder's steps in proportion to the page's bytes ([`Filter::overspent`]):
-//! first by a lower cap on the depth, then by dropping the rest of the page;
+//!   first by a lower cap on the depth, then by dropping the rest of the page;
 //! - stops when the tree has far more nodes than the page has tags ([`Filter::is_exploding`]);
 //! - drops comments and the attributes that nothing here reads.
 //!

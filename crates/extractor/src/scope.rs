@@ -4,8 +4,8 @@
 //! - `a` and `area` with `href` (also `a` in SVG);
 //! - `iframe` and `frame`, whose content is a page of its own;
 //! - `link` with `rel` `next` or `prev`, and `alternate` with a language (`hreflang`). Alternate
-//! styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
-//! (module `canonical`);
+//!   styles are no pages, feeds (`type` of RSS or Atom) are kept apart, and `canonical` is a claim
+//!   (module `canonical`);
 //! - the target of `<meta http-equiv=refresh>`.
 //!
 //! Images, scripts, styles, media and forms do not count. Links in hidden parts and in the page's

@@ -2,13 +2,13 @@
 //!
 //! Left out:
 //! - never shown: `head`, `script`, `style`, `template`, `noscript`, `svg`, `iframe`, media and
-//! their fallbacks, data lists, closed dialogs;
+//!   their fallbacks, data lists, closed dialogs;
 //! - hidden: the attribute `hidden` (except `until-found`), `aria-hidden=true`, an inline style
-//! with `display:none` or `visibility:hidden`;
+//!   with `display:none` or `visibility:hidden`;
 //! - the page's frame, which is the same all over a site and changes for other reasons: `nav`;
-//! `header`, `footer` and `aside` outside `main`, `article` and `section`, where they have the
-//! roles banner, content information and complement (HTML-AAM 1.0); and any element whose `role` is
-//! `navigation`, `banner` or `contentinfo`.
+//!   `header`, `footer` and `aside` outside `main`, `article` and `section`, where they have the
+//!   roles banner, content information and complement (HTML-AAM 1.0); and any element whose `role` is
+//!   `navigation`, `banner` or `contentinfo`.
 //!
 //! If almost all text is in the frame ([`is_mostly_frame`]), the frame is the content and is kept.
 

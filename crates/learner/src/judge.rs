@@ -231,7 +231,7 @@ impl Judge<'_> {
 
     /// Replays every known policy.
     fn policies(&self, part: &Dataset) -> Result<Vec<Tested>, LearnError> {
-        let one = |kind: &policy::Kind| {
+        let one = |kind: &policy::PolicyKind| {
             let mut policy = kind.build(part, self.meaning.basis);
             let trace = replay::run(part, &self.options.rules, &mut *policy).map_err(LearnError::Rules)?;
             Ok(self.tested(kind.name, kind.is_bound(), trace))

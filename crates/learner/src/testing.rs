@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::{Expr, Function, Terminal};
-use recrawl_simulation::{Dataset, Page, Truth};
+use recrawl_simulation::{Dataset, RecordedPage, Truth};
 
 /// The basic terminals, some constants and the functions of the texts.
 pub fn vocabulary() -> Vocabulary {
@@ -38,7 +38,8 @@ pub fn trees(depth: usize) -> impl Strategy<Value = Expr> {
 pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
     let rng = &mut ChaCha8Rng::seed_from_u64(99);
     let last = cycles - 1;
-    let page = |i: usize| Page { url: format!("page {i}").into(), site: i as u32 % sites, first: 0, last };
+    let page =
+        |i: usize| RecordedPage { url: format!("page {i}").into(), site: i as u32 % sites, first: 0, last };
     let word = |i: usize| {
         let rate = [0.5, 0.2, 0.1, 0.05, 0.01, 0.0][i / 2 % 6];
         (1..=last).filter(|_| rng.random_bool(rate)).fold(0u64, |word, cycle| word | 1 << cycle)

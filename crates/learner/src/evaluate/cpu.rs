@@ -6,7 +6,7 @@ use crate::work::Work;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use recrawl_formula::{Basis, Expr, Formula, Program, Protection, simplify};
-use recrawl_simulation::fast::{Replayer, ReplayerError, Scratch, Wants};
+use recrawl_simulation::fast::{Replayer, ReplayerError, Scratch, WantedFigures};
 use recrawl_simulation::policy::FormulaPolicy;
 use recrawl_simulation::{Dataset, Rules, RulesError, replay};
 use std::sync::{Mutex, PoisonError};
@@ -26,7 +26,7 @@ pub struct Meaning {
 pub struct Fast<'a> {
     replayer: Replayer<'a>,
     meaning: &'a Meaning,
-    wants: Wants,
+    wants: WantedFigures,
     pool: &'a ThreadPool,
     /// Memory of runs that ended, for those to come.
     scratches: Mutex<Vec<Scratch>>,
@@ -44,7 +44,7 @@ impl<'a> Fast<'a> {
         pool: &'a ThreadPool,
     ) -> Result<Fast<'a>, ReplayerError> {
         let fitness = &meaning.fitness;
-        let wants = Wants {
+        let wants = WantedFigures {
             ndcg: fitness.uses(&["ndcg_log2", "ndcg_gp4c"]),
             freshness: fitness.uses(&["freshness", "pending_share"]),
             age: fitness.uses(&["age"]),
