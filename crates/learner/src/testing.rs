@@ -1,4 +1,4 @@
-//! Helpers of this crate's tests: a small vocabulary, random trees, a small data set.
+//! Test helpers: a small vocabulary, random trees, a small data set.
 
 use crate::create;
 use crate::tree::Limits;
@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use recrawl_formula::{Expr, Function, Terminal};
 use recrawl_simulation::{Dataset, RecordedPage, Truth};
 
-/// The basic terminals, some constants and the functions of the texts.
+/// The basic terminals, some constants and the functions of the papers.
 pub fn vocabulary() -> Vocabulary {
     let functions = ["add", "sub", "mul", "div", "log", "pow", "exp"];
     Vocabulary {
@@ -19,7 +19,7 @@ pub fn vocabulary() -> Vocabulary {
     }
 }
 
-/// Trees as they are created, up to this depth.
+/// New trees up to this depth.
 pub fn trees(depth: usize) -> impl Strategy<Value = Expr> {
     any::<u64>().prop_map(move |seed| {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
@@ -33,8 +33,8 @@ pub fn trees(depth: usize) -> impl Strategy<Value = Expr> {
     })
 }
 
-/// Pages that change at rates of their own, from once in two cycles to never, on so many sites, over so many
-/// cycles (the first observation counted, at most 64).
+/// Pages with different change rates, from once in two cycles to never. `cycles` includes the first
+/// observation and is at most 64.
 pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
     let rng = &mut ChaCha8Rng::seed_from_u64(99);
     let last = cycles - 1;
