@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{self, Instant, Sleep};
 
-/// Bytes that a peer must read before the timeout starts anew.
+/// Bytes that a peer must read before the timeout restarts.
 pub const MIN_READ_BYTES: usize = 16 << 10;
 
 /// A socket whose writes have a time limit.
