@@ -1,4 +1,4 @@
-//! Runs contenders, each as a child in a control group of its own, and gathers what they came to.
+//! Runs contenders, each as a child process in its own control group, and collects their outcomes.
 
 use crate::Failure;
 use crate::limit::Limit;
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Who takes part.
+/// The contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Contender {
     /// The verifier; no link waits
@@ -24,14 +24,14 @@ pub enum Contender {
     Drum,
     /// The sieve of Mercator and BUbiNG
     Sieve,
-    /// fjall, asked for each link
+    /// fjall, with a lookup for each link
     Fjall,
-    /// sled, asked for each link
+    /// sled, with a lookup for each link
     Sled,
 }
 
 impl Contender {
-    /// Everybody.
+    /// All contenders.
     pub const ALL: [Contender; 6] = [
         Contender::Ours,
         Contender::OursWaiting,
@@ -41,7 +41,7 @@ impl Contender {
         Contender::Sled,
     ];
 
-    /// Its name in options, tables and records.
+    /// Name in options, tables and records.
     pub fn name(self) -> &'static str {
         match self {
             Contender::Ours => "ours",
@@ -60,17 +60,17 @@ impl std::fmt::Display for Contender {
     }
 }
 
-/// Runs contenders one after the other; prints a table of them, and adds each to the record.
+/// Runs contenders one after the other, prints their table, and appends each outcome to the record.
 ///
 /// # Errors
-/// When one of them fails.
+/// If one of them fails.
 pub fn run(size: &Size, contenders: &[Contender], record: Option<&Path>) -> Result<(), Failure> {
     let (mut outcomes, mut failed) = (Vec::new(), Vec::new());
     for &contender in contenders {
         eprintln!("{contender}: {} pages, {} cycles of {} checks …", size.pages, size.cycles, size.checks());
         let outcome = match in_child(size, contender) {
             Ok(outcome) => outcome,
-            // That one contender fails, for want of memory perhaps, is a result too.
+            // A failure of one contender, for example for lack of memory, is a result too.
             Err(e) => {
                 println!("\n{contender}: {e}");
                 failed.push(contender.name());
@@ -102,10 +102,10 @@ fn in_child(size: &Size, contender: Contender) -> Result<Outcome, Failure> {
         .stdout(Stdio::piped())
         .spawn()?;
     limit.put(child.id())?;
-    // It begins when its memory is limited, and not before.
+    // It starts only when its memory is limited.
     writeln!(child.stdin.take().expect("it was piped"), "begin")?;
     let output = child.wait_with_output()?;
-    // Gone even when it was killed: the next one begins with nothing, and the disk is not ours alone.
+    // Remove the files even after a kill: the next one starts with nothing, and the disk is shared.
     let dir = folder(size, contender);
     if dir.exists() {
         fs::remove_dir_all(&dir)?;
@@ -117,10 +117,10 @@ fn in_child(size: &Size, contender: Contender) -> Result<Outcome, Failure> {
     Ok(Outcome { memory_limit: limit.is_set().then(|| size.memory_bytes()), ..outcome })
 }
 
-/// Runs one contender in this process, when a line has come in, and prints the outcome as JSON.
+/// Runs one contender in this process after a line of input, and prints the outcome as JSON.
 ///
 /// # Errors
-/// When it fails.
+/// If it fails.
 pub fn run_one(size: &Size, contender: Contender) -> Result<(), Failure> {
     io::stdin().read_line(&mut String::new())?;
     let dir = folder(size, contender);

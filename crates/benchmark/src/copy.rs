@@ -1,4 +1,4 @@
-//! What `cp` and fsync take for the same files: the yardstick of the cycle step.
+//! Time of `cp` and fsync for the same files: the yardstick of the cycle step.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -7,10 +7,11 @@ use std::time::Instant;
 
 const BUFFER: usize = 1 << 20;
 
-/// Copies files of one folder into another, made for it, syncs each and the folder, and gives the seconds.
+/// Copies the files of one folder into a new one, syncs each and the folder, and returns the
+/// seconds.
 ///
 /// # Errors
-/// When the disk refuses.
+/// If the disk fails.
 pub fn copy_synced(from: &Path, names: &[String], to: &Path) -> io::Result<f64> {
     fs::create_dir(to)?;
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! A storage that counts what is read and written, by kind of file.
+//! A storage that counts bytes read and written, by kind of file.
 
 use recrawl_repository::storage::{FileStorage, ReadFile, Storage, WriteFile};
 use std::any::Any;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub struct CountedStorage {
     inner: FileStorage,
-    /// By kind: what stands in a name behind the dot.
+    /// Counters by kind: the file extension.
     kinds: Mutex<BTreeMap<String, Arc<Count>>>,
 }
 
@@ -24,9 +24,9 @@ struct Count {
 /// Bytes of one kind of file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bytes {
-    /// Asked for, whether they came from the disk or from its cache.
+    /// Bytes read, from the disk or from its cache.
     pub read: u64,
-    /// Handed over to be written.
+    /// Bytes passed to be written.
     pub written: u64,
 }
 

@@ -1,4 +1,5 @@
-//! How fast known pages are decoded and compared: a batch that names every block, on one thread, files cached.
+//! Speed of decoding and comparing known pages: a batch that touches every block, on one thread,
+//! with cached files.
 
 use crate::Failure;
 use crate::ours::{NO_WAITING, rules};
@@ -11,15 +12,16 @@ use recrawl_verifier::{Batch, BatchLimits, SortedBatch, merge};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Merges, of which the median counts; one before them fills the cache.
+/// Number of merges for the median; one before them fills the cache.
 const TIMES: usize = 3;
 const LINKS_A_VISIT: usize = 10_000;
 
-/// Merges one link to the first page of each block, which is known. With links that are `counted` each block changes
-/// and is written; without, it is read and compared and found as it was. Gives known pages a second of processor.
+/// Merges one link to the first page of each block, which is known. If the links are `counted`,
+/// each block changes and is written; otherwise it is read and compared, but unchanged. Returns
+/// known pages per CPU second.
 ///
 /// # Errors
-/// When the disk fails.
+/// If the disk fails.
 pub fn decode_and_compare(
     repository: &Repository,
     storage: Arc<dyn Storage>,
@@ -33,7 +35,7 @@ pub fn decode_and_compare(
         let mut writer = repository.begin(&generation)?;
         let (started, processor) = (Instant::now(), processor_seconds());
         let report = merge(&generation, batch, &mut writer, &rules(cycle, NO_WAITING, 1))?;
-        // One thread, and nothing waits for the disk: processor time is the same, and other programs take no part of it.
+        // One thread, and nothing waits for the disk: CPU time excludes other programs.
         let seconds = match (processor, processor_seconds()) {
             (Some(before), Some(after)) if after > before => after - before,
             _ => started.elapsed().as_secs_f64(),
@@ -61,7 +63,7 @@ fn batch(
         };
         let links: Vec<Link> = part.iter().map(link).collect::<Result<_, Failure>>()?;
         let url = links[0].url.clone();
-        // A visit that did not take place, and changes nothing.
+        // A skipped visit, which changes nothing.
         batch.add(LogRecord::Visit(Box::new(Visit {
             links,
             ..Visit::new(url, Outcome::Skipped(Skip::Deadline))

@@ -1,10 +1,10 @@
-//! One limit of memory for each contender alike, page cache included: a control group of its own.
+//! The memory limit of each contender, including page cache: a control group of its own.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where control groups are: the mount, what they are limited by, and where a process is put in.
+/// Location of control groups: the mount, the file with the limit, and the file of members.
 const PLACES: [(&str, &str, &str); 2] = [
     ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "tasks"),
     ("/sys/fs/cgroup", "memory.max", "cgroup.procs"),
@@ -17,7 +17,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// A group with so many bytes of memory, or none where the system does not permit one.
+    /// A group with this memory limit in bytes, or none if the system does not permit one.
     pub fn new(bytes: u64, name: &str) -> Limit {
         let made = PLACES.iter().find_map(|&(mount, limit, members)| {
             let group = Path::new(mount).join(name);
@@ -26,16 +26,16 @@ impl Limit {
         Limit { group: made }
     }
 
-    /// Puts a process in, if there is a group.
+    /// Adds a process to the group, if there is one.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn put(&self, process: u32) -> io::Result<()> {
         let Some((group, members)) = &self.group else { return Ok(()) };
         fs::write(group.join(members), process.to_string())
     }
 
-    /// Is memory limited at all? Else the page cache is as large as the machine allows.
+    /// Whether memory is limited. Otherwise the page cache may use the whole machine.
     pub fn is_set(&self) -> bool {
         self.group.is_some()
     }
@@ -43,7 +43,7 @@ impl Limit {
 
 fn make(group: &Path, limit: &str, bytes: u64) -> io::Result<()> {
     fs::create_dir(group)?;
-    // A folder in a group that does not govern memory has no such file.
+    // A group without the memory controller has no such file.
     let set = fs::OpenOptions::new().write(true).open(group.join(limit)).and_then(|mut file| {
         use io::Write;
         file.write_all(bytes.to_string().as_bytes())

@@ -1,9 +1,9 @@
-//! `recrawl-benchmark`: one stream of links through the verifier and through what else could do it, under one limit of
-//! memory.
+//! `recrawl-benchmark`: one stream of links through the verifier and its alternatives, under one
+//! memory limit.
 //!
-//! Reproduces the figures of docs/internals/verifier.md. Each contender runs in a process of its own,
-//! in a control group where the system permits one. All get the same cycles as visit logs, and none
-//! sees the results of the others.
+//! Reproduces the figures of docs/internals/verifier.md. Each contender runs in a process of its
+//! own, in a control group where the system permits one. All get the same cycles as visit logs, and
+//! none sees the results of the others.
 
 mod contest;
 mod copy;
@@ -28,10 +28,10 @@ use size::Size;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Whatever stops a run.
+/// Any error that stops a run.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// One stream of links through the verifier and through what else could tell new URLs from known ones.
+/// One stream of links through the verifier and other ways to tell new URLs from known ones.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -44,14 +44,14 @@ enum Command {
     Run {
         #[command(flatten)]
         size: Size,
-        /// Who takes part
+        /// Contenders
         #[arg(long, value_enum, value_delimiter = ',', default_values_t = Contender::ALL)]
         contenders: Vec<Contender>,
-        /// A file to which each outcome is added as a line of JSON
+        /// File to which each outcome is appended as a line of JSON
         #[arg(long)]
         record: Option<PathBuf>,
     },
-    /// Runs one contender in this process, when a line comes in
+    /// Runs one contender in this process after a line of input
     #[command(hide = true)]
     One {
         #[command(flatten)]
@@ -63,7 +63,7 @@ enum Command {
     Plot {
         /// The record
         record: PathBuf,
-        /// The folder that gets verifier-checks.svg and verifier-bytes.svg
+        /// Folder for verifier-checks.svg and verifier-bytes.svg
         #[arg(long)]
         out: PathBuf,
     },

@@ -1,6 +1,8 @@
-//! Chance that is the same on every machine, for each purpose and each pair of numbers its own.
+//! Pseudo-random numbers that are equal on every machine, independent for each purpose and pair of
+//! numbers.
 
-/// 64 bits that look random: the finisher of SplitMix64 (Steele, Lea & Flood 2014), fed with one number after the other.
+/// 64 pseudo-random bits: the finaliser of SplitMix64 (Steele, Lea & Flood 2014), applied to one
+/// number after the other.
 pub fn mix(seed: u64, purpose: u64, a: u64, b: u64) -> u64 {
     [purpose, a, b]
         .into_iter()
@@ -14,8 +16,8 @@ fn finish(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A rank below `count`, each with a chance proportional to 1/rank, nearly (Zipf's law): any number of bits is as
-/// likely as any other. From integers alone, so that no machine rounds otherwise.
+/// A rank below `count` with a probability nearly proportional to 1/rank (Zipf's law): every number
+/// of bits is equally likely. Uses integers only, so that rounding does not depend on the machine.
 pub fn zipf(chance: u64, count: u64) -> u64 {
     let bits = u64::from(64 - count.leading_zeros());
     let low = 1 << (chance % bits);

@@ -1,14 +1,15 @@
-//! The cost model of docs/internals/verifier.md: bytes that each contender reads and writes for one check.
+//! The cost model of docs/internals/verifier.md: bytes read and written per check by each
+//! contender.
 
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 
 /// H: bytes of a fingerprint.
 const FINGERPRINT: f64 = 8.0;
-/// A text's length stands before it.
+/// Bytes of a text's length prefix.
 const LENGTH: f64 = 2.0;
 
-/// Bytes for a check.
+/// Bytes per check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Read.
@@ -17,46 +18,46 @@ pub struct Cost {
     pub written: f64,
 }
 
-/// What a cycle asks of whatever checks it.
+/// Parameters of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     /// U: known URLs.
     pub known: f64,
     /// B: checks of the cycle.
     pub checks: f64,
-    /// p: the part of the checks that meet a new URL.
+    /// p: share of the checks with a new URL.
     pub new: f64,
     /// b: bytes of a URL's text.
     pub text: f64,
-    /// l: bytes of the log for each check.
+    /// l: bytes of the log per check.
     pub log: f64,
 }
 
-/// Stored bytes of each part of a block, for each known page.
+/// Stored bytes per known page of each part of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parts {
     /// Keys.
     pub keys: f64,
-    /// What every known page has.
+    /// States, which every known page has.
     pub known: f64,
     /// Histories and contents of visited pages.
     pub past: f64,
 }
 
-/// Locality: known pages in the blocks that a cycle has to do with.
+/// Locality: known pages in the blocks that a cycle touches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
-    /// In all blocks that a link or visit names: these are read.
+    /// In all touched blocks: these are read.
     pub opened: u64,
-    /// In those with a visit, a new URL or a link that counts: what is known is written.
+    /// In blocks with a visit, a new URL or a counted link: states are written.
     pub changed: u64,
-    /// In those with a new URL: keys are written.
+    /// In blocks with a new URL: keys are written.
     pub grown: u64,
-    /// In those with a visit: histories and contents are read and written.
+    /// In blocks with a visit: histories and contents are read and written.
     pub visited: u64,
 }
 
-/// (a) This design: blocks that the batch names. Bytes that garbage costs are not in it: at most as many again.
+/// (a) This design: the touched blocks. Garbage, which at most doubles the bytes, is not included.
 pub fn blocks(load: Load, parts: Parts, named: Named) -> Cost {
     let of = |pages: u64, bytes: f64| pages as f64 * bytes / load.checks;
     let past = of(named.visited, parts.past);
@@ -66,41 +67,43 @@ pub fn blocks(load: Load, parts: Parts, named: Named) -> Cost {
     }
 }
 
-/// (b) DRUM: each check goes to a bucket and back, fingerprint and text; each cycle reads and writes all fingerprints.
+/// (b) DRUM: fingerprint and text of each check go to a bucket and back; each cycle reads and
+/// writes all fingerprints.
 pub fn drum(load: Load) -> Cost {
     let bucket = FINGERPRINT + LENGTH + load.text;
     let pass = FINGERPRINT * load.known / load.checks;
     Cost { read: load.log + bucket + pass, written: bucket + pass + FINGERPRINT * load.new }
 }
 
-/// (c) The sieve: fingerprints wait in memory and only texts go to disk and back; the pass is the same.
+/// (c) The sieve: fingerprints stay in memory and only texts go to disk and back; the pass is the
+/// same.
 pub fn sieve(load: Load) -> Cost {
     let text = LENGTH + load.text;
     let pass = FINGERPRINT * load.known / load.checks;
     Cost { read: load.log + text + pass, written: text + pass + FINGERPRINT * load.new }
 }
 
-/// How a store that is asked point by point keeps its keys.
+/// Parameters of a store with point lookups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Store {
-    /// Bytes that a look-up reads which misses the cache.
+    /// Bytes read per lookup that misses the cache.
     pub block: f64,
-    /// Stored bytes for each key.
+    /// Stored bytes per key.
     pub stored: f64,
-    /// Times that a new key is written: once to the log, then by flushes and compactions.
+    /// Number of times that a new key is written: to the log, then by flushes and compactions.
     pub rewritten: f64,
-    /// Bytes of cache.
+    /// Size of the cache in bytes.
     pub cache: f64,
 }
 
-/// (d) A point look-up store: a block is read for each check that misses the cache, as if all keys were asked for
-/// alike; popular ones, which stay in the cache, make it less.
+/// (d) A store with point lookups: reads a block for each check that misses the cache, as if all
+/// keys were equally popular. Popular keys stay in the cache, which reduces the bytes.
 pub fn store(load: Load, store: Store) -> Cost {
     let misses = (1.0 - store.cache / (store.stored * load.known)).max(0.0);
     Cost { read: load.log + misses * store.block, written: load.new * store.rewritten * load.text }
 }
 
-/// What the model says of an outcome's median cycle; none for a contender that it has no formula for.
+/// The prediction for an outcome's median cycle; none for a contender without a formula.
 pub fn predict(outcome: &Outcome) -> Option<Cost> {
     let load = Load {
         known: outcome.pages as f64,

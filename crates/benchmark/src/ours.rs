@@ -1,4 +1,5 @@
-//! The verifier: the whole step from a cycle's log to the next generation and its plan, timed by stage.
+//! The verifier: the whole step from a cycle's log to the next generation and its plan, timed by
+//! stage.
 
 use crate::Failure;
 use crate::copy::copy_synced;
@@ -25,19 +26,20 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-/// The part of known pages that is planned for the next cycle.
+/// Share of known pages in the plan of the next cycle.
 const PLANNED: f64 = 0.05;
 /// The default of `storage.plan_memory`.
 const PLAN_MEMORY: u64 = 128 << 20;
-/// Beyond so many pages the files do not stay in the cache, and decoding alone cannot be timed.
+/// Above this number of pages the files do not stay in the cache, so decoding alone cannot be
+/// timed.
 const CACHED_PAGES: u64 = 30_000_000;
 
-/// Which links wait in the contender with waiting links.
+/// Which links wait, for the contender with waiting links.
 pub const WAITING: Waiting = Waiting { max_cycles: 8, enough: 64 };
-/// None does.
+/// No link waits.
 pub const NO_WAITING: Waiting = Waiting { max_cycles: 0, enough: 0 };
 
-/// The rules of all merges here.
+/// The rules of all merges.
 pub fn rules(cycle: Cycle, waiting: Waiting, threads: usize) -> MergeRules<'static> {
     MergeRules {
         cycle,
@@ -62,15 +64,15 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Writes what is known at the beginning, as the generation of [`FIRST_CYCLE`].
+    /// Writes the initially known pages as the generation of [`FIRST_CYCLE`].
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// If the disk fails.
     pub fn prepare(web: &Web, dir: &Path) -> Result<Ours, Failure> {
         let storage = Arc::new(CountedStorage::over(FileStorage::create(dir)?));
         let mut repository = Repository::open(storage.clone())?;
         let mut text = 0;
-        // The histories are of these cycles: a generation each.
+        // The histories span these cycles: one generation each.
         while repository.current().number() < FIRST_CYCLE {
             let base = repository.current();
             let mut writer = repository.begin(&base)?;
@@ -85,15 +87,15 @@ impl Ours {
         Ok(Ours { storage, repository, text: text as f64 / web.pages() as f64 })
     }
 
-    /// The generation that is known now.
+    /// The current generation.
     pub fn generation(&self) -> Arc<Generation> {
         self.repository.current()
     }
 
-    /// Runs the `turn`-th cycle of the stream.
+    /// Runs cycle number `turn` of the stream.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn cycle(
         &mut self,
         stream: &Stream<'_>,
@@ -157,7 +159,7 @@ impl Ours {
         Ok(merged)
     }
 
-    /// Stored bytes for each known page, by kind of file.
+    /// Stored bytes per known page, by kind of file.
     fn bytes_a_page(&self) -> BTreeMap<String, f64> {
         let generation = self.repository.current();
         let mut kinds = BTreeMap::new();
@@ -168,20 +170,21 @@ impl Ours {
         kinds
     }
 
-    /// Decodes and compares all pages on one thread, the files cached; pages a second.
+    /// Decodes and compares all pages on one thread with cached files; returns pages per CPU
+    /// second.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn decode(&self, counted: bool) -> Result<f64, Failure> {
         let storage: Arc<dyn Storage> = self.storage.clone();
         decode_and_compare(&self.repository, storage, counted)
     }
 }
 
-/// Runs all cycles, with a copy of the same files after each.
+/// Runs all cycles, and copies the same files after each.
 ///
 /// # Errors
-/// When the disk fails.
+/// If the disk fails.
 pub fn run(size: &Size, dir: &Path, waiting: Waiting) -> Result<Outcome, Failure> {
     let web = Web::new(size.pages, size.seed);
     let stream = size.stream(&web);
@@ -240,7 +243,7 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
     Ok(planner.finish()?.chosen.try_fold(0, |pages, page| page.map(|_| pages + 1))?)
 }
 
-/// What the cost model goes by: pages of the blocks that a cycle has to do with.
+/// The locality for the cost model: pages in the blocks that a cycle touches.
 fn named(generation: &Generation, stream: &Stream<'_>, turn: u64) -> Result<Named, Failure> {
     let (mut opened, mut changed, mut grown, mut visited) =
         (HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new());
@@ -277,15 +280,14 @@ fn named(generation: &Generation, stream: &Stream<'_>, turn: u64) -> Result<Name
     })
 }
 
-/// Times stages one after the other.
+/// Times consecutive stages.
 pub struct Clock {
     since: Instant,
-    /// Name and seconds.
+    /// Name and seconds of each stage.
     pub stages: Vec<(String, f64)>,
 }
 
 impl Clock {
-    /// Starts with no stage done.
     pub fn start() -> Clock {
         Clock { since: Instant::now(), stages: Vec::new() }
     }
@@ -296,7 +298,7 @@ impl Clock {
         self.restart();
     }
 
-    /// Passes over the time since the last stage.
+    /// Excludes the time since the last stage.
     pub fn restart(&mut self) {
         self.since = Instant::now();
     }

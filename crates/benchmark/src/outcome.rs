@@ -1,72 +1,74 @@
-//! What one contender came to: the words in which a child tells its parent, and which the record keeps.
+//! The outcome of one contender: JSON from a child to its parent, and a line of the record.
 
 use crate::model::{Named, Parts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What one contender came to at one size.
+/// The outcome of one contender at one size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Its name.
+    /// Name of the contender.
     pub contender: String,
-    /// Known pages at the beginning.
+    /// Known pages at the start.
     pub pages: u64,
-    /// Of each visited site, the part of its pages that a cycle visits.
+    /// Share of a visited site's pages that a cycle visits.
     pub visited_share: f64,
-    /// The limit of memory in bytes; none where the system permits none.
+    /// The memory limit in bytes; none if the system permits none.
     pub memory_limit: Option<u64>,
-    /// Seconds that it took to write what is known at the beginning.
+    /// Seconds for writing the initially known pages.
     pub prepared: f64,
     /// Mean bytes of a known URL's key.
     pub text: f64,
-    /// Bytes on disk before the first cycle, for each known page by kind of file; of the verifier alone.
+    /// Bytes on disk per known page before the first cycle, by kind of file; only for the verifier.
     pub kinds: BTreeMap<String, f64>,
     /// The same by the parts of a block.
     pub parts: Parts,
     /// Bytes on disk at the end.
     pub stored: u64,
-    /// The most memory in the timed part, in bytes.
+    /// Peak memory in the timed part, in bytes.
     pub peak: Option<u64>,
-    /// Was the memory of the part before, which is not timed, left out of `peak`?
+    /// Whether `peak` excludes the part before, which is not timed.
     pub is_peak_of_cycles: bool,
-    /// Each cycle.
+    /// The cycles.
     pub cycles: Vec<CycleOutcome>,
-    /// Seconds that copying and syncing the same files took, after each cycle.
+    /// Seconds for copying and syncing the same files, after each cycle.
     pub copies: Vec<f64>,
-    /// Known pages decoded and compared in a second of processor, by one thread with the files cached, by what the links did.
+    /// Known pages decoded and compared per CPU second, by one thread with cached files, by kind of
+    /// link.
     pub decoded: BTreeMap<String, f64>,
 }
 
-/// What a contender did in one cycle.
+/// One cycle of a contender.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CycleOutcome {
-    /// Links that were checked.
+    /// Checked links.
     pub checks: u64,
-    /// URLs that turned out to be new.
+    /// New URLs.
     pub new: u64,
     /// URLs that wait for a later cycle.
     pub waiting: u64,
     /// Seconds by stage, in order.
     pub stages: Vec<(String, f64)>,
-    /// Seconds of processor that checking took, all threads together: not disturbed by other programs as seconds are.
+    /// CPU seconds of checking, over all threads: unlike wall time, not disturbed by other
+    /// programs.
     pub processor: f64,
-    /// Bytes read by system calls while checking.
+    /// Bytes read by system calls during checking.
     pub read: u64,
-    /// Bytes written while checking.
+    /// Bytes written during checking.
     pub written: u64,
     /// Bytes read and written, by kind of file.
     pub kinds: BTreeMap<String, (u64, u64)>,
-    /// Locality; of the verifier alone.
+    /// Locality; only for the verifier.
     pub named: Named,
     /// Bytes of the log.
     pub log: u64,
     /// Links in the log.
     pub logged: u64,
-    /// Was it stopped before the end, for its time was over?
+    /// Whether it was stopped because its time was over.
     pub is_cut: bool,
 }
 
-/// The stage that plans the next cycle: no part of checking.
+/// The stage that plans the next cycle, which is not part of checking.
 pub const PLAN: &str = "plan";
 
 impl CycleOutcome {
@@ -87,24 +89,24 @@ impl Outcome {
         median(self.cycles.iter().map(of).collect())
     }
 
-    /// Checks a second.
+    /// Checks per second.
     pub fn checks_a_second(&self) -> f64 {
         self.median(|cycle| cycle.checks as f64 / cycle.seconds())
     }
 
-    /// Checks for each second of processor.
+    /// Checks per CPU second.
     pub fn checks_a_processor_second(&self) -> f64 {
         self.median(|cycle| cycle.checks as f64 / cycle.processor)
     }
 
-    /// Bytes read and written for a check.
+    /// Bytes read and written per check.
     pub fn bytes_a_check(&self) -> (f64, f64) {
         let a_check = |bytes: u64, cycle: &CycleOutcome| bytes as f64 / cycle.checks as f64;
         (self.median(|c| a_check(c.read, c)), self.median(|c| a_check(c.written, c)))
     }
 }
 
-/// The middle one; of an even number the mean of the two in the middle. NaN of none.
+/// The median; for an even number the mean of the middle two. NaN without values.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {

@@ -1,4 +1,4 @@
-//! Curves over the size of the repository, both axes logarithmic, as SVG written by hand.
+//! Curves over the size of the repository as SVG, both axes logarithmic.
 
 use crate::Failure;
 use crate::outcome::Outcome;
@@ -15,10 +15,11 @@ const TOP: f64 = 50.0;
 const BOTTOM: f64 = 400.0;
 const LINE: f64 = 20.0;
 
-/// Middle tones, which stand out on white and on black; told apart with and without red and green (Okabe & Ito 2008).
+/// Middle tones, visible on white and on black, and distinguishable without red and green (Okabe &
+/// Ito 2008).
 const COLOURS: [&str; 6] = ["#0072b2", "#3d9be0", "#d55e00", "#009e73", "#cc79a7", "#b8860b"];
 
-/// A curve: name, points, and whether it is what the model predicts.
+/// A curve: name, points, and whether it is a prediction of the model.
 #[derive(Clone, Debug, PartialEq)]
 struct Curve {
     name: String,
@@ -26,10 +27,10 @@ struct Curve {
     is_predicted: bool,
 }
 
-/// Prints the table of a record, and draws checks a second and bytes a check.
+/// Prints the table of a record, and draws checks per second and bytes per check.
 ///
 /// # Errors
-/// When the record cannot be read or a drawing not be written.
+/// If the record cannot be read or a drawing cannot be written.
 pub fn draw(record: &Path, out: &Path) -> Result<(), Failure> {
     let text = fs::read_to_string(record).map_err(|e| format!("{}: {e}", record.display()))?;
     let mut outcomes: Vec<Outcome> =
@@ -49,7 +50,7 @@ pub fn draw(record: &Path, out: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A curve for each contender, in the order in which they appear, as many as there are colours for.
+/// A curve for each contender in order of appearance, limited by the number of colours.
 fn curves(outcomes: &[Outcome], of: impl Fn(&Outcome) -> Option<f64>) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for outcome in outcomes {
@@ -64,7 +65,7 @@ fn curves(outcomes: &[Outcome], of: impl Fn(&Outcome) -> Option<f64>) -> Vec<Cur
     curves
 }
 
-/// The powers of ten around these.
+/// The powers of ten that enclose these.
 fn decades(values: impl Iterator<Item = f64>) -> (i32, i32) {
     let (low, high) = values.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), v| (l.min(v), h.max(v)));
     if low > high {
@@ -74,7 +75,7 @@ fn decades(values: impl Iterator<Item = f64>) -> (i32, i32) {
     (low, high.max(low + 1))
 }
 
-/// A number in thousands, millions or milliards.
+/// A number in thousands, millions or billions.
 fn shown(value: f64) -> String {
     let (unit, letter) = match value {
         v if v >= 1e9 => (1e9, " G"),

@@ -1,9 +1,9 @@
-//! What the system says of this process: bytes moved, processor time and memory used. Linux alone says it; elsewhere it is none.
+//! Figures of this process from Linux: bytes moved, CPU time and memory. None on other systems.
 
 use std::fs;
 use std::ops::Sub;
 
-/// Bytes that the process has read and written by system calls so far, from disk or from its cache.
+/// Bytes read and written by system calls so far, from disk or from its cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Bytes read.
@@ -13,7 +13,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// As of now; none where the system does not say.
+    /// The current figures; none if the system does not report them.
     pub fn now() -> Option<Moved> {
         let text = fs::read_to_string("/proc/self/io").ok()?;
         Some(Moved { read: number(&text, "rchar:")?, written: number(&text, "wchar:")? })
@@ -28,27 +28,30 @@ impl Sub for Moved {
     }
 }
 
-/// Ticks of a second in which Linux tells processor time, on every machine.
+/// Ticks per second in Linux' CPU times, equal on every machine.
 const TICKS: f64 = 100.0;
 
-/// Seconds of processor that all threads have used so far, in the kernel too; none where the system does not say.
+/// CPU seconds of all threads so far, including the kernel; none if the system does not report
+/// them.
 pub fn processor_seconds() -> Option<f64> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
     ticks(&text).map(|ticks| ticks as f64 / TICKS)
 }
 
-/// User and system time: the 12th and 13th fields behind the name, which may have blanks and ends with a bracket.
+/// User and system time: fields 12 and 13 after the name, which may contain blanks and ends with a
+/// bracket.
 fn ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
 }
 
-/// Forgets the greatest memory so far; false where that is not permitted, so that [`peak_bytes`] is of all before too.
+/// Resets the peak memory. False if this is not permitted; then [`peak_bytes`] includes the time
+/// before.
 pub fn reset_peak() -> bool {
     fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-/// The most memory that was resident at once; none where the system does not say.
+/// Peak resident memory; none if the system does not report it.
 pub fn peak_bytes() -> Option<u64> {
     Some(number(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")? << 10)
 }

@@ -1,4 +1,4 @@
-//! What else could tell new URLs from known ones, each small and honest, behind one seam.
+//! Other ways to tell new URLs from known ones, minimal but fair, behind one interface.
 
 mod drum;
 mod fjall_store;
@@ -26,47 +26,48 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// A contender.
 pub trait Rival {
-    /// Takes a URL that is known at the beginning. They come in order, and none twice.
+    /// Loads an initially known URL. They come in order, each once.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     fn load(&mut self, key: &[u8]) -> Result<(), Failure>;
 
-    /// Makes what was loaded durable.
+    /// Makes the loaded URLs durable.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     fn loaded(&mut self) -> Result<(), Failure>;
 
-    /// Checks a URL, and makes it known if it is not, now or when the cycle is settled.
+    /// Checks a URL, and makes it known if it is new, now or at the end of the cycle.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     fn check(&mut self, key: &[u8]) -> Result<(), Failure>;
 
-    /// Ends a cycle: all is checked and durable; gives the number of new URLs since the last time.
+    /// Ends a cycle: completes all checks and makes them durable. Returns the number of new URLs
+    /// since the last call.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     fn settle(&mut self) -> Result<u64, Failure>;
 
-    /// Does each check cost the same, so that some of them tell the speed of all?
+    /// Whether each check costs the same, so that a part of them shows the speed of all.
     fn is_point_by_point(&self) -> bool;
 }
 
-/// A URL as DRUM and the sieve know it. Of n URLs some n²/2⁶⁵ pairs look alike, and one of the two is lost: 0.03
-/// pairs in a billion URLs.
+/// The fingerprint of a URL for DRUM and the sieve. Of n URLs about n²/2⁶⁵ pairs share one, and one
+/// of each pair is lost: 0.03 pairs in a billion URLs.
 fn fingerprint(key: &[u8]) -> u64 {
     xxh3_64(key)
 }
 
-/// Checks between two looks at the clock.
+/// Number of checks between two readings of the clock.
 const CHECKS_A_LOOK: u64 = 4096;
 
 /// Runs all cycles.
 ///
 /// # Errors
-/// When the disk fails.
+/// If the disk fails.
 pub fn run(size: &Size, dir: &Path, rival: &mut dyn Rival) -> Result<Outcome, Failure> {
     let web = Web::new(size.pages, size.seed);
     let stream = size.stream(&web);
@@ -102,7 +103,7 @@ pub fn run(size: &Size, dir: &Path, rival: &mut dyn Rival) -> Result<Outcome, Fa
     Ok(outcome)
 }
 
-/// Checks all links of a log, and settles.
+/// Checks all links of a log, and ends the cycle.
 fn check_log(
     storage: &FileStorage,
     cycle: Cycle,

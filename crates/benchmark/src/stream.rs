@@ -1,4 +1,4 @@
-//! What cycles visit and which links they find: the stream that every contender is given, as a visit log.
+//! The stream of visits and links that every contender gets, as a visit log.
 
 use crate::mix::{mix, zipf};
 use crate::web::{Web, content};
@@ -10,13 +10,13 @@ use std::collections::btree_map::Entry;
 
 /// Links of a page.
 pub const LINKS_A_PAGE: u64 = 60;
-/// Of a hundred links, those to the page's own site.
+/// Percentage of links within the page's own site.
 const WITHIN_SITE: u64 = 78;
-/// Of a hundred links, those to a page that was not known at the beginning.
+/// Percentage of links to pages that were initially unknown.
 const UNKNOWN: u64 = 10;
-/// No site gets more than one in so many of a cycle's visits.
+/// No site gets more than one visit in this many of a cycle.
 const VISITS_A_SITE: u64 = 20;
-/// Links that nobody counts lead no deeper than what is known.
+/// Depth of uncounted links, which changes no known page.
 const DEPTH: u16 = 9;
 
 mod purpose {
@@ -27,35 +27,35 @@ mod purpose {
     pub const TARGET: u64 = 15;
 }
 
-/// A stream of cycles over a Web.
+/// A stream of cycles over a web.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream<'w> {
-    /// The Web.
+    /// The web.
     pub web: &'w Web,
-    /// Links of a cycle.
+    /// Links per cycle.
     pub checks: u64,
-    /// Of a site that a cycle visits, the part of its pages that it visits: the less, the more sites there are.
+    /// Share of a visited site's pages that a cycle visits: the lower, the more sites.
     pub visited_share: f64,
 }
 
-/// What a cycle's log came to.
+/// Totals of a cycle's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Visits.
     pub visits: u64,
-    /// Links: the checks of the cycle.
+    /// Links, which are the checks of the cycle.
     pub links: u64,
     /// Of these, links within the site.
     pub within: u64,
-    /// Of these, links to pages that were known at the beginning.
+    /// Of these, links to initially known pages.
     pub known: u64,
 }
 
 impl Stream<'_> {
-    /// Writes the log of the `turn`-th cycle of the stream as that of `cycle`.
+    /// Writes the log of cycle number `turn` of the stream as that of `cycle`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn write_log(&self, storage: &dyn Storage, turn: u64, cycle: Cycle) -> Result<Written, LogError> {
         let (mut log, _) = VisitLog::open(storage, cycle)?;
         let written = self.each_visit(turn, |visit, _| log.append(&LogRecord::Visit(Box::new(visit))))?;
@@ -63,11 +63,11 @@ impl Stream<'_> {
         Ok(written)
     }
 
-    /// Makes the visits of a cycle, site by site, as a schedule has them; with each it is told of each link whether
-    /// it leads to a page that was unknown at the beginning.
+    /// Makes the visits of a cycle, site by site, like a schedule. Passes each to `take`, with a
+    /// flag per link: whether it leads to an initially unknown page.
     ///
     /// # Errors
-    /// The first that `take` gives.
+    /// The first error of `take`.
     pub fn each_visit(
         &self,
         turn: u64,
@@ -86,13 +86,14 @@ impl Stream<'_> {
         Ok(written)
     }
 
-    /// Sites drawn at random, as long as there are visits left, and how many each gets.
+    /// Random sites and their numbers of visits, until all visits are assigned.
     fn visits_by_site(&self, turn: u64) -> BTreeMap<usize, u64> {
         let sites = self.web.sites();
         let all = (self.checks / LINKS_A_PAGE).max(1);
         let (mut drawn, mut left) = (BTreeMap::new(), all);
         let offset = mix(self.web.seed(), purpose::SITE, turn, 0);
-        // Draws that hit a site again are passed over; after so many one site in fifty is left.
+        // Draws that hit a site again are skipped. After this many, about one site in fifty is
+        // left.
         for i in 0..4 * sites.len() as u64 {
             if left == 0 {
                 break;
@@ -108,7 +109,8 @@ impl Stream<'_> {
         drawn
     }
 
-    /// One of `apart` pages from `first` on; every other time one that was visited before, where there is one.
+    /// One of `apart` pages from `first` on; every other time a previously visited one, if there is
+    /// one.
     fn visited_page(&self, turn: u64, site: usize, first: u64, apart: u64) -> u64 {
         let chance = mix(self.web.seed(), purpose::PAGE, turn << 32 | site as u64, first);
         let any = first + (chance >> 1) % apart;
@@ -127,7 +129,7 @@ impl Stream<'_> {
         let seed = mix(self.web.seed(), purpose::SEEN, turn << 32 | site as u64, page);
         let was_visited = self.web.is_visited(site, page);
         let change = match (was_visited, seed % 5) {
-            // An earlier cycle of the stream may have been the first: the verifier finds out.
+            // An earlier cycle of the stream may have visited it first; the verifier decides that.
             (false, _) => Change::Undecided,
             (true, 0) => Change::Changed,
             (true, _) => Change::Unchanged,

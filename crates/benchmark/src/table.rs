@@ -1,4 +1,4 @@
-//! Outcomes as text.
+//! Outcomes as text tables.
 
 use crate::model;
 use crate::outcome::{Outcome, PLAN, median};
@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// One contender by stage, cycle after cycle, and what else is known of it.
+/// The stages of one contender, cycle by cycle, and its other figures.
 pub fn stages(outcome: &Outcome) -> String {
     let mut text = String::new();
     let mut put = |line: std::fmt::Arguments<'_>| writeln!(text, "{line}").expect("a string takes all");
@@ -74,7 +74,7 @@ pub fn stages(outcome: &Outcome) -> String {
     text
 }
 
-/// All contenders beside each other, and beside what the cost model predicts.
+/// All contenders, with the predictions of the cost model.
 pub fn comparison(outcomes: &[Outcome]) -> String {
     let mut text = format!(
         "{:<13} {:>11} {:>12} {:>11} {:>9} {:>9} {:>10} {:>10} {:>9}  memory\n",

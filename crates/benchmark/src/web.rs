@@ -1,8 +1,9 @@
-//! A made-up Web: sites of very unequal size, and pages whose URLs look real, each computed when it is asked for.
+//! A synthetic web: sites of very unequal size, and pages with realistic URLs, each computed on
+//! demand.
 //!
-//! Of four consecutive names of a site one is known; the other three are there to be found. So a known page, an
-//! unknown one and the place of either in the order are all told by arithmetic, and a repository of any size is
-//! written in order without being held in memory. All that is in memory is a small entry for each site.
+//! Of four consecutive names of a site one is known; the other three are unknown. So a known page,
+//! an unknown one and their positions in the order all follow by arithmetic. A repository of any
+//! size is written in order without being held in memory; only a small entry per site is in memory.
 
 use crate::mix::mix;
 use recrawl_types::{
@@ -10,16 +11,16 @@ use recrawl_types::{
     Validators, Visited,
 };
 
-/// Names of which one is known.
+/// One in this many names is known.
 const GROUP: u64 = 4;
-/// A site has so many known pages, on average.
+/// Mean number of known pages per site.
 const PAGES_A_SITE: u64 = 500;
-/// One known page in so many was visited before.
+/// One in this many known pages was visited before.
 const ONE_VISITED_IN: u64 = 10;
-/// The cycle that has made the repository; pages were found and visited in the cycles up to it.
+/// The cycle of the initial repository; its pages were found and visited in the cycles up to it.
 pub const FIRST_CYCLE: Cycle = Cycle(30);
 
-/// What the chances are drawn for; each has its own.
+/// Purposes of random numbers, which make them independent.
 mod purpose {
     pub const HOST: u64 = 1;
     pub const KNOWN: u64 = 2;
@@ -29,12 +30,13 @@ mod purpose {
     pub const POPULAR: u64 = 6;
 }
 
-/// Sorted, and before a slash still so.
+/// Sorted, also if a slash follows.
 const SECTIONS: [&str; 16] = [
     "archive", "articles", "blog", "books", "culture", "docs", "events", "forum", "guide", "help", "news",
     "people", "products", "reviews", "science", "travel",
 ];
-/// Words are a first half and a second; both lists are sorted, and the words before a hyphen or a dot as well.
+/// Words are a first and a second half. Both lists are sorted, and so are the words if a hyphen or
+/// dot follows.
 const FIRST_HALVES: [&str; 16] = [
     "al", "ber", "cor", "den", "est", "fin", "gar", "hol", "in", "jun", "kal", "lor", "mar", "nor", "per",
     "ste",
@@ -43,16 +45,16 @@ const SECOND_HALVES: [&str; 16] =
     ["a", "con", "do", "en", "er", "ger", "ia", "is", "lin", "man", "o", "on", "ra", "ton", "us", "y"];
 const DOMAINS: [&str; 8] = ["com", "com", "com", "org", "net", "de", "fr", "io"];
 
-/// Bits of a place in the space of paths: a section and four words.
+/// Bits of a position in the space of paths: a section and four words.
 const PLACE_BITS: u32 = 36;
 
-/// The whole of it.
+/// Size of that space.
 #[derive(Debug)]
 pub struct Web {
     seed: u64,
-    /// In the order of URLs.
+    /// In URL order.
     sites: Vec<Site>,
-    /// From the largest on: numbers of `sites`.
+    /// Indexes of `sites`, largest site first.
     by_size: Vec<u32>,
     pages: u64,
 }
@@ -60,14 +62,15 @@ pub struct Web {
 /// A site.
 #[derive(Debug)]
 pub struct Site {
-    /// What the keys of all its pages begin with.
+    /// Common prefix of the keys of its pages.
     origin: Box<[u8]>,
-    /// Known pages.
+    /// Number of known pages.
     pub pages: u64,
 }
 
 impl Web {
-    /// A Web with so many known pages, of which the site of rank r has a share proportional to 1/r (Zipf's law).
+    /// A web with this many known pages. The site of rank r has a share proportional to 1/r (Zipf's
+    /// law).
     pub fn new(pages: u64, seed: u64) -> Web {
         let count = (pages / PAGES_A_SITE).max(1);
         let harmonic: f64 = (1..=count).map(|rank| 1.0 / rank as f64).sum();
@@ -88,39 +91,39 @@ impl Web {
         Web { seed, sites, by_size, pages }
     }
 
-    /// What all chance comes from.
+    /// The random seed.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The sites, in the order of URLs.
+    /// The sites, in URL order.
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }
 
-    /// The number of the site of this rank by size, counted from 0.
+    /// The index of the site with this rank by size, counted from 0.
     pub fn of_rank(&self, rank: u64) -> usize {
         self.by_size[rank as usize] as usize
     }
 
-    /// Known pages of all sites.
+    /// Number of known pages of all sites.
     pub fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// The key of the `page`-th known page of a site, in `key`.
+    /// Writes the key of known page number `page` of a site to `key`.
     pub fn known_key(&self, site: usize, page: u64, key: &mut Vec<u8>) {
         self.put_key(site, GROUP * page + self.known_of(site, page), key);
     }
 
-    /// The key of a page that lies near the `page`-th and is not known at the beginning, in `key`; `which` chooses
-    /// among the three.
+    /// Writes the key of an initially unknown page near known page number `page` to `key`; `which`
+    /// chooses one of the three.
     pub fn unknown_key(&self, site: usize, page: u64, which: u64, key: &mut Vec<u8>) {
         let other = (self.known_of(site, page) + 1 + which % (GROUP - 1)) % GROUP;
         self.put_key(site, GROUP * page + other, key);
     }
 
-    /// The known page of a site that has this rank in popularity.
+    /// The known page of a site with this popularity rank.
     pub fn popular(&self, site: usize, rank: u64) -> u64 {
         match rank {
             0 => 0,
@@ -128,15 +131,15 @@ impl Web {
         }
     }
 
-    /// Was the page visited before?
+    /// Whether the page was visited before.
     pub fn is_visited(&self, site: usize, page: u64) -> bool {
         mix(self.seed, purpose::VISITED, site as u64, page).is_multiple_of(ONE_VISITED_IN)
     }
 
-    /// Hands all known pages to `take`, in order.
+    /// Passes all known pages to `take`, in order.
     ///
     /// # Errors
-    /// The first that `take` gives.
+    /// The first error of `take`.
     pub fn each_page<E>(&self, mut take: impl FnMut(&[u8], &PageRecord) -> Result<(), E>) -> Result<(), E> {
         let mut key = Vec::new();
         for site in 0..self.sites.len() {
@@ -148,7 +151,7 @@ impl Web {
         Ok(())
     }
 
-    /// The one of four names that is known. A site's first page is its home.
+    /// The index of the known one of four names. A site's first page is its home page.
     fn known_of(&self, site: usize, page: u64) -> u64 {
         if page == 0 { 0 } else { mix(self.seed, purpose::KNOWN, site as u64, page) % GROUP }
     }
@@ -161,7 +164,7 @@ impl Web {
         if name == 0 {
             return;
         }
-        // Names are spread evenly over the places, and each lies anywhere in its part of them.
+        // Names are spread evenly over the positions, each at a random position in its part.
         let names = GROUP * pages;
         let apart = (1 << PLACE_BITS) / names;
         assert!(apart > 0, "a site of {pages} pages has no room for names");
@@ -206,7 +209,7 @@ impl Web {
     }
 }
 
-/// What a visit sees: all as incompressible as real digests are; half the pages have an ETag.
+/// The content of a visit, as incompressible as real digests; half the pages have an ETag.
 pub fn content(chance: u64) -> Content {
     let next = |i| mix(chance, purpose::STATE, i, 0);
     let etag = (chance & 1 == 1).then(|| format!("\"{:012x}\"", next(1) >> 16));

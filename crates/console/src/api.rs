@@ -7,13 +7,13 @@ mod event;
 pub mod formula;
 mod health;
 mod list;
-mod look;
+mod overview;
 mod page;
 mod read;
 
 use crate::console::Console;
 use crate::guard;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemType};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware;
@@ -26,15 +26,15 @@ fn routes() -> OpenApiRouter<Arc<Console>> {
     OpenApiRouter::new()
         .routes(routes!(health::health))
         .routes(routes!(health::ready))
-        .routes(routes!(look::metrics))
+        .routes(routes!(overview::metrics))
         .routes(routes!(document::openapi))
         .routes(routes!(page::dashboard))
         .routes(routes!(page::asset))
         .routes(routes!(page::problems))
-        .routes(routes!(look::status))
-        .routes(routes!(look::cycles))
-        .routes(routes!(look::errors))
-        .routes(routes!(look::controls))
+        .routes(routes!(overview::status))
+        .routes(routes!(overview::cycles))
+        .routes(routes!(overview::errors))
+        .routes(routes!(overview::controls))
         .routes(routes!(list::hosts))
         .routes(routes!(list::host))
         .routes(routes!(list::pages))
@@ -69,9 +69,9 @@ pub fn table() -> String {
 }
 
 async fn no_such_route() -> Problem {
-    Problem::new(Kind::NotFound, "unknown route").todo("see /openapi.json")
+    Problem::new(ProblemType::NotFound, "unknown route").todo("see /openapi.json")
 }
 
 async fn no_such_method() -> Problem {
-    Problem::new(Kind::MethodNotAllowed, "method not allowed for this route")
+    Problem::new(ProblemType::MethodNotAllowed, "method not allowed for this route")
 }

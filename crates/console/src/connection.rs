@@ -1,17 +1,16 @@
 //! Connections: their number, header and write timeouts, and shutdown.
 
-mod patience;
 #[cfg(test)]
 mod tests;
+mod write_timeout;
 
-use crate::seat::Seats;
+use crate::client_limit::ClientLimit;
 use crate::serve::GRACE;
 use axum::Router;
 use axum::body::Body;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use patience::Patient;
 use std::io::Write;
 use std::net::{IpAddr, Shutdown};
 use std::pin::pin;
@@ -20,6 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
+use write_timeout::WriteTimeout;
 
 /// Time limit for a request header, and for an idle connection.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub const MAX_HEADER_BYTES: usize = 32 << 10;
 /// Maximum fields of a request header.
 pub const MAX_HEADERS: usize = 100;
 /// Pause after a failed accept, for example when the process has no file descriptor left.
-const BREATH: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
 /// The client address of a request.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ pub async fn accept(
     too_many: impl Fn(),
     stop: CancellationToken,
 ) {
-    let seats = Seats::new(connections);
+    let clients = ClientLimit::new(connections);
     loop {
         let (stream, from) = tokio::select! {
             () = stop.cancelled() => break,
@@ -58,26 +58,26 @@ pub async fn accept(
                 Ok(taken) => taken,
                 Err(e) => {
                     tracing::warn!("console: cannot accept a connection: {e}");
-                    time::sleep(BREATH).await;
+                    time::sleep(ACCEPT_RETRY).await;
                     continue;
                 }
             },
         };
         let from = from.ip().to_canonical();
-        let Some(seat) = seats.take(from) else {
+        let Some(slot) = clients.take(from) else {
             too_many();
-            turn_away(stream);
+            reject(stream);
             continue;
         };
         let (router, stop) = (router.clone(), stop.clone());
         tokio::spawn(async move {
             talk(stream, from, router, stop).await;
-            drop(seat);
+            drop(slot);
         });
     }
     drop(listener);
     // Every connection has a time limit, so this ends.
-    seats.empty().await;
+    clients.all_free().await;
 }
 
 /// Serves one connection.
@@ -94,7 +94,7 @@ async fn talk(stream: TcpStream, from: IpAddr, router: Router, stop: Cancellatio
         .header_read_timeout(HEADER_TIMEOUT)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEADER_BYTES);
-    let io = TokioIo::new(Patient::new(stream, WRITE_TIMEOUT));
+    let io = TokioIo::new(WriteTimeout::new(stream, WRITE_TIMEOUT));
     let mut connection = pin!(builder.serve_connection(io, service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -112,7 +112,7 @@ async fn talk(stream: TcpStream, from: IpAddr, router: Router, stop: Cancellatio
 }
 
 /// Rejects a connection above the limit, without waiting for the client to read.
-fn turn_away(stream: TcpStream) {
+fn reject(stream: TcpStream) {
     // Best effort: the client may not read this.
     if let Ok(mut stream) = stream.into_std() {
         let _ = stream.write(TOO_MANY);

@@ -1,10 +1,10 @@
 //! State shared by all requests: the view, the tokens, and limits on concurrent work.
 
 use crate::config::{Audit, ConsoleConfig, Entry};
+use crate::event_hub::EventHub;
 use crate::guard::rate::Rates;
 use crate::metrics::traffic::Traffic;
-use crate::news::News;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemType};
 use crate::token::Tokens;
 use crate::view::{Accepted, Change, CrawlView, Refusal, Who};
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Maximum concurrent reads of the crawl that may touch its disk. Further ones wait.
-pub const MAX_QUESTIONS: usize = 8;
+pub const MAX_READS: usize = 8;
 /// Maximum concurrent comparisons of formulas. Further ones get 503, because each scores all pages.
 pub const MAX_COMPARISONS: usize = 1;
 
@@ -33,7 +33,7 @@ pub struct Console {
     /// [`ConsoleConfig::stall`].
     pub stall: Duration,
     /// Publishes live events.
-    pub news: News,
+    pub events: EventHub,
     /// Counts of requests.
     pub traffic: Traffic,
     /// Cancelled at shutdown; ends the event streams.
@@ -43,7 +43,7 @@ pub struct Console {
     rates: Mutex<Rates>,
     /// Separate rates for `/health` and `/ready`: other requests must not block a supervisor.
     probes: Mutex<Rates>,
-    questions: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
     comparisons: Arc<Semaphore>,
     changes: Arc<Semaphore>,
     changes_waiting: Arc<Semaphore>,
@@ -56,14 +56,14 @@ impl Console {
             view,
             names: config.names.iter().map(|name| name.to_ascii_lowercase()).collect(),
             stall: config.stall,
-            news: News::new(),
+            events: EventHub::new(),
             traffic: Traffic::default(),
             stop,
             audit: config.audit,
             tokens: RwLock::new(config.tokens),
             rates: Mutex::new(Rates::new(config.requests)),
             probes: Mutex::new(Rates::new(config.requests)),
-            questions: Arc::new(Semaphore::new(MAX_QUESTIONS)),
+            reads: Arc::new(Semaphore::new(MAX_READS)),
             comparisons: Arc::new(Semaphore::new(MAX_COMPARISONS)),
             changes: Arc::new(Semaphore::new(1)),
             changes_waiting: Arc::new(Semaphore::new(MAX_CHANGES)),
@@ -83,16 +83,16 @@ impl Console {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         let Some(tokens) = tokens.as_ref().filter(|tokens| !tokens.is_empty()) else {
             let text = "read-only console: no tokens are configured";
-            return Err(Problem::new(Kind::ReadOnly, text)
+            return Err(Problem::new(ProblemType::ReadOnly, text)
                 .todo("set serve.tokens to a file of lines `name token`, then send SIGHUP"));
         };
         let Some(token) = token else {
-            return Err(Problem::new(Kind::Unauthorized, "a change needs a token").todo(
+            return Err(Problem::new(ProblemType::Unauthorized, "a change needs a token").todo(
                 "send `Authorization: Bearer TOKEN` with a token from the file named by serve.tokens",
             ));
         };
         tokens.name_of(token).map(str::to_owned).ok_or_else(|| {
-            Problem::new(Kind::Unauthorized, "unknown token")
+            Problem::new(ProblemType::Unauthorized, "unknown token")
                 .todo("use a token from the file named by serve.tokens")
         })
     }
@@ -114,7 +114,7 @@ impl Console {
         self: &Arc<Self>,
         question: impl FnOnce(&dyn CrawlView) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = turn(&self.questions).await?;
+        let turn = turn(&self.reads).await?;
         self.work(turn, move |console| question(&*console.view)).await
     }
 
@@ -122,7 +122,7 @@ impl Console {
     ///
     /// # Errors
     /// As [`Console::ask`], and if that many are running.
-    pub async fn ask_much<T: Send + 'static>(
+    pub async fn ask_slow<T: Send + 'static>(
         self: &Arc<Self>,
         question: impl FnOnce(&dyn CrawlView) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
@@ -147,7 +147,7 @@ impl Console {
             let turn = turn(&console.changes).await?;
             console.work(turn, move |console| console.try_now(&change, &who)).await
         });
-        tried.await.unwrap_or_else(|_| Err(broke_off()))
+        tried.await.unwrap_or_else(|_| Err(internal_error()))
     }
 
     /// Queued and running changes.
@@ -171,7 +171,7 @@ impl Console {
             // The line of its start is logged.
             tracing::error!(%error, ?entry, "cannot log the result of a change");
         }
-        self.news.change(&entry);
+        self.events.change(&entry);
         result
     }
 
@@ -190,13 +190,13 @@ impl Console {
         });
         match done.await {
             Ok(result) => result.map_err(Problem::from),
-            Err(_) => Err(broke_off()),
+            Err(_) => Err(internal_error()),
         }
     }
 }
 
-fn broke_off() -> Problem {
-    Problem::new(Kind::Failed, "the request failed with an internal error; see the log")
+fn internal_error() -> Problem {
+    Problem::new(ProblemType::Failed, "the request failed with an internal error; see the log")
 }
 
 /// Waits for a permit.

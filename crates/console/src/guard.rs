@@ -11,7 +11,7 @@ pub mod rate;
 
 use crate::connection::Peer;
 use crate::console::Console;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemType};
 use axum::extract::{Request, State};
 use axum::http::header::{ALLOW, CONTENT_LENGTH};
 use axum::middleware::Next;
@@ -55,11 +55,12 @@ fn check(console: &Console, request: &Request) -> Result<(), Problem> {
     let from = request.extensions().get::<Peer>().map(|peer| peer.0);
     // Every connection sets its peer, so this fails only by a bug.
     let from: IpAddr =
-        from.ok_or_else(|| Problem::new(Kind::Failed, "missing client address (internal error)"))?;
+        from.ok_or_else(|| Problem::new(ProblemType::Failed, "missing client address (internal error)"))?;
     let host = origin::host(request, &console.names)?;
     origin::same(request, host)?;
     console.admit(from, request.uri().path()).map_err(|seconds| {
-        Problem::new(Kind::RateLimit, "more requests per second than serve.requests").retry_after(seconds)
+        Problem::new(ProblemType::RateLimit, "more requests per second than serve.requests")
+            .retry_after(seconds)
     })?;
     // A body with a Content-Length is rejected without reading it.
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
@@ -71,6 +72,6 @@ fn check(console: &Console, request: &Request) -> Result<(), Problem> {
 
 /// The problem for a body above [`MAX_BODY`].
 pub fn too_large() -> Problem {
-    Problem::new(Kind::TooLarge, format!("the body has more than {MAX_BODY} bytes"))
+    Problem::new(ProblemType::TooLarge, format!("the body has more than {MAX_BODY} bytes"))
         .todo("send several smaller requests")
 }

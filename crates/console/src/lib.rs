@@ -9,17 +9,17 @@
 //! error is problem+json (`problem`).
 
 mod api;
+mod client_limit;
 pub mod config;
 mod connection;
 mod console;
 mod dashboard;
+mod event_hub;
 pub mod generated;
 mod guard;
 mod metrics;
 mod network;
-mod news;
 mod problem;
-mod seat;
 pub mod serve;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 /// Kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProblemType {
     /// 400: not valid HTTP or JSON.
     Malformed,
     /// 401.
@@ -50,63 +50,67 @@ pub struct Facts {
     pub meaning: &'static str,
 }
 
-impl Kind {
+impl ProblemType {
     /// All kinds.
-    pub const ALL: [Kind; 13] = [
-        Kind::Malformed,
-        Kind::Unauthorized,
-        Kind::ReadOnly,
-        Kind::CrossSite,
-        Kind::NotFound,
-        Kind::MethodNotAllowed,
-        Kind::TooLarge,
-        Kind::MediaType,
-        Kind::UnknownHost,
-        Kind::Invalid,
-        Kind::RateLimit,
-        Kind::Failed,
-        Kind::Busy,
+    pub const ALL: [ProblemType; 13] = [
+        ProblemType::Malformed,
+        ProblemType::Unauthorized,
+        ProblemType::ReadOnly,
+        ProblemType::CrossSite,
+        ProblemType::NotFound,
+        ProblemType::MethodNotAllowed,
+        ProblemType::TooLarge,
+        ProblemType::MediaType,
+        ProblemType::UnknownHost,
+        ProblemType::Invalid,
+        ProblemType::RateLimit,
+        ProblemType::Failed,
+        ProblemType::Busy,
     ];
 
     /// The facts about this kind.
     pub fn facts(self) -> Facts {
         let (name, status, title, meaning) = match self {
-            Kind::Malformed => ("malformed", 400, "Malformed", "The request is not valid HTTP or JSON."),
-            Kind::Unauthorized => (
+            ProblemType::Malformed => {
+                ("malformed", 400, "Malformed", "The request is not valid HTTP or JSON.")
+            }
+            ProblemType::Unauthorized => (
                 "unauthorized",
                 401,
                 "Unauthorized",
                 "A change needs a bearer token from the file named by serve.tokens.",
             ),
-            Kind::ReadOnly => {
+            ProblemType::ReadOnly => {
                 ("read-only", 403, "Read only", "No tokens are configured, so nothing can be changed.")
             }
-            Kind::CrossSite => (
+            ProblemType::CrossSite => (
                 "cross-site",
                 403,
                 "Cross-site",
                 "The request comes from a page of another origin. Open the URL directly.",
             ),
-            Kind::NotFound => ("not-found", 404, "Not found", "The resource does not exist."),
-            Kind::MethodNotAllowed => {
+            ProblemType::NotFound => ("not-found", 404, "Not found", "The resource does not exist."),
+            ProblemType::MethodNotAllowed => {
                 ("method-not-allowed", 405, "Method not allowed", "The Allow header lists the methods.")
             }
-            Kind::TooLarge => ("too-large", 413, "Too large", "The body is too long."),
-            Kind::MediaType => {
+            ProblemType::TooLarge => ("too-large", 413, "Too large", "The body is too long."),
+            ProblemType::MediaType => {
                 ("media-type", 415, "Unsupported media type", "The body must be application/json.")
             }
-            Kind::UnknownHost => (
+            ProblemType::UnknownHost => (
                 "unknown-host",
                 421,
                 "Unknown host",
                 "The Host must be an address, localhost, or a name in serve.names.",
             ),
-            Kind::Invalid => ("invalid", 422, "Invalid", "A parameter or field has an invalid value."),
-            Kind::RateLimit => {
+            ProblemType::Invalid => ("invalid", 422, "Invalid", "A parameter or field has an invalid value."),
+            ProblemType::RateLimit => {
                 ("rate-limit", 429, "Too many requests", "More requests per second than serve.requests.")
             }
-            Kind::Failed => ("failed", 500, "Failed", "Internal error; see the log."),
-            Kind::Busy => ("busy", 503, "Busy", "Temporarily unavailable; retry after Retry-After seconds."),
+            ProblemType::Failed => ("failed", 500, "Failed", "Internal error; see the log."),
+            ProblemType::Busy => {
+                ("busy", 503, "Busy", "Temporarily unavailable; retry after Retry-After seconds.")
+            }
         };
         Facts { name, status, title, meaning }
     }
@@ -116,7 +120,7 @@ impl Kind {
 /// the guard knows the requested path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    kind: Kind,
+    kind: ProblemType,
     detail: String,
     place: Option<String>,
     todo: Option<String>,
@@ -148,18 +152,18 @@ pub struct Document {
 
 impl Problem {
     /// A problem of `kind`; `detail` says what is wrong.
-    pub fn new(kind: Kind, detail: impl Into<String>) -> Problem {
+    pub fn new(kind: ProblemType, detail: impl Into<String>) -> Problem {
         Problem { kind, detail: detail.into(), place: None, todo: None, retry_after: None }
     }
 
     /// A temporary problem; the client may retry after a second.
     pub fn busy(detail: impl Into<String>) -> Problem {
-        Problem::new(Kind::Busy, detail).retry_after(1)
+        Problem::new(ProblemType::Busy, detail).retry_after(1)
     }
 
     /// An invalid parameter or field.
     pub fn invalid(at: &str, what: impl Into<String>, todo: &str) -> Problem {
-        Problem::new(Kind::Invalid, what).at(at).todo(todo)
+        Problem::new(ProblemType::Invalid, what).at(at).todo(todo)
     }
 
     /// Sets the parameter, field or position.
@@ -200,7 +204,7 @@ impl Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if self.kind == Kind::Unauthorized {
+        if self.kind == ProblemType::Unauthorized {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"recrawl\""));
         }
         response
@@ -210,12 +214,12 @@ impl Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Problem {
         match refusal {
-            Refusal::NotFound(text) => Problem::new(Kind::NotFound, text),
+            Refusal::NotFound(text) => Problem::new(ProblemType::NotFound, text),
             Refusal::Invalid { what, at, todo } => Problem::invalid(&at, what, &todo),
             Refusal::Busy(text) => Problem::busy(text),
             Refusal::Failed(text) => {
                 tracing::error!("console: {text}");
-                Problem::new(Kind::Failed, text)
+                Problem::new(ProblemType::Failed, text)
             }
         }
     }

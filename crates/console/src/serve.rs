@@ -7,7 +7,7 @@ use crate::api;
 use crate::config::ConsoleConfig;
 use crate::connection;
 use crate::console::Console;
-use crate::news;
+use crate::event_hub;
 use crate::token::Tokens;
 use crate::view::CrawlView;
 use std::error::Error;
@@ -48,7 +48,7 @@ impl Running {
     /// # Errors
     /// If the console thread panicked, which is a bug.
     pub fn join(self) -> Result<(), ServeError> {
-        self.thread.join().map_err(|_| ServeError::BrokeOff)
+        self.thread.join().map_err(|_| ServeError::Panicked)
     }
 }
 
@@ -88,9 +88,10 @@ pub fn serve(
     let shared = console.clone();
     let work = move || {
         runtime.block_on(async {
-            tokio::spawn(news::tell(shared.clone()));
+            tokio::spawn(event_hub::publish(shared.clone()));
             let router = api::router(shared.clone());
-            connection::accept(listener, router, connections, || shared.traffic.turned_away(), stop).await;
+            connection::accept(listener, router, connections, || shared.traffic.connection_rejected(), stop)
+                .await;
         });
         // A hanging read of the crawl must not block the shutdown.
         runtime.shutdown_background();
@@ -119,7 +120,7 @@ pub enum ServeError {
     /// No thread can be started.
     Thread(io::Error),
     /// The console thread panicked.
-    BrokeOff,
+    Panicked,
 }
 
 impl fmt::Display for ServeError {
@@ -132,7 +133,7 @@ impl fmt::Display for ServeError {
             ServeError::Thread(e) => {
                 write!(f, "cannot start the console thread: {e}; raise the process limit")
             }
-            ServeError::BrokeOff => {
+            ServeError::Panicked => {
                 f.write_str("the console thread panicked; please report the preceding messages")
             }
         }
@@ -143,7 +144,7 @@ impl Error for ServeError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             ServeError::Listen { source, .. } | ServeError::Thread(source) => Some(source),
-            ServeError::Config { .. } | ServeError::BrokeOff => None,
+            ServeError::Config { .. } | ServeError::Panicked => None,
         }
     }
 }

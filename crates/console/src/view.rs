@@ -5,17 +5,17 @@
 //! requests, the first several times a second. They must be cheap. All other methods run on
 //! blocking threads.
 
-mod ask;
 mod control;
 mod errors;
 mod formula;
+mod query;
 mod refusal;
 mod status;
 
-pub use ask::{HostList, HostQuery, HostRow, HostSort, PageList, PageQuery};
 pub use control::{Accepted, Change, Controls, Decision, Did, Who};
 pub use errors::{ErrorCount, ErrorKind, Errors, PageError};
 pub use formula::{FormulaCheck, FormulaText, FormulaUse, Formulas, RankChange, RankChanges};
+pub use query::{HostList, HostQuery, HostRow, HostSort, PageList, PageQuery};
 pub use refusal::Refusal;
 pub use status::{
     Counts, CycleDone, CycleNow, CycleStage, Freshness, HostNow, HostState, Promise, State, Status,

@@ -1,9 +1,9 @@
-//! How many pages a second one core scores: `taskset -c 0 cargo run --release -p recrawl-formula --example
-//! page_scores`.
+//! Measures the pages scored per second by one core: `taskset -c 0 cargo run --release -p
+//! recrawl-formula --example page_scores`.
 //!
-//! Random expressions of the shape that genetic programming makes, over a block of as many pages as two of
-//! five parts of the BRDC'12 collection have, with as many cycles of history. Each figure is the median of
-//! the rounds; run it several times, on a machine that does nothing else.
+//! Scores random expressions, shaped like those of genetic programming, over one block. The block
+//! has as many pages as two fifths of the BRDC'12 collection, with as many cycles of history. Each
+//! figure is the median of the rounds; run it several times, on an idle machine.
 
 use recrawl_formula::{Expr, Formula, Function, Program, Terminal, terminal};
 use recrawl_types::{Cycle, History, Known, StateColumns};
@@ -27,7 +27,7 @@ fn main() {
                 (0..EXPRESSIONS).map(|i| tree(random, set, unary, binary, counts[i % 2])).collect()
             }
         };
-    // Of the inner nodes of "full" two of seven are functions of one argument, in the mean.
+    // In "full" trees, two of seven inner nodes have one argument, on average.
     let (plain, powers) = (&["add", "sub", "mul", "div"], &["add", "sub", "mul", "div", "pow"]);
     for (set, of) in [(basic, "n, X, t"), (all, "and rates")] {
         let arithmetic = shape(set, &[], plain, [[0, 13]; 2])(&mut random);
@@ -47,14 +47,14 @@ fn main() {
     }
 }
 
-/// Times the expressions over the block, each simplified and compiled as a formula is.
+/// Times the expressions over the block, each simplified and compiled like a formula.
 fn report(name: &str, expressions: &[Expr], columns: &StateColumns) {
     let programs: Vec<Program> = expressions.iter().map(|e| Formula::new(e.clone()).compile()).collect();
     let mut scores = Vec::new();
     let mut rounds: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let (start, mut scored) = (on_processor(), 0);
-            // The clock ticks every few thousandths.
+            // The clock ticks every few milliseconds.
             while on_processor() - start < 0.2 {
                 for program in &programs {
                     program.evaluate(black_box(columns), Cycle(CYCLES), &mut scores);
@@ -75,8 +75,8 @@ fn report(name: &str, expressions: &[Expr], columns: &StateColumns) {
     );
 }
 
-/// Seconds that this thread has run, where Linux tells; else seconds since the first call, which others on
-/// the same core spoil.
+/// CPU seconds of this thread, if Linux reports them. Otherwise seconds since the first call, which
+/// other programs disturb.
 fn on_processor() -> f64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -84,7 +84,7 @@ fn on_processor() -> f64 {
     nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |ns| ns / 1e9)
 }
 
-/// Pages of a thousand sites, some busy and most quiet, visited now and then.
+/// Pages of a thousand sites, some busy and most quiet, visited at random.
 fn pages(random: &mut Random) -> StateColumns {
     let mut columns = StateColumns { global_rate: 0.1, ..StateColumns::default() };
     for page in 0..PAGES {
@@ -101,7 +101,7 @@ fn pages(random: &mut Random) -> StateColumns {
     columns
 }
 
-/// An expression with so many functions of one and of two arguments, in random places.
+/// An expression with these numbers of unary and binary functions, in random places.
 fn tree(
     random: &mut Random,
     set: terminal::Set,
@@ -124,7 +124,7 @@ fn tree(
     parts.remove(0)
 }
 
-/// A terminal, or in one of four cases a constant.
+/// A terminal or, in one of four cases, a constant.
 fn leaf(random: &mut Random, set: terminal::Set) -> Expr {
     if random.below(4) == 0 {
         return Expr::Constant(CONSTANTS[random.below(CONSTANTS.len())]);

@@ -1,15 +1,15 @@
-//! The formulas that come with the program, from config/formulas.
+//! The built-in formulas, from config/formulas.
 
 use crate::nearest::nearest;
 use crate::parse::{self, ParseProblem};
 use crate::{Formula, ParseError};
 
-/// A formula that comes with the program.
+/// A built-in formula.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    /// Its name, which is that of its file without `.toml`.
+    /// Name, which is that of its file without `.toml`.
     pub name: &'static str,
-    /// The text of its file.
+    /// Text of its file.
     pub text: &'static str,
 }
 
@@ -19,7 +19,7 @@ macro_rules! builtin {
     };
 }
 
-/// Every formula that comes with the program.
+/// All built-in formulas.
 pub const ALL: &[Builtin] = &[
     builtin!("default"),
     builtin!("age"),
@@ -42,11 +42,11 @@ pub const ALL: &[Builtin] = &[
     builtin!("learned_freshness"),
 ];
 
-/// The built-in formula of that name, or else the formula with that expression. Where a name is both,
-/// as `nad` is, the formula is meant: the rate alone is `(nad)`.
+/// The built-in formula with this name, or the formula with this expression. If a name is both,
+/// like `nad`, it means the formula; the rate alone is `(nad)`.
 ///
 /// # Errors
-/// When it is neither; of a word that is like a name, that name.
+/// If it is neither; for a misspelt name, the error suggests the right one.
 pub fn resolve(text: &str) -> Result<Formula, ParseError> {
     if let Some(builtin) = Builtin::named(text) {
         return Ok(builtin.formula());
@@ -61,12 +61,12 @@ pub fn resolve(text: &str) -> Result<Formula, ParseError> {
 }
 
 impl Builtin {
-    /// The built-in formula of that name.
+    /// The built-in formula with this name.
     pub fn named(name: &str) -> Option<Builtin> {
         ALL.iter().copied().find(|b| b.name == name)
     }
 
-    /// The formula.
+    /// The parsed formula.
     pub fn formula(self) -> Formula {
         Formula::from_toml(self.text).expect("built-in formulas are tested")
     }

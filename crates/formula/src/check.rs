@@ -1,4 +1,4 @@
-//! What is worth knowing of a formula before it schedules anything.
+//! Checks a formula before it schedules anything.
 
 mod grid;
 
@@ -7,41 +7,41 @@ use recrawl_types::{Cycle, History, Known, StateColumns};
 use serde::Serialize;
 
 /// The report of [`Formula::check`]. Findings are about a grid of records: n from 0 to two thousand
-/// million, X from 0 to n, changes early, late and spread, t from 1 to two thousand million cycles; all of
-/// sites whose rate is 0.05 changes a cycle, as is that of all pages together.
+/// million, X from 0 to n, changes early, late and spread, t from 1 to two thousand million cycles.
+/// The rates of all sites and of all pages together are 0.05 changes per cycle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// The terminals that the expression uses.
+    /// The terminals of the expression.
     pub terminals: Vec<&'static str>,
-    /// Nodes of the expression as written.
+    /// Number of nodes of the expression as written.
     pub nodes: usize,
-    /// Its depth; a single terminal has 1.
+    /// Its depth; a single terminal has depth 1.
     pub depth: usize,
     /// Steps per page of the simplified program.
     pub cost: usize,
-    /// The simplified expression, where it is another.
+    /// The simplified expression, if it differs.
     pub simplified: Option<String>,
-    /// A record with an infinite score or none at all (NaN). Such pages still have a place in the
-    /// order: infinities at its ends, NaN last.
+    /// A record whose score is infinite or NaN. Such pages still have a rank: infinities at the
+    /// ends, NaN last.
     pub not_finite: Option<Sample>,
-    /// Two ages of one record of which the later one has the lower score, or one has none.
+    /// Two ages of one record, where the score at the later one is lower or NaN.
     pub falls_with_age: Option<[Sample; 2]>,
-    /// A page that never changed and whose score never rises, however long it waits: once others score
-    /// higher it may never be visited again.
+    /// A page that never changed and whose score never rises with age: if others score higher, it
+    /// may never be visited again.
     pub starves: Option<Sample>,
-    /// Logarithms that have one value at all records, though their arguments do not: the protection takes from them
-    /// whatever they were meant to say.
+    /// Logarithms that are constant on the grid although their arguments are not: the protection
+    /// hides their values.
     pub flat_logs: Vec<String>,
-    /// How logarithms are protected.
+    /// The protection of logarithms.
     protection: Protection,
 }
 
 /// A record of the grid, and its score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// Visits compared.
+    /// Compared visits.
     pub n: u32,
-    /// How many of them met a change.
+    /// Number of these that found a change.
     #[serde(rename = "X")]
     pub x: u32,
     /// Cycles since the last visit.
@@ -51,7 +51,7 @@ pub struct Sample {
 }
 
 impl Check {
-    /// What to beware of, in words; nothing where all is well.
+    /// The warnings as sentences; empty without findings.
     pub fn warnings(&self) -> Vec<String> {
         let not_finite = self.not_finite.map(|at| {
             format!(
@@ -81,7 +81,7 @@ impl Check {
         [not_finite, falls, starves].into_iter().flatten().chain(flat).collect()
     }
 
-    /// Examines a formula.
+    /// Checks a formula.
     pub(crate) fn of(formula: &Formula) -> Check {
         let simple = crate::simplify(&formula.expr, formula.protection);
         let program = formula.compile();
@@ -138,7 +138,7 @@ fn flat_logs(formula: &Formula) -> Vec<String> {
 }
 
 impl Sample {
-    /// Is this score no lower than the other? Not if either is NaN.
+    /// Whether this score is not lower than the other; false if either is NaN.
     fn is_at_least(&self, other: &Sample) -> bool {
         self.score >= other.score
     }

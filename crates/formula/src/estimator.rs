@@ -1,8 +1,8 @@
-//! The estimators of a page's rate of change, one file each.
+//! The estimators of a page's change rate, one file each.
 //!
-//! Every estimator follows in constant time from the counters and running sums of a
-//! [`History`](recrawl_types::History); none walks through the visits. Its rate is 0 where nothing was
-//! compared yet. A rate is a number of changes per visit or per cycle, by the [`Basis`].
+//! Every estimator takes constant time from the counters and running sums of a
+//! [`History`](recrawl_types::History); none iterates over visits. Its rate is 0 before the first
+//! comparison. A rate is a number of changes per visit or per cycle, by the [`Basis`].
 
 pub mod aad;
 pub mod cg;
@@ -15,15 +15,15 @@ use recrawl_types::Reads;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What the rates are estimated over.
+/// The basis of the rate estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Over the visits 1…n, as the papers write it (Santos et al. 2013 §3, 2015 §4).
+    /// Over the visits 1…n, as in the papers (Santos et al. 2013 §3, 2015 §4).
     #[default]
     Visits,
-    /// Over the elapsed cycles, as the authors' program does it. A page's first fetch is the program's
-    /// cycle 1; in current cycle c, s = c − first cycles have gone by.
+    /// Over the elapsed cycles, as in the authors' program. A page's first fetch is the program's
+    /// cycle 1; in current cycle c, s = c − first cycles have passed.
     Cycles,
 }
 
@@ -46,33 +46,33 @@ impl fmt::Display for Basis {
     }
 }
 
-/// One estimator.
+/// An estimator.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimator {
-    /// Its name in the literature, in lower case.
+    /// Name in the literature, in lower case.
     pub name: &'static str,
-    /// What it is, in words.
+    /// A short description.
     pub help: &'static str,
-    /// Its rate in basis `visits`, written out.
+    /// Definition of its rate in basis `visits`.
     pub visits: &'static str,
-    /// Its rate in basis `cycles`, written out.
+    /// Definition of its rate in basis `cycles`.
     pub cycles: &'static str,
-    /// What it reads of a page's history, beside the cycle of the last visit.
+    /// The history fields that it reads, besides the cycle of the last visit.
     pub reads: fn(Basis) -> Reads,
     /// Fills `out` with the rate of every row of the tile.
     pub load: fn(&Tile<'_>, out: &mut [f64]),
 }
 
-/// Every estimator.
+/// All estimators.
 pub const ALL: &[Estimator] =
     &[cg::ESTIMATOR, nad::ESTIMATOR, sad::ESTIMATOR, aad::ESTIMATOR, gad::ESTIMATOR];
 
-/// `numerator / denominator`, or 0 while the denominator is 0: nothing was compared yet.
+/// `numerator / denominator`, or 0 if the denominator is 0, before the first comparison.
 fn rate(numerator: f64, denominator: f64) -> f64 {
     if denominator > 0.0 { numerator / denominator } else { 0.0 }
 }
 
-/// 1 + 2 + … + `n`. Whole numbers below 2⁵³ are exact; above, the nearest `f64`.
+/// 1 + 2 + … + `n`. Integers below 2⁵³ are exact; above, the nearest `f64`.
 fn ramp(n: u32) -> f64 {
     let n = f64::from(n);
     n * (n + 1.0) / 2.0

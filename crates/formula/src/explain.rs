@@ -1,4 +1,4 @@
-//! A score, term by term.
+//! Explains a score, part by part.
 
 use crate::{Expr, Formula, Program, SiteRates};
 use recrawl_types::{Cycle, History, Known, StateColumns};
@@ -7,19 +7,19 @@ use serde::Serialize;
 /// A part of an expression and its value for one page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Term {
-    /// The part, as text.
+    /// Text of the part.
     pub text: String,
-    /// Its value.
+    /// Value of the part.
     pub value: f64,
-    /// How deep it lies in the expression; the expression itself has 0.
+    /// Depth in the expression; the expression itself has 0.
     pub depth: usize,
 }
 
 impl Formula {
     /// The score of a page with this history as of `cycle`, and the value of each part of the
-    /// expression: the whole first, each part before its own parts, constants left out. The values are
-    /// those that scheduling computes, by the same code. `rates` is what the page's site is taken for in
-    /// that cycle; a formula whose [`reads`](Program::reads) need no priors does not look at it.
+    /// expression. A part comes before its own parts; constants are omitted. The values are
+    /// computed by the same code as in scheduling. `rates` are the rates for the page's site in
+    /// that cycle, which only formulas use whose [`reads`](Program::reads) need priors.
     pub fn explain(&self, history: &History, rates: SiteRates, cycle: Cycle) -> Vec<Term> {
         let mut columns = StateColumns::default();
         columns.push(Known::default(), Some(history));

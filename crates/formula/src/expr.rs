@@ -5,27 +5,27 @@ use crate::{Function, Terminal};
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// A number; finite, or it could not be written down.
+    /// A number; finite, or it could not be written.
     Constant(f64),
     /// A value of the page.
     Terminal(&'static Terminal),
-    /// A function and as many arguments as its arity.
+    /// A function with as many arguments as its arity.
     Call(&'static Function, Vec<Expr>),
 }
 
 impl Expr {
-    /// The deepest expression that the parser takes; a single terminal has depth 1. Learned
-    /// expressions stay below 20.
+    /// Maximum depth that the parser accepts; a single terminal has depth 1. Learned expressions
+    /// stay below 20.
     pub const MAX_DEPTH: usize = 64;
-    /// The most nodes that the parser takes.
+    /// Maximum nodes that the parser accepts.
     pub const MAX_NODES: usize = 512;
-    /// The longest text that the parser takes, in bytes.
+    /// Maximum bytes of text that the parser accepts.
     pub const MAX_BYTES: usize = 4096;
 
-    /// A terminal or the call of a function, by name.
+    /// A terminal or a function call, by name.
     ///
     /// # Panics
-    /// When there is no such name: for names that stand in the code.
+    /// If there is no such name; only for names in the code.
     pub fn named(name: &str, arguments: Vec<Expr>) -> Expr {
         if arguments.is_empty() {
             return Expr::Terminal(Terminal::named(name).expect("a terminal of that name"));
@@ -35,7 +35,7 @@ impl Expr {
         Expr::Call(function, arguments)
     }
 
-    /// The arguments; none for a leaf.
+    /// The arguments; empty for a leaf.
     pub fn arguments(&self) -> &[Expr] {
         match self {
             Expr::Call(_, arguments) => arguments,
@@ -48,17 +48,17 @@ impl Expr {
         1 + self.arguments().iter().map(Expr::nodes).sum::<usize>()
     }
 
-    /// Nodes on the longest way from the root to a leaf.
+    /// Number of nodes on the longest path from the root to a leaf.
     pub fn depth(&self) -> usize {
         1 + self.arguments().iter().map(Expr::depth).max().unwrap_or(0)
     }
 
-    /// The terminals used, each once, in the order of [`terminal::ALL`](crate::terminal::ALL).
+    /// The terminals in use, each once, in the order of [`terminal::ALL`](crate::terminal::ALL).
     pub fn terminals(&self) -> Vec<&'static Terminal> {
         crate::terminal::ALL.iter().copied().filter(|t| self.uses(t)).collect()
     }
 
-    /// Does the terminal occur?
+    /// Whether the terminal occurs.
     pub fn uses(&self, terminal: &Terminal) -> bool {
         match self {
             Expr::Terminal(t) => *t == terminal,

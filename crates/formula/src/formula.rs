@@ -1,4 +1,4 @@
-//! A formula: an expression, what it means exactly, and where it came from.
+//! A formula: an expression, its exact meaning, and its provenance.
 
 mod error;
 mod file;
@@ -8,28 +8,28 @@ pub use error::FormulaError;
 use crate::{Basis, Check, Expr, ParseError, Program, Protection, parse, simplify};
 use serde::{Deserialize, Serialize};
 
-/// A score formula. Formula files hold one each, in TOML; a command line may give the expression alone.
+/// A score formula. A formula file holds one, in TOML; a command line may give only the expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
-    /// What people call it. An expression without a name is called by its text.
+    /// Name. An expression without a name is named by its text.
     pub name: String,
-    /// One line on what it does; may be empty.
+    /// A one-line description; may be empty.
     pub description: String,
     /// The expression.
     pub expr: Expr,
     /// How division and logarithm are protected.
     pub protection: Protection,
-    /// Where the rates come from.
+    /// The basis of the rate estimates.
     pub basis: Basis,
-    /// Where the formula comes from.
+    /// Provenance.
     pub provenance: Provenance,
 }
 
-/// Where a formula comes from. A formula that nobody learned has little of this.
+/// The provenance of a formula; mostly empty for one that was not learned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Provenance {
-    /// The paper or person it is taken from.
+    /// The paper or person that it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The data set it was learned on.
@@ -41,16 +41,16 @@ pub struct Provenance {
     /// The learning protocol: `thesis` or `journal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// The fold that it was learned on, of how many, and what they never divide.
+    /// Its fold, the number of folds, and the unit that they never divide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fold: Option<String>,
-    /// How histories were replayed: warm-up, budget, ties.
+    /// Rules of the replays: warm-up, budget, ties.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<String>,
     /// The preset of the learner's parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
-    /// The set of terminals that it could be made of.
+    /// The set of terminals it was learned with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminals: Option<String>,
     /// Individuals in a generation.
@@ -59,7 +59,7 @@ pub struct Provenance {
     /// Generations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generations: Option<u64>,
-    /// How it was chosen of those kept: `best`, `sum`, `avg` or `validation`.
+    /// The method that selected it: `best`, `sum`, `avg` or `validation`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<String>,
     /// The fitness that learning maximised.
@@ -77,24 +77,23 @@ pub struct Provenance {
     /// The fitness on the test part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<f64>,
-    /// The day it was made, as YYYY-MM-DD.
+    /// The day of learning, as YYYY-MM-DD.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// The version of recrawl that made it.
+    /// The version of recrawl that learned it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program_version: Option<String>,
 }
 
 impl Provenance {
-    /// Was the formula learned from data, rather than written by somebody?
+    /// Whether the formula was learned from data.
     pub fn is_learned(&self) -> bool {
         self.fitness.is_some()
     }
 }
 
 impl Formula {
-    /// A formula with that expression, called by the expression's text, with the default protection
-    /// and basis.
+    /// A formula with this expression, named by its text, with the default protection and basis.
     pub fn new(expr: Expr) -> Formula {
         Formula {
             name: expr.to_string(),
@@ -106,21 +105,21 @@ impl Formula {
         }
     }
 
-    /// As [`Formula::new`], from text.
+    /// Like [`Formula::new`], from text.
     ///
     /// # Errors
-    /// When the text is no expression.
+    /// If the text is not an expression.
     pub fn from_expression(text: &str) -> Result<Formula, ParseError> {
         parse(text).map(Formula::new)
     }
 
-    /// The formula as a program over columns, simplified: the scores are those of the expression as it
-    /// stands, bit for bit.
+    /// The formula as a simplified program over columns. Its scores equal those of the original
+    /// expression, bit for bit.
     pub fn compile(&self) -> Program {
         Program::compile(&simplify(&self.expr, self.protection), self.protection, self.basis)
     }
 
-    /// What is worth knowing of the formula before it schedules anything.
+    /// Checks the formula before it schedules anything.
     pub fn check(&self) -> Check {
         Check::of(self)
     }

@@ -20,29 +20,29 @@ use std::fmt;
 /// An operator or a function.
 #[derive(Debug)]
 pub struct Function {
-    /// Its name: the word in expressions, or for an operator the name of its symbol.
+    /// Name: the word in expressions, or the name of an operator's symbol.
     pub name: &'static str,
-    /// How it is written.
+    /// The notation.
     pub syntax: Syntax,
-    /// What it yields, in words.
+    /// A short description of the result.
     pub help: &'static str,
     /// Number of arguments, 1 or 2.
     pub arity: usize,
-    /// The operation over a tile, once the protection is chosen.
+    /// The operation over a tile, for a protection.
     pub kernel: fn(Protection) -> Kernel,
 }
 
-/// How a function is written.
+/// The notation of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
-    /// Between its arguments; of equals the left one binds first.
+    /// Between its arguments, left-associative.
     Infix {
         /// The operator.
         symbol: char,
-        /// The higher, the tighter: 1 for sums, 2 for products.
+        /// Precedence: 1 for sums, 2 for products.
         binds: u8,
     },
-    /// Before its argument, tighter than any infix operator.
+    /// Before its argument, with higher precedence than any infix operator.
     Prefix {
         /// The operator.
         symbol: char,
@@ -51,7 +51,7 @@ pub enum Syntax {
     Call,
 }
 
-/// Every function, in the order in which they are listed to people; each [`Set`] is a beginning of it.
+/// Every function, in display order; each [`Set`] is a prefix of it.
 pub static ALL: &[&Function] = &[
     &add::FUNCTION,
     &sub::FUNCTION,
@@ -66,14 +66,14 @@ pub static ALL: &[&Function] = &[
     &sqrt::FUNCTION,
 ];
 
-/// A choice of functions to make expressions of.
+/// A set of functions for expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Set {
     /// Sum, difference, product, quotient, `log`, `exp` and `pow`: those of Santos et al. (2013 and 2015).
     #[default]
     Basic,
-    /// Every function there is.
+    /// Every function.
     Extended,
 }
 
@@ -89,7 +89,7 @@ impl Set {
         }
     }
 
-    /// The set of that name.
+    /// The set with this name.
     pub fn named(name: &str) -> Option<Set> {
         Set::ALL.into_iter().find(|set| set.name() == name)
     }
@@ -110,17 +110,17 @@ impl fmt::Display for Set {
 }
 
 impl Function {
-    /// The function of that name, operators too.
+    /// The function with this name, operators included.
     pub fn named(name: &str) -> Option<&'static Function> {
         ALL.iter().copied().find(|f| f.name == name)
     }
 
-    /// The function written as a call of that name.
+    /// The function written as a call with this name.
     pub fn called(name: &str) -> Option<&'static Function> {
         ALL.iter().copied().find(|f| f.syntax == Syntax::Call && f.name == name)
     }
 
-    /// The infix operator of that symbol, with how tightly it binds.
+    /// The infix operator with this symbol, and its precedence.
     pub fn infix(written: char) -> Option<(&'static Function, u8)> {
         ALL.iter().copied().find_map(|f| match f.syntax {
             Syntax::Infix { symbol, binds } if symbol == written => Some((f, binds)),
@@ -128,14 +128,14 @@ impl Function {
         })
     }
 
-    /// The prefix operator of that symbol.
+    /// The prefix operator with this symbol.
     pub fn prefix(written: char) -> Option<&'static Function> {
         ALL.iter().copied().find(|f| f.syntax == Syntax::Prefix { symbol: written })
     }
 
-    /// The function of one row: for folding constants.
+    /// Applies the function to one row, for constant folding.
     ///
-    /// # Panics
+    /// If the number of arguments differs from the arity.
     /// When the number of arguments is not the arity.
     pub fn apply(&self, protection: Protection, arguments: &[f64]) -> f64 {
         let mut result = [f64::NAN];
@@ -154,7 +154,7 @@ impl PartialEq for Function {
     }
 }
 
-/// The kernel of a function of one number, which is marked for inlining.
+/// The kernel of a unary function, which is marked for inlining.
 macro_rules! unary {
     ($value:expr) => {
         $crate::kernel::Kernel::Unary(|out, x| {
@@ -168,7 +168,7 @@ macro_rules! unary {
     };
 }
 
-/// The kernel of a function of two numbers, which is marked for inlining.
+/// The kernel of a binary function, which is marked for inlining.
 macro_rules! binary {
     ($value:expr) => {
         $crate::kernel::Kernel::Binary(|out, x, y| {

@@ -1,13 +1,13 @@
-//! Operations over the rows of a tile, in the widest vector instructions that the processor has.
+//! Operations over the rows of a tile, with the widest vector instructions of the processor.
 //!
-//! A loop is compiled twice, for the oldest processor of its kind and for one with AVX2, and chosen when the
-//! program runs. Both do the same additions, multiplications and comparisons, row by row, so no bit of a
-//! result depends on the choice.
+//! A loop is compiled twice, for the baseline processor and for AVX2, and selected at run time.
+//! Both do the same additions, multiplications and comparisons, row by row, so the choice affects
+//! no bit of a result.
 
 use fearless_simd::{Level, Simd, dispatch};
 use std::sync::LazyLock;
 
-/// What the processor can do.
+/// The processor's instruction set.
 static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
 
 /// An operation over the rows of a tile. Operands and result have equal lengths.
@@ -22,14 +22,15 @@ pub enum Kernel {
 /// An argument of a binary operation.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'a> {
-    /// Another value in every row.
+    /// One value per row.
     Column(&'a [f64]),
     /// The same value in all rows.
     Constant(f64),
 }
 
-/// Runs a loop over rows. The closure and what it calls have to be marked for inlining, or they are compiled
-/// for the oldest processor; and it has to own what it captures, or that is read again in every row.
+/// Runs a loop over rows. The closure and the functions it calls must be marked for inlining, or
+/// they are compiled for the baseline processor. The closure must own its captures, or they are
+/// read again in every row.
 #[inline(always)]
 pub(crate) fn vectorised(rows: impl FnOnce()) {
     dispatch!(*LEVEL, simd => simd.vectorize(rows));

@@ -1,20 +1,20 @@
 //! Score formulas as data: parse, print, simplify, check, explain, and apply them over columns.
 //!
-//! For whoever ranks pages: the scheduler applies a [`Program`] to blocks of records, the program's
-//! commands parse and show a [`Formula`], a learner makes [`Expr`]s of its own. One code serves
-//! simulation and production, so a formula means the same in both.
+//! For all that rank pages: the scheduler applies a [`Program`] to blocks of records, the program's
+//! commands parse and show a [`Formula`], and the learner builds [`Expr`]s. Simulation and
+//! production share this code, so a formula means the same in both.
 //!
-//! An expression is a small tree over *terminals* (what is known of a page: `n X t`, the rates and
-//! probabilities of change), constants, and *functions* (`+ - * /`, unary minus, `log`, `exp`, `pow`).
-//! How division and logarithm are protected is a [`Protection`], where the rates come from a
-//! [`Basis`]; both are part of the formula. The terminals, functions and estimators each have one
-//! file and one line in a list.
+//! An expression is a small tree of *terminals* (values of a page: `n X t`, rates and probabilities
+//! of change), constants, and *functions* (`+ - * /`, unary minus, `log`, `exp`, `pow`).
+//! [`Protection`] defines undefined divisions and logarithms, and [`Basis`] the rate estimates;
+//! both are part of the formula. Each terminal, function and estimator has one file and one line in
+//! a list.
 //!
-//! Formulas are not compiled to machine code and not written in a general scripting language: a flat
-//! list of tile operations is within a small factor of memory bandwidth, its cost is known before it
-//! runs, and nothing in it can loop or fail.
+//! Formulas are not compiled to machine code or written in a scripting language. A flat list of
+//! tile operations is within a small factor of memory bandwidth, its cost is known in advance, and
+//! it can neither loop nor fail.
 //!
-//! This crate knows nothing of pages on disk, of HTTP and of learning.
+//! This crate knows nothing of pages on disk, HTTP or learning.
 
 pub mod builtin;
 pub mod check;

@@ -1,7 +1,7 @@
-//! The known name nearest to a mistyped one.
+//! Suggests the known name nearest to a mistyped one.
 
-/// The candidate that takes the fewest typing errors to become `name`, in any case of letters; none
-/// when even that takes more errors than half of the name's letters.
+/// The candidate with the fewest typing errors, ignoring case; `None` if even that has more errors
+/// than half of the name's letters.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     let limit = name.chars().count().div_ceil(2).min(3);

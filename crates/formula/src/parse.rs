@@ -1,4 +1,4 @@
-//! Text to expression.
+//! Parses text to an expression.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -6,7 +6,8 @@
 //! unary   = "-" unary | "-" number | atom
 //! atom    = number | terminal | name "(" sum ("," sum)* ")" | "(" sum ")"
 //! ```
-//! Operators of equal rank group to the left. A minus right before a number is the number's sign.
+//! Operators of equal precedence are left-associative. A minus right before a number is the
+//! number's sign.
 
 mod error;
 mod lexer;
@@ -17,14 +18,14 @@ use crate::nearest::nearest;
 use crate::{Expr, Function, Terminal, function, terminal};
 use lexer::{Lexer, Token};
 
-/// How deep parentheses, calls and signs may nest in the text; the tree's own limit is
-/// [`Expr::MAX_DEPTH`], and parentheses leave no trace in it.
+/// Maximum nesting of parentheses, calls and signs in the text. The tree has its own limit,
+/// [`Expr::MAX_DEPTH`], and parentheses do not appear in it.
 const MAX_NESTING: usize = 4 * Expr::MAX_DEPTH;
 
 /// Parses an expression.
 ///
 /// # Errors
-/// What is wrong, and at which byte: [`ParseError::caret`] shows the place.
+/// What is wrong, and at which byte: [`ParseError::caret`] shows the position.
 pub fn parse(text: &str) -> Result<Expr, ParseError> {
     if text.len() > Expr::MAX_BYTES {
         return Err(ParseError::new(text, Expr::MAX_BYTES, ParseProblem::TooLong));
@@ -37,7 +38,7 @@ pub fn parse(text: &str) -> Result<Expr, ParseError> {
     }
 }
 
-/// A part that is parsed, with its depth, which would otherwise be counted again at every level.
+/// A parsed part with its depth, which would otherwise be counted again at every level.
 struct Part {
     expr: Expr,
     depth: usize,
@@ -49,11 +50,11 @@ struct Parser<'a> {
     nesting: usize,
 }
 
-/// How tightly the tightest infix operator binds.
+/// Precedence of the strongest infix operator.
 const TIGHTEST: u8 = 2;
 
 impl Parser<'_> {
-    /// A row of parts joined by operators that bind as tightly as `binds`.
+    /// Parts joined by operators with precedence `binds`.
     fn infix(&mut self, binds: u8) -> Result<Part, ParseError> {
         if binds > TIGHTEST {
             return self.unary();
@@ -139,7 +140,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses one level deeper: the call stack is bounded whatever the text.
+    /// Parses one level deeper; the nesting limit bounds the call stack.
     fn nested(
         &mut self,
         at: usize,
@@ -183,7 +184,7 @@ impl Parser<'_> {
     }
 }
 
-/// What is wrong with a name that is not what its place asks for.
+/// The problem with a name that does not fit its place.
 fn misplaced(name: &str) -> ParseProblem {
     if let Some(function) = Function::called(name) {
         return ParseProblem::NotCalled { name: function.name };
@@ -194,7 +195,7 @@ fn misplaced(name: &str) -> ParseProblem {
     ParseProblem::Unknown { name: name.to_owned(), nearest: nearest(name, names()) }
 }
 
-/// The names of an expression: terminals, and functions that are called.
+/// The names of an expression: terminals, and called functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let called = function::ALL.iter().filter(|f| f.syntax == function::Syntax::Call).map(|f| f.name);
     terminal::ALL.iter().map(|t| t.name).chain(called)

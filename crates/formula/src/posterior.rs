@@ -1,13 +1,13 @@
-//! What is known of a page's rate of change once its own history is weighed against its prior.
+//! The posterior of a page's change rate, given its history and a prior.
 
 use crate::kernel::vectorised;
 use crate::math::{exp, ln};
 use crate::{Priors, Tile, terminal};
 
-/// The Gamma distribution of a page's rate. The prior has shape a = [`Priors::SHAPE`] and a mean m that
-/// others have shown, so that its second parameter is b = a/m; X changes seen while the page was watched
-/// for e cycles make of them a' = a + X, b' = b + e. Of an interval that met a change only half counts as
-/// watched: the change came in its middle on average, and what came after it could not be seen.
+/// The Gamma distribution of a page's rate. The prior has shape a = [`Priors::SHAPE`] and mean m,
+/// observed on other pages, so its second parameter is b = a/m. X changes observed in e cycles give
+/// a' = a + X, b' = b + e. An interval with a change counts half: on average the change is in its
+/// middle, and later ones could not be seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Posterior {
     /// a'.
@@ -16,31 +16,31 @@ pub(crate) struct Posterior {
     pub watched: f64,
 }
 
-/// Whose rate is the mean of the prior.
+/// The mean of the prior.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mean {
-    /// That of all pages together.
+    /// The rate of all pages together.
     Global,
-    /// That of the page's site.
+    /// The rate of the page's site.
     Site,
 }
 
 impl Posterior {
-    /// The mean rate, in changes a cycle: a'/b'.
+    /// The mean rate, in changes per cycle: a'/b'.
     #[inline(always)]
     pub fn rate(self) -> f64 {
         self.shape / self.watched
     }
 
-    /// The logarithm, sign turned, of the probability of no change within `t` cycles: a'·ln(1 + t/b').
+    /// The negative logarithm of the probability of no change within `t` cycles: a'·ln(1 + t/b').
     #[inline(always)]
     fn hazard(self, t: f64) -> f64 {
         self.shape * ln(1.0 + t / self.watched)
     }
 }
 
-/// Fills `out` with the probability of a change since the last visit, 1 − (b'/(b' + t))^a': that of a Poisson
-/// process whose rate is not known better than this.
+/// Fills `out` with the probability of a change since the last visit, 1 − (b'/(b' + t))^a', for a
+/// Poisson process whose rate has this posterior.
 pub(crate) fn load_probability(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {
     load(
         tile,
@@ -49,7 +49,7 @@ pub(crate) fn load_probability(tile: &Tile<'_>, mean: Mean, out: &mut [f64]) {
         #[inline(always)]
         |p, t| p.hazard(t),
     );
-    // In a loop of its own, since both together need more registers than there are.
+    // A separate loop, since both together need more registers than there are.
     vectorised(
         #[inline(always)]
         move || {

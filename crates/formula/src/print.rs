@@ -1,15 +1,15 @@
-//! Expressions as text that the parser reads back as the same tree.
+//! Prints expressions as text that parses to the same tree.
 
 use crate::Expr;
 use crate::function::Syntax;
 use std::fmt;
 
-/// How tightly a text holds together: sums 1, products 2, a prefix 3, all else 4.
+/// Precedence: sums 1, products 2, a prefix 3, everything else 4.
 const PREFIX: u8 = 3;
 const ATOM: u8 = 4;
 
-/// Parentheses stand only where the tree needs them; a constant is written with as many digits as give
-/// back the same number.
+/// Prints only the parentheses that the tree needs, and as many digits of a constant as identify
+/// it.
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (function, arguments) = match self {
@@ -23,7 +23,7 @@ impl fmt::Display for Expr {
                 write!(f, " {symbol} ")?;
                 write_within(right, binds + 1, f)
             }
-            // The parser takes a minus right before a number for the number's sign.
+            // The parser takes a minus right before a number as the number's sign.
             (Syntax::Prefix { symbol }, [Expr::Constant(value)]) if value.is_sign_positive() => {
                 write!(f, "{symbol}(")?;
                 write_constant(*value, f)?;
@@ -45,7 +45,7 @@ impl fmt::Display for Expr {
     }
 }
 
-/// Writes a part of something that binds as tightly as `binds`.
+/// Prints an operand of an operator with precedence `binds`.
 fn write_within(part: &Expr, binds: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let own = match part {
         Expr::Call(function, _) => match function.syntax {
@@ -58,7 +58,7 @@ fn write_within(part: &Expr, binds: u8, f: &mut fmt::Formatter<'_>) -> fmt::Resu
     if own < binds { write!(f, "({part})") } else { write!(f, "{part}") }
 }
 
-/// Plain digits where they are short, an exponent elsewhere.
+/// Plain digits if they are short, else an exponent.
 fn write_constant(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let size = value.abs();
     if size == 0.0 || (1e-5..1e16).contains(&size) { write!(f, "{value}") } else { write!(f, "{value:e}") }

@@ -1,22 +1,22 @@
-//! Rates of change of sites and of all pages together: what a page is taken for before it has shown
-//! much itself.
+//! Change rates of sites and of all pages together: the prior for a page with little history of its
+//! own.
 
 use recrawl_types::{History, StateColumns};
 
-/// What some pages have shown together. Sums of whole numbers, so that it does not matter in which order
-/// pages are added.
+/// The combined observations of some pages. Sums of integers, so the order of pages does not
+/// matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// Changes seen: ΣX.
+    /// Observed changes: ΣX.
     pub changes: u64,
     /// Cycles between first fetch and last visit: ΣT.
     pub cycles: u64,
-    /// Of these, between a visit that met a change and the one before: ΣS1.
+    /// Of these, cycles between a visit that found a change and the previous one: ΣS1.
     pub changed_cycles: u64,
 }
 
 impl Evidence {
-    /// That of one page.
+    /// The evidence of one page.
     pub fn of(history: &History) -> Evidence {
         Evidence {
             changes: history.changes.into(),
@@ -25,7 +25,7 @@ impl Evidence {
         }
     }
 
-    /// That of the page in a row; nothing where it was never visited.
+    /// The evidence of the page in a row; empty if it was never visited.
     pub fn of_row(columns: &StateColumns, row: usize) -> Evidence {
         Evidence {
             changes: columns.changes[row].into(),
@@ -34,22 +34,22 @@ impl Evidence {
         }
     }
 
-    /// Adds that of other pages.
+    /// Adds the evidence of other pages.
     pub fn add(&mut self, other: Evidence) {
         self.changes += other.changes;
         self.cycles += other.cycles;
         self.changed_cycles += other.changed_cycles;
     }
 
-    /// Takes away what was added before.
+    /// Subtracts evidence that was added before.
     pub fn remove(&mut self, other: Evidence) {
         self.changes -= other.changes;
         self.cycles -= other.cycles;
         self.changed_cycles -= other.changed_cycles;
     }
 
-    /// S0 + S1/2 in cycles: how long pages were watched, up to the first change in each interval, which
-    /// on average falls in its middle.
+    /// S0 + S1/2 in cycles: the observed time up to the first change in each interval, which on
+    /// average is in its middle.
     pub fn exposure(&self) -> f64 {
         (2 * self.cycles - self.changed_cycles) as f64 / 2.0
     }
@@ -58,22 +58,22 @@ impl Evidence {
 /// The rates of one cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Priors {
-    /// The rate of all pages together, in changes a cycle: (X + ½) / (T + 1), above 0 even before the
-    /// first change.
+    /// The rate of all pages together, in changes per cycle: (X + ½) / (T + 1), above 0 even before
+    /// the first change.
     pub global: f64,
-    /// The rate of each site, in changes a cycle, drawn towards the global one: (X + c·global) / (T + c)
-    /// with c = [`Priors::SITE_WEIGHT`].
+    /// The rate of each site, in changes per cycle, shrunk towards the global rate: (X + c·global)
+    /// / (T + c) with c = [`Priors::SITE_WEIGHT`].
     pub sites: Vec<f64>,
 }
 
 impl Priors {
-    /// a: the shape of the Gamma distribution that pages' rates are taken to have. Below 1 most pages
-    /// change less than the mean, and a few far more often.
+    /// a: the shape of the Gamma distribution of page rates. Below 1, most pages change less than
+    /// the mean, and a few far more often.
     pub const SHAPE: f64 = 0.5;
-    /// A site counts as much as all pages together once its pages were watched for so many cycles.
+    /// After this many observed cycles of its pages, a site has the same weight as the global rate.
     pub const SITE_WEIGHT: f64 = 100.0;
 
-    /// From what each site has shown.
+    /// From the evidence of each site.
     pub fn new(sites: &[Evidence]) -> Priors {
         let mut all = Evidence::default();
         sites.iter().for_each(|site| all.add(*site));
@@ -84,12 +84,12 @@ impl Priors {
         Priors { global, sites: sites.iter().map(shrunk).collect() }
     }
 
-    /// What the pages of one site are taken for.
+    /// The rates for the pages of one site.
     pub fn of(&self, site: usize) -> SiteRates {
         SiteRates { global: self.global, site: self.sites[site] }
     }
 
-    /// Fills the rates of a block whose pages belong to these sites, one a row.
+    /// Fills in the rates of a block; `sites` has the site of each row.
     pub fn fill(&self, columns: &mut StateColumns, sites: impl Iterator<Item = usize>) {
         columns.global_rate = self.global;
         columns.site_rate.clear();
@@ -97,12 +97,12 @@ impl Priors {
     }
 }
 
-/// What a page is taken for: the rates of all pages and of its own site, in changes a cycle.
+/// The rates for a page: of all pages and of its site, in changes per cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SiteRates {
-    /// That of all pages together.
+    /// The rate of all pages together.
     pub global: f64,
-    /// That of the page's site.
+    /// The rate of the page's site.
     pub site: f64,
 }
 

@@ -6,20 +6,20 @@ use crate::kernel::{Kernel, Operand};
 use crate::{Basis, Expr, Protection, Tile};
 use recrawl_types::{Cycle, Reads, StateColumns};
 
-/// An expression compiled for one protection and one basis: a list of steps, each over a whole tile of
-/// rows. Equal parts of the expression are computed once, and what is constant beforehand. No step branches,
-/// loops or allocates, so the cost of a page is the number of steps, whatever the page.
+/// An expression compiled for one protection and one basis: a list of steps, each over a whole tile
+/// of rows. Equal subexpressions are computed once, and constants in advance. No step branches,
+/// loops or allocates, so the cost of every page is the number of steps.
 #[derive(Clone, Debug)]
 pub struct Program {
     steps: Vec<Step>,
-    /// The score of every page, where it is the same for all; there are no steps then.
+    /// The score of every page, if it is constant; then there are no steps.
     constant: Option<f64>,
     registers: usize,
     basis: Basis,
     reads: Reads,
 }
 
-/// One operation, and the register that it fills, which is none of those that it reads.
+/// An operation and its output register, which is none of its input registers.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     action: Action,
@@ -32,7 +32,8 @@ enum Action {
     Call(Kernel, [Source; 2]),
 }
 
-/// Where an argument is found: in a register, or here. The second of a function of one is not looked at.
+/// Location of an argument: a register, or a constant. The second argument of a unary function is
+/// ignored.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Register(usize),
@@ -40,28 +41,28 @@ enum Source {
 }
 
 impl Program {
-    /// Compiles an expression as it stands, without simplifying it.
+    /// Compiles an expression without simplifying it.
     pub fn compile(expr: &Expr, protection: Protection, basis: Basis) -> Program {
         compile::program(expr, protection, basis)
     }
 
-    /// Steps per page: terminals and functions, of equal parts of the expression only one.
+    /// Steps per page: terminals and functions, with equal subexpressions counted once.
     pub fn cost(&self) -> usize {
         self.steps.len()
     }
 
-    /// What the score of a page depends on: pages that agree in this, in the cycle of their last visit
-    /// and in the rates of their sites have the same score.
+    /// The fields that determine the score of a page. Pages with equal values, last visit and site
+    /// rates have equal scores.
     pub fn reads(&self) -> Reads {
         self.reads
     }
 
-    /// Scores every row of the block as of `cycle`, in `f64`: `out` gets one score a row, and
-    /// nothing else. A page that was never visited has no score: NaN. Other rows may be NaN or infinite too,
-    /// where the expression is.
+    /// Scores every row of the block as of `cycle`: replaces `out` by one score per row. A page
+    /// that was never visited scores NaN. Other rows may be NaN or infinite too, if the expression
+    /// is.
     ///
     /// # Panics
-    /// When the program reads the rates of sites and they are not filled in.
+    /// If the program reads site rates and they are not filled in.
     pub fn evaluate(&self, columns: &StateColumns, cycle: Cycle, out: &mut Vec<f64>) {
         assert!(
             !self.reads.contains(Reads::SITE_RATE) || columns.site_rate.len() == columns.len(),
@@ -75,14 +76,14 @@ impl Program {
             let start = i * Tile::MAX_ROWS;
             let rows = start..start + scores.len();
             let visited = &columns.visited[rows.clone()];
-            // Most known URLs of a large crawl were never fetched, and those lie together.
+            // Most known URLs of a large crawl were never fetched, and they are contiguous.
             let any = visited.iter().fold(false, |any, &visited| any | visited);
             if !any {
                 scores.fill(f64::NAN);
                 continue;
             }
             self.run(&Tile { columns, rows, cycle, basis: self.basis }, &mut registers, scores);
-            // Folds, not searches: those stop early, and so go byte by byte.
+            // Folds instead of searches, which stop early and so read byte by byte.
             if !visited.iter().fold(true, |all, &visited| all & visited) {
                 for (score, &visited) in scores.iter_mut().zip(visited) {
                     *score = if visited { *score } else { f64::NAN };
@@ -97,7 +98,7 @@ impl Program {
             return scores.fill(self.constant.expect("a program has steps or is a constant"));
         };
         for step in steps {
-            // Taken out for as long as it is written, so that the others can be read.
+            // Taken out while it is written, so that the others can be read.
             let mut out = std::mem::take(&mut registers[step.out]);
             step.action.run(tile, registers, &mut out[..scores.len()]);
             registers[step.out] = out;

@@ -1,11 +1,11 @@
-//! What division and logarithm yield where they are not defined.
+//! The values of undefined divisions and logarithms.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How division and logarithm are kept from their undefined places. The thesis, the journal article
-/// and the authors' own program (Santos et al. 2013, 2015) each do it differently; `exp` and `pow` are
-/// plain in all three, so NaN and infinities can still come out.
+/// How division and logarithm are protected from undefined values. The thesis, the journal article
+/// and the authors' program (Santos et al. 2013, 2015) each do it differently. `exp` and `pow` are
+/// plain in all three, so results may still be NaN or infinite.
 ///
 /// | | x / y | log x |
 /// |---|---|---|
@@ -14,8 +14,8 @@ use std::fmt;
 /// | `journal` | y = 0: 0 | x ≤ 0: 0, else ln x |
 ///
 /// `program` is the default because it made the published figures. The thesis gives no numbers for
-/// "very close to zero" and "very large"; the program's stand in, so that the two differ only for y = 0
-/// below a negative x, and where x·y is too small for an `f64`.
+/// "very close to zero" and "very large", so the program's are used. The two then differ only for y
+/// = 0 and negative x, and if x·y underflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {
@@ -29,14 +29,14 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// Every protection.
+    /// All protections.
     pub const ALL: [Protection; 3] = [Protection::Program, Protection::Thesis, Protection::Journal];
-    /// A divisor nearer to zero than this is taken for zero (`program`, `thesis`).
+    /// A divisor nearer to zero than this counts as zero (`program`, `thesis`).
     pub const NEAR_ZERO: f64 = 1e-6;
-    /// What such a division yields, but for the sign.
+    /// The absolute value of such a division.
     pub const VERY_LARGE: f64 = 1e6;
 
-    /// Where a logarithm is constant, in words.
+    /// Where a logarithm is constant, as text.
     pub fn flat_log(self) -> &'static str {
         match self {
             Protection::Program => {

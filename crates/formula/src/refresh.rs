@@ -1,19 +1,19 @@
-//! What a visit gains: the index of Olston and Pandey.
+//! The gain of a visit: the index of Olston and Pandey.
 //!
-//! Recrawl scheduling based on information longevity (2008) visits a page when
-//! U(t) = t·D(t) − ∫₀ᵗ D reaches a threshold, where D(t) is how far the copy has diverged t cycles after
-//! its last visit. For a Poisson process of rate λ and x = λt, three divergences have a closed form. Each is
-//! a power of t times a function of x that vanishes with x, and below [`SMALL`] the series of that function
-//! stands in for a difference of two nearly equal numbers.
+//! "Recrawl scheduling based on information longevity" (2008) visits a page when U(t) = t·D(t) −
+//! ∫₀ᵗ D reaches a threshold; D(t) is the divergence of the copy t cycles after its last visit. For
+//! a Poisson process with rate λ and x = λt, three divergences have a closed form. Each is a power
+//! of t times a function of x that is 0 at 0. Below [`SMALL`], its series replaces a difference of
+//! two nearly equal numbers.
 
 use crate::math::exp;
 
-/// The series are cut after seven terms; up to this x they are good to 3·10⁻¹³, and from here on the
+/// The series have seven terms. Up to this x they are accurate to 3·10⁻¹³, and from here on the
 /// differences to 10⁻¹².
 const SMALL: f64 = 1.0 / 16.0;
 
-/// D = 1 once the page has changed: (1 − (1 + x)e^−x) / λ. Falls again for pages that change too fast to
-/// be kept fresh.
+/// D = 1 once the page has changed: (1 − (1 + x)e^−x) / λ. Falls again for pages that change too
+/// fast to be kept fresh.
 #[inline(always)]
 pub(crate) fn freshness(rate: f64, t: f64) -> f64 {
     let x = rate * t;
@@ -23,8 +23,8 @@ pub(crate) fn freshness(rate: f64, t: f64) -> f64 {
     t * if x < SMALL { series } else { plain }
 }
 
-/// D = the harmonic number of the changes missed, of which the k-th counts 1/k (Kolobov et al., Staying up to
-/// date with online content changes, 2019): t − (1 − e^−x) / λ.
+/// D = the harmonic number of the missed changes, where the k-th counts 1/k (Kolobov et al.,
+/// Staying up to date with online content changes, 2019): t − (1 − e^−x) / λ.
 #[inline(always)]
 pub(crate) fn harmonic(rate: f64, t: f64) -> f64 {
     let x = rate * t;
@@ -34,7 +34,7 @@ pub(crate) fn harmonic(rate: f64, t: f64) -> f64 {
     t * if x < SMALL { series } else { plain }
 }
 
-/// D = the copy's age, the cycles since the first change missed: t²/2 − (1 − (1 + x)e^−x) / λ².
+/// D = the copy's age, the cycles since the first missed change: t²/2 − (1 − (1 + x)e^−x) / λ².
 #[inline(always)]
 pub(crate) fn age(rate: f64, t: f64) -> f64 {
     let x = rate * t;

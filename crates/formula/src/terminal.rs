@@ -1,4 +1,4 @@
-//! The terminals: what an expression can ask of a page, one file each.
+//! The terminals: the values of a page that an expression can use, one file each.
 
 mod aad;
 mod cg;
@@ -44,17 +44,18 @@ use std::fmt;
 /// A value that a page's record holds or that follows from it in constant time.
 #[derive(Debug)]
 pub struct Terminal {
-    /// Its name in expressions (`X` is a capital, as in the papers).
+    /// Name in expressions (`X` is a capital, as in the papers).
     pub name: &'static str,
-    /// What it is, in words, with its unit.
+    /// A short description with its unit.
     pub help: &'static str,
-    /// What it reads of a page's history, beside the cycle of the last visit.
+    /// The history fields that it reads, besides the cycle of the last visit.
     pub reads: fn(Basis) -> Reads,
-    /// Fills `out` with the value of every row of the tile. Never −0: the simplifier counts on it.
+    /// Fills `out` with the value of every row of the tile. Never −0, which the simplifier relies
+    /// on.
     pub load: fn(&Tile<'_>, out: &mut [f64]),
 }
 
-/// Every terminal, in the order in which they are listed to people; each [`Set`] is a beginning of it.
+/// Every terminal, in display order; each [`Set`] is a prefix of it.
 pub static ALL: &[&Terminal] = &[
     &n::TERMINAL,
     &x::TERMINAL,
@@ -92,7 +93,7 @@ pub static ALL: &[&Terminal] = &[
     &u_age_site::TERMINAL,
 ];
 
-/// A choice of terminals to make expressions of.
+/// A set of terminals for expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Set {
@@ -101,7 +102,7 @@ pub enum Set {
     Basic,
     /// These and the rates of the five estimators: the article's "GP4C with all terminals".
     All,
-    /// Every terminal there is.
+    /// Every terminal.
     Extended,
 }
 
@@ -118,7 +119,7 @@ impl Set {
         }
     }
 
-    /// The set of that name.
+    /// The set with this name.
     pub fn named(name: &str) -> Option<Set> {
         Set::ALL.into_iter().find(|set| set.name() == name)
     }
@@ -140,12 +141,12 @@ impl fmt::Display for Set {
 }
 
 impl Terminal {
-    /// The terminal of that name.
+    /// The terminal with this name.
     pub fn named(name: &str) -> Option<&'static Terminal> {
         ALL.iter().copied().find(|t| t.name == name)
     }
 
-    /// The terminal that is an estimator's rate.
+    /// The terminal of an estimator's rate.
     const fn rate(estimator: Estimator) -> Terminal {
         Terminal { name: estimator.name, help: estimator.help, reads: estimator.reads, load: estimator.load }
     }
@@ -157,22 +158,23 @@ impl PartialEq for Terminal {
     }
 }
 
-/// What the Gamma posterior with the global rate depends on.
+/// The fields that determine the Gamma posterior with the global rate.
 const GAMMA: Reads = Reads::CHANGES.and(Reads::CHANGED_CYCLES).and(Reads::FIRST);
 const GAMMA_GLOBAL: Reads = GAMMA.and(Reads::GLOBAL_RATE);
 /// The same with the site's rate.
 const GAMMA_SITE: Reads = GAMMA.and(Reads::SITE_RATE);
 
-/// Cycles from one to `cycle`; 0 when a damaged record claims a later one.
+/// Cycles from `since` to `cycle`; 0 if a damaged record has a later `since`.
 #[inline(always)]
 pub(crate) fn age(cycle: Cycle, since: u32) -> f64 {
     f64::from(cycle.since(Cycle(since)))
 }
 
-/// Seen changes, each weighing 2^−(age/h) for the half-life h of that number.
+/// Observed changes with weight 2^−(age/h), for half-life number `number`.
 fn recent(number: usize, tile: &Tile<'_>, out: &mut [f64]) {
     let (c, cycle, half_life) = (tile.columns, tile.cycle, decay::HALF_LIVES[number]);
-    // The weights within one half-life; all others are one of these times a power of a half, exactly.
+    // The weights within one half-life; every other one is one of these times a power of ½,
+    // exactly.
     let weights: [f64; 32] = std::array::from_fn(|age| decay::weight(half_life, age as u32));
     let (shift, within) = (half_life.trailing_zeros(), half_life - 1);
     for ((out, &sum), &at) in out.iter_mut().zip(tile.of(&c.decayed[number])).zip(tile.of(&c.last_change)) {
@@ -182,7 +184,7 @@ fn recent(number: usize, tile: &Tile<'_>, out: &mut [f64]) {
     }
 }
 
-/// 1 − e^(−λt): the probability that a Poisson process of rate λ met an event within t.
+/// 1 − e^(−λt): the probability of an event of a Poisson process with rate λ within t.
 fn probability(estimator: Estimator, tile: &Tile<'_>, out: &mut [f64]) {
     (estimator.load)(tile, out);
     let (c, cycle) = (tile.columns, tile.cycle);

@@ -1,12 +1,12 @@
-//! Helpers of this crate's tests: random expressions and records, and a second, naive evaluator.
+//! Test helpers: random expressions and records, and an independent, naive evaluator.
 
 use crate::{Basis, Expr, Priors, Protection, SiteRates, function, math, refresh, terminal};
 use proptest::prelude::*;
 use recrawl_types::{Cycle, History, Known, StateColumns, decay};
 use std::path::Path;
 
-/// Fails unless the names in the list are those of the folder's files (without extension, upper and
-/// lower case alike). `folder` is relative to the crate.
+/// Fails unless the listed names are those of the folder's files (without extension, ignoring
+/// case). `folder` is relative to the crate.
 pub(crate) fn assert_lists_folder(listed: &[String], folder: &str, extension: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<String> = std::fs::read_dir(&folder)
@@ -22,7 +22,7 @@ pub(crate) fn assert_lists_folder(listed: &[String], folder: &str, extension: &s
     assert_eq!(files, listed, "files of {} beside the list", folder.display());
 }
 
-/// Any finite number, the telling ones often.
+/// Any finite number, often a special one.
 pub(crate) fn constants() -> impl Strategy<Value = f64> {
     prop_oneof![
         prop::sample::select(vec![
@@ -33,12 +33,12 @@ pub(crate) fn constants() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Any number at all: infinities and none too.
+/// Any number, including infinities and NaN.
 pub(crate) fn numbers() -> impl Strategy<Value = f64> {
     prop_oneof![4 => constants(), 1 => prop::num::f64::ANY, 1 => 0.0..1.0f64]
 }
 
-/// Any expression of up to some 60 nodes.
+/// Any expression of up to about 60 nodes.
 pub(crate) fn expressions() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
         constants().prop_map(Expr::Constant),
@@ -61,7 +61,7 @@ pub(crate) fn bases() -> impl Strategy<Value = Basis> {
     prop::sample::select(&Basis::ALL[..])
 }
 
-/// The history of a page that was fetched and then visited at random; with it the cycle of the last
+/// The history of a page that was fetched and then visited at random, with the cycle of the last
 /// visit.
 pub(crate) fn histories() -> impl Strategy<Value = History> {
     let visits = prop::collection::vec((1u32..5, any::<bool>()), 0..40);
@@ -74,12 +74,12 @@ pub(crate) fn histories() -> impl Strategy<Value = History> {
     })
 }
 
-/// A rate of change of a site, in changes a cycle.
+/// The change rate of a site, in changes per cycle.
 pub(crate) fn rates() -> impl Strategy<Value = f64> {
     prop_oneof![1e-9..1.0f64, 1.0..50.0f64]
 }
 
-/// A block of up to `most` pages, visited and not, as of cycle [`NOW`].
+/// A block of up to `most` pages, visited or not, as of cycle [`NOW`].
 pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
     let page = (prop::option::weighted(0.8, histories()), rates());
     (prop::collection::vec(page, 0..most), rates()).prop_map(|(pages, global)| {
@@ -92,7 +92,7 @@ pub(crate) fn blocks(most: usize) -> impl Strategy<Value = StateColumns> {
     })
 }
 
-/// What the page in a row of a block is taken for.
+/// The rates for the page in a row of a block.
 pub(crate) fn rates_of(columns: &StateColumns, row: usize) -> SiteRates {
     SiteRates { global: columns.global_rate, site: columns.site_rate[row] }
 }
@@ -108,13 +108,13 @@ pub(crate) fn block_of(history: &History, rates: SiteRates) -> StateColumns {
 /// A cycle after all visits of [`histories`].
 pub(crate) const NOW: Cycle = Cycle(200);
 
-/// The same number, or both none. The bits of a NaN carry nothing.
+/// The same number, or both NaN. The bits of a NaN have no meaning.
 pub(crate) fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
-/// The value of an expression for one page: written from the definitions, page by page and node by
-/// node, and sharing no code with programs, kernels or estimators.
+/// The value of an expression for one page, from the definitions, page by page and node by node. It
+/// shares no code with programs, kernels or estimators.
 pub(crate) fn naive(
     expr: &Expr,
     protection: Protection,
@@ -212,11 +212,11 @@ fn naive_terminal(name: &str, basis: Basis, h: &History, rates: SiteRates, cycle
         }
         (name, _) => panic!("the naive evaluator does not know {name}"),
     };
-    // Nothing compared: no rate. And −0 is no rate either.
+    // Without a comparison there is no rate. And −0 is not a rate either.
     if steps == 0.0 || value == 0.0 { 0.0 } else { value }
 }
 
-/// The terminals beyond those of the papers; none for one of theirs.
+/// The terminals beyond those of the papers; `None` for one of theirs.
 fn naive_extended(name: &str, h: &History, rates: SiteRates, cycle: Cycle) -> Option<f64> {
     let x = f64::from(h.changes);
     let t = f64::from(cycle.0 - h.last.0);

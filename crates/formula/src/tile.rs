@@ -1,35 +1,35 @@
-//! The rows that are scored at one time.
+//! The rows that are scored at a time.
 
 use crate::Basis;
 use crate::kernel::vectorised;
 use recrawl_types::{Cycle, StateColumns};
 use std::ops::Range;
 
-/// A run of rows short enough that every intermediate value stays in the first-level cache, and what
-/// terminals need to know beside the rows.
+/// A run of rows, short enough that every intermediate value stays in the first-level cache, and
+/// the other inputs of terminals.
 #[derive(Clone, Debug)]
 pub struct Tile<'a> {
-    /// The block that the rows are part of.
+    /// The block of the rows.
     pub columns: &'a StateColumns,
-    /// Which rows.
+    /// The rows.
     pub rows: Range<usize>,
-    /// The cycle that is being planned: t counts up to it.
+    /// The cycle that is being planned; t counts up to it.
     pub cycle: Cycle,
-    /// Where the rates come from.
+    /// The basis of the rate estimates.
     pub basis: Basis,
 }
 
 impl Tile<'_> {
-    /// The most rows in a tile: 4 KiB a register.
+    /// Maximum rows of a tile: 4 KiB per register.
     pub const MAX_ROWS: usize = 512;
 
-    /// The part of a column that belongs to the tile.
+    /// The tile's part of a column.
     pub(crate) fn of<'c, T>(&self, column: &'c [T]) -> &'c [T] {
         &column[self.rows.clone()]
     }
 
-    /// Fills `out` with `value` of the entries of one column. A `value` that is marked for inlining becomes
-    /// vector instructions.
+    /// Fills `out` with `value` of the entries of one column. Mark `value` for inlining, so that it
+    /// becomes vector instructions.
     #[inline(always)]
     pub(crate) fn map<T: Copy>(&self, column: &[T], out: &mut [f64], value: impl Fn(T) -> f64) {
         let column = self.of(column);
@@ -63,7 +63,7 @@ impl Tile<'_> {
         );
     }
 
-    /// Replaces what is in `out` by `value` of it and of the entries of two columns.
+    /// Replaces each entry of `out` by `value` of it and the entries of two columns.
     #[inline(always)]
     pub(crate) fn update2<T: Copy, U: Copy>(
         &self,

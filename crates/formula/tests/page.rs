@@ -1,4 +1,4 @@
-//! docs/formulas.md lists what there is.
+//! docs/formulas.md lists every terminal and function.
 
 use recrawl_formula::function::Syntax;
 use recrawl_formula::{
@@ -7,7 +7,7 @@ use recrawl_formula::{
 
 const PAGE: &str = include_str!("../../../docs/formulas.md");
 
-/// The table as the page should have it, or the test fails and prints it.
+/// The table for the page; the test fails and prints it if the page differs.
 fn assert_listed(head: &str, rows: impl Iterator<Item = Vec<String>>) {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | ").replace("||", "\\|\\|"));
     let columns = head.split(" | ").count();

@@ -1,12 +1,12 @@
 //! The learned formula as a formula file, with its provenance.
 
 use crate::folds::{FoldBy, Folds, Protocol};
-use crate::judge::{Across, FoldResult};
+use crate::judge::{FoldComparison, FoldResult};
 use crate::options::Options;
 use recrawl_formula::{Formula, Provenance};
 use recrawl_simulation::{Budget, Rules};
 
-/// The formula that a fold's method chose.
+/// The formula that a fold's selection method chose.
 pub(crate) fn formula(fold: &FoldResult, folds: &Folds<'_>, options: &Options) -> Formula {
     let choice = &fold.choices[fold.chosen];
     let preset = &options.preset;
@@ -40,8 +40,8 @@ pub(crate) fn formula(fold: &FoldResult, folds: &Folds<'_>, options: &Options) -
     }
 }
 
-/// The known formula that is written where learning gained too little over it.
-pub(crate) fn known(across: &Across, folds: &Folds<'_>, options: &Options) -> Formula {
+/// The known formula that is written if learning gained too little over it.
+pub(crate) fn known(across: &FoldComparison, folds: &Folds<'_>, options: &Options) -> Formula {
     let (known, data) = (&across.known, &folds.data().name);
     let source = format!(
         "the known formula {}: what was learned on {data} for {} gained {:+.4} ± {:.4} over it, no more than one \
@@ -70,7 +70,7 @@ pub fn protocol(protocol: Protocol) -> &'static str {
     }
 }
 
-/// What folds are never divided by.
+/// The unit that folds never divide.
 pub fn by(by: FoldBy) -> &'static str {
     match by {
         FoldBy::Page => "page",
@@ -78,7 +78,7 @@ pub fn by(by: FoldBy) -> &'static str {
     }
 }
 
-/// The rules of the replays, in words.
+/// The rules of the replays, as text.
 pub fn rules(rules: &Rules) -> String {
     let budget = match rules.budget {
         Budget::Share(share) => format!("share {share}"),

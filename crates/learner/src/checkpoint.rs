@@ -1,7 +1,7 @@
 //! Checkpoints of interrupted learning, as text without loss of digits.
 
 use crate::evolve::{Generation, Run};
-use crate::kept::{Front, Kept};
+use crate::hall_of_fame::{Front, HallOfFame};
 use crate::options::Options;
 use crate::select::Individual;
 use recrawl_formula::{Expr, parse};
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The version of the form. Another one is refused: what it meant may differ.
+/// Version of the format. Others are rejected, since their meaning may differ.
 const VERSION: u32 = 1;
 
-/// Where a learning stands between two generations.
+/// The state of learning between two generations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The data and options that it belongs to: whatever results depend on, by name.
+    /// The data and options that it belongs to: everything that results depend on, by name.
     belongs_to: BTreeMap<String, String>,
-    /// The runs so far, fold by fold and in each seed by seed; the last may be unfinished.
+    /// The runs so far, by fold and then by seed; the last may be unfinished.
     pub runs: Vec<Run>,
 }
 
@@ -48,7 +48,7 @@ struct IndividualText {
     expression: String,
 }
 
-/// A number as text: JSON readers may round the last digit of a number.
+/// A number as text, since JSON readers may round the last digit of a number.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 struct Number(f64);
@@ -68,15 +68,15 @@ impl TryFrom<String> for Number {
 }
 
 impl Checkpoint {
-    /// The largest text, in bytes: a thousand runs of the largest formulas stay below.
+    /// Maximum bytes; a thousand runs of the largest formulas fit.
     pub const MAX_BYTES: u64 = 1 << 30;
 
-    /// Of a learning with these options on this data.
+    /// For learning with these options on this data.
     pub fn new(data: &Dataset, options: &Options, runs: Vec<Run>) -> Checkpoint {
         Checkpoint { belongs_to: belongings(data, options), runs }
     }
 
-    /// As JSON.
+    /// The checkpoint as JSON.
     pub fn to_json(&self) -> String {
         let individual =
             |i: &Individual| IndividualText { fitness: Number(i.fitness), expression: i.expr.to_string() };
@@ -96,10 +96,10 @@ impl Checkpoint {
         serde_json::to_string(&text).expect("texts and numbers can be written as JSON")
     }
 
-    /// From JSON, for a learning with these options on this data.
+    /// Parses JSON, for learning with these options on this data.
     ///
     /// # Errors
-    /// When it is none, or belongs to other data or options.
+    /// If it is not a checkpoint, or belongs to other data or options.
     pub fn from_json(text: &str, data: &Dataset, options: &Options) -> Result<Checkpoint, CheckpointError> {
         let version: Version = serde_json::from_str(text).map_err(CheckpointError::json)?;
         if version.version != VERSION {
@@ -119,7 +119,7 @@ impl Checkpoint {
     }
 }
 
-/// All that is read before the version is known.
+/// The part that is read before the version is known.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
@@ -136,7 +136,7 @@ fn run_of(text: RunText, options: &Options) -> Result<Run, CheckpointError> {
         let what = format!("generation {} of {} trees", text.generation, text.population.len());
         return Err(CheckpointError::Broken(what));
     }
-    let (mut kept, mut front) = (Kept::new(preset.selection.kept), Front::default());
+    let (mut kept, mut front) = (HallOfFame::new(preset.selection.kept), Front::default());
     for i in &text.kept {
         kept.offer(&individual(i)?, preset.protection);
     }
@@ -157,7 +157,7 @@ fn run_of(text: RunText, options: &Options) -> Result<Run, CheckpointError> {
     })
 }
 
-/// Whatever results depend on, by name.
+/// Everything that results depend on, by name.
 fn belongings(data: &Dataset, options: &Options) -> BTreeMap<String, String> {
     let rules = &options.rules;
     let start: Vec<String> = options.start.iter().map(Expr::to_string).collect();
@@ -183,13 +183,13 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("options can be written as JSON")
 }
 
-/// A checkpoint cannot be gone on from.
+/// Why a checkpoint cannot be continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckpointError {
     /// Not JSON, or not the keys of a checkpoint.
     Json(String),
-    /// Of another version of the program.
+    /// From another version of the format.
     Version(u32),
     /// It belongs to other data or options.
     Other {

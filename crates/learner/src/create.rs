@@ -5,12 +5,12 @@ use crate::vocabulary::Vocabulary;
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::Expr;
 
-/// The least depth of the ramp: a function over leaves.
+/// Minimum depth of the ramp: a function with leaves.
 pub const LEAST_DEPTH: usize = 2;
-/// A tree beyond the limits is drawn anew, this often; then from one depth less.
+/// Attempts to draw a tree within the limits; after that the depth is reduced by one.
 const TRIES: usize = 16;
 
-/// A tree whose root is a function and whose branches end by chance, at `depth` at the latest.
+/// A tree whose root is a function and whose branches end at random, at `depth` at the latest.
 pub fn grow(vocabulary: &Vocabulary, depth: usize, limits: Limits, rng: &mut ChaCha8Rng) -> Expr {
     within(limits, depth, |depth| call(vocabulary, depth, false, rng))
 }
@@ -20,13 +20,13 @@ pub fn full(vocabulary: &Vocabulary, depth: usize, limits: Limits, rng: &mut Cha
     within(limits, depth, |depth| call(vocabulary, depth, true, rng))
 }
 
-/// As [`grow`], but the root may be a leaf: what a mutation puts in the place of a subtree.
+/// Like [`grow`], but the root may be a leaf: the replacement of a subtree by mutation.
 pub fn branch(vocabulary: &Vocabulary, depth: usize, rng: &mut ChaCha8Rng) -> Expr {
     node(vocabulary, depth, false, rng)
 }
 
-/// `count` trees, half of them full and half grown, of all depths from [`LEAST_DEPTH`] to `depth` in
-/// equal parts.
+/// `count` trees, half full and half grown, of all depths from [`LEAST_DEPTH`] to `depth` in equal
+/// parts.
 pub fn ramped(
     vocabulary: &Vocabulary,
     count: usize,
@@ -42,7 +42,7 @@ pub fn ramped(
         .collect()
 }
 
-/// The depth of the `i`-th step of a ramp that begins anew after `depth`.
+/// The depth of step `i` of a ramp that restarts after `depth`.
 pub fn ramp(i: usize, depth: usize) -> usize {
     LEAST_DEPTH + i % (depth.max(LEAST_DEPTH) - LEAST_DEPTH + 1)
 }
@@ -52,7 +52,7 @@ fn within(limits: Limits, depth: usize, mut draw: impl FnMut(usize) -> Expr) -> 
     loop {
         for _ in 0..TRIES {
             let tree = draw(depth);
-            // The least tree is within all limits that a preset can have.
+            // The smallest tree is within the limits of every valid preset.
             if limits.admit(&tree) || depth <= LEAST_DEPTH {
                 return tree;
             }
@@ -104,13 +104,13 @@ mod tests {
     #[test]
     fn a_ramp_has_all_depths_in_equal_parts() {
         let (vocabulary, mut rng) = (testing::vocabulary(), ChaCha8Rng::seed_from_u64(2));
-        // Twice the nine depths from 2 to 10, ten times: within such limits as full trees always meet.
+        // Twice the nine depths from 2 to 10, ten times, within limits that full trees always meet.
         let limits = Limits { depth: 10, nodes: 2000 };
         let trees = ramped(&vocabulary, 180, 10, Limits { nodes: 2000, ..limits }, &mut rng);
         assert_eq!(trees.len(), 180);
         let mut depths = BTreeMap::new();
         trees.iter().step_by(2).for_each(|tree| *depths.entry(tree.depth()).or_insert(0) += 1);
-        // Of the deepest some are too long to be written, and come from one depth less.
+        // Some of the deepest trees are too long to be written and were drawn with one depth less.
         for depth in 2..=7 {
             assert_eq!(depths[&depth], 10, "full trees of depth {depth}: {depths:?}");
         }

@@ -5,10 +5,10 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::Expr;
 
-/// Offspring beyond the limits are bred anew, this often; then the parents go on as they are.
+/// Attempts to breed offspring within the limits; after that the parents are copied.
 const TRIES: usize = 10;
 
-/// Swaps a random subtree of one parent with one of the other, every node being equally likely. Both
+/// Swaps a random subtree of one parent with one of the other; every node is equally likely. Both
 /// offspring are within the limits, or they are the parents.
 pub fn crossover(first: &Expr, second: &Expr, limits: Limits, rng: &mut ChaCha8Rng) -> [Expr; 2] {
     for _ in 0..TRIES {

@@ -5,14 +5,14 @@ pub mod cpu;
 use crate::work::Work;
 use recrawl_formula::Expr;
 
-/// Replays a history under many formulas. Made for one part of the data, one set of rules, one fitness, one
-/// protection and one basis.
+/// Replays a history under many formulas, for one part of the data, one set of rules, one fitness,
+/// one protection and one basis.
 pub trait Evaluate: Send + Sync {
-    /// For each expression, in their order, the fitness in each cycle after the warm-up. All values are finite,
-    /// and the same whatever else is evaluated, in whatever order, on however many threads.
+    /// For each expression in order, the fitness in each cycle after the warm-up. All values are
+    /// finite and independent of other expressions, their order, and the number of threads.
     fn evaluate(&self, exprs: &[Expr]) -> Vec<Vec<f64>>;
 
-    /// What was done and what was saved so far: all but [`Work::asked`] and [`Work::replayed`]; zeros where
-    /// it is not counted.
+    /// Work done and saved so far, without [`Work::asked`] and [`Work::replayed`]; zeros if it is
+    /// not counted.
     fn work(&self) -> Work;
 }

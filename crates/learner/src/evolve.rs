@@ -1,6 +1,6 @@
 //! One run: a population, generation by generation (algorithm 1 of the thesis, lines 1 to 8).
 
-use crate::kept::{Front, Kept};
+use crate::hall_of_fame::{Front, HallOfFame};
 use crate::memo::Memo;
 use crate::preset::Preset;
 use crate::select::{Individual, tournament};
@@ -13,24 +13,24 @@ use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// A child that the generation has already is bred anew, this often.
+/// Attempts to breed a child that the generation does not have yet.
 const TRIES: usize = 8;
 
-/// A run between two generations. Nothing else is needed to go on: each generation has a random stream of its
-/// own.
+/// A run between two generations. It is the complete state: each generation has its own random
+/// stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// The random seed.
     pub seed: u64,
-    /// The generation to be evaluated next, from 0 on.
+    /// The next generation to evaluate, from 0.
     pub generation: u32,
-    /// Its trees; none after the last generation.
+    /// Its trees; empty after the last generation.
     pub population: Vec<Expr>,
-    /// The best so far.
-    pub kept: Kept,
-    /// The front so far.
+    /// The best individuals so far.
+    pub kept: HallOfFame,
+    /// The Pareto front so far.
     pub front: Front,
-    /// The generations so far.
+    /// Figures of the generations so far.
     pub history: Vec<Generation>,
 }
 
@@ -46,18 +46,18 @@ pub struct Generation {
 }
 
 impl Run {
-    /// Creates the first generation: the trees known beforehand, then ramped half-and-half.
+    /// Creates the first generation: the start trees, then ramped half-and-half.
     pub fn new(preset: &Preset, vocabulary: &Vocabulary, start: &[Expr], seed: u64) -> Run {
         let size = preset.population.size;
         let rng = &mut stream(seed, 0);
         let mut population: Vec<Expr> = start.iter().take(size).cloned().collect();
         let rest = size - population.len();
         population.extend(create::ramped(vocabulary, rest, preset.tree.depth_created, preset.limits(), rng));
-        let kept = Kept::new(preset.selection.kept);
+        let kept = HallOfFame::new(preset.selection.kept);
         Run { seed, generation: 0, population, kept, front: Front::default(), history: Vec::new() }
     }
 
-    /// Has the last generation been evaluated?
+    /// Whether the last generation has been evaluated.
     pub fn is_done(&self) -> bool {
         self.population.is_empty()
     }
@@ -81,7 +81,7 @@ impl Run {
     }
 }
 
-/// The random numbers that a generation is bred by.
+/// The random stream for breeding a generation.
 fn stream(seed: u64, generation: u32) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(generation.into());
@@ -125,7 +125,7 @@ impl Breeder<'_> {
         next
     }
 
-    /// The best so many; with `unique`, no tree twice.
+    /// The best individuals, which survive unchanged; with `unique`, no tree twice.
     fn elite(&self) -> Vec<Expr> {
         let mut order: Vec<usize> = (0..self.parents.len()).collect();
         let parsimony = self.preset.breeding.parsimony;
@@ -145,7 +145,8 @@ impl Breeder<'_> {
         elite
     }
 
-    /// The children of one event: new, crossover or reproduction, in the proportion of their rates.
+    /// The children of one event: new, crossover or reproduction, with probabilities proportional
+    /// to their rates.
     fn breed(&self, created: &mut usize, rng: &mut ChaCha8Rng) -> Vec<Expr> {
         let (rates, tree) = (&self.preset.breeding, &self.preset.tree);
         let dice = rng.random_range(0.0..rates.new + rates.crossover + rates.reproduction);

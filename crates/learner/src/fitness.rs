@@ -5,34 +5,34 @@ use recrawl_simulation::metric::{self, Better, Figure, Metric};
 use std::fmt;
 use std::str::FromStr;
 
-/// The fitness of a formula is the mean of this over the cycles after the warm-up (thesis section 3.4). The
-/// higher the better: of what is better when low, the negative counts.
+/// The fitness of a formula is the mean of this over the cycles after the warm-up (thesis section
+/// 3.4). Higher is better; metrics where lower is better are negated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitness {
-    /// Weight and metric of cycles, at least one.
+    /// Weights and metrics of cycles, at least one.
     terms: Vec<(f64, &'static Metric)>,
 }
 
 impl Fitness {
-    /// The most terms of a weighted sum.
+    /// Maximum terms of a weighted sum.
     pub const MAX_TERMS: usize = 16;
 
-    /// Of one cycle.
+    /// The fitness in one cycle.
     pub fn of_cycle(&self, cycle: &CycleFigures) -> f64 {
         self.terms.iter().map(|(weight, metric)| weight * higher_is_better(metric, cycle)).sum()
     }
 
-    /// Of every cycle.
+    /// The fitness in every cycle.
     pub fn of_cycles(&self, cycles: &[CycleFigures]) -> Vec<f64> {
         cycles.iter().map(|c| self.of_cycle(c)).collect()
     }
 
-    /// The metrics that can be learned for: those that have a value in each cycle.
+    /// The metrics that can be maximised: those with a value per cycle.
     pub fn metrics() -> impl Iterator<Item = &'static Metric> {
         metric::ALL.iter().filter(|metric| metric.of_cycle().is_some())
     }
 
-    /// The metric, where it is just one and counts once.
+    /// The metric, if there is only one and its weight is 1.
     pub fn single(&self) -> Option<&'static Metric> {
         match self.terms.as_slice() {
             [(1.0, metric)] => Some(metric),
@@ -40,13 +40,13 @@ impl Fitness {
         }
     }
 
-    /// Does it take a metric of one of these names into account?
+    /// Whether it uses a metric with one of these names.
     pub fn uses(&self, names: &[&str]) -> bool {
         self.terms.iter().any(|(_, metric)| names.contains(&metric.name))
     }
 }
 
-/// A metric in one cycle; its negative where the lower one is the better.
+/// A metric in one cycle, negated if lower is better.
 fn higher_is_better(metric: &Metric, cycle: &CycleFigures) -> f64 {
     let Figure::Cycle(of_cycle) = metric.of else { unreachable!("a fitness is made of metrics of cycles") };
     match metric.better {
@@ -55,18 +55,18 @@ fn higher_is_better(metric: &Metric, cycle: &CycleFigures) -> f64 {
     }
 }
 
-/// The mean, 0 of nothing.
+/// The mean; 0 without values.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// A fitness cannot be read.
+/// Why a fitness cannot be parsed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FitnessError {
-    /// No metric of cycles of that name.
+    /// There is no metric of cycles with this name.
     Unknown(String),
-    /// A weight that is no finite number, or 0.
+    /// A weight that is not finite, or 0.
     Weight(String),
     /// Too many terms.
     TooMany,

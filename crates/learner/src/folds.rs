@@ -1,4 +1,4 @@
-//! Pages and cycles of training, validation and test.
+//! Divides pages and cycles into training, validation and test.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,29 +8,29 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-/// What the folds are divided into.
+/// How pages and cycles are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// All cycles; of the folds that are not the test, half train and half validate (thesis section 4.3: 2/5,
-    /// 2/5, 1/5). Of an odd number training has one more.
+    /// All cycles. Half of the folds other than the test train and half validate (thesis section
+    /// 4.3: 2/5, 2/5, 1/5). If their number is odd, training has one more.
     Thesis,
-    /// Thirds of the time: all folds but two train in the first, one validates in the second, the last
-    /// is the test in the third (journal section 5.2).
+    /// Thirds of the time: all folds but two train in the first, one validates in the second, and
+    /// the last is the test in the third (journal section 5.2).
     Journal,
 }
 
-/// What is never divided between folds.
+/// The unit that folds never divide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FoldBy {
-    /// A page, as in the texts: the pages of a site are in training and test alike.
+    /// A page, as in the papers: pages of one site may be in both training and test.
     Page,
-    /// A site: what is learned must hold for sites never seen.
+    /// A site: the formula must hold for sites that learning has not seen.
     Site,
 }
 
-/// How the pages of a data set are divided.
+/// The division of a data set's pages.
 #[derive(Clone, Debug)]
 pub struct Folds<'a> {
     data: &'a Dataset,
@@ -44,22 +44,23 @@ pub struct Folds<'a> {
 pub struct Fold {
     /// Evolves the population.
     pub train: Dataset,
-    /// Chooses among its best.
+    /// Selects among the best formulas.
     pub validation: Dataset,
-    /// Says how good the chosen one is.
+    /// Measures the selected formula.
     pub test: Dataset,
 }
 
-/// The folds are shuffled by this seed, whatever the random seeds of the runs: all runs are compared on the
-/// same folds.
+/// The folds are shuffled with this seed, independent of the seeds of the runs, so that all runs
+/// are compared on the same folds.
 const SEED: u64 = 0;
 
 impl<'a> Folds<'a> {
-    /// Divides the pages that are there from the first cycle to the last into `count` folds. By page
-    /// their sizes differ by one at most; by site pages and changes are spread as evenly as the sites allow.
+    /// Divides the pages that exist from the first cycle to the last into `count` folds. By page,
+    /// their sizes differ by at most one. By site, pages and changes are spread as evenly as the
+    /// sites allow.
     ///
     /// # Errors
-    /// When there are too few pages, sites or cycles (a part has a warm-up of `warmup` cycles of its own), or
+    /// If there are too few pages, sites or cycles (each part has a warm-up of `warmup` cycles), or
     /// nothing ever changes.
     pub fn new(
         data: &'a Dataset,
@@ -79,7 +80,7 @@ impl<'a> Folds<'a> {
         for (what, range) in
             [("training", 0), ("validation", 1), ("test", 2)].map(|(w, i)| (w, part_of(protocol, cycles, i)))
         {
-            // Cycle 0 and the warm-up, and at least one cycle to be judged by.
+            // Cycle 0, the warm-up, and at least one evaluated cycle.
             if range.len() as u32 <= warmup + 1 {
                 return Err(FoldsError::FewCycles { what, cycles: range.len() as u32, warmup });
             }
@@ -97,7 +98,7 @@ impl<'a> Folds<'a> {
         Ok(Folds { data, protocol, groups })
     }
 
-    /// What is divided.
+    /// The divided data.
     pub fn data(&self) -> &'a Dataset {
         self.data
     }
@@ -107,7 +108,7 @@ impl<'a> Folds<'a> {
         self.groups.len()
     }
 
-    /// Pages in all folds together.
+    /// Number of pages in all folds together.
     pub fn pages(&self) -> usize {
         self.groups.iter().map(Vec::len).sum()
     }
@@ -115,7 +116,7 @@ impl<'a> Folds<'a> {
     /// The parts whose test is fold `i`; training begins with the fold after it.
     ///
     /// # Panics
-    /// When there is no such fold.
+    /// If there is no such fold.
     pub fn fold(&self, i: usize) -> Fold {
         let others: Vec<usize> = (1..self.count()).map(|step| (i + step) % self.count()).collect();
         let training = match self.protocol {
@@ -143,7 +144,7 @@ fn part_of(protocol: Protocol, cycles: u32, part: u32) -> Range<u32> {
     }
 }
 
-/// Fisher and Yates; written out, since a library's order may change with its version.
+/// Fisher–Yates; written out, since the order of a library may change with its version.
 fn shuffle<T>(items: &mut [T], rng: &mut ChaCha8Rng) {
     for i in (1..items.len()).rev() {
         items.swap(i, rng.random_range(0..i + 1));
@@ -157,9 +158,9 @@ fn by_page(mut pages: Vec<u32>, count: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<u
     groups
 }
 
-/// Large and busy sites first, each to the fold in which pages and changes, as shares of all, then stay most
-/// even: the one where the sum of squares over the folds grows least. A site that outweighs others would else
-/// make one fold another web.
+/// Assigns large and busy sites first, each to the fold where the sum of squares of the shares of
+/// pages and changes over the folds grows least. Without this, a site that outweighs others would
+/// make one fold a different web.
 fn by_site(
     data: &Dataset,
     pages: &[u32],
@@ -192,18 +193,18 @@ fn by_site(
     Ok(folds.into_iter().map(|(_, pages)| pages).collect())
 }
 
-/// A data set cannot be divided.
+/// Why a data set cannot be divided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FoldsError {
     /// Fewer than one fold for each of the three parts.
     FewFolds {
-        /// What was asked for.
+        /// Requested folds.
         count: usize,
     },
     /// Fewer pages than folds.
     FewPages {
-        /// Pages that are there from the first cycle to the last.
+        /// Pages that exist from the first cycle to the last.
         fixed: usize,
         /// All pages.
         all: usize,
@@ -212,21 +213,21 @@ pub enum FoldsError {
     },
     /// Fewer sites than folds.
     FewSites {
-        /// Sites with pages that are there from the first cycle to the last.
+        /// Sites with such pages.
         sites: usize,
         /// Folds.
         count: usize,
     },
-    /// Nothing is left after the warm-up.
+    /// No cycle is left after the warm-up.
     FewCycles {
-        /// Of which part.
+        /// Name of the part.
         what: &'static str,
-        /// Its cycles, the first observation counted.
+        /// Its cycles, including the first observation.
         cycles: u32,
         /// Cycles of warm-up.
         warmup: u32,
     },
-    /// There is nothing to learn from.
+    /// No page ever changes.
     NothingChanges,
 }
 

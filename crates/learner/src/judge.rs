@@ -1,17 +1,17 @@
 //! Validation, selection, and the test against every known policy (thesis sections 3.5 and 4.3).
 
-mod across;
 mod choice;
+mod fold_comparison;
 
-pub use across::Across;
 pub use choice::Candidate;
+pub use fold_comparison::FoldComparison;
 
 use crate::evaluate::Evaluate;
 use crate::evaluate::cpu::{Fast, Meaning};
 use crate::evolve::{Generation, Run};
 use crate::fitness::mean;
 use crate::folds::{Fold, Folds};
-use crate::kept::Front;
+use crate::hall_of_fame::Front;
 use crate::learn::{LearnError, Observer};
 use crate::options::{Options, rivals};
 use crate::preset::Method;
@@ -25,25 +25,27 @@ use recrawl_simulation::policy;
 use recrawl_simulation::{Dataset, Trace, replay};
 use std::collections::HashSet;
 
-/// What was learned.
+/// The result of learning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learned {
-    /// The formula to use: that of the fold `from`, or the best known one where learning gained too little.
+    /// The formula to use: that of fold `from`, or the best known one if learning gained too
+    /// little.
     pub formula: Formula,
-    /// The place in `folds` of the fold whose formula does best on the validation parts of the others.
+    /// The index in `folds` of the fold whose formula is best on the validation parts of the
+    /// others.
     pub from: usize,
-    /// Why that formula.
-    pub across: Across,
-    /// Every fold.
+    /// The reason for that formula.
+    pub across: FoldComparison,
+    /// The results of all folds.
     pub folds: Vec<FoldResult>,
-    /// What was done.
+    /// Work done and saved.
     pub work: Work,
 }
 
 impl Learned {
     /// Which formula was written and why, in a sentence.
     pub fn why(&self) -> String {
-        let Across { gains, known, gain, error } = &self.across;
+        let FoldComparison { gains, known, gain, error } = &self.across;
         let (fold, name) = (self.folds[self.from].fold + 1, &known.name);
         let error = if error.is_finite() { format!("{error:.4}") } else { "unknown error".into() };
         let on_tests =
@@ -67,24 +69,24 @@ impl Learned {
 /// Result of one fold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldResult {
-    /// Its number, from 0 on.
+    /// Number of the fold, from 0.
     pub fold: usize,
     /// Pages and scheduled cycles of training, validation and test.
     pub sizes: [(usize, u32); 3],
-    /// The formula that each method chooses, in the order of [`Method::ALL`].
+    /// The choice of each method, in the order of [`Method::ALL`].
     pub choices: Vec<Choice>,
-    /// The place in `choices` of the preset's method.
+    /// The index in `choices` of the preset's method.
     pub chosen: usize,
     /// The fitness of the best rival formula on the validation part.
     pub rival: f64,
-    /// The front of fitness against size, smallest first.
+    /// The Pareto front of fitness and size, smallest first.
     pub front: Vec<Candidate>,
     /// The fitness of each of these on the test part.
     pub front_test: Vec<f64>,
     /// Every known policy on the test part.
     pub policies: Vec<Tested>,
-    /// The course of each run.
-    pub runs: Vec<Course>,
+    /// The generations of each run.
+    pub runs: Vec<RunHistory>,
 }
 
 /// The formula that a method chooses.
@@ -101,28 +103,28 @@ pub struct Choice {
 /// A policy on the test part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tested {
-    /// Its name.
+    /// Name of the policy.
     pub name: String,
-    /// Does it know what no crawler can?
+    /// Whether it knows what no crawler can.
     pub is_bound: bool,
-    /// Its fitness: the mean over the cycles.
+    /// The mean fitness over the cycles.
     pub fitness: f64,
-    /// Its fitness in each cycle.
+    /// The fitness in each cycle.
     pub cycles: Vec<f64>,
-    /// All else.
+    /// The figures of the replay.
     pub trace: Trace,
 }
 
-/// The course of a run.
+/// The generations of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct RunHistory {
     /// The random seed.
     pub seed: u64,
-    /// Its generations.
+    /// Figures of the generations.
     pub generations: Vec<Generation>,
 }
 
-/// Judges the runs of the folds of these numbers.
+/// Evaluates the runs of the folds with these numbers.
 pub(crate) fn judge(
     folds: &Folds<'_>,
     numbers: &[usize],
@@ -161,7 +163,7 @@ impl Judge<'_> {
         let preset = &self.options.preset;
         let (kept, front) = (kept(runs, &self.options.start, self.meaning), front(runs, self.meaning));
         let exprs: Vec<Expr> = kept.iter().chain(&front).map(|(_, expr)| expr.clone()).collect();
-        // One evaluator at a time, since each remembers much.
+        // One evaluator at a time, since each has large caches.
         let train = self.evaluator(&fold.train)?.evaluate(&exprs);
         let (validation, rival) = {
             let evaluator = self.evaluator(&fold.validation)?;
@@ -187,7 +189,7 @@ impl Judge<'_> {
             front_test: front_test.iter().map(|cycles| mean(cycles)).collect(),
             front,
             policies: self.policies(&fold.test)?,
-            runs: runs.iter().map(|r| Course { seed: r.seed, generations: r.history.clone() }).collect(),
+            runs: runs.iter().map(|r| RunHistory { seed: r.seed, generations: r.history.clone() }).collect(),
         })
     }
 
@@ -195,7 +197,7 @@ impl Judge<'_> {
         Fast::new(part, &self.options.rules, self.meaning, self.pool).map_err(LearnError::Replay)
     }
 
-    /// What each method chooses. They often agree; what was chosen before is not proved again.
+    /// The choice of each method. Methods often agree; a repeated choice is not proved again.
     fn choices(&self, kept: &[Candidate], fold: &Fold) -> Result<Vec<Choice>, LearnError> {
         let mut choices: Vec<Choice> = Vec::new();
         for method in Method::ALL {
@@ -211,7 +213,8 @@ impl Judge<'_> {
         Ok(choices)
     }
 
-    /// Replays a candidate on the test part, and shows on all parts that its simplified form is equal.
+    /// Replays a candidate on the test part, and proves on all parts that its simplified form is
+    /// equivalent.
     fn prove(&self, name: &str, candidate: &Candidate, fold: &Fold) -> Result<Tested, LearnError> {
         let Meaning { protection, basis, .. } = *self.meaning;
         let forms = [&candidate.bred, &candidate.simplified];
@@ -231,7 +234,7 @@ impl Judge<'_> {
 
     /// Replays every known policy.
     fn policies(&self, part: &Dataset) -> Result<Vec<Tested>, LearnError> {
-        let one = |kind: &policy::Kind| {
+        let one = |kind: &policy::PolicyKind| {
             let mut policy = kind.build(part, self.meaning.basis);
             let trace = replay::run(part, &self.options.rules, &mut *policy).map_err(LearnError::Rules)?;
             Ok(self.tested(kind.name, kind.is_bound(), trace))
@@ -245,8 +248,8 @@ impl Judge<'_> {
     }
 }
 
-/// The individuals kept by all runs, and whatever these started from, each formula once, with the random seed of
-/// its run. What is started from need not be among the best in training to be chosen.
+/// The individuals kept by all runs and their start trees, each formula once, with the seed of its
+/// run. A start tree can be chosen even if it is not among the best in training.
 fn kept(runs: &[Run], start: &[Expr], meaning: &Meaning) -> Vec<(u64, Expr)> {
     let mut there = HashSet::new();
     let kept = runs.iter().flat_map(|run| run.kept.best().map(move |kept| (run.seed, &kept.expr)));
@@ -256,7 +259,7 @@ fn kept(runs: &[Run], start: &[Expr], meaning: &Meaning) -> Vec<(u64, Expr)> {
         .collect()
 }
 
-/// The front of all runs together, with the random seeds of their runs.
+/// The Pareto front of all runs together, with the seeds of their runs.
 fn front(runs: &[Run], meaning: &Meaning) -> Vec<(u64, Expr)> {
     let mut all = Front::default();
     runs.iter().flat_map(|run| run.front.points()).for_each(|point| all.offer(point, meaning.protection));
@@ -267,7 +270,7 @@ fn front(runs: &[Run], meaning: &Meaning) -> Vec<(u64, Expr)> {
     all.points().iter().map(|point| (seed(point), point.expr.clone())).collect()
 }
 
-/// The fitness of the best formula that nobody had to learn.
+/// The fitness of the best formula that was not learned.
 fn best_rival(validation: &dyn Evaluate) -> f64 {
     let values = validation.evaluate(&rivals().into_iter().map(|formula| formula.expr).collect::<Vec<_>>());
     values.iter().map(|cycles| mean(cycles)).fold(f64::NEG_INFINITY, f64::max)

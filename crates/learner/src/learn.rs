@@ -16,38 +16,38 @@ use crate::work::Work;
 use rayon::ThreadPool;
 use recrawl_simulation::Dataset;
 
-/// Is told how far a learning is, and says when it has to stop.
+/// Gets the progress of learning, and can stop it.
 pub trait Observer {
-    /// A generation was evaluated.
+    /// Called after each evaluated generation.
     fn generation(&mut self, progress: &Progress);
 
-    /// Something that takes its time begins, in words.
+    /// Called at the start of a longer step, with its description.
     fn begins(&mut self, what: &str);
 
-    /// Is asked after each generation: end here?
+    /// Called after each generation; true stops learning.
     fn stop(&mut self) -> bool;
 }
 
-/// How far a learning is.
+/// Progress of learning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// Generations evaluated, over all folds and seeds, those before a checkpoint too.
+    /// Evaluated generations over all folds and seeds, including those before a checkpoint.
     pub done: u64,
-    /// Generations in all.
+    /// Total number of generations.
     pub all: u64,
-    /// The fold, from 0 on.
+    /// The fold, from 0.
     pub fold: usize,
     /// The random seed of the run.
     pub seed: u64,
-    /// The generation of the run, from 0 on.
+    /// The generation of the run, from 0.
     pub generation: u32,
-    /// Its figures.
+    /// The figures of that generation.
     pub figures: Generation,
-    /// What was done since the learning began or went on.
+    /// Work since the start or the last resumption.
     pub work: Work,
 }
 
-/// How a learning ended.
+/// How learning ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     /// With a formula.
@@ -56,15 +56,15 @@ pub enum Ending {
     Stopped(Checkpoint),
 }
 
-/// Learns a formula from recorded page changes: for each fold and each random seed a run of GP4C on the training
-/// part, then the choice by validation and the test. Goes on from `runs`, which a checkpoint kept, if there are
-/// any.
+/// Learns a formula from recorded page changes. For each fold and each random seed it runs GP4C on
+/// the training part; then it selects by validation and tests. Continues from `runs` of a
+/// checkpoint, if there are any.
 ///
-/// The result follows from data, options and seeds alone: neither the number of threads nor interruptions
-/// leave a trace in it.
+/// The result depends only on data, options and seeds, not on the number of threads or on
+/// interruptions.
 ///
 /// # Errors
-/// When data and options do not allow it.
+/// If data and options do not allow it.
 pub fn learn(
     data: &Dataset,
     options: &Options,

@@ -7,13 +7,14 @@ use crate::work::Work;
 use recrawl_formula::{Expr, Protection, simplify};
 use std::collections::HashMap;
 
-/// The text of an expression's simplified form, sums and products in one order. Expressions of the same text
-/// have the same score on every page, bit for bit (NaN for NaN), hence the same schedules.
+/// The text of an expression's simplified form, with sums and products in one order. Expressions
+/// with the same text have the same score on every page, bit for bit (NaN for NaN), and so the same
+/// schedules.
 pub fn key(expr: &Expr, protection: Protection) -> String {
     tree::in_order(&simplify(expr, protection)).to_string()
 }
 
-/// An evaluator that is asked about each formula once.
+/// Evaluates each formula only once.
 pub struct Memo<'a> {
     evaluator: &'a dyn Evaluate,
     protection: Protection,
@@ -22,10 +23,10 @@ pub struct Memo<'a> {
 }
 
 impl<'a> Memo<'a> {
-    /// The most formulas that are remembered; those that come later are evaluated each time.
+    /// Maximum cached formulas; later ones are evaluated each time.
     pub const MOST: usize = 1 << 20;
 
-    /// Knows nothing yet.
+    /// An empty cache.
     pub fn new(evaluator: &'a dyn Evaluate, protection: Protection) -> Memo<'a> {
         Memo { evaluator, protection, known: HashMap::new(), work: Work::default() }
     }
@@ -57,7 +58,7 @@ impl<'a> Memo<'a> {
         fitness
     }
 
-    /// What was asked for, and for how much of it the evaluator had to be asked.
+    /// Counters of requested and evaluated formulas.
     pub fn work(&self) -> Work {
         self.work
     }
@@ -69,7 +70,7 @@ mod tests {
     use recrawl_formula::parse;
     use std::sync::Mutex;
 
-    /// The number of nodes as fitness; writes down what it was asked.
+    /// The number of nodes as fitness; records its calls.
     struct Nodes(Mutex<Vec<String>>);
 
     impl Evaluate for Nodes {

@@ -7,18 +7,18 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::Expr;
 
-/// What chance has tried in vain so often is left as it is.
+/// Attempts before a tree is left unchanged.
 const TRIES: usize = 10;
 
-/// Shrink (thesis section 3.3): a random function node becomes a random leaf. A leaf alone stays.
+/// Shrink (thesis section 3.3): a random function node becomes a random leaf. A single leaf stays.
 pub fn shrink(expr: &mut Expr, vocabulary: &Vocabulary, rng: &mut ChaCha8Rng) {
     if let Some(place) = tree::random_place(expr, rng, |e| !e.arguments().is_empty()) {
         *tree::at_mut(expr, place) = vocabulary.leaf(rng);
     }
 }
 
-/// Node replacement (thesis section 3.3): a random node becomes another of its kind, a leaf another leaf, a
-/// function another one of as many arguments. Where there is no other, nothing happens.
+/// Node replacement (thesis section 3.3): a random leaf becomes another leaf, or a random function
+/// another function with the same arity. If there is no other, nothing happens.
 pub fn replace_node(expr: &mut Expr, vocabulary: &Vocabulary, rng: &mut ChaCha8Rng) {
     let place = rng.random_range(0..expr.nodes());
     let node = tree::at_mut(expr, place);
@@ -36,21 +36,21 @@ pub fn replace_node(expr: &mut Expr, vocabulary: &Vocabulary, rng: &mut ChaCha8R
     }
 }
 
-/// Swap (journal section 4.1): two random subtrees, neither within the other, change places. A tree without
-/// such a pair within the limits stays.
+/// Swap (journal section 4.1): exchanges two random subtrees, neither within the other. A tree
+/// without such a pair within the limits stays.
 pub fn swap(expr: &mut Expr, limits: Limits, rng: &mut ChaCha8Rng) {
     for _ in 0..TRIES {
         let nodes = expr.nodes();
         let (a, b) = (rng.random_range(0..nodes), rng.random_range(0..nodes));
         let (left, right) = (a.min(b), a.max(b));
         let (first, second) = (tree::at(expr, left), tree::at(expr, right));
-        // What lies within the left one has the places right after it.
+        // The indexes right after the left one are inside it.
         if right < left + first.nodes() || first == second {
             continue;
         }
         let (first, second) = (first.clone(), second.clone());
         let mut swapped = expr.clone();
-        // The right one first: it does not move the places before it.
+        // The right one first: this does not shift earlier indexes.
         *tree::at_mut(&mut swapped, right) = first;
         *tree::at_mut(&mut swapped, left) = second;
         if limits.admit(&swapped) {
@@ -60,8 +60,8 @@ pub fn swap(expr: &mut Expr, limits: Limits, rng: &mut ChaCha8Rng) {
     }
 }
 
-/// Replacement (journal section 4.1): a random subtree becomes a new one, grown to `depth` at most. Where none is
-/// within the limits, nothing happens.
+/// Replacement (journal section 4.1): a random subtree becomes a new one, grown to `depth` at most.
+/// If none is within the limits, nothing happens.
 pub fn replace_subtree(
     expr: &mut Expr,
     vocabulary: &Vocabulary,
@@ -80,9 +80,9 @@ pub fn replace_subtree(
     }
 }
 
-/// Nudge (ours): a random constant is multiplied by a random factor from ½ to 2 and kept to three digits.
-/// The texts' constants are decades apart, and a prior wants a place in between. A tree without constants
-/// stays.
+/// Nudge (ours): multiplies a random constant by a random factor from ½ to 2 and rounds it to three
+/// digits. The papers' constants are decades apart, and a prior needs values in between. A tree
+/// without constants stays.
 pub fn nudge(expr: &mut Expr, rng: &mut ChaCha8Rng) {
     if let Some(place) = tree::random_place(expr, rng, |e| matches!(e, Expr::Constant(_)))
         && let Expr::Constant(value) = tree::at_mut(expr, place)

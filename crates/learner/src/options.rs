@@ -9,24 +9,24 @@ use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::Rules;
 use std::fmt;
 
-/// What a learning is asked for, beside the data.
+/// Options of learning, besides the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Every parameter of the runs.
+    /// All parameters of the runs.
     pub preset: Preset,
     /// Number of folds.
     pub folds: usize,
-    /// What is never divided between folds.
+    /// The unit that folds never divide.
     pub fold_by: FoldBy,
-    /// Only the fold of this number, from 0 on.
+    /// Only the fold with this number, from 0.
     pub only_fold: Option<usize>,
-    /// How histories are replayed.
+    /// The rules of the replays.
     pub rules: Rules,
-    /// What is maximised.
+    /// The fitness to maximise.
     pub fitness: Fitness,
-    /// Trees of the first generation of every run, as [`start`] makes them.
+    /// Trees of the first generation of every run, as made by [`start`].
     pub start: Vec<Expr>,
-    /// What the formula is to be called.
+    /// Name of the formula.
     pub name: String,
     /// The digest of the data, for the provenance.
     pub data_digest: String,
@@ -47,8 +47,8 @@ impl Options {
     }
 }
 
-/// Every formula of config/formulas that nobody had to learn. What was learned is left out, since pages that now test
-/// may have had a part in its making.
+/// Every formula of config/formulas that was not learned. Learned ones are omitted, since the pages
+/// of the test may have been in their training.
 pub fn rivals() -> Vec<Formula> {
     let formulas = builtin::ALL.iter().map(|builtin| builtin.formula());
     formulas.filter(|formula| !formula.provenance.is_learned()).collect()
@@ -59,14 +59,14 @@ pub fn rivals() -> Vec<Formula> {
 pub enum Start {
     /// All built-in formulas that the preset's vocabulary and limits admit.
     Rivals,
-    /// This one.
+    /// One formula.
     Formula(Box<Formula>),
 }
 
 /// The trees to start from, each once.
 ///
 /// # Errors
-/// When one that was asked for by itself does not fit the preset, or they are more than the population.
+/// If a single formula does not fit the preset, or they exceed the population.
 pub fn start(preset: &Preset, formulas: &[Start]) -> Result<Vec<Expr>, StartError> {
     let vocabulary = preset.vocabulary().expect("presets are checked when they are read");
     let mut trees: Vec<Expr> = Vec::new();
@@ -101,7 +101,7 @@ pub fn start(preset: &Preset, formulas: &[Start]) -> Result<Vec<Expr>, StartErro
     Ok(trees)
 }
 
-/// A formula cannot be started from.
+/// Why learning cannot start from a formula.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum StartError {
@@ -114,18 +114,18 @@ pub enum StartError {
         /// The set of terminals.
         terminals: &'static str,
     },
-    /// It is beyond the limits of the preset.
+    /// It exceeds the limits of the preset.
     TooLarge {
         /// The formula.
         name: String,
         /// The limits.
         limits: crate::tree::Limits,
     },
-    /// They are more than the population.
+    /// There are more of them than the population.
     TooMany {
-        /// Different formulas to start from.
+        /// Number of distinct start formulas.
         trees: usize,
-        /// Individuals.
+        /// Size of the population.
         size: usize,
     },
 }

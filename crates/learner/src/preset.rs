@@ -13,34 +13,34 @@ use recrawl_formula::{Basis, Expr, Function, Protection};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Every parameter of the learner. What each means stands in the files; docs/learning.md has a table of what
-/// the texts and the authors' program say.
+/// All parameters of the learner. The files explain each; docs/learning.md compares them with the
+/// papers and the authors' program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// Its name.
+    /// Name of the preset.
     pub name: String,
-    /// Which of the texts it follows, in a line.
+    /// Which of the papers it follows, in a line.
     pub description: String,
-    /// Which pages and cycles train, validate and test.
+    /// How pages and cycles are divided.
     pub protocol: Protocol,
     /// How division and logarithm are protected.
     pub protection: Protection,
-    /// Where the rates among the terminals come from.
+    /// The basis of the rates among the terminals.
     pub estimators: Basis,
-    /// Trees and what they are made of.
+    /// Parameters of trees.
     pub tree: TreeParameters,
-    /// The population and its generations.
+    /// Parameters of the population.
     pub population: PopulationParameters,
-    /// How the next generation is bred.
+    /// Parameters of breeding.
     pub breeding: BreedingParameters,
-    /// How often each mutation strikes a child.
+    /// Probabilities of mutations.
     pub mutation: MutationParameters,
-    /// How the formula is chosen in the end.
+    /// How the final formula is chosen.
     pub selection: SelectionParameters,
 }
 
-/// Trees and what they are made of.
+/// Parameters of trees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreeParameters {
@@ -50,53 +50,53 @@ pub struct TreeParameters {
     pub functions: Vec<String>,
     /// The constants.
     pub constants: Vec<f64>,
-    /// The greatest depth of a new tree.
+    /// Maximum depth of a new tree.
     pub depth_created: usize,
-    /// The greatest depth of what crossover makes.
+    /// Maximum depth of offspring of a crossover.
     pub depth_crossed: usize,
-    /// The greatest depth of the subtree that a replacement puts in.
+    /// Maximum depth of the subtree that a replacement inserts.
     pub depth_replacement: usize,
-    /// The most nodes of a tree.
+    /// Maximum nodes of a tree.
     pub nodes: usize,
 }
 
-/// The population and its generations.
+/// Parameters of the population.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PopulationParameters {
-    /// N_p.
+    /// N_p: individuals.
     pub size: usize,
-    /// N_g.
+    /// N_g: generations.
     pub generations: u32,
-    /// One run each.
+    /// Random seeds, one run each.
     pub random_seeds: Vec<u64>,
-    /// Trees known beforehand: expressions, formula files, or `rivals`.
+    /// Start trees: expressions, formula files, or `rivals`.
     pub start_from: Vec<String>,
 }
 
-/// How the next generation is bred.
+/// Parameters of breeding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BreedingParameters {
-    /// The best so many go on as they are.
+    /// Number of best individuals that survive unchanged.
     pub elite: usize,
     /// Individuals in a tournament.
     pub tournament: usize,
-    /// How often crossover, beside the next two.
+    /// Rate of crossover, relative to the next two.
     pub crossover: f64,
-    /// How often reproduction.
+    /// Rate of reproduction.
     pub reproduction: f64,
-    /// How often a new random individual.
+    /// Rate of new random individuals.
     pub new: f64,
-    /// How many offspring of a crossover are kept, 1 or 2.
+    /// Offspring of a crossover that are kept, 1 or 2.
     pub offspring: usize,
-    /// Of individuals of equal fitness, is the smaller one better?
+    /// Whether the smaller of two individuals with equal fitness is better.
     pub parsimony: bool,
-    /// Is a child that is there already bred anew?
+    /// Whether a child that already exists is bred again.
     pub unique: bool,
 }
 
-/// How often each mutation strikes a child.
+/// Probability that each mutation is applied to a child.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MutationParameters {
@@ -104,7 +104,7 @@ pub struct MutationParameters {
     pub shrink: f64,
     /// A node becomes another of its kind.
     pub node_replacement: f64,
-    /// Two subtrees change places.
+    /// Two subtrees are exchanged.
     pub swap: f64,
     /// A subtree becomes a new one.
     pub replacement: f64,
@@ -112,19 +112,19 @@ pub struct MutationParameters {
     pub nudge: f64,
 }
 
-/// How the formula is chosen in the end.
+/// How the final formula is chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelectionParameters {
-    /// N_b.
+    /// N_b: individuals kept for validation.
     pub kept: usize,
-    /// By which method a fold's formula is chosen.
+    /// The method that chooses a fold's formula.
     pub method: Method,
-    /// What Sum_σ and Avg_σ take off.
+    /// The spread that Sum_σ and Avg_σ subtract.
     pub sigma: Sigma,
 }
 
-/// How one formula is chosen of those kept (thesis section 3.5).
+/// How one of the kept formulas is chosen (thesis section 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -134,7 +134,7 @@ pub enum Method {
     Sum,
     /// The mean of training and validation, − σ: GP4C_Avg.
     Avg,
-    /// The best fitness on the validation part; in neither text.
+    /// The best fitness on the validation part; in neither paper.
     Validation,
 }
 
@@ -153,17 +153,17 @@ impl Method {
     }
 }
 
-/// Which spread of the fitness over the cycles of training and validation.
+/// The spread of the fitness over the cycles of training and validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sigma {
-    /// √(Σ(x − mean)² / cycles), the standard deviation of the texts.
+    /// √(Σ(x − mean)² / cycles), the standard deviation of the papers.
     Deviation,
-    /// √Σ(x − mean)², not divided, as in the authors' program.
+    /// √Σ(x − mean)², without division, as in the authors' program.
     Undivided,
 }
 
-/// A preset that comes with the program: its name, and the text of its file.
+/// The built-in presets: name and text of the file.
 pub const BUILTIN: &[(&str, &str)] = &[
     ("thesis", include_str!("../../../config/gp4c/thesis.toml")),
     ("journal", include_str!("../../../config/gp4c/journal.toml")),
@@ -171,19 +171,19 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("recrawl", include_str!("../../../config/gp4c/recrawl.toml")),
 ];
 
-/// The largest preset file, in bytes.
+/// Maximum bytes of a preset file.
 const MAX_FILE_BYTES: u64 = 64 * 1024;
 
 impl Preset {
-    /// The most individuals of a generation, and the most generations: beyond both a mistake is likelier.
+    /// Maximum of population size and of generations; more is likely a mistake.
     pub const MOST: usize = 1_000_000;
-    /// The deepest trees: half of what the parser takes.
+    /// Maximum depth of trees: half of the parser's.
     pub const MAX_DEPTH: usize = Expr::MAX_DEPTH / 2;
 
-    /// The preset of that name, or else the one in the file of that name.
+    /// The preset with this name, or the one in the file with this name.
     ///
     /// # Errors
-    /// When it is neither, or the file holds something wrong.
+    /// If there is neither, or the file is invalid.
     pub fn find(name: &str) -> Result<Preset, PresetError> {
         if let Some((_, text)) = BUILTIN.iter().find(|(known, _)| *known == name) {
             return Preset::from_toml(text);
@@ -204,20 +204,20 @@ impl Preset {
         }
     }
 
-    /// Reads the text of a preset file.
+    /// Parses a preset file.
     ///
     /// # Errors
-    /// Unknown or missing keys, and values that make no sense.
+    /// Unknown or missing keys, and invalid values.
     pub fn from_toml(text: &str) -> Result<Preset, PresetError> {
         let preset: Preset = toml::from_str(text).map_err(|e| PresetError::Toml(Box::new(e)))?;
         preset.check()?;
         Ok(preset)
     }
 
-    /// Does every value make sense?
+    /// Checks every value.
     ///
     /// # Errors
-    /// The first that does not.
+    /// The first invalid one.
     pub fn check(&self) -> Result<(), PresetError> {
         let number = |key, value: usize, least, most| {
             let fine = (least..=most).contains(&value);
@@ -261,10 +261,10 @@ impl Preset {
         self.vocabulary().map(|_| ())
     }
 
-    /// What trees are made of.
+    /// The vocabulary of trees.
     ///
     /// # Errors
-    /// Names that are none, constants that cannot be written, nothing to choose from.
+    /// Unknown names, constants that cannot be written, an empty list.
     pub fn vocabulary(&self) -> Result<Vocabulary, PresetError> {
         let tree = &self.tree;
         let named = |name: &String| Function::named(name).ok_or_else(|| PresetError::Function(name.clone()));
@@ -282,12 +282,12 @@ impl Preset {
         })
     }
 
-    /// How large new and mutated trees may be.
+    /// Limits of new and mutated trees.
     pub fn limits(&self) -> Limits {
         Limits { depth: self.tree.depth_created.max(self.tree.depth_crossed), nodes: self.tree.nodes }
     }
 
-    /// How large the offspring of a crossover may be.
+    /// Limits of the offspring of a crossover.
     pub fn limits_of_crossover(&self) -> Limits {
         Limits { depth: self.tree.depth_crossed, nodes: self.tree.nodes }
     }

@@ -3,11 +3,12 @@
 use recrawl_formula::{Basis, Expr, Program, Protection};
 use recrawl_simulation::{Dataset, Observed, Policy, Rules, RulesError, Trace, replay};
 
-/// Replays a formula as it was bred, and beside it its simplified form on everything that is observed. Gives the
-/// trace of the replay if all scores were equal, bit for bit or both NaN, and with them all schedules; else none.
+/// Replays a formula as bred, and scores the same observations with its simplified form. Returns
+/// the trace of the replay if all scores, and so all schedules, were equal, bit for bit or both
+/// NaN.
 ///
 /// # Errors
-/// When the history cannot be replayed under the rules.
+/// If the history cannot be replayed under the rules.
 pub fn equal(
     data: &Dataset,
     rules: &Rules,
@@ -26,7 +27,7 @@ struct Twins {
     bred: Program,
     simplified: Program,
     scores: Vec<f64>,
-    /// Scores that differed.
+    /// Number of unequal scores.
     unequal: u64,
 }
 

@@ -6,40 +6,40 @@ use crate::artifact;
 use crate::fitness::mean;
 use crate::judge::{FoldResult, Learned};
 use crate::options::Options;
+use crate::policy_result::{self, PolicyResult};
 use crate::preset::{Method, Sigma};
-use crate::standing::{self, Standing};
 use recrawl_simulation::compare::{Comparison, Role, Verdict};
 use recrawl_simulation::table;
 use std::fmt::Write;
 
-/// What was learned, beside every known policy.
+/// The learned formula and every known policy.
 #[derive(Debug)]
 pub struct Report<'a> {
     learned: &'a Learned,
     options: &'a Options,
-    /// The methods of choosing, the known policies, and the bounds, on all test parts together.
-    pub standings: Vec<Standing>,
+    /// The selection methods, the known policies and the bounds, on all test parts together.
+    pub policy_results: Vec<PolicyResult>,
 }
 
 impl<'a> Report<'a> {
-    /// Puts the folds together and compares.
+    /// Joins the folds and compares.
     pub fn new(learned: &'a Learned, options: &'a Options) -> Report<'a> {
-        let standings = standing::standings(learned, &options.fitness, options.rules.seed);
-        Report { learned, options, standings }
+        let policy_results = policy_result::policy_results(learned, &options.fitness, options.rules.seed);
+        Report { learned, options, policy_results }
     }
 
-    /// The standing of the chosen method.
-    pub fn chosen(&self) -> &Standing {
-        &self.standings[self.learned.folds[0].chosen]
+    /// The results of the chosen method.
+    pub fn chosen(&self) -> &PolicyResult {
+        &self.policy_results[self.learned.folds[0].chosen]
     }
 
     /// The best known policy.
-    pub fn best_known(&self) -> Option<&Standing> {
-        let known = self.standings.iter().filter(|s| s.role == Role::Baseline);
+    pub fn best_known(&self) -> Option<&PolicyResult> {
+        let known = self.policy_results.iter().filter(|s| s.role == Role::Baseline);
         known.reduce(|best, s| if s.fitness > best.fitness { s } else { best })
     }
 
-    /// The document.
+    /// The report as Markdown.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         self.formula(&mut out);
@@ -198,7 +198,8 @@ impl<'a> Report<'a> {
                 "| policy | test | learned − policy | p cycles | p sites | learned is |\n|---|---|---|---|---|---|"
             ),
         );
-        let mut known: Vec<&Standing> = self.standings.iter().filter(|s| s.role != Role::Candidate).collect();
+        let mut known: Vec<&PolicyResult> =
+            self.policy_results.iter().filter(|s| s.role != Role::Candidate).collect();
         known.sort_by(|a, b| b.fitness.total_cmp(&a.fitness));
         let chosen = self.chosen();
         put(out, format_args!("| **learned** | **{:.4}** | | | | |", chosen.fitness));
@@ -220,8 +221,9 @@ impl<'a> Report<'a> {
     }
 
     fn figures(&self, out: &mut String) {
-        let replays: Vec<_> = self.standings.iter().map(|s| (&s.trace, s.role)).collect();
-        let names: Vec<(&str, Role)> = self.standings.iter().map(|s| (s.name.as_str(), s.role)).collect();
+        let replays: Vec<_> = self.policy_results.iter().map(|s| (&s.trace, s.role)).collect();
+        let names: Vec<(&str, Role)> =
+            self.policy_results.iter().map(|s| (s.name.as_str(), s.role)).collect();
         let comparison = Comparison::of_parts(&replays, self.learned.folds.len(), self.options.rules.seed);
         put(
             out,
@@ -293,7 +295,7 @@ fn best_policy(fold: &FoldResult) -> (&str, f64) {
     best.map_or(("none", 0.0), |p| (p.name.as_str(), p.fitness))
 }
 
-/// A p-value.
+/// A p-value as text.
 fn p(value: f64) -> String {
     if value < 0.0001 { "< .0001".to_owned() } else { format!("{value:.4}") }
 }

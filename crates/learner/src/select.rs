@@ -5,24 +5,25 @@ use rand_chacha::ChaCha8Rng;
 use recrawl_formula::Expr;
 use std::cmp::Ordering;
 
-/// A tree whose fitness is known.
+/// A tree with its fitness.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Individual {
     /// The tree.
     pub expr: Expr,
-    /// Its fitness on the training part; the higher the better.
+    /// Its fitness on the training part; higher is better.
     pub fitness: f64,
 }
 
 impl Individual {
-    /// Less is better: the higher fitness first, and of equals the smaller tree where `parsimony` asks for it.
+    /// Less is better: the higher fitness first and, with `parsimony`, of equal ones the smaller
+    /// tree.
     pub fn order(&self, other: &Individual, parsimony: bool) -> Ordering {
         let size = || if parsimony { self.expr.nodes().cmp(&other.expr.nodes()) } else { Ordering::Equal };
         other.fitness.total_cmp(&self.fitness).then_with(size)
     }
 }
 
-/// Draws `size` individuals with repetition; the best of them wins, of equals the one drawn first.
+/// Draws `size` individuals with replacement; the best wins, of equal ones the one drawn first.
 pub fn tournament<'a>(
     population: &'a [Individual],
     size: usize,

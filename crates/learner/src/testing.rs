@@ -1,4 +1,4 @@
-//! Helpers of this crate's tests: a small vocabulary, random trees, a small data set.
+//! Test helpers: a small vocabulary, random trees, a small data set.
 
 use crate::create;
 use crate::tree::Limits;
@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::{Expr, Function, Terminal};
-use recrawl_simulation::{Dataset, Page, Truth};
+use recrawl_simulation::{Dataset, RecordedPage, Truth};
 
-/// The basic terminals, some constants and the functions of the texts.
+/// The basic terminals, some constants and the functions of the papers.
 pub fn vocabulary() -> Vocabulary {
     let functions = ["add", "sub", "mul", "div", "log", "pow", "exp"];
     Vocabulary {
@@ -19,7 +19,7 @@ pub fn vocabulary() -> Vocabulary {
     }
 }
 
-/// Trees as they are created, up to this depth.
+/// New trees up to this depth.
 pub fn trees(depth: usize) -> impl Strategy<Value = Expr> {
     any::<u64>().prop_map(move |seed| {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
@@ -33,12 +33,13 @@ pub fn trees(depth: usize) -> impl Strategy<Value = Expr> {
     })
 }
 
-/// Pages that change at rates of their own, from once in two cycles to never, on so many sites, over so many
-/// cycles (the first observation counted, at most 64).
+/// Pages with different change rates, from once in two cycles to never. `cycles` includes the first
+/// observation and is at most 64.
 pub fn data(pages: usize, cycles: u32, sites: u32) -> Dataset {
     let rng = &mut ChaCha8Rng::seed_from_u64(99);
     let last = cycles - 1;
-    let page = |i: usize| Page { url: format!("page {i}").into(), site: i as u32 % sites, first: 0, last };
+    let page =
+        |i: usize| RecordedPage { url: format!("page {i}").into(), site: i as u32 % sites, first: 0, last };
     let word = |i: usize| {
         let rate = [0.5, 0.2, 0.1, 0.05, 0.01, 0.0][i / 2 % 6];
         (1..=last).filter(|_| rng.random_bool(rate)).fold(0u64, |word, cycle| word | 1 << cycle)

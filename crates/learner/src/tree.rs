@@ -4,20 +4,20 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::Expr;
 
-/// How large a tree may be.
+/// Maximum size of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Nodes on the longest way from the root to a leaf, both counted.
+    /// Nodes on the longest path from the root to a leaf, including both.
     pub depth: usize,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
 }
 
-/// A tree of so many nodes is always short enough to be written down.
+/// A tree with at most this many nodes is always short enough to be written.
 const SURELY_SHORT: usize = 100;
 
 impl Limits {
-    /// Is the tree within the limits, and can it be written down so that the parser takes it?
+    /// Whether the tree is within the limits and short enough for the parser.
     pub fn admit(&self, expr: &Expr) -> bool {
         let nodes = expr.nodes();
         nodes <= self.nodes
@@ -26,10 +26,10 @@ impl Limits {
     }
 }
 
-/// The subtree at a place, counted in the order in which the tree is written as calls: the root is 0.
+/// The subtree at an index in prefix order; the root is 0.
 ///
 /// # Panics
-/// When the tree has no such place.
+/// If the tree has no such index.
 pub fn at(expr: &Expr, place: usize) -> &Expr {
     fn find<'a>(expr: &'a Expr, left: &mut usize) -> Option<&'a Expr> {
         if *left == 0 {
@@ -42,10 +42,10 @@ pub fn at(expr: &Expr, place: usize) -> &Expr {
     find(expr, &mut left).unwrap_or_else(|| panic!("place {place} of {} nodes", expr.nodes()))
 }
 
-/// The subtree at a place, to be changed.
+/// The subtree at an index, mutable.
 ///
 /// # Panics
-/// When the tree has no such place.
+/// If the tree has no such index.
 pub fn at_mut(expr: &mut Expr, place: usize) -> &mut Expr {
     fn find<'a>(expr: &'a mut Expr, left: &mut usize) -> Option<&'a mut Expr> {
         if *left == 0 {
@@ -61,7 +61,7 @@ pub fn at_mut(expr: &mut Expr, place: usize) -> &mut Expr {
     find(expr, &mut left).unwrap_or_else(|| panic!("no place {place} in the tree"))
 }
 
-/// The places of the nodes for which `is` holds.
+/// The indexes of the nodes for which `is` holds.
 pub fn places(expr: &Expr, is: impl Fn(&Expr) -> bool) -> Vec<usize> {
     fn visit(expr: &Expr, is: &impl Fn(&Expr) -> bool, next: &mut usize, found: &mut Vec<usize>) {
         if is(expr) {
@@ -75,14 +75,14 @@ pub fn places(expr: &Expr, is: impl Fn(&Expr) -> bool) -> Vec<usize> {
     found
 }
 
-/// A random place for which `is` holds; none where it holds for none.
+/// A random index for which `is` holds; `None` if there is none.
 pub fn random_place(expr: &Expr, rng: &mut ChaCha8Rng, is: impl Fn(&Expr) -> bool) -> Option<usize> {
     let places = places(expr, is);
     (!places.is_empty()).then(|| places[rng.random_range(0..places.len())])
 }
 
-/// The same value for the same bits in any order of the arguments of sums and products, which IEEE 754
-/// leaves without effect: the arguments in the order of their texts.
+/// Sorts the arguments of sums and products by their texts. Their order does not affect the bits of
+/// the value (IEEE 754).
 pub fn in_order(expr: &Expr) -> Expr {
     let Expr::Call(function, arguments) = expr else { return expr.clone() };
     let mut arguments: Vec<Expr> = arguments.iter().map(in_order).collect();

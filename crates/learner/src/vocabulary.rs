@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::{Expr, Function, Terminal};
 
-/// The terminals, constants and functions that trees may hold.
+/// The terminals, constants and functions of trees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vocabulary {
     /// Values of a page.
@@ -16,12 +16,12 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Number of different leaves.
+    /// Number of distinct leaves.
     fn leaves(&self) -> usize {
         self.terminals.len() + self.constants.len()
     }
 
-    /// A random leaf: all terminals and constants are equally likely.
+    /// A random leaf; all terminals and constants are equally likely.
     pub fn leaf(&self, rng: &mut ChaCha8Rng) -> Expr {
         self.nth_leaf(rng.random_range(0..self.leaves()))
     }
@@ -33,7 +33,7 @@ impl Vocabulary {
         }
     }
 
-    /// A random leaf that is not this one; none where there is no other.
+    /// A random leaf other than this one; `None` if there is no other.
     pub fn other_leaf(&self, than: &Expr, rng: &mut ChaCha8Rng) -> Option<Expr> {
         let others: Vec<usize> = (0..self.leaves()).filter(|&i| self.nth_leaf(i) != *than).collect();
         (!others.is_empty()).then(|| self.nth_leaf(others[rng.random_range(0..others.len())]))
@@ -44,24 +44,24 @@ impl Vocabulary {
         self.functions[rng.random_range(0..self.functions.len())]
     }
 
-    /// A random function of as many arguments that is not this one; none where there is no other.
+    /// A random function of the same arity other than this one; `None` if there is no other.
     pub fn other_function(&self, than: &Function, rng: &mut ChaCha8Rng) -> Option<&'static Function> {
         let alike = |f: &&&'static Function| f.arity == than.arity && **f != than;
         let others: Vec<&'static Function> = self.functions.iter().filter(alike).copied().collect();
         (!others.is_empty()).then(|| others[rng.random_range(0..others.len())])
     }
 
-    /// Is a random node, all leaves and functions being equally likely, a function?
+    /// Whether a random node is a function, if all leaves and functions are equally likely.
     pub fn draws_function(&self, rng: &mut ChaCha8Rng) -> bool {
         rng.random_range(0..self.leaves() + self.functions.len()) >= self.leaves()
     }
 
-    /// Are all terminals and functions of the expression here? Its constants may be any.
+    /// Whether it has all terminals and functions of the expression. Constants may differ.
     pub fn speaks(&self, expr: &Expr) -> bool {
         self.foreign(expr).is_none()
     }
 
-    /// The name of a terminal or function of the expression that is not here.
+    /// A terminal or function of the expression that it does not have.
     pub fn foreign(&self, expr: &Expr) -> Option<&'static str> {
         match expr {
             Expr::Constant(_) => None,

@@ -1,24 +1,25 @@
-//! Counts of evaluations done and saved.
+//! Counters of evaluations done and saved.
 
 use serde::Serialize;
 use std::ops::Add;
 
-/// Counts of the work of a learning. They say nothing about the result, and begin anew after an interruption.
+/// Counters of work. They do not affect the result, and restart after an interruption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Work {
-    /// Individuals whose fitness was asked for.
+    /// Individuals whose fitness was requested.
     pub asked: u64,
-    /// Formulas that were replayed; the fitness of the others was known.
+    /// Replayed formulas; the fitness of the others was cached.
     pub replayed: u64,
-    /// Of these, how many took no choice of pages that was not remembered.
+    /// Of these, formulas whose choices were all cached.
     pub replays_remembered: u64,
-    /// Cycles replayed.
+    /// Replayed cycles.
     pub cycles: u64,
-    /// Of these, how many were remembered.
+    /// Of these, cached cycles.
     pub cycles_remembered: u64,
-    /// Pages times cycles of the formulas replayed: the scores that a replay page by page computes.
+    /// Pages times cycles of the replayed formulas: the number of scores that a page-by-page replay
+    /// computes.
     pub page_scores: u64,
-    /// Scores that were computed.
+    /// Computed scores.
     pub state_scores: u64,
     /// Visits carried out page by page.
     pub visits: u64,

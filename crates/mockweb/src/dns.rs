@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 const A: u16 = 1;
 const SOA: u16 = 6;
 const AAAA: u16 = 28;
-/// The name of the question, as a pointer to it.
+/// The name of the question, as a compression pointer.
 const ITS_NAME: [u8; 2] = [0xc0, 12];
 
-/// A name server. Dropping it ends it.
+/// A name server, until dropped.
 #[derive(Debug)]
 pub struct Dns {
     address: SocketAddr,
@@ -24,7 +24,7 @@ pub struct Dns {
 #[derive(Debug, Default)]
 struct Shared {
     is_over: AtomicBool,
-    /// Questions for addresses of IPv4, by name.
+    /// Number of address queries by name.
     asked: Mutex<BTreeMap<String, usize>>,
 }
 
@@ -58,14 +58,14 @@ impl Dns {
                     count.saturating_sub(1)
                 };
                 let reply = reply(&message[..end], kind, &answer(&name, nth), ttl);
-                // A client that has gone away needs no answer.
+                // A client that disconnected needs no answer.
                 socket.send_to(&reply, from).ok();
             }
         })?;
         Ok(Dns { address, shared, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -79,7 +79,7 @@ impl Dns {
 impl Drop for Dns {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
-        // Wakes the listener; where that fails there is nothing to wake.
+        // Wakes the listener; if that fails, it has ended already.
         UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.send_to(&[0], self.address)).ok();
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
@@ -128,7 +128,8 @@ fn reply(question: &[u8], kind: u16, addresses: &[IpAddr], ttl: u32) -> Vec<u8> 
     };
     records.iter().for_each(|data| put(kind, data));
     if records.is_empty() {
-        // Two names that are the root, four numbers that nobody reads here, and the minimum.
+        // Root as primary server and mailbox, four numbers that no client here reads, and the
+        // minimum TTL.
         put(SOA, &[&[0; 18][..], &ttl.to_be_bytes()].concat());
     }
     reply

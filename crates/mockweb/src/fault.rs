@@ -10,6 +10,7 @@ mod bomb;
 mod broken;
 mod charset;
 mod costly;
+mod directives;
 mod endless;
 mod length;
 mod links;
@@ -21,7 +22,6 @@ mod sitemap;
 mod snare;
 mod status;
 mod trickle;
-mod wishes;
 
 use crate::raw::Raw;
 use crate::seed::{mix_text, unit};
@@ -75,7 +75,7 @@ pub enum Action {
 }
 
 /// A kind of fault.
-pub struct Kind {
+pub struct FaultKind {
     /// What a rule calls it.
     pub name: &'static str,
     /// What it does, and what its value means.
@@ -97,7 +97,7 @@ pub struct Request<'a> {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 36] = [
+pub const KINDS: [FaultKind; 36] = [
     status::STATUS,
     status::BUSY,
     lost::TIMEOUT,
@@ -133,7 +133,7 @@ pub const KINDS: [Kind; 36] = [
     snare::FARM,
     snare::SPIRAL,
     snare::FLOOD,
-    wishes::WISHES,
+    directives::DIRECTIVES,
 ];
 
 /// The path that a rule with a share spares.

@@ -21,7 +21,7 @@ use crate::web::{Address, Authorities, Web};
 use layout::Layout;
 use std::time::{Duration, SystemTime};
 
-/// The most pages a procedural web may have; with every page the server keeps 12 bytes of account.
+/// Maximum pages of a procedural web; the server keeps 12 bytes of account per page.
 pub const MAX_PAGES: u32 = 100_000_000;
 
 /// 2001-01-01, the date of cycle 0; one cycle is one day.
@@ -32,13 +32,13 @@ const FIRST_DAY: u64 = 978_307_200;
 pub struct ProceduralConfig {
     /// Number of pages, without index pages.
     pub pages: u32,
-    /// Hosts, at least one and at most as many as pages.
+    /// Number of hosts, at least one and at most one per page.
     pub hosts: u32,
     /// Random seed.
     pub seed: u64,
     /// Approximate size of a page in bytes, at least the size of its links and frame.
     pub page_bytes: u32,
-    /// The exponent of the power law of host sizes: 0 makes them equal.
+    /// The exponent of the power law of host sizes; 0 makes them equal.
     pub skew: f64,
     /// Number of last hosts that have one page each.
     pub single_page_hosts: u32,
@@ -92,7 +92,7 @@ pub enum ProceduralError {
         /// Requested hosts.
         hosts: u32,
     },
-    /// An exponent that is negative or no number.
+    /// An exponent that is negative or not a number.
     Skew(f64),
 }
 
@@ -113,7 +113,7 @@ impl std::fmt::Display for ProceduralError {
 
 impl std::error::Error for ProceduralError {}
 
-/// The web itself.
+/// A procedural web.
 pub struct Procedural {
     config: ProceduralConfig,
     layout: Layout,
@@ -122,7 +122,7 @@ pub struct Procedural {
 }
 
 impl Procedural {
-    /// Prepares the vocabulary and the hosts; no page is made yet.
+    /// Prepares the vocabulary and the hosts, but no pages.
     ///
     /// # Errors
     /// [`ProceduralError`] if the configuration is invalid.
@@ -147,7 +147,7 @@ impl Procedural {
         Ok(Procedural { config, layout, prose, robots })
     }
 
-    /// The law by which the page changes.
+    /// The change law of the page.
     pub fn process(&self, page: u32) -> Process {
         self.config.mix.process(self.config.seed, page)
     }
@@ -219,7 +219,7 @@ impl Web for Procedural {
     }
 
     fn write_page(&self, page: u32, version: u32, notice: &str, names: &Authorities, out: &mut Vec<u8>) {
-        page::Sheet::new(self, page, names, out).page(version, notice);
+        page::PageWriter::new(self, page, names, out).page(version, notice);
     }
 
     fn write_index(&self, host: u32, _cycle: u32, names: &Authorities, out: &mut Vec<u8>) {

@@ -16,7 +16,7 @@ const MAX_HEAD: usize = 16 << 10;
 
 /// A requested connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ProxyRequest {
     /// `http`, `connect` or `socks5`.
     pub how: &'static str,
     /// Host and port, as the client named them.
@@ -25,7 +25,7 @@ pub struct Asked {
     pub credentials: Option<String>,
 }
 
-/// A proxy. Dropping it ends it.
+/// A proxy, until dropped.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -37,7 +37,7 @@ pub struct Proxy {
 struct Shared {
     is_over: AtomicBool,
     names: BTreeMap<String, Ipv4Addr>,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<ProxyRequest>>,
 }
 
 impl Proxy {
@@ -64,13 +64,13 @@ impl Proxy {
         Ok(Proxy { address, shared, thread: Some(thread) })
     }
 
-    /// The address that it listens on.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// All requested connections, in order.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<ProxyRequest> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -78,7 +78,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
-        // Wakes the listener; where that fails there is nothing to wake.
+        // Wakes the listener; if that fails, it has ended already.
         TcpStream::connect(self.address).ok();
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
@@ -88,7 +88,7 @@ impl Drop for Proxy {
 
 impl Shared {
     /// Records a request and connects.
-    fn connect(&self, asked: Asked) -> io::Result<TcpStream> {
+    fn connect(&self, asked: ProxyRequest) -> io::Result<TcpStream> {
         let target = asked.target.clone();
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
         let (host, port) = target.rsplit_once(':').ok_or(io::ErrorKind::InvalidInput)?;
@@ -131,14 +131,14 @@ fn http(mut client: TcpStream, first: u8, shared: &Shared) -> io::Result<()> {
     let credentials = fields.split("\r\n").find(is_ours).and_then(|field| field.split_once(": "));
     let credentials = credentials.map(|(_, value)| value.to_owned());
     if method == "CONNECT" {
-        let server = shared.connect(Asked { how: "connect", target: target.into(), credentials })?;
+        let server = shared.connect(ProxyRequest { how: "connect", target: target.into(), credentials })?;
         client.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
         return join(client, server);
     }
     let rest = target.strip_prefix("http://").ok_or(io::ErrorKind::InvalidData)?;
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let authority = if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
-    let mut server = shared.connect(Asked { how: "http", target: authority, credentials })?;
+    let mut server = shared.connect(ProxyRequest { how: "http", target: authority, credentials })?;
     let kept: Vec<&str> = fields.split("\r\n").filter(|field| !field.is_empty() && !is_ours(field)).collect();
     write!(server, "{method} /{path} HTTP/1.1\r\n{}\r\nconnection: close\r\n\r\n", kept.join("\r\n"))?;
     io::copy(&mut server, &mut client).map(drop)
@@ -172,7 +172,7 @@ fn socks5(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
     let mut port = [0; 2];
     client.read_exact(&mut port)?;
     let target = format!("{host}:{}", u16::from_be_bytes(port));
-    let server = shared.connect(Asked { how: "socks5", target, credentials })?;
+    let server = shared.connect(ProxyRequest { how: "socks5", target, credentials })?;
     client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0])?;
     join(client, server)
 }

@@ -1,8 +1,8 @@
 //! Recorded webs: read, join, store and cut them.
 //!
-//! A recording is a folder with `cycles.tsv`, `pages.tsv.gz` and, where contents are recorded,
-//! `content.jsonl.zst`; docs/internals/mockweb.md describes the format. Several recordings are joined over the
-//! dates they share.
+//! A recording is a folder with `cycles.tsv`, `pages.tsv.gz` and, if contents are recorded,
+//! `content.jsonl.zst`; docs/internals/mockweb.md describes the format. Several recordings are
+//! joined over their common dates.
 
 mod align;
 mod cut;
@@ -28,10 +28,10 @@ pub enum RecordingError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// A line is not what the format promises.
+    /// A line is invalid.
     Line {
         /// The file.
         path: PathBuf,
@@ -42,9 +42,9 @@ pub enum RecordingError {
     },
     /// The recordings have no date in common.
     NoSharedDate,
-    /// Two pages would have the same address.
+    /// Two pages would have the same URL.
     SamePath(String),
-    /// No recording was named, or none of its pages is left.
+    /// No recording was named, or no page remains.
     NoPage,
 }
 
@@ -73,18 +73,18 @@ impl std::error::Error for RecordingError {
     }
 }
 
-/// One recorded web, ready to be shown: dates, pages, and texts where there are some.
+/// A loaded recording: dates, pages, and texts if recorded.
 pub struct Recording {
     /// The date of each cycle, as `YYYY-MM-DD`.
     pub dates: Vec<String>,
-    /// The pages.
+    /// The pages, by number.
     pub pages: Vec<RecordedPage>,
-    /// The contents, by page and version; `None` when a source recorded none.
+    /// The contents by page and version; `None` if a source recorded none.
     pub texts: Option<Texts>,
 }
 
 impl Recording {
-    /// Reads one recording, or joins several over the dates they share.
+    /// Reads one recording, or joins several over their common dates.
     ///
     /// # Errors
     /// [`RecordingError`] names file and line.

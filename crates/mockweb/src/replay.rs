@@ -25,14 +25,14 @@ pub enum ExternalLinks {
     Keep,
 }
 
-/// What a replay shows.
+/// Configuration of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayConfig {
-    /// The recordings, joined over the dates they share.
+    /// The recordings, joined over their common dates.
     pub sources: Vec<Source>,
-    /// Hosts to deal the groups to.
+    /// Number of hosts to assign the groups to.
     pub hosts: u32,
-    /// Links that lead out of the recording.
+    /// Handling of external links.
     pub external_links: ExternalLinks,
 }
 
@@ -42,21 +42,21 @@ impl Default for ReplayConfig {
     }
 }
 
-/// The web itself.
+/// A replayed web.
 pub struct Replay {
     recording: Recording,
     external_links: ExternalLinks,
     addresses: Vec<Address>,
     by_target: HashMap<String, u32>,
-    /// Pages by what a recorded link may call them: their address outside, or their path.
+    /// Pages by the targets of recorded links: original URL or path.
     by_link: HashMap<String, u32>,
     by_host: Vec<Vec<u32>>,
     robots: Robots,
-    /// Texts of recordings that have none.
+    /// Texts for recordings without contents.
     prose: Prose,
 }
 
-/// The path every host forbids and its index page links to.
+/// The path that every host forbids and that its index page links to.
 const REFUSED: &str = "/private/";
 
 impl Replay {
@@ -84,7 +84,7 @@ impl Replay {
             addresses.push(Address { host, target });
             by_link.entry(page.path.clone()).or_insert(id);
         }
-        // Whole addresses first; one that has a fragment also answers to its name without.
+        // Whole URLs first; a URL with a fragment also matches without it.
         for (id, page) in recording.pages.iter().enumerate().filter(|(_, page)| !page.url.is_empty()) {
             by_link.entry(page.url.clone()).or_insert(id as u32);
         }
@@ -105,12 +105,12 @@ impl Replay {
         })
     }
 
-    /// The recording behind it.
+    /// The replayed recording.
     pub fn recording(&self) -> &Recording {
         &self.recording
     }
 
-    /// What the page says at this version, as Markdown.
+    /// The page's text at this version, as Markdown.
     pub fn markdown(&self, page: u32, version: u32) -> String {
         match &self.recording.texts {
             Some(texts) => texts.text(page, version),
@@ -118,7 +118,7 @@ impl Replay {
         }
     }
 
-    /// Where only changes are recorded and no contents, a text is made up that changes when they did.
+    /// If only changes are recorded, generates a text that changes with them.
     fn invented(&self, page: u32, version: u32) -> String {
         const SENTENCES: u64 = 60;
         let id = u64::from(page);
@@ -134,7 +134,7 @@ impl Replay {
         String::from_utf8(text).expect("prose is ASCII")
     }
 
-    /// Where a recorded link leads on this web, its fragment kept.
+    /// The local target of a recorded link, with its fragment.
     fn local_link(&self, link: &str, names: &Authorities) -> Option<String> {
         let (whole, fragment) = link.split_at(link.find('#').unwrap_or(link.len()));
         let (page, fragment) = match self.by_link.get(link) {
@@ -156,8 +156,8 @@ impl Replay {
     }
 }
 
-/// The path of a page as a request names it. What RFC 3986 lets stand in a path stands; the rest is
-/// percent-encoded in upper case, so that every crawler keeps the spelling.
+/// The path of a page in requests. Characters allowed by RFC 3986 stay; others are percent-encoded
+/// in upper case, so that every crawler keeps the spelling.
 fn target_of(path: &str) -> String {
     let mut target = String::from("/");
     for &byte in path.trim_start_matches('/').as_bytes() {

@@ -8,7 +8,7 @@
 /// The rules of one host.
 #[derive(Clone, Debug, Default)]
 pub struct Robots {
-    /// Prefix, and whether what lies below it may be fetched.
+    /// Prefixes, and whether the paths below may be fetched.
     rules: Vec<(String, bool)>,
     crawl_delay_seconds: Option<u32>,
 }
@@ -24,7 +24,7 @@ impl Robots {
         Robots { rules, crawl_delay_seconds }
     }
 
-    /// May a crawler ask for this target (path and query)?
+    /// Whether a crawler may request this target (path and query).
     pub fn allows(&self, target: &str) -> bool {
         self.rules
             .iter()
@@ -33,7 +33,7 @@ impl Robots {
             .is_none_or(|(_, allowed)| *allowed)
     }
 
-    /// The file `/robots.txt`; `origin` is `http://name:port`, for the line that names the sitemap, if there is one.
+    /// The file `/robots.txt`; `origin` is `http://name:port`, for the line with the sitemap.
     pub fn text(&self, origin: &str, sitemap: Option<&str>) -> String {
         let mut text = String::from("# What lies below these paths is not for crawlers.\nUser-agent: *\n");
         for (prefix, allowed) in &self.rules {

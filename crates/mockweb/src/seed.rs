@@ -12,12 +12,12 @@ fn scramble(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// One number out of several, their order counting.
+/// A hash of several numbers; their order matters.
 pub fn mix(parts: &[u64]) -> u64 {
     parts.iter().fold(GOLDEN, |state, &part| scramble(state.wrapping_add(part).wrapping_mul(GOLDEN) ^ GOLDEN))
 }
 
-/// One number out of a text.
+/// A hash of a text.
 pub fn mix_text(seed: u64, text: &str) -> u64 {
     let mut state = mix(&[seed, text.len() as u64]);
     for chunk in text.as_bytes().chunks(8) {
@@ -28,17 +28,17 @@ pub fn mix_text(seed: u64, text: &str) -> u64 {
     state
 }
 
-/// A number of 64 bits as one in [0, 1).
+/// A 64-bit number as one in [0, 1).
 pub fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A stream of numbers that a seed determines.
+/// A stream of random numbers that a seed determines.
 #[derive(Clone, Debug)]
 pub struct Stream(u64);
 
 impl Stream {
-    /// The stream that belongs to these numbers.
+    /// The stream that these numbers determine.
     pub fn of(parts: &[u64]) -> Stream {
         Stream(mix(parts))
     }

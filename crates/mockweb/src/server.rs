@@ -29,7 +29,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A running server. Dropping it ends it.
+/// A running server, until dropped.
 pub struct Server {
     core: Arc<Core>,
     stop: Option<oneshot::Sender<()>>,
@@ -37,10 +37,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes or reads the web, opens all listeners and serves.
+    /// Loads the web, opens all listeners and serves.
     ///
     /// # Errors
-    /// [`StartError`] says what is wrong or in the way.
+    /// [`StartError`] with the reason.
     pub fn start(config: Config) -> Result<Server, StartError> {
         let (seed, web): (u64, Box<dyn Web>) = match &config.web {
             WebConfig::Procedural(procedural) => (
@@ -75,7 +75,7 @@ impl Server {
         let opened = match opened {
             Ok(opened) => opened,
             Err(why) => {
-                // Dropping it would wait, which an asynchronous caller must not.
+                // Dropping it would block, which an asynchronous caller must not do.
                 runtime.shutdown_background();
                 return Err(why);
             }
@@ -94,7 +94,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel();
         let (started, ready) = mpsc::channel();
         let shared = Arc::clone(&core);
-        // A runtime may not be dropped inside another one; this thread is inside none.
+        // A runtime must not be dropped inside another one, and this thread is in none.
         let thread = std::thread::Builder::new()
             .name("mockweb".into())
             .spawn(move || {
@@ -111,7 +111,7 @@ impl Server {
         Ok(Server { core, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// What is served, and where.
+    /// Description of the served web.
     pub fn info(&self) -> Info {
         self.core.info()
     }
@@ -145,7 +145,7 @@ impl Server {
     /// Sets the clock.
     ///
     /// # Errors
-    /// [`ClockError`] when the web has no such cycle.
+    /// [`ClockError`] if the web has no such cycle.
     pub fn set_clock(&self, cycle: u32) -> Result<u32, ClockError> {
         self.core.set_clock(u64::from(cycle))
     }
@@ -158,22 +158,22 @@ impl Server {
         self.core.set_clock(u64::from(self.core.clock()) + 1)
     }
 
-    /// The page's URL.
+    /// URL of a page.
     pub fn url(&self, page: u32) -> String {
         self.core.url(page)
     }
 
-    /// The version of the page at the cycle; `None` when it is not there.
+    /// The version of the page at the cycle; `None` if it does not exist.
     pub fn version(&self, page: u32, cycle: u32) -> Option<u32> {
         self.core.web.version(page, cycle)
     }
 
-    /// What is true of every page over the cycles `from..=to`.
+    /// The truth about every page over the cycles `from..=to`.
     pub fn truth(&self, from: u32, to: u32) -> impl Iterator<Item = PageTruth> + '_ {
         (0..self.core.web.pages()).map(move |page| self.core.truth(page, from, to))
     }
 
-    /// What the visitors hold of each page, against the truth at the clock.
+    /// The versions that clients hold of each page, compared with the truth at the clock.
     pub fn held(&self) -> Held {
         self.settled().held()
     }
@@ -181,22 +181,22 @@ impl Server {
     /// The lines of the log from number `from` on, as far as they are kept.
     ///
     /// # Errors
-    /// [`LogError`] when the log file cannot be written or read.
+    /// [`LogError`] if the log file cannot be written or read.
     pub fn log(&self, from: u64) -> Result<Vec<Access>, LogError> {
         self.settled().ledger.log(from)?.collect()
     }
 
-    /// Who broke which rule; gaps are measured against `delay`.
+    /// Violations by rule; gaps are compared with `delay`.
     pub fn violations(&self, delay: Duration) -> Violations {
         self.settled().violations(delay)
     }
 
-    /// How often each page and index page was given out whole.
+    /// Number of complete responses of each page and index page.
     pub fn counts(&self) -> Vec<Count> {
         self.settled().counts()
     }
 
-    /// The core, once its accounts are settled or patience has ended.
+    /// The core, after its accounts are settled or the wait has timed out.
     fn settled(&self) -> &Core {
         for _ in 0..PATIENCE.0 {
             if self.core.ledger.is_settled() {
@@ -207,15 +207,15 @@ impl Server {
         &self.core
     }
 
-    /// Replaces the faults.
+    /// Replaces all fault rules.
     pub fn set_faults(&self, faults: Vec<Rule>) {
         *self.core.faults.write().expect("no thread panics with the faults open") = faults;
     }
 
-    /// Forgets the log, the counts and the manners; what is held stays.
+    /// Clears the log, the counts and the violations; held versions stay.
     ///
     /// # Errors
-    /// [`LogError`] when the log file cannot be emptied.
+    /// [`LogError`] if the log file cannot be emptied.
     pub fn reset_log(&self) -> Result<(), LogError> {
         self.settled().ledger.reset()
     }

@@ -1,15 +1,16 @@
-//! What the hosts are called and where they listen.
+//! Names and addresses of the hosts.
 //!
-//! Host number h (from 0) listens on 127.1.0.0 + h + 1, all hosts on one port; any address of 127.0.0.0/8 can
-//! be listened on under Linux without set-up. With a domain it is also called `h1.DOMAIN` and so on.
-//! With fewer addresses than hosts, several hosts share an address and only names tell them apart.
+//! Host number h (from 0) listens on 127.1.0.0 + h + 1, all hosts on one port. Linux accepts any
+//! address of 127.0.0.0/8 without set-up. With a domain the host is also called `h1.DOMAIN` and so
+//! on. With fewer addresses than hosts, several hosts share an address and only names tell them
+//! apart.
 
 use std::net::Ipv4Addr;
 
-/// The most hosts: what fits into 127.1.0.0/16 behind its first address.
+/// Maximum hosts: the addresses of 127.1.0.0/16 after the first.
 pub const MAX_HOSTS: u32 = 65_534;
 
-/// How a client calls hosts.
+/// How a client names hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// `127.1.0.1:8000`
@@ -24,16 +25,16 @@ pub struct Sites {
     port: u16,
     hosts: u32,
     addresses: Vec<Ipv4Addr>,
-    /// The address of each host, by its place in `addresses`.
+    /// For each host, the index of its address in `addresses`.
     places: Vec<usize>,
-    /// The host of each address; none if several share it.
+    /// The host of each address; `None` if several share it.
     alone: Vec<Option<u32>>,
     domain: Option<String>,
     by_address: Vec<String>,
     by_name: Vec<String>,
 }
 
-/// The address of the listener with this number, from 0.
+/// The address of listener `number`, from 0.
 pub fn address(number: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 1, 0, 1)) + number)
 }
@@ -65,22 +66,22 @@ impl Sites {
         self.port
     }
 
-    /// The addresses that are listened on.
+    /// The addresses it listens on.
     pub fn addresses(&self) -> &[Ipv4Addr] {
         &self.addresses
     }
 
-    /// The address of a host.
+    /// The address of a host, by number.
     pub fn address_of(&self, host: usize) -> Ipv4Addr {
         self.addresses[self.places[host]]
     }
 
-    /// The spelling in which the web itself speaks of its hosts: names when it has a domain.
+    /// The spelling in the web's own links: names if it has a domain.
     pub fn spelling(&self) -> Spelling {
         if self.domain.is_some() { Spelling::Name } else { Spelling::Address }
     }
 
-    /// What the hosts are called, `name:port` for each.
+    /// The names of the hosts, `name:port`.
     pub fn authorities(&self, spelling: Spelling) -> &[String] {
         match spelling {
             Spelling::Address => &self.by_address,
@@ -88,7 +89,7 @@ impl Sites {
         }
     }
 
-    /// The host that a `Host` field means, and how it is called there; `None` when none is.
+    /// The host of a `Host` field and its spelling; `None` if there is none.
     pub fn resolve(&self, authority: &str) -> Option<(u32, Spelling)> {
         let (name, port) = match authority.rsplit_once(':') {
             Some((name, port)) => (name, port.parse().ok()?),

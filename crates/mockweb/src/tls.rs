@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// For mock.test and 127.1.0.1, signed by itself, from 2020 to 2120; made with
-/// `openssl req -x509 -subj /CN=mock.test` from the key below.
+/// For mock.test and 127.1.0.1, self-signed, valid from 2020 to 2120; made with `openssl req -x509
+/// -subj /CN=mock.test` from the key below.
 const CERTIFICATE: &[u8] = include_bytes!("../certificate/self-signed.der");
-/// An Ed25519 key in PKCS #8 (RFC 8410 §7): this head and 32 bytes. It guards nothing.
+/// An Ed25519 key in PKCS #8 (RFC 8410 §7): this prefix and 32 bytes. It protects nothing.
 const KEY_HEAD: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 const KEY_BYTE: u8 = 7;
 /// Timeout of a handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A TLS server with a self-signed certificate. Dropping it ends it.
+/// A TLS server with a self-signed certificate, until dropped.
 #[derive(Debug)]
 pub struct SelfSigned {
     address: SocketAddr,
@@ -56,7 +56,7 @@ impl SelfSigned {
         Ok(SelfSigned { address, seen, thread: Some(thread) })
     }
 
-    /// The address that it listens on.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -75,7 +75,7 @@ impl SelfSigned {
 impl Drop for SelfSigned {
     fn drop(&mut self) {
         self.seen.is_over.store(true, Ordering::Release);
-        // Wakes the listener; where that fails there is nothing to wake.
+        // Wakes the listener; if that fails, it has ended already.
         TcpStream::connect(self.address).ok();
         if let Some(thread) = self.thread.take() {
             thread.join().ok();

@@ -1,4 +1,4 @@
-//! Listeners that nothing may connect to. They count connections.
+//! Listeners that count connections; nothing may connect to them.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -23,7 +23,7 @@ impl Trap {
         Ok(Trap { listener, caught: Mutex::default() })
     }
 
-    /// The address that it listens on.
+    /// The address it listens on.
     ///
     /// # Errors
     /// The error of the system.

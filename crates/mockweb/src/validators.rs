@@ -5,20 +5,20 @@ use std::time::SystemTime;
 /// Validators of a web.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Validators {
-    /// No `ETag`, no `Last-Modified`; a condition is never met.
+    /// No `ETag` and no `Last-Modified`; a condition is never met.
     None,
-    /// An `ETag` that names the version (a weak one on a noisy host, whose bytes differ at every
-    /// response) and the date of the last change.
+    /// An `ETag` for the version (a weak one on a noisy host, whose bytes differ at every response)
+    /// and the date of the last change.
     #[default]
     Strong,
-    /// An `ETag` and a date that never change: 304 also when the content did.
+    /// An `ETag` and a date that never change: 304 even if the content changed.
     Lying,
     /// A new `ETag` at every response and no date: never 304.
     Restless,
 }
 
 impl Validators {
-    /// Every name with its meaning, in the order of the manual.
+    /// Every name with its value, in the order of the manual.
     pub const NAMES: [(&str, Validators); 4] = [
         ("none", Validators::None),
         ("strong", Validators::Strong),
@@ -39,18 +39,18 @@ impl std::str::FromStr for Validators {
     }
 }
 
-/// What is true of a page at the moment of a request.
+/// The truth about a page at the time of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     /// The page.
     pub page: u32,
-    /// Its version.
+    /// Version of the page.
     pub version: u32,
-    /// When that version came into force.
+    /// When this version appeared.
     pub modified: SystemTime,
     /// When the page first appeared.
     pub appeared: SystemTime,
-    /// Does every response differ?
+    /// Whether every response differs.
     pub is_noisy: bool,
     /// The serial number of this response.
     pub serial: u64,
@@ -58,7 +58,7 @@ pub struct State {
 
 /// The validators of one response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct SentValidators {
     /// The `ETag` field.
     pub etag: Option<String>,
     /// The `Last-Modified` field, as a moment.
@@ -66,26 +66,31 @@ pub struct Told {
 }
 
 impl Validators {
-    /// What to tell about a page.
-    pub fn tell(self, state: &State) -> Told {
+    /// The validators of a page's response.
+    pub fn tell(self, state: &State) -> SentValidators {
         let State { page, version, .. } = state;
         match self {
-            Validators::None => Told::default(),
+            Validators::None => SentValidators::default(),
             Validators::Strong => {
                 let weak = if state.is_noisy { "W/" } else { "" };
-                Told { etag: Some(format!("{weak}\"{page:x}-{version:x}\"")), modified: Some(state.modified) }
+                SentValidators {
+                    etag: Some(format!("{weak}\"{page:x}-{version:x}\"")),
+                    modified: Some(state.modified),
+                }
             }
-            Validators::Lying => Told { etag: Some(format!("\"{page:x}\"")), modified: Some(state.appeared) },
+            Validators::Lying => {
+                SentValidators { etag: Some(format!("\"{page:x}\"")), modified: Some(state.appeared) }
+            }
             Validators::Restless => {
-                Told { etag: Some(format!("\"{page:x}-r{:x}\"", state.serial)), modified: None }
+                SentValidators { etag: Some(format!("\"{page:x}-r{:x}\"", state.serial)), modified: None }
             }
         }
     }
 }
 
-impl Told {
-    /// Does what the client holds still stand? `If-None-Match` rules out `If-Modified-Since`; tags are
-    /// compared weakly, dates by the second.
+impl SentValidators {
+    /// Whether the client's version is current. `If-None-Match` overrides `If-Modified-Since`; tags
+    /// are compared weakly, dates by the second.
     pub fn confirms(&self, if_none_match: Option<&str>, if_modified_since: Option<&str>) -> bool {
         if let Some(tags) = if_none_match {
             let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_string();
@@ -142,7 +147,7 @@ mod tests {
         let before = Validators::Restless.tell(&state(3, false, 1));
         let after = Validators::Restless.tell(&state(3, false, 2));
         assert!(!after.confirms(before.etag.as_deref(), None));
-        assert_eq!(Validators::None.tell(&state(3, false, 1)), Told::default());
+        assert_eq!(Validators::None.tell(&state(3, false, 1)), SentValidators::default());
         assert!("strict".parse::<Validators>().is_err());
     }
 }

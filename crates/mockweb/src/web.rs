@@ -6,8 +6,8 @@
 use crate::robots::Robots;
 use std::time::SystemTime;
 
-/// Where a page is: the host (counted from 0) and the path with its query, percent-encoded as on the
-/// request line.
+/// The location of a page: the host (counted from 0) and the path with its query, percent-encoded
+/// as on the request line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     /// The host, counted from 0.
@@ -36,35 +36,35 @@ pub trait Web: Send + Sync {
     /// The page behind a target, whether it exists at the moment or not.
     fn find(&self, host: u32, target: &str) -> Option<u32>;
 
-    /// Where the page is. It never moves.
+    /// The location of the page, which never changes.
     fn address(&self, page: u32) -> Address;
 
     /// First and last cycle at which the page exists; `None` if it never disappears.
     fn lifetime(&self, page: u32) -> (u32, Option<u32>);
 
-    /// The content in force at the cycle, as a number that names it; `None` when the page does not
-    /// exist then. Two contents of a page are the same exactly when their numbers are.
+    /// The version of the page at the cycle; `None` if it does not exist then. Equal versions of a
+    /// page have equal contents, and different versions different ones.
     fn version(&self, page: u32, cycle: u32) -> Option<u32>;
 
-    /// The changes after `from` and up to `to`, in order: from this cycle on, this version.
+    /// The changes after `from` and up to `to`, in order: pairs of a cycle and the new version.
     fn changes(&self, page: u32, from: u32, to: u32) -> Vec<(u32, u32)>;
 
-    /// The cycle at which the content in force at `cycle` came into force.
+    /// The cycle of the last change up to `cycle`.
     fn changed_at(&self, page: u32, cycle: u32) -> u32;
 
     /// The time of a cycle, as in `Last-Modified`.
     fn date(&self, cycle: u32) -> SystemTime;
 
-    /// The page's HTML at this version. `notice` is put into the text as it is.
+    /// The page's HTML at this version. `notice` is inserted into the text unchanged.
     fn write_page(&self, page: u32, version: u32, notice: &str, names: &Authorities, out: &mut Vec<u8>);
 
     /// The HTML of a host's index page `/` at the cycle.
     fn write_index(&self, host: u32, cycle: u32, names: &Authorities, out: &mut Vec<u8>);
 
-    /// The path of the sitemap that the host's robots.txt names; `None` when it names none.
+    /// The path of the sitemap that the host's robots.txt names; `None` if it names none.
     fn sitemap(&self, host: u32) -> Option<&'static str>;
 
-    /// The sitemap or feed at this target, with its media type; `None` when there is none.
+    /// The sitemap or feed at this target, with its media type; `None` if there is none.
     fn hints(
         &self,
         host: u32,
@@ -83,8 +83,7 @@ pub trait Web: Send + Sync {
     }
 }
 
-/// Appends text with the characters escaped that mean something in HTML and XML, in text and in quoted
-/// attributes alike.
+/// Appends text, escaping the special characters of HTML and XML in text and quoted attributes.
 pub fn push_escaped(text: &str, out: &mut Vec<u8>) {
     for &byte in text.as_bytes() {
         match byte {
@@ -129,8 +128,8 @@ pub fn push_number(number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// The other hosts a host's index page links to: all of them where they are few, otherwise a few
-/// neighbours on a ring and two far ones, so that every host can still be reached from every other.
+/// The other hosts that a host's index page links to: all if they are few. Otherwise some
+/// neighbours on a ring and two distant hosts, so that every host is reachable from every other.
 pub fn neighbours(host: u32, hosts: u32) -> Vec<u32> {
     const FEW: u32 = 128;
     if hosts <= FEW {

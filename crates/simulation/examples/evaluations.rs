@@ -1,19 +1,20 @@
-//! What an evaluation costs a learner, and which shortcut saves how much of it.
+//! Measures the cost of an evaluation for a learner, and the effect of each shortcut.
 //!
-//! Breeds populations as GP4C does over a generated history, and prints for every few generations the time an
-//! evaluation takes and what was saved. The breeding is a plain one, enough to have populations of that
-//! kind; the learner has the real one.
+//! Breeds populations like GP4C's over a generated history. For every few generations it prints the
+//! time per evaluation and the saved work. The breeding is simplified; the real one is in the
+//! learner.
 //!
 //! `cargo run --release -p recrawl-simulation --example evaluations -- pages=417048 generations=50
 //! population=300 terminals=basic wants=rate memo=512 texts=yes threads=1 seed=1`
 //!
-//! With `data=FOLDER` the history is a recorded one. With `formula="…"` that one formula is replayed instead, a few times.
+//! With `data=FOLDER` it uses a recorded history. With `formula="…"` it replays only that formula,
+//! a few times.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::terminal::Set;
 use recrawl_formula::{Basis, Expr, Function, Program, Protection, function, parse, simplify};
-use recrawl_simulation::{CycleFigures, Recipe, Replayer, Rules, Scratch, Wants, generate, open};
+use recrawl_simulation::{CycleFigures, Recipe, Replayer, Rules, Scratch, WantedFigures, generate, open};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -44,7 +45,7 @@ fn main() {
     let data = match arguments.0.get("data") {
         Some(path) => open(path.as_ref(), None).expect("a data set").fixed_part(),
         None => {
-            // What a fold of the thesis is trained on: two pages of five.
+            // The training part of a fold of the thesis: two pages of five.
             let recipe = Recipe { seed, ..Recipe::brdc12() };
             let pages = arguments.number("pages", recipe.pages as usize) as u32;
             let whole = generate(&Recipe { pages, ..recipe }).expect("a recipe that can be followed");
@@ -57,10 +58,10 @@ fn main() {
         .expect("a history of a fixed set of pages")
         .with_memo(arguments.number("memo", 512) << 20);
     let wants = match arguments.text("wants", "rate") {
-        "rate" => Wants::default(),
-        "ndcg" => Wants { ndcg: true, ..Wants::default() },
-        "freshness" => Wants { freshness: true, ..Wants::default() },
-        _ => Wants::ALL,
+        "rate" => WantedFigures::default(),
+        "ndcg" => WantedFigures { ndcg: true, ..WantedFigures::default() },
+        "freshness" => WantedFigures { freshness: true, ..WantedFigures::default() },
+        _ => WantedFigures::ALL,
     };
     let begin = core_ms();
     if let Some(text) = arguments.0.get("formula") {
@@ -138,7 +139,7 @@ fn evaluate(
     replayer: &Replayer<'_>,
     formulas: &[Expr],
     which: &[usize],
-    wants: Wants,
+    wants: WantedFigures,
     threads: usize,
 ) -> Vec<(usize, f64)> {
     let next = AtomicUsize::new(0);
@@ -148,8 +149,8 @@ fn evaluate(
             let program = Program::compile(&formulas[i], Protection::default(), Basis::default());
             let figures = replayer.run(&program, wants, &mut scratch);
             let fitness = |f: &CycleFigures| match wants {
-                Wants { ndcg: true, .. } => f.ndcg_log2,
-                Wants { freshness: true, .. } => 1.0 - f.stale as f64 / f.pages as f64,
+                WantedFigures { ndcg: true, .. } => f.ndcg_log2,
+                WantedFigures { freshness: true, .. } => 1.0 - f.stale as f64 / f.pages as f64,
                 _ => f.changed as f64 / f.visited as f64,
             };
             results.push((i, figures.iter().map(fitness).sum::<f64>() / figures.len() as f64));
@@ -189,8 +190,8 @@ impl Vocabulary {
         Expr::Call(function, (0..function.arity).map(argument).collect())
     }
 
-    /// The next generation: the best, then by tournaments of two with 15 % new, 90 % of the rest crossed, and 5 %
-    /// of all shrunk or changed in a node.
+    /// The next generation: the best formula, then winners of tournaments of two. 15 % are new, 90
+    /// % of the rest are crossed, and 5 % of all are shrunk or changed in one node.
     fn breed(&self, scored: &[(f64, &Expr)], rng: &mut ChaCha8Rng) -> Vec<Expr> {
         let best = scored.iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("a population");
         let mut next = vec![best.1.clone()];
@@ -220,7 +221,7 @@ impl Vocabulary {
     }
 }
 
-/// A node by its place in prefix order.
+/// The node at this index in prefix order.
 fn at(expr: &mut Expr, place: usize) -> &mut Expr {
     if place == 0 {
         return expr;
@@ -237,8 +238,8 @@ fn at(expr: &mut Expr, place: usize) -> &mut Expr {
     panic!("no such place")
 }
 
-/// Milliseconds that all threads together have had a core, where the system tells: unlike the time of day it
-/// does not count what other programs took. In steps of 10.
+/// CPU milliseconds of all threads in steps of 10, if the system reports them. Unlike wall time
+/// they exclude other programs.
 fn core_ms() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -250,7 +251,7 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// The most memory that was resident, where the system tells.
+/// Peak resident memory, if the system reports it.
 fn peak_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,68 +1,69 @@
-//! Bootstrap over sites: how far figures would move with other recorded sites.
+//! Bootstrap over sites: how much figures would vary with other recorded sites.
 
 use crate::{Metric, SiteFigures, Trace};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Replays drawn anew: each draw takes as many sites as there are, with replacement, the same for all replays
-/// (Efron 1979). Sites are drawn and not pages, since pages of a site change together.
+/// Resampled replays: each draw takes as many sites as there are, with replacement, the same for
+/// all replays (Efron 1979). It resamples sites, not pages, since pages of a site change together.
 #[derive(Clone, Debug)]
 pub struct Bootstrap {
-    /// Sites, or lots of them, that have a page.
+    /// Number of resampled units with a page: sites, or groups of sites.
     sites: usize,
-    /// The sums over the sites of each draw, one a replay.
+    /// For each draw, the sums over its sites, one per replay.
     draws: Vec<Vec<SiteFigures>>,
 }
 
 impl Bootstrap {
-    /// Draws for intervals and tests.
+    /// Number of draws.
     pub const DRAWS: u64 = 1000;
 
-    /// The most sites that are drawn one by one; of more, [lots](Bootstrap::lots) are.
+    /// Above this number of sites, [groups](Bootstrap::groups) of sites are resampled.
     pub const MAX_SITES: usize = 4096;
 
-    /// The fewest sites that say anything of other sites. Where a difference has one sign at all of five sites, chance
-    /// does so too in 1 of 16 cases.
+    /// Minimum number of sites for a statement about other sites. Even at five sites, all
+    /// differences have one sign in 1 of 16 cases by chance.
     pub const FEWEST: usize = 6;
 
-    /// The figures of sites, or where there are more than [`Bootstrap::MAX_SITES`] of that many lots of sites: draws
-    /// of those differ as much, and a history of many pages without known sites stays within time and memory.
-    pub fn lots(sites: Vec<SiteFigures>) -> Vec<SiteFigures> {
+    /// The figures of sites or, above [`Bootstrap::MAX_SITES`], of that many groups of sites. Draws
+    /// of groups vary as much, and a history of many pages without known sites stays within time
+    /// and memory.
+    pub fn groups(sites: Vec<SiteFigures>) -> Vec<SiteFigures> {
         if sites.len() <= Self::MAX_SITES {
             return sites;
         }
-        let mut lots = vec![SiteFigures::default(); Self::MAX_SITES];
-        sites.iter().enumerate().for_each(|(place, site)| lots[place % Self::MAX_SITES].add(site));
-        lots
+        let mut groups = vec![SiteFigures::default(); Self::MAX_SITES];
+        sites.iter().enumerate().for_each(|(place, site)| groups[place % Self::MAX_SITES].add(site));
+        groups
     }
 
-    /// Draws [`Bootstrap::DRAWS`] times from the sites of replays of one history.
+    /// Makes [`Bootstrap::DRAWS`] draws from the sites of replays of one history.
     pub fn new(replays: &[&Trace], seed: u64) -> Bootstrap {
-        let lots: Vec<Vec<SiteFigures>> =
-            replays.iter().map(|trace| Self::lots(trace.sites.clone())).collect();
-        let sites = lots.first().map_or(0, Vec::len);
-        // Sites without pages in the replay are no sites to draw.
-        let peopled: Vec<usize> = (0..sites).filter(|&site| lots[0][site].pages > 0).collect();
+        let groups: Vec<Vec<SiteFigures>> =
+            replays.iter().map(|trace| Self::groups(trace.sites.clone())).collect();
+        let sites = groups.first().map_or(0, Vec::len);
+        // Sites without pages in the replay are not resampled.
+        let nonempty: Vec<usize> = (0..sites).filter(|&site| groups[0][site].pages > 0).collect();
         let draw = |number: u64| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(number);
             let mut sums = vec![SiteFigures::default(); replays.len()];
-            for _ in 0..peopled.len() {
-                let site = peopled[rng.random_range(0..peopled.len())];
-                sums.iter_mut().zip(&lots).for_each(|(sum, sites)| sum.add(&sites[site]));
+            for _ in 0..nonempty.len() {
+                let site = nonempty[rng.random_range(0..nonempty.len())];
+                sums.iter_mut().zip(&groups).for_each(|(sum, sites)| sum.add(&sites[site]));
             }
             sums
         };
-        Bootstrap { sites: peopled.len(), draws: (0..Self::DRAWS).map(draw).collect() }
+        Bootstrap { sites: nonempty.len(), draws: (0..Self::DRAWS).map(draw).collect() }
     }
 
-    /// Are there sites enough to tell what others would show?
+    /// Whether there are enough sites for a statement about other sites.
     pub fn has_power(&self) -> bool {
         self.sites >= Self::FEWEST
     }
 
-    /// The interval from the 2.5th to the 97.5th percentile of a metric of one replay; none for metrics that are
-    /// no quotient of sums over sites, and with fewer than [`Bootstrap::FEWEST`] sites.
+    /// The interval from the 2.5th to the 97.5th percentile of a metric of one replay. `None` for
+    /// metrics that are not a quotient of sums over sites, and below [`Bootstrap::FEWEST`] sites.
     pub fn interval(&self, replay: usize, metric: &Metric) -> Option<[f64; 2]> {
         let of_sites = metric.of_sites.filter(|_| self.has_power())?;
         let mut values: Vec<f64> = self.draws.iter().map(|sums| of_sites(&sums[replay])).collect();
@@ -71,8 +72,8 @@ impl Bootstrap {
         Some([values[cut], values[values.len() - 1 - cut]])
     }
 
-    /// The difference of two replays in a metric over draws of sites; none for metrics that are no quotient of sums
-    /// over sites.
+    /// The difference of two replays in a metric over draws of sites. `None` for metrics that are
+    /// not a quotient of sums over sites.
     pub fn difference(&self, a: usize, b: usize, metric: &Metric) -> Option<SiteDifference> {
         let of_sites = metric.of_sites?;
         if !self.has_power() {
@@ -81,7 +82,8 @@ impl Bootstrap {
         let differences: Vec<f64> =
             self.draws.iter().map(|sums| of_sites(&sums[a]) - of_sites(&sums[b])).collect();
         let draws = differences.len() as f64;
-        // One more of each, since what was observed is a draw too (Davison & Hinkley 1997): p is never 0.
+        // Add one to each, since the observation is a draw too (Davison & Hinkley 1997): p is never
+        // 0.
         let share = |turned: &dyn Fn(&&f64) -> bool| {
             (differences.iter().filter(turned).count() as f64 + 1.0) / (draws + 1.0)
         };
@@ -94,13 +96,14 @@ impl Bootstrap {
     }
 }
 
-/// How the difference of two replays moves from one draw of sites to another.
+/// The variation of the difference of two replays over draws of sites.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SiteDifference {
-    /// The two-sided p-value: twice the share of the draws in which the difference vanishes or turns. 1 where both are
-    /// the same in every draw, and with fewer than [`Bootstrap::FEWEST`] sites, which have no power.
+    /// The two-sided p-value: twice the share of draws in which the difference is zero or has the
+    /// other sign. 1 if both are equal in every draw, and below [`Bootstrap::FEWEST`] sites.
     pub p: f64,
-    /// The standard error of the difference: its deviation over the draws; infinite with too few sites.
+    /// The standard error of the difference: its standard deviation over the draws; infinite with
+    /// too few sites.
     pub error: f64,
 }
 
@@ -132,7 +135,7 @@ mod tests {
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
         let difference = |a, b| bootstrap.difference(a, b, &CHANGE_RATE).unwrap();
         assert!(difference(0, 1).p < 0.01 && difference(0, 2).p > 0.05);
-        // Of 40 sites with 20 visits each, whose counts deviate by 2 to 3.
+        // 40 sites with 20 visits each, whose counts deviate by 2 to 3.
         assert!((0.015..0.03).contains(&difference(0, 1).error), "{:?}", difference(0, 1));
         let none = SiteDifference { p: 1.0, error: 0.0 };
         assert_eq!(bootstrap.difference(0, 0, &FRESHNESS), Some(none));
@@ -142,10 +145,10 @@ mod tests {
     #[test]
     fn of_very_many_sites_lots_are_drawn() {
         let many: Vec<(u64, u64)> = (0..10_000).map(|site| (site % 2, 1)).collect();
-        let lots = Bootstrap::lots(trace(&many).sites);
-        assert_eq!(lots.len(), Bootstrap::MAX_SITES);
-        assert_eq!(lots.iter().map(|lot| lot.changed).sum::<u64>(), 5000);
-        assert_eq!(Bootstrap::lots(trace(&many[..9]).sites).len(), 9);
+        let groups = Bootstrap::groups(trace(&many).sites);
+        assert_eq!(groups.len(), Bootstrap::MAX_SITES);
+        assert_eq!(groups.iter().map(|lot| lot.changed).sum::<u64>(), 5000);
+        assert_eq!(Bootstrap::groups(trace(&many[..9]).sites).len(), 9);
     }
 
     #[test]

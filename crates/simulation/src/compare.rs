@@ -1,68 +1,70 @@
-//! Comparison of replays of one history: which differences are significant.
+//! Compares replays of one history: which differences are significant?
 
 use crate::bootstrap::SiteDifference;
 use crate::series::by_cycle;
 use crate::{Bootstrap, Metric, SeriesMean, Trace, metric};
 use serde::Serialize;
 
-/// What a replay is in a comparison.
+/// The role of a replay in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A known policy: the best of them is what all others are compared with, metric by metric.
+    /// A known policy. All others are compared with the best baseline of each metric.
     Baseline,
-    /// What is to be judged.
+    /// A policy to be judged.
     Candidate,
-    /// What no crawler could do.
+    /// A bound that no crawler can reach.
     Bound,
 }
 
-/// The figures of several replays of one history, each compared with that of the best baseline.
+/// The figures of several replays of one history, each compared with the best baseline.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// For each metric of [`metric::ALL`] the place of the best baseline. Where there is no baseline, the best
-    /// candidate stands in; where there is none either, the first replay.
+    /// For each metric of [`metric::ALL`] the index of the best baseline. Without baselines it is
+    /// the best candidate, and without these the first replay.
     pub best: Vec<usize>,
-    /// For each replay, a cell for each metric.
+    /// For each replay, one cell per metric.
     pub cells: Vec<Vec<Cell>>,
 }
 
 /// A metric of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// Its value; NaN where there is none.
+    /// The value; NaN if undefined.
     pub value: f64,
-    /// The interval that holds it in 95 of 100 draws of sites.
+    /// The interval that contains it in 95 of 100 draws of sites.
     pub interval: Option<[f64; 2]>,
-    /// The difference to the best baseline, cycle by cycle; none for metrics without a value in each cycle.
+    /// The difference from the best baseline, cycle by cycle; `None` for metrics without a value
+    /// per cycle.
     pub over_cycles: Option<SeriesMean>,
-    /// The difference to the best baseline over draws of sites: the paired bootstrap.
+    /// The difference from the best baseline over draws of sites: the paired bootstrap.
     pub over_sites: Option<SiteDifference>,
-    /// Is it better or worse than the best baseline?
+    /// Comparison with the best baseline.
     pub verdict: Verdict,
 }
 
-/// What paired tests say of the difference of two replays.
+/// The result of paired tests on the difference of two replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The first is better: every test that applies gives p below [`Verdict::LEVEL`].
+    /// The first is better: every applicable test gives p below [`Verdict::LEVEL`].
     Better,
-    /// It is worse, by the same rule.
+    /// The first is worse, by the same rule.
     Worse,
-    /// A test gives [`Verdict::LEVEL`] or more, or has too few cycles or sites for any power. That is no proof that they
-    /// are equal.
+    /// A test gives p of [`Verdict::LEVEL`] or more, or has too few cycles or sites for any power.
+    /// This does not prove that they are equal.
     CannotTell,
-    /// Both values are the same.
+    /// Both values are equal.
     Same,
-    /// The values differ, and there is no test for such a figure.
+    /// The values differ, and no test exists for such a figure.
     Untested,
 }
 
 impl Verdict {
-    /// The p-value from which on a difference counts as chance.
+    /// From this p-value on, a difference counts as chance.
     pub const LEVEL: f64 = 0.05;
 
-    /// Of a difference, above 0 where the first is better, and the p-values of the tests that apply.
+    /// The verdict on a difference, positive if the first is better, given the p-values of the
+    /// applicable tests.
     pub fn of(difference: f64, tests: impl IntoIterator<Item = f64>) -> Verdict {
         if difference == 0.0 {
             return Verdict::Same;
@@ -75,7 +77,7 @@ impl Verdict {
         }
     }
 
-    /// The words for it.
+    /// The label in reports.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Better => "better",
@@ -91,15 +93,16 @@ impl Comparison {
     /// Compares replays of one history under the same rules.
     ///
     /// # Panics
-    /// When they are not that: other cycles or sites.
+    /// If they differ in cycles or sites.
     pub fn new(replays: &[(&Trace, Role)], seed: u64) -> Comparison {
         Comparison::of_parts(replays, 1, seed)
     }
 
-    /// The same where each replay is of so many parts of the pages over the same cycles, put one after the other.
+    /// The same for replays that each consist of `parts` parts of the pages over the same cycles,
+    /// concatenated.
     ///
     /// # Panics
-    /// As [`Comparison::new`], and when the parts have not as many cycles each.
+    /// Like [`Comparison::new`], and if the parts differ in their number of cycles.
     pub fn of_parts(replays: &[(&Trace, Role)], parts: usize, seed: u64) -> Comparison {
         let traces: Vec<&Trace> = replays.iter().map(|replay| replay.0).collect();
         let bootstrap = Bootstrap::new(&traces, seed);
@@ -129,7 +132,7 @@ impl Comparison {
     }
 }
 
-/// The place of the first of the best baselines.
+/// The index of the first of the best baselines.
 fn best(replays: &[(&Trace, Role)], metric: &Metric) -> usize {
     let of_role = |role: Role| {
         let places = (0..replays.len()).filter(move |&place| replays[place].1 == role);
@@ -146,7 +149,8 @@ mod tests {
     use super::*;
     use crate::{CycleFigures, SiteFigures};
 
-    /// Ten pages at each of 30 sites, one of each visited a cycle, so many of which changed.
+    /// Ten pages at each of 30 sites. In each cycle one page of each site is visited; `changed`
+    /// tells how many had changed.
     fn trace(changed: impl Fn(u64) -> u64) -> Trace {
         let cycles: Vec<CycleFigures> = (0..30)
             .map(|c| CycleFigures { pages: 300, visited: 30, changed: changed(c), ..CycleFigures::default() })
@@ -179,14 +183,14 @@ mod tests {
         let over_cycles = cells[0].over_cycles.unwrap();
         assert!(over_cycles.p < 1e-6 && over_cycles.has_power() && cells[0].over_sites.unwrap().p < 0.01);
         assert!(cells[2].over_cycles.unwrap().p > 0.5 && cells[2].interval.is_some());
-        // Nothing was found late by anyone: values that are none agree.
+        // Neither found a change late: undefined values are equal.
         assert_eq!(comparison.cells[2][at("delay_p50")].verdict, Verdict::Same);
         assert_eq!(comparison.cells[2][at("longest_neglect")].verdict, Verdict::Same);
         assert!(comparison.cells[2][at("ndcg_log2")].over_sites.is_none());
     }
 
-    /// Two policies that take turns in being ahead for thirty cycles each: their mean over ninety cycles differs, and only
-    /// three spells were observed.
+    /// Regression: two policies alternate in being ahead, for thirty cycles each. Their means over
+    /// ninety cycles differ, but only three such periods were observed.
     #[test]
     fn spells_are_no_independent_cycles() {
         let trace = |ahead: u64| {

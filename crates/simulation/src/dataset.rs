@@ -6,54 +6,56 @@ use std::ops::Range;
 /// The recorded history of many pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
-    /// What people call it: the name of its folder or file.
+    /// The name of its folder or file.
     pub name: String,
-    /// The day of each cycle as YYYY-MM-DD, from cycle 0 to the last; empty where the format knows none.
+    /// The day of each cycle as YYYY-MM-DD, from cycle 0 to the last; empty if the format has no
+    /// dates.
     pub dates: Vec<String>,
-    /// The pages, in the order of the file: a page's place here is its index everywhere.
-    pub pages: Vec<Page>,
-    /// The sites (`group` in the files); a page names its own by its place here.
+    /// The pages, in file order. A page's index here is its index everywhere.
+    pub pages: Vec<RecordedPage>,
+    /// The sites (`group` in the files); a page refers to its site by index.
     pub sites: Vec<String>,
-    /// What happened to the pages.
+    /// The changes of the pages.
     pub truth: Truth,
 }
 
 /// A page of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// Its address, or where that is not known its name in the source; may be empty.
+pub struct RecordedPage {
+    /// The URL or, if unknown, the name in the source; may be empty.
     pub url: Box<str>,
-    /// The place of its site in [`Dataset::sites`]. Pages whose site is not known each have one of their own.
+    /// The index of its site in [`Dataset::sites`]. Each page with an unknown site has a site of
+    /// its own.
     pub site: u32,
-    /// The first cycle in which it is there.
+    /// The first cycle in which it exists.
     pub first: u32,
-    /// The last cycle in which it is there.
+    /// The last cycle in which it exists.
     pub last: u32,
 }
 
 impl Dataset {
-    /// The most pages: a page's index is 32 bits wide.
+    /// Maximum pages: a page's index has 32 bits.
     pub const MAX_PAGES: usize = 50_000_000;
-    /// The most cycles: pages times cycles must stay within memory, and a year of hours is 8,760.
+    /// Maximum cycles: pages times cycles must fit in memory, and a year of hours is 8,760.
     pub const MAX_CYCLES: u32 = 20_000;
-    /// The most changes of all pages together: 12 bytes each while they are read.
+    /// Maximum changes of all pages together: 12 bytes each while reading.
     pub const MAX_CHANGES: usize = 2_000_000_000;
-    /// The most pages times cycles where contents come back or cycles are beyond 63: 2 bytes each.
+    /// Maximum pages times cycles if contents return or cycles exceed 63: 2 bytes each.
     pub const MAX_CONTENTS: u64 = 4_000_000_000;
 
-    /// The pages that are there from the first cycle to the last.
+    /// The pages that exist from the first cycle to the last.
     pub fn fixed(&self) -> Vec<u32> {
-        let whole = |page: &Page| page.first == 0 && page.last == self.truth.cycles();
+        let whole = |page: &RecordedPage| page.first == 0 && page.last == self.truth.cycles();
         (0..self.pages.len() as u32).filter(|&p| whole(&self.pages[p as usize])).collect()
     }
 
-    /// The [fixed](Dataset::fixed) pages alone.
+    /// Only the [fixed](Dataset::fixed) pages.
     pub fn fixed_part(&self) -> Dataset {
         self.part(&self.fixed(), 0..self.truth.cycles() + 1)
     }
 
-    /// The first cycle from which on nine in ten of the pages are there that are there at the end: where to begin, so that
-    /// most pages are there throughout. 0 where there are none.
+    /// The first cycle with at least nine tenths of the final pages. A replay that begins there has
+    /// most pages throughout. 0 without pages.
     pub fn settled(&self) -> u32 {
         let at_the_end = self.pages.iter().filter(|page| page.last == self.truth.cycles());
         let mut firsts: Vec<u32> = at_the_end.map(|page| page.first).collect();
@@ -62,24 +64,24 @@ impl Dataset {
         nine_in_ten.checked_sub(1).map_or(0, |place| firsts[place])
     }
 
-    /// Bytes that it takes in memory, allocator and spare room aside.
+    /// Memory in bytes, without the allocator's overhead and spare capacity.
     pub fn bytes(&self) -> u64 {
         let texts = self.dates.iter().chain(&self.sites).map(|text| size_of::<String>() + text.len());
-        let pages = self.pages.iter().map(|page| size_of::<Page>() + page.url.len());
+        let pages = self.pages.iter().map(|page| size_of::<RecordedPage>() + page.url.len());
         texts.chain(pages).sum::<usize>() as u64 + self.truth.bytes()
     }
 
-    /// Some pages, in the order given, from cycle `cycles.start`, which becomes cycle 0, to before `cycles.end`.
-    /// Sites keep their numbers.
+    /// Some pages, in the given order, over `cycles`; `cycles.start` becomes cycle 0. Sites keep
+    /// their indexes.
     ///
     /// # Panics
-    /// When a page or the range is not within the data, or the range is empty.
+    /// If a page or the range is outside the data, or the range is empty.
     pub fn part(&self, pages: &[u32], cycles: Range<u32>) -> Dataset {
         let last = cycles.end - 1 - cycles.start;
         let cut = |cycle: u32| cycle.saturating_sub(cycles.start).min(last);
         let page = |&p: &u32| {
             let page = &self.pages[p as usize];
-            Page { first: cut(page.first), last: cut(page.last), ..page.clone() }
+            RecordedPage { first: cut(page.first), last: cut(page.last), ..page.clone() }
         };
         let dates = self.dates.get(cycles.start as usize..cycles.end as usize).unwrap_or_default();
         Dataset {
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_part_keeps_what_belongs_to_its_pages() {
-        let page = |url: &str, site, first, last| Page { url: url.into(), site, first, last };
+        let page = |url: &str, site, first, last| RecordedPage { url: url.into(), site, first, last };
         let data = Dataset {
             name: "three".into(),
             dates: (1..=6).map(|day| format!("2026-01-0{day}")).collect(),
@@ -109,7 +111,8 @@ mod tests {
         assert_eq!(data.fixed(), [0, 2]);
         assert_eq!(data.fixed_part().pages, [data.pages[0].clone(), data.pages[2].clone()]);
         assert_eq!(data.settled(), 2, "the third of three is needed");
-        let many: Vec<Page> = (0..20).map(|n| page("d", 0, if n < 2 { 4 } else { n / 9 }, 5)).collect();
+        let many: Vec<RecordedPage> =
+            (0..20).map(|n| page("d", 0, if n < 2 { 4 } else { n / 9 }, 5)).collect();
         assert_eq!(Dataset { pages: many, ..data.clone() }.settled(), 2);
         assert_eq!(Dataset { pages: Vec::new(), ..data.clone() }.settled(), 0);
         let part = data.part(&[2, 1], 1..5);

@@ -1,15 +1,15 @@
-//! The digest of a data set, which a learned formula carries as its origin.
+//! The digest of a data set, which a learned formula stores as its origin.
 
 use crate::Dataset;
 use std::convert::Infallible;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Says which version of the digest's definition it is: it stays in formula files.
+/// The version of the digest's definition; formula files contain the digest.
 const MARK: &[u8] = b"recrawl data set 1";
 
 impl Dataset {
-    /// XXH3-128 of cycles, dates and pages, in hexadecimal. The same content has the same digest in every
-    /// format that keeps all of it, whatever it is called and in whichever order its sites are listed.
+    /// XXH3-128 of cycles, dates and pages, in hexadecimal. The same content has the same digest in
+    /// every lossless format, whatever its name and the order of its sites.
     pub fn digest(&self) -> String {
         let mut hash = Writer(Xxh3::new());
         hash.0.update(MARK);
@@ -17,7 +17,8 @@ impl Dataset {
         hash.number(self.dates.len() as u32);
         self.dates.iter().for_each(|date| hash.text(date));
         hash.number(self.pages.len() as u32);
-        // Sites are numbered as pages name them; a site's name stands where it is met first.
+        // Sites are numbered in order of first use by a page, and their names are written at first
+        // use.
         let (mut places, mut met) = (vec![None; self.sites.len()], 0);
         let each = |page: usize, changes: &[(u32, u16)]| {
             let page = &self.pages[page];
@@ -52,7 +53,7 @@ impl Writer {
         self.0.update(&number.to_le_bytes());
     }
 
-    /// With its length, so that no two lists of texts are the same bytes.
+    /// Prefixed with its length, so that different lists of texts never give the same bytes.
     fn text(&mut self, text: &str) {
         self.number(text.len() as u32);
         self.0.update(text.as_bytes());
@@ -61,10 +62,10 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Dataset, Page, Truth};
+    use crate::{Dataset, RecordedPage, Truth};
 
     fn data() -> Dataset {
-        let page = |url: &str, site| Page { url: url.into(), site, first: 0, last: 3 };
+        let page = |url: &str, site| RecordedPage { url: url.into(), site, first: 0, last: 3 };
         Dataset {
             name: "one".into(),
             dates: Vec::new(),

@@ -1,22 +1,22 @@
-//! Many formulas replayed over one history, each far quicker than [page by page](crate::replay) and with the
-//! same digits.
+//! Replays many formulas over one history, much faster than [page by page](crate::replay) and with
+//! identical digits.
 //!
-//! A learner asks for tens of thousands of replays of the same history under the same rules. Four things
-//! make them quick, and none of them is an approximation:
+//! A learner needs tens of thousands of replays of the same history under the same rules. Four
+//! exact shortcuts make them fast:
 //!
-//! - **States instead of pages.** Pages that agree in all that a formula [reads](Program::reads) have the
-//!   same score, and after visits in the same cycle with the same outcome they agree again. So a score is
-//!   computed for each state, and whole states are chosen; single pages are told apart only where a tie
-//!   class has no room for all.
-//! - **Work for visited pages only.** Pages that are not chosen are not touched: they stay in their state.
-//!   What is stale is counted from change to change and visit to visit.
-//! - **Ties without sorting.** The first pages of a large tie class are found by walking through the
-//!   cycle's order of all pages, those of a small one by a selection.
-//! - **A memory of choices.** Formulas that order states alike are one policy, and most of a population
-//!   are variations of a few: a cycle whose choices were made before is answered without a page being
-//!   looked at. See `memo`.
+//! - **States instead of pages.** Pages that agree in all that a formula [reads](Program::reads)
+//!   have the same score. After visits in the same cycle with the same outcome they agree again. So
+//!   the replay scores and selects whole states. Single pages matter only in a tie class of which
+//!   only a part fits the budget.
+//! - **Work for visited pages only.** Other pages stay in their state and are not touched.
+//!   Staleness is updated only at changes and visits.
+//! - **Ties without sorting.** The first pages of a large tie class are found by walking the
+//!   cycle's order of all pages, those of a small one by selection.
+//! - **A cache of choices.** Formulas that order states equally are one policy, and most of a
+//!   population are variations of a few. A cycle whose choices were made before is answered without
+//!   touching a page. See `memo`.
 //!
-//! Results depend neither on the number of threads nor on what is remembered.
+//! Results depend neither on the number of threads nor on the cache.
 
 mod arrivals;
 mod choice;
@@ -64,10 +64,10 @@ pub struct Replayer<'a> {
     work: Counters,
 }
 
-/// Which figures of a cycle are wanted beside its visits and changes, which always are. Those that are not
-/// may be left at 0.
+/// The figures of a cycle to compute, besides visits and changes, which are always computed. The
+/// others may stay 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Wants {
+pub struct WantedFigures {
     /// [`CycleFigures::ndcg_log2`] and [`CycleFigures::ndcg_gp4c`].
     pub ndcg: bool,
     /// [`CycleFigures::stale`] and [`CycleFigures::pending`].
@@ -78,17 +78,17 @@ pub struct Wants {
     pub harmonic: bool,
 }
 
-impl Wants {
+impl WantedFigures {
     /// All figures.
-    pub const ALL: Wants = Wants { ndcg: true, freshness: true, age: true, harmonic: true };
+    pub const ALL: WantedFigures = WantedFigures { ndcg: true, freshness: true, age: true, harmonic: true };
 
-    /// Must it be known which pages are stale?
+    /// Whether staleness must be tracked.
     fn staleness(self) -> bool {
         self.ndcg || self.freshness || self.age || self.harmonic
     }
 }
 
-/// The memory of one run, kept for the next. One a thread.
+/// Buffers of one run, reused by the next. One per thread.
 #[derive(Debug, Default)]
 pub struct Scratch {
     states: States,
@@ -96,7 +96,8 @@ pub struct Scratch {
     staleness: Staleness,
     choice: Choice,
     scores: Vec<f64>,
-    /// The moves of the cycles that the pages have yet to catch up with, and where each cycle's end.
+    /// The moves of the cycles that the pages still have to follow, and the end of each cycle's
+    /// moves.
     behind: Vec<Move>,
     ends: Vec<(usize, Arc<Step>)>,
     moves: Vec<Move>,
@@ -105,21 +106,21 @@ pub struct Scratch {
 }
 
 impl<'a> Replayer<'a> {
-    /// The most bytes that remembered choices take, unless something else is asked for.
+    /// Default limit of the cache of choices, in bytes.
     pub const MEMO_BYTES: usize = 512 << 20;
 
-    /// For a history whose pages are all there from its first cycle to its last.
+    /// For a history whose pages all exist from its first cycle to its last.
     ///
     /// # Errors
-    /// When the history cannot be replayed under these rules, a page comes later or goes sooner, or sites
-    /// have a budget of their own.
+    /// If the history cannot be replayed under these rules, if a page appears later or disappears
+    /// earlier, or if there is a budget per site.
     pub fn new(data: &'a Dataset, rules: &'a Rules) -> Result<Replayer<'a>, ReplayerError> {
         let (pages, last) = (data.pages.len(), data.truth.cycles());
         rules.check(pages, last).map_err(ReplayerError::Rules)?;
         if rules.per_site.is_some() {
             return Err(ReplayerError::PerSite);
         }
-        let whole = |page: &crate::Page| page.first == 0 && page.last >= last;
+        let whole = |page: &crate::RecordedPage| page.first == 0 && page.last >= last;
         if let Some(page) = data.pages.iter().position(|page| !whole(page)) {
             return Err(ReplayerError::NotFixed { page });
         }
@@ -139,24 +140,24 @@ impl<'a> Replayer<'a> {
         })
     }
 
-    /// With another limit on the bytes that remembered choices take; 0 to remember nothing.
+    /// Sets the limit of the cache of choices in bytes; 0 switches it off.
     pub fn with_memo(mut self, bytes: usize) -> Replayer<'a> {
         self.memo = Memo::new(bytes);
         self
     }
 
-    /// Bytes that remembered choices take now.
+    /// Current size of the cache of choices in bytes.
     pub fn memo_bytes(&self) -> usize {
         self.memo.bytes()
     }
 
-    /// What was done so far.
+    /// Counters of the work so far.
     pub fn work(&self) -> Work {
         self.work.read()
     }
 
-    /// Replays a formula: the figures of the cycles after the warm-up.
-    pub fn run(&self, program: &Program, wants: Wants, scratch: &mut Scratch) -> Vec<CycleFigures> {
+    /// Replays a formula: returns the figures of the cycles after the warm-up.
+    pub fn run(&self, program: &Program, wants: WantedFigures, scratch: &mut Scratch) -> Vec<CycleFigures> {
         let reads = program.reads().closed();
         let start = self.starts.get(reads, || self.warm_up(reads));
         scratch.states = start.states.clone();
@@ -211,8 +212,15 @@ impl<'a> Replayer<'a> {
         start.packed()
     }
 
-    /// Brings the pages to where the states are after cycle `now`.
-    fn catch_up(&self, start: &Start, wants: Wants, scratch: &mut Scratch, now: u32, work: &mut Work) {
+    /// Brings the pages to the states after cycle `now`.
+    fn catch_up(
+        &self,
+        start: &Start,
+        wants: WantedFigures,
+        scratch: &mut Scratch,
+        now: u32,
+        work: &mut Work,
+    ) {
         let Scratch { pages, behind, ends, moves, staleness, states, .. } = scratch;
         pages.copy(&start.pages);
         let mut from = 0;
@@ -226,7 +234,7 @@ impl<'a> Replayer<'a> {
     }
 
     /// Visits the chosen pages of a cycle.
-    fn step(&self, scratch: &mut Scratch, cycle: u32, wants: Wants) -> CycleFigures {
+    fn step(&self, scratch: &mut Scratch, cycle: u32, wants: WantedFigures) -> CycleFigures {
         let Scratch { states, pages, staleness, choice, moves, class, hits: by_rank, .. } = scratch;
         let (truth, order) = (&self.data.truth, self.orders.of(cycle));
         staleness.change(truth, &self.lists, pages, cycle);
@@ -250,7 +258,7 @@ impl<'a> Replayer<'a> {
 }
 
 impl Scratch {
-    /// Scores the states and chooses; how many were scored?
+    /// Scores the states and chooses; returns the number of scored states.
     fn choose(&mut self, program: &Program, cycle: u32, k: u64, ranked: bool) -> u64 {
         self.states.fill_priors();
         program.evaluate(&self.states.columns, Cycle(cycle), &mut self.scores);
@@ -258,7 +266,7 @@ impl Scratch {
         self.scores.len() as u64
     }
 
-    /// Takes a remembered step, and leaves the pages behind.
+    /// Applies a cached step; the pages follow later.
     fn follow(&mut self, cycle: u32, step: &Arc<Step>) {
         let from = self.behind.len();
         self.behind.extend(step.moves());
@@ -266,7 +274,7 @@ impl Scratch {
         self.ends.push((self.behind.len(), step.clone()));
     }
 
-    /// The step that was just taken.
+    /// The step just taken, for the cache.
     fn to_remember(&self, figures: CycleFigures) -> Step {
         Step::new(&self.choice.rows, &self.moves, figures)
     }

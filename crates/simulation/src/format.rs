@@ -1,4 +1,4 @@
-//! The formats of data sets: one file each, one list. docs/datasets.md describes them all.
+//! The formats of data sets, one file each. docs/datasets.md describes them all.
 
 pub(crate) mod calendar;
 mod captures;
@@ -19,27 +19,27 @@ pub use self::lines::{MAX_LINE, shown};
 use crate::{Dataset, histories::Histories};
 use std::path::{Path, PathBuf};
 
-/// A way to keep a data set on disk.
+/// A file format of data sets.
 pub struct Format {
-    /// What it is called.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub help: &'static str,
-    /// Are its observations given by time, so that the length of a cycle is to be chosen?
+    /// Whether observations have times, so that the cycle length can be chosen.
     pub timed: bool,
     recognises: fn(&Start) -> bool,
-    /// The file, and the length of a cycle in seconds.
+    /// Reads a file, given the cycle length in seconds.
     read: fn(&Path, u64) -> Result<Dataset, DatasetError>,
     write: Option<Write>,
 }
 
-/// Writes to a path where nothing is, and says what of the data set is lost in this format.
+/// Writes to a free path, and returns what this format loses of the data set.
 type Write = fn(&Dataset, &Path) -> Result<Vec<String>, DatasetError>;
 
-/// All formats, in the order in which they are tried on data whose format is not said.
+/// All formats, in the order in which they are tried for data of unknown format.
 pub const ALL: &[Format] = &[native::FORMAT, gp4c::FORMAT, cdx::FORMAT, cdxj::FORMAT, visits::FORMAT];
 
-/// What is looked at to tell a format.
+/// The part of a data set that identifies its format.
 enum Start {
     /// A folder with a file `pages.tsv.gz`.
     Folder,
@@ -47,19 +47,19 @@ enum Start {
     Line(String),
 }
 
-/// How to read a data set.
+/// Options for reading a data set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading<'a> {
-    /// The name of its format; without one, it is the one that is recognised.
+    /// Name of the format; detected if absent.
     pub format: Option<&'a str>,
-    /// The length of a cycle in seconds, where observations are given by time; one day when not said.
+    /// Cycle length in seconds, for observations with times; one day if absent.
     pub cycle_seconds: Option<u64>,
 }
 
-/// Reads a data set in the format of this name, or else in the one that it is recognised to have.
+/// Reads a data set in the named format, or detects the format.
 ///
 /// # Errors
-/// When it cannot be read, or says what cannot be; the message names file and line.
+/// If it cannot be read or is invalid; the message names file and line.
 pub fn open(path: &Path, format: Option<&str>) -> Result<Dataset, DatasetError> {
     Reading { format, ..Reading::default() }.open(path)
 }
@@ -68,7 +68,7 @@ impl Reading<'_> {
     /// Reads a data set.
     ///
     /// # Errors
-    /// As [`open`]; and when the format has no use for a length of cycles, or it is 0.
+    /// Those of [`open`]; and if the format has fixed cycles, or the length is 0.
     pub fn open(self, path: &Path) -> Result<Dataset, DatasetError> {
         let format = match self.format {
             Some(name) => named(name)?,
@@ -81,11 +81,11 @@ impl Reading<'_> {
     }
 }
 
-/// Writes a data set in the format of this name. It takes its own name when it is whole; what was there
-/// before is not overwritten. Returns what is lost in this format, a sentence each.
+/// Writes a data set in the named format, under a temporary name until it is complete. Never
+/// overwrites. Returns what this format loses, one phrase each.
 ///
 /// # Errors
-/// When something is there already, the format cannot hold the data or cannot be written at all, or the disk fails.
+/// If the path exists, the format cannot hold the data or is read only, or the disk fails.
 pub fn create(data: &Dataset, path: &Path, format: &str) -> Result<Vec<String>, DatasetError> {
     let write = writer(path, format)?;
     let part = partial(path)?;
@@ -94,16 +94,17 @@ pub fn create(data: &Dataset, path: &Path, format: &str) -> Result<Vec<String>, 
         Ok(losses)
     });
     if losses.is_err() {
-        // It failed already; what cannot be removed is named when it is in the way of the next attempt.
+        // The write has failed already; a leftover that cannot be removed is reported at the next
+        // attempt.
         let _ = if part.is_dir() { std::fs::remove_dir_all(&part) } else { std::fs::remove_file(&part) };
     }
     losses
 }
 
-/// Could a data set be written here in the format of this name? For asking before the work of making one.
+/// Checks that a data set could be written here in the named format, before computing one.
 ///
 /// # Errors
-/// When something is there already, or the format cannot be written.
+/// If the path exists, or the format is read only.
 pub fn check_target(path: &Path, format: &str) -> Result<(), DatasetError> {
     writer(path, format).map(|_| ())
 }
@@ -114,7 +115,7 @@ fn writer(path: &Path, format: &str) -> Result<Write, DatasetError> {
     vacant(path).map(|()| write)
 }
 
-/// Is there nothing at this path?
+/// Checks that nothing exists at this path.
 fn vacant(path: &Path) -> Result<(), DatasetError> {
     match path.symlink_metadata() {
         Ok(_) => Err(DatasetError::Exists { path: path.to_owned() }),
@@ -123,7 +124,7 @@ fn vacant(path: &Path) -> Result<(), DatasetError> {
     }
 }
 
-/// Where a data set is until it is whole.
+/// The temporary path of an incomplete data set.
 fn partial(path: &Path) -> Result<PathBuf, DatasetError> {
     let name = path.file_name().ok_or_else(|| DatasetError::whole(path, "not a file name"))?;
     let mut hidden = std::ffi::OsString::from(".");
@@ -141,7 +142,7 @@ fn partial(path: &Path) -> Result<PathBuf, DatasetError> {
 /// The format of this name.
 ///
 /// # Errors
-/// When there is none.
+/// If there is none.
 pub fn named(name: &str) -> Result<&'static Format, DatasetError> {
     let found = ALL.iter().find(|format| format.name == name);
     found.ok_or_else(|| DatasetError::UnknownFormat { name: name.to_owned() })
@@ -163,7 +164,7 @@ fn recognised(path: &Path) -> Result<&'static Format, DatasetError> {
     found.ok_or_else(|| DatasetError::Unrecognised { path: path.to_owned() })
 }
 
-/// The data set that these histories are.
+/// Builds the data set from its histories.
 fn finish(
     histories: Histories,
     path: &Path,
@@ -173,7 +174,7 @@ fn finish(
     histories.finish(title(path), dates, cycles).map_err(|what| DatasetError::whole(path, what))
 }
 
-/// What people call a data set: the name of its file or folder.
+/// The name of a data set: that of its file or folder.
 fn title(path: &Path) -> String {
     let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     last(path).or_else(|| last(&path.canonicalize().ok()?)).unwrap_or_else(|| path.display().to_string())

@@ -8,22 +8,22 @@
 //! Each site has its own random stream, so the history of a site depends only on the seed and on
 //! its place and size. Nothing depends on the machine.
 
+mod change_process;
 pub(crate) mod draws;
 mod recipe;
 mod sites;
-mod story;
 
 pub use self::recipe::{PRESETS, Preset, Recipe, RecipeError};
 
+use self::change_process::ChangeProcess;
 use self::draws::Draws;
-use self::story::Story;
 use crate::format::calendar;
-use crate::{Dataset, Page, histories::Histories};
+use crate::{Dataset, RecordedPage, histories::Histories};
 
-/// A history by this recipe. The same recipe gives the same on every machine.
+/// Generates a history. The same recipe gives the same history on every machine.
 ///
 /// # Errors
-/// When the recipe says what cannot be, or asks for more than a data set may hold.
+/// If the recipe is invalid, or exceeds the limits of a data set.
 pub fn generate(recipe: &Recipe) -> Result<Dataset, RecipeError> {
     let start = recipe.check()?;
     let sizes = sites::sizes(recipe);
@@ -32,12 +32,16 @@ pub fn generate(recipe: &Recipe) -> Result<Dataset, RecipeError> {
     for (number, &size) in (0u64..).zip(&sizes) {
         let name = format!("s{number:06}.example");
         let mut draws = Draws::new(recipe.seed, number + 1);
-        let story = Story::of_site(recipe, start, &mut draws);
+        let change_process = ChangeProcess::of_site(recipe, start, &mut draws);
         let site = histories.site(&name);
         for page in 0..size {
-            story.write_page(&mut draws, &mut changes);
-            let page =
-                Page { url: format!("http://{name}/{page}").into(), site, first: 0, last: recipe.cycles };
+            change_process.write_page(&mut draws, &mut changes);
+            let page = RecordedPage {
+                url: format!("http://{name}/{page}").into(),
+                site,
+                first: 0,
+                last: recipe.cycles,
+            };
             histories.push(page, &changes).map_err(RecipeError::too_large)?;
         }
     }

@@ -1,22 +1,22 @@
 //! Builds a data set page by page while it is read.
 
-use crate::{Dataset, Page, Truth, truth::LAST_OF_A_WORD};
+use crate::{Dataset, RecordedPage, Truth, truth::LAST_OF_A_WORD};
 use std::collections::HashMap;
 
 /// The pages read so far.
 #[derive(Default)]
 pub struct Histories {
-    pages: Vec<Page>,
+    pages: Vec<RecordedPage>,
     sites: Vec<String>,
     known_sites: HashMap<String, u32>,
     changes: Vec<(u32, u16)>,
     ends: Vec<usize>,
-    /// Does any page show an earlier content again?
+    /// Whether any page shows an earlier content again.
     returns: bool,
 }
 
 impl Histories {
-    /// The place of a site. Without a name each page has one of its own.
+    /// The index of a site. Without a name, a page gets a site of its own.
     pub fn site(&mut self, name: &str) -> u32 {
         if let Some(&place) = self.known_sites.get(name) {
             return place;
@@ -29,11 +29,11 @@ impl Histories {
         place
     }
 
-    /// The next page. Its changes are as [`Truth::from_changes`] takes them.
+    /// Adds the next page. Its changes are as for [`Truth::from_changes`].
     ///
     /// # Errors
-    /// What is wrong, when there are too many pages or changes.
-    pub fn push(&mut self, page: Page, changes: &[(u32, u16)]) -> Result<(), String> {
+    /// If there are too many pages or changes.
+    pub fn push(&mut self, page: RecordedPage, changes: &[(u32, u16)]) -> Result<(), String> {
         if self.pages.len() == Dataset::MAX_PAGES {
             return Err(format!("more than {} pages; split the data set", Dataset::MAX_PAGES));
         }
@@ -50,7 +50,7 @@ impl Histories {
     /// The data set; `cycles` is the number of the last cycle.
     ///
     /// # Errors
-    /// What is wrong, when it is empty or larger than memory is meant for.
+    /// If it is empty or larger than the memory limits.
     pub fn finish(self, name: String, dates: Vec<String>, cycles: u32) -> Result<Dataset, String> {
         if self.pages.is_empty() {
             return Err("no pages".into());

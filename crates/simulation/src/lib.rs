@@ -23,8 +23,8 @@ pub mod truth;
 
 pub use crate::bootstrap::Bootstrap;
 pub use crate::compare::Comparison;
-pub use crate::dataset::{Dataset, Page};
-pub use crate::fast::{Replayer, ReplayerError, Scratch, Wants, Work};
+pub use crate::dataset::{Dataset, RecordedPage};
+pub use crate::fast::{Replayer, ReplayerError, Scratch, WantedFigures, Work};
 pub use crate::figures::{CycleFigures, SiteFigures, Trace};
 pub use crate::format::{DatasetError, open};
 pub use crate::generate::{Recipe, RecipeError, generate};

@@ -5,33 +5,34 @@ use crate::{CycleFigures, SiteFigures, Trace};
 /// A figure of a replay.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its name.
+    /// Name in reports and on the command line.
     pub name: &'static str,
-    /// What it is, with its unit.
+    /// A short definition, with its unit.
     pub help: &'static str,
-    /// Which of two values is the better one.
+    /// The direction of improvement.
     pub better: Better,
-    /// What it is a figure of.
+    /// How it is computed.
     pub of: Figure,
-    /// Its value over all cycles for some sites, for metrics that are a quotient of sums over pages.
+    /// Its value over all cycles for some sites, for metrics that are a quotient of sums over
+    /// pages.
     pub of_sites: Option<fn(&SiteFigures) -> f64>,
 }
 
-/// What a metric is a figure of.
+/// How a metric is computed.
 #[derive(Clone, Copy, Debug)]
 pub enum Figure {
-    /// Of a cycle; for a whole replay it is their mean.
+    /// From a cycle; for a whole replay it is the mean over cycles.
     Cycle(fn(&CycleFigures) -> f64),
-    /// Of a whole replay alone; NaN where there is none.
+    /// From a whole replay only; NaN if undefined.
     Replay(fn(&Trace) -> f64),
 }
 
-/// Which of two values is the better one.
+/// The direction of improvement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// The higher one.
+    /// Higher is better.
     Higher,
-    /// The lower one.
+    /// Lower is better.
     Lower,
 }
 
@@ -43,7 +44,8 @@ impl PartialEq for Metric {
 }
 
 impl Better {
-    /// By how much `a` is better than `b`: below 0 where it is worse. None is worse than any value, and as good as none.
+    /// By how much `a` is better than `b`, negative if it is worse. An undefined value is worse
+    /// than any other and equal to another undefined one.
     pub fn by(self, a: f64, b: f64) -> f64 {
         let ahead = match self {
             Better::Higher => a - b,
@@ -57,7 +59,7 @@ impl Better {
         }
     }
 
-    /// Is `a` better than `b`? NaN is better than nothing.
+    /// Whether `a` is better than `b`. NaN is better than nothing.
     pub fn of(self, a: f64, b: f64) -> bool {
         match self {
             Better::Higher => a > b || (b.is_nan() && !a.is_nan()),
@@ -66,7 +68,7 @@ impl Better {
     }
 }
 
-/// Every metric, in the order in which they are listed to people.
+/// Every metric, in display order.
 pub const ALL: &[Metric] = &[
     CHANGE_RATE,
     Metric {
@@ -124,7 +126,7 @@ pub const ALL: &[Metric] = &[
     },
 ];
 
-/// Visits that met a change, by visits (Douglis et al. 1997; Santos 2013, eq. 2.3).
+/// Visits that found a change, per visit (Douglis et al. 1997; Santos 2013, eq. 2.3).
 pub const CHANGE_RATE: Metric = Metric {
     name: "change_rate",
     help: "share of visits that found a change",
@@ -133,7 +135,7 @@ pub const CHANGE_RATE: Metric = Metric {
     of_sites: Some(|site| share(site.changed as f64, site.visited)),
 };
 
-/// Pages whose copy is what is live, by pages (Cho & Garcia-Molina 2000).
+/// Pages whose copy is current, per page (Cho & Garcia-Molina 2000).
 pub const FRESHNESS: Metric = Metric {
     name: "freshness",
     help: "share of pages whose copy is current",
@@ -142,7 +144,7 @@ pub const FRESHNESS: Metric = Metric {
     of_sites: Some(|site| 1.0 - share(site.stale as f64, site.pages)),
 };
 
-/// Cycles since the first change that was not seen, by pages (Cho & Garcia-Molina 2000).
+/// Cycles since the first unseen change, per page (Cho & Garcia-Molina 2000).
 pub const AGE: Metric = Metric {
     name: "age",
     help: "cycles since the first unseen change, mean over pages",
@@ -151,7 +153,7 @@ pub const AGE: Metric = Metric {
     of_sites: Some(|site| share(site.age as f64, site.pages)),
 };
 
-/// H(changes not seen), by pages (Kolobov et al. 2019).
+/// H(unseen changes), per page (Kolobov et al. 2019).
 pub const HARMONIC: Metric = Metric {
     name: "harmonic",
     help: "1 + 1/2 + ... + 1/m for m unseen changes, mean over pages",
@@ -160,7 +162,7 @@ pub const HARMONIC: Metric = Metric {
     of_sites: Some(|site| share(site.harmonic, site.pages)),
 };
 
-/// Pages with a change to find, by pages.
+/// Pages with an unseen change, per page.
 const PENDING_SHARE: Metric = Metric {
     name: "pending_share",
     help: "share of pages with an unseen change before the visits",
@@ -189,12 +191,13 @@ fn pending_share(cycle: &CycleFigures) -> f64 {
     share(cycle.pending as f64, cycle.pages)
 }
 
-/// `part / whole`, and 0 of nothing.
+/// `part / whole`, and 0 if `whole` is 0.
 fn share(part: f64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part / whole as f64 }
 }
 
-/// The least value that so many of a hundred do not pass; counts by value. NaN where nothing was counted.
+/// The smallest value that is at least `hundredths` percent of the values; `counts` is indexed by
+/// value. NaN without values.
 fn quantile(counts: &[u64], hundredths: u64) -> f64 {
     let all: u64 = counts.iter().sum();
     let mut below = 0;
@@ -210,12 +213,12 @@ fn quantile(counts: &[u64], hundredths: u64) -> f64 {
 }
 
 impl Metric {
-    /// The metric of that name.
+    /// The metric of this name.
     pub fn named(name: &str) -> Option<&'static Metric> {
         ALL.iter().find(|metric| metric.name == name)
     }
 
-    /// Its value in one cycle, for metrics that have one.
+    /// Computes its value in one cycle, for metrics that have one.
     pub fn of_cycle(&self) -> Option<fn(&CycleFigures) -> f64> {
         match self.of {
             Figure::Cycle(of_cycle) => Some(of_cycle),
@@ -223,7 +226,7 @@ impl Metric {
         }
     }
 
-    /// Its value for a whole replay; NaN where there is none.
+    /// Its value for a whole replay; NaN if undefined.
     pub fn of_replay(&self, trace: &Trace) -> f64 {
         match self.of {
             Figure::Cycle(of_cycle) => {

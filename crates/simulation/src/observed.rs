@@ -3,8 +3,8 @@
 use recrawl_formula::{Evidence, Priors};
 use recrawl_types::{Cycle, History, Known, StateColumns, Status};
 
-/// All that a policy sees of a replay: the outcomes of visits, as a crawl's own records hold them. Of a
-/// page that was not visited it learns nothing.
+/// What a policy sees of a replay: the outcomes of visits, as in a crawl's records. It learns
+/// nothing about pages that were not visited.
 #[derive(Clone, Debug)]
 pub struct Observed {
     cycle: Cycle,
@@ -12,12 +12,12 @@ pub struct Observed {
     seed: u64,
     columns: StateColumns,
     sites: Vec<u32>,
-    /// What each site has shown, kept up to date visit by visit.
+    /// The evidence of each site, updated visit by visit.
     evidence: Vec<Evidence>,
 }
 
 impl Observed {
-    /// Before the first visit, of pages that belong to these of `site_count` sites.
+    /// Before the first visit, of pages with these sites.
     pub(crate) fn new(sites: Vec<u32>, site_count: usize, seed: u64) -> Observed {
         let mut columns = StateColumns::default();
         sites.iter().for_each(|_| columns.push(Known::default(), None));
@@ -30,18 +30,18 @@ impl Observed {
         self.cycle
     }
 
-    /// How many pages the cycle can visit.
+    /// Number of pages that the cycle can visit.
     pub fn k(&self) -> u64 {
         self.k
     }
 
-    /// The seed of all chance in the replay.
+    /// The seed of all random choices in the replay.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// One row a page. Rows of pages that are not there yet are not visited; those of pages that are
-    /// there no longer are [gone](Status::Gone).
+    /// One row per page. Rows of pages that do not exist yet have no visits; those of pages that no
+    /// longer exist are [gone](Status::Gone).
     pub fn columns(&self) -> &StateColumns {
         &self.columns
     }
@@ -51,31 +51,30 @@ impl Observed {
         &self.sites
     }
 
-    /// What each site has shown.
+    /// The evidence of each site.
     pub fn evidence(&self) -> &[Evidence] {
         &self.evidence
     }
 
-    /// Begins a cycle.
     pub(crate) fn begin(&mut self, cycle: Cycle, k: u64) {
         (self.cycle, self.k) = (cycle, k);
     }
 
-    /// Brings the rates of sites and of all pages up to date.
+    /// Updates the rates of sites and of all pages.
     pub(crate) fn fill_priors(&mut self) {
         let sites = self.sites.iter().map(|&site| site as usize);
         Priors::new(&self.evidence).fill(&mut self.columns, sites);
     }
 
-    /// The first visit of a page.
+    /// Records the first visit of a page.
     pub(crate) fn first_fetch(&mut self, page: usize) {
         self.columns.set_history(page, &History::first_fetch(self.cycle));
     }
 
-    /// Another visit of a page.
+    /// Records another visit of a page.
     ///
     /// # Panics
-    /// When it was never visited.
+    /// If it was never visited.
     pub(crate) fn visit(&mut self, page: usize, changed: bool) {
         let mut history = self.columns.history(page).expect("a page is compared with its first visit");
         let site = &mut self.evidence[self.sites[page] as usize];
@@ -85,7 +84,7 @@ impl Observed {
         self.columns.set_history(page, &history);
     }
 
-    /// A page is there no longer.
+    /// Records that a page no longer exists.
     pub(crate) fn gone(&mut self, page: usize) {
         self.columns.known[page].status = Status::Gone;
     }

@@ -3,12 +3,12 @@
 
 use std::fmt::Write;
 
-/// A drawing: panels below each other, with one legend for all.
+/// A drawing: stacked panels with one legend.
 #[derive(Clone, Debug, Default)]
 pub struct Plot {
-    /// What stands above it.
+    /// The title above it.
     pub title: String,
-    /// What the horizontal axis shows, the same in all panels.
+    /// The label of the horizontal axis, which all panels share.
     pub across: String,
     /// The panels, from the top.
     pub panels: Vec<Panel>,
@@ -19,9 +19,9 @@ pub struct Plot {
 /// A panel.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    /// What the vertical axis shows.
+    /// The label of the vertical axis.
     pub label: String,
-    /// The curves as points by ascending x. Points that are no numbers are left out.
+    /// The curves as points by ascending x. Points that are not numbers are skipped.
     pub curves: Vec<Vec<(f64, f64)>>,
 }
 
@@ -33,15 +33,15 @@ const HEIGHT: f64 = 280.0;
 const GAP: f64 = 60.0;
 const LINE: f64 = 18.0;
 
-/// The most letters of a name in the legend.
+/// Maximum letters of a name in the legend.
 const NAME: usize = 34;
 
-/// Middle tones, which stand out on white and on black; told apart with and without red and green (Okabe & Ito
-/// 2008, darkened or lightened towards the middle).
+/// Middle tones, visible on white and on black, and distinguishable without red and green (Okabe &
+/// Ito 2008, darkened or lightened towards the middle).
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#3d9be0", "#8a63d2", "#808080"];
 
-/// Beyond the colours, curves are told apart by their dashes.
+/// Beyond the colours, dashes distinguish the curves.
 const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
 
 impl Plot {
@@ -148,13 +148,13 @@ struct Scale {
 }
 
 impl Scale {
-    /// An axis from the least to the greatest of these, with some five ticks.
+    /// An axis from the minimum to the maximum of these values, with about five ticks.
     fn over(values: impl Iterator<Item = f64>) -> Scale {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
         let span = (high - low).max(1e-6);
         let (mut step, mut decimals) = (1e-7, 7);
-        // 1, 2, 5, 10, 20, 50 …: bounded, since a span is finite.
+        // 1, 2, 5, 10, 20, 50 …: terminates, since a span is finite.
         'found: for power in -7..300 {
             for factor in [1.0, 2.0, 5.0] {
                 (step, decimals) = (factor * 10f64.powi(power), usize::try_from(-power).unwrap_or(0));
@@ -166,7 +166,7 @@ impl Scale {
         Scale { low, high: low + span, step, decimals }
     }
 
-    /// The same from tick to tick.
+    /// The same, extended to whole ticks.
     fn rounded(self) -> Scale {
         let low = (self.low / self.step).floor() * self.step;
         Scale { low, high: ((self.high / self.step).ceil() * self.step).max(low + self.step), ..self }
@@ -177,7 +177,7 @@ impl Scale {
     }
 
     fn ticks(&self) -> impl Iterator<Item = f64> + '_ {
-        // A little slack, since ticks are multiples of a step that may be no exact number.
+        // A little tolerance, since multiples of a step may be inexact.
         let first = (self.low / self.step - 1e-6).ceil();
         let count = ((self.high / self.step + 1e-6).floor() - first) as u32;
         (0..=count).map(move |i| (first + f64::from(i)) * self.step)
@@ -198,7 +198,7 @@ pub fn smoothed(values: &[f64], width: usize) -> Vec<f64> {
     (0..values.len()).map(mean).collect()
 }
 
-/// The text, cut to so many letters.
+/// The text, cut to `letters` letters.
 pub fn shortened(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();
@@ -244,7 +244,7 @@ mod tests {
         assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
         assert!(svg.contains("a &lt; b &amp; c") && svg.contains("&quot;quoted&quot;"));
         assert!(svg.contains("ChangeRate") && svg.contains(">cycle<") && svg.contains('…'));
-        // Two curves and three entries of the legend; the curve without a point is none.
+        // Two curves and three entries of the legend; the curve without points is not drawn.
         assert_eq!(svg.matches("class=\"curve\"").count(), 5);
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
         assert!(Plot::default().svg().contains("</svg>"));

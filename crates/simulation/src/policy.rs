@@ -1,109 +1,98 @@
-//! The policies, which select the pages of a cycle; one file each.
+//! The policies, which select the pages of a cycle.
 
-mod aad;
-mod age;
 mod binary_lambda_crawl;
-mod cg;
 mod chance;
+mod change_probability;
 mod common_crawl;
-mod crawler;
 pub mod formula;
-mod gad;
+mod gp4c_rates;
 mod lambda_crawl;
-mod nad;
 mod nutch;
 mod oracle;
-mod p_gamma;
-mod p_mm;
-mod p_site;
-mod rand;
 mod rates;
-mod sad;
+mod scheduler;
 mod stormcrawler;
 mod thompson;
 mod true_rate;
-mod u_age;
-mod u_fresh;
-mod u_harm;
+mod visit_gain;
 
 pub use formula::FormulaPolicy;
 
 use crate::{Dataset, Observed};
 use recrawl_formula::Basis;
 
-/// Scores pages by what was observed of them.
+/// Scores pages by their observed visits.
 pub trait Policy: Send {
-    /// Its name, for reports.
+    /// Name in reports.
     fn name(&self) -> &str;
 
-    /// What it ranks by as an expression, where it is one.
+    /// The expression that it ranks by, if there is one.
     fn expression(&self) -> Option<String> {
         None
     }
 
-    /// Does it read the rates of sites or of all pages? They are filled only for those that do.
+    /// Whether it reads the rates of sites or of all pages, which are filled only if so.
     fn needs_priors(&self) -> bool {
         false
     }
 
-    /// Scores every page for the cycle whose visits are chosen: `out` is emptied and gets one score a
-    /// page. The higher the score the sooner the visit; NaN ranks below every number. Pages that are not
-    /// there may get any score.
+    /// Scores every page for the current cycle: empties `out` and adds one score per page. A higher
+    /// score is visited earlier; NaN ranks below every number. Pages that do not exist may get any
+    /// score.
     fn score(&mut self, observed: &Observed, out: &mut Vec<f64>);
 
-    /// Is told of the visits of a cycle, after them, in whatever order: for what a policy keeps of pages
-    /// beside the running sums of their records.
-    fn observe(&mut self, _observed: &Observed, _visits: &[Visit]) {}
+    /// Called after the visits of a cycle, in any order, for policies that keep data of their own
+    /// about pages.
+    fn observe(&mut self, _observed: &Observed, _visits: &[PolicyVisit]) {}
 }
 
-/// A visit, as a policy is told of it.
+/// A visit, as reported to a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Visit {
-    /// The page.
+pub struct PolicyVisit {
+    /// Index of the page.
     pub page: u32,
-    /// Did it show another content than at its last visit? None at its first.
+    /// Whether the content differed from the last visit; `None` at the first.
     pub changed: Option<bool>,
 }
 
-/// A policy that can be asked for by name.
+/// An entry of the registry of policies.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// The name.
+pub struct PolicyKind {
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it ranks by, in words.
+    /// A short description of the ranking.
     pub help: &'static str,
-    /// How one is made.
+    /// The constructor.
     pub make: Make,
 }
 
-/// How a policy is made. The two kinds are kept apart, so that none that competes can come by the truth.
+/// The constructor of a policy. Only bounds get the truth, so no competing policy can use it.
 #[derive(Clone, Copy, Debug)]
 pub enum Make {
-    /// An honest policy; it is told over what the papers' rates are estimated.
+    /// An honest policy; gets the basis of the papers' rate estimates.
     Honest(fn(Basis) -> Box<dyn Policy>),
-    /// A bound: it is given what no crawler can know.
+    /// A bound: gets what no crawler can know.
     Bound(for<'a> fn(&'a Dataset) -> Box<dyn Policy + 'a>),
 }
 
-/// Every policy, in the order in which they are listed to people: those of the GP4C papers, their rivals, the
-/// bounds.
-pub const ALL: &[Kind] = &[
-    rand::KIND,
-    age::KIND,
-    nad::KIND,
-    sad::KIND,
-    aad::KIND,
-    gad::KIND,
-    cg::KIND,
-    p_mm::KIND,
-    p_gamma::KIND,
-    p_site::KIND,
-    u_fresh::KIND,
-    u_fresh::SITE,
-    u_harm::KIND,
-    u_harm::SITE,
-    u_age::KIND,
-    u_age::SITE,
+/// Every policy, in display order: those of the GP4C papers, their rivals, the bounds.
+pub const ALL: &[PolicyKind] = &[
+    scheduler::RAND,
+    scheduler::AGE,
+    gp4c_rates::NAD,
+    gp4c_rates::SAD,
+    gp4c_rates::AAD,
+    gp4c_rates::GAD,
+    gp4c_rates::CG,
+    change_probability::P_MM,
+    change_probability::P_GAMMA,
+    change_probability::P_SITE,
+    visit_gain::U_FRESH,
+    visit_gain::U_FRESH_SITE,
+    visit_gain::U_HARM,
+    visit_gain::U_HARM_SITE,
+    visit_gain::U_AGE,
+    visit_gain::U_AGE_SITE,
     lambda_crawl::KIND,
     binary_lambda_crawl::KIND,
     binary_lambda_crawl::WITH_FLOOR,
@@ -115,18 +104,18 @@ pub const ALL: &[Kind] = &[
     oracle::KIND,
 ];
 
-impl Kind {
-    /// The policy of that name.
-    pub fn named(name: &str) -> Option<Kind> {
+impl PolicyKind {
+    /// The policy of this name.
+    pub fn named(name: &str) -> Option<PolicyKind> {
         ALL.iter().copied().find(|kind| kind.name == name)
     }
 
-    /// Is it a bound, and no policy that a crawler could follow?
+    /// Whether it is a bound that no crawler could reach.
     pub fn is_bound(&self) -> bool {
         matches!(self.make, Make::Bound(_))
     }
 
-    /// Makes one, to be replayed on `data`.
+    /// Builds the policy for a replay of `data`.
     pub fn build<'a>(&self, data: &'a Dataset, basis: Basis) -> Box<dyn Policy + 'a> {
         match self.make {
             Make::Honest(make) => make(basis),

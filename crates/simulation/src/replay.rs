@@ -8,7 +8,7 @@
 pub mod ndcg;
 mod unseen;
 
-use crate::policy::{Policy, Visit};
+use crate::policy::{Policy, PolicyVisit};
 use crate::{CycleFigures, Dataset, Observed, Rules, RulesError, SiteFigures, Trace};
 use ndcg::Ndcg;
 use recrawl_scheduler::{Gate, TieBreak, TopK};
@@ -17,13 +17,13 @@ use unseen::Unseen;
 
 pub use unseen::harmonic;
 
-/// Replays a history under the rules, the policy choosing the visits.
+/// Replays a history under the rules; the policy chooses the visits.
 ///
 /// # Errors
-/// When the history cannot be replayed under these rules.
+/// If the history cannot be replayed under these rules.
 ///
 /// # Panics
-/// When the policy does not give each page a score.
+/// If the policy does not score each page.
 pub fn run(data: &Dataset, rules: &Rules, policy: &mut dyn Policy) -> Result<Trace, RulesError> {
     rules.check(data.pages.len(), data.truth.cycles())?;
     let mut replay = Replay::new(data, rules);
@@ -41,12 +41,12 @@ struct Replay<'a> {
     log2: Ndcg,
     gp4c: Ndcg,
     harmonic_numbers: Vec<f64>,
-    /// Was the page ever visited by budget?
+    /// Whether the page was ever visited by budget.
     chosen: Vec<bool>,
     trace: Trace,
-    // Memory of a cycle, kept for the next.
+    // Buffers, reused in each cycle.
     scores: Vec<f64>,
-    visits: Vec<Visit>,
+    visits: Vec<PolicyVisit>,
     stale_by_changes: Vec<u64>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Pages whose last cycle was the one before are never scheduled again.
+    /// Pages whose last cycle was the previous one are never scheduled again.
     fn pages_leave(&mut self, cycle: u32) {
         for (page, known) in self.data.pages.iter().enumerate() {
             if known.last.checked_add(1) == Some(cycle) {
@@ -100,7 +100,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Up to k pages that compete, best first; of one site no more than the rules allow.
+    /// Up to k competing pages, best first, within the limit per site.
     fn rank(&mut self, k: u64, policy: &mut dyn Policy) -> Vec<usize> {
         if policy.needs_priors() {
             self.observed.fill_priors();
@@ -128,13 +128,13 @@ impl<'a> Replay<'a> {
         Gate::of_row(self.observed.columns(), page, self.observed.cycle(), self.rules.warmup)
     }
 
-    /// Fetches the pages that come with this cycle, visits those in their warm-up.
+    /// Fetches new pages, and visits pages in their warm-up.
     fn visit_beside_the_budget(&mut self, figures: &mut CycleFigures) {
         for page in 0..self.data.pages.len() {
             match self.gate(page) {
                 Gate::Discovery if self.data.pages[page].first <= figures.cycle => {
                     self.observed.first_fetch(page);
-                    self.visits.push(Visit { page: page as u32, changed: None });
+                    self.visits.push(PolicyVisit { page: page as u32, changed: None });
                     figures.first_visits += 1;
                 }
                 Gate::Warmup => {
@@ -146,7 +146,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Visits a page that was chosen; did it meet a change?
+    /// Visits a chosen page; returns whether it had changed.
     fn visit_by_budget(&mut self, page: usize) -> bool {
         let first_change = self.unseen.first(page);
         let changed = self.visit(page);
@@ -162,24 +162,25 @@ impl<'a> Replay<'a> {
         changed
     }
 
-    /// Visits a page again.
+    /// Visits a page again; returns whether it had changed.
     fn visit(&mut self, page: usize) -> bool {
         let (last, now) = (self.observed.columns().last[page], self.observed.cycle().0);
         let changed = self.data.truth.differs(page, last, now);
         self.neglect(page, now);
         self.observed.visit(page, changed);
         self.unseen.visit(page);
-        self.visits.push(Visit { page: page as u32, changed: Some(changed) });
+        self.visits.push(PolicyVisit { page: page as u32, changed: Some(changed) });
         changed
     }
 
-    /// A page was left alone until `now`.
+    /// Records that a page was not visited until `now`.
     fn neglect(&mut self, page: usize, now: u32) {
         let alone = now - self.observed.columns().last[page];
         self.trace.longest_neglect = self.trace.longest_neglect.max(alone);
     }
 
-    /// Counts what the visits by budget met, in the order of ranks, and what they left unseen.
+    /// Counts the results of the visits by budget, in rank order, and the unseen changes that
+    /// remain.
     fn count(&mut self, hits: &[bool], figures: &mut CycleFigures) {
         let now = figures.cycle;
         self.stale_by_changes.fill(0);
@@ -218,7 +219,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// One more at a place of a list that grows as needed.
+/// Increments a count, extending the list as needed.
 fn add(counts: &mut Vec<u64>, place: usize) {
     if counts.len() <= place {
         counts.resize(place + 1, 0);

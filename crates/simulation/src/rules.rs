@@ -3,27 +3,27 @@
 use recrawl_scheduler::Ties;
 use std::fmt;
 
-/// The rules of a replay: the same for every policy that is compared.
+/// The rules of a replay, equal for all compared policies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
-    /// Cycles 1 to this visit every page, whatever the budget; 0 for none.
+    /// Cycles 1 to this visit every page, regardless of the budget; 0 for none.
     pub warmup: u32,
-    /// k: pages to visit in every cycle after the warm-up.
+    /// k: the pages to visit in every cycle after the warm-up.
     pub budget: Budget,
-    /// What decides between pages of equal score.
+    /// How ties are broken.
     pub ties: Ties,
-    /// All chance comes from this: ties by hash, random scores.
+    /// The seed of all random choices: ties by hash, random scores.
     pub seed: u64,
-    /// At most so many pages of one site in a cycle after the warm-up; none for no limit.
+    /// Maximum pages of one site per cycle after the warm-up.
     pub per_site: Option<u64>,
 }
 
-/// How many pages a cycle visits after the warm-up.
+/// The budget of a cycle after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
-    /// floor(share · pages that are there), at least 1.
+    /// floor(share · existing pages), at least 1.
     Share(f64),
-    /// So many, or all pages that are there when those are fewer.
+    /// This number, or all existing pages if they are fewer.
     Pages(u64),
 }
 
@@ -35,10 +35,10 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Can a history of so many pages, whose last cycle is `cycles`, be replayed under these rules?
+    /// Checks whether a history of `pages` pages with last cycle `cycles` can be replayed.
     ///
     /// # Errors
-    /// When it has no page, nothing is left after the warm-up, or the budget visits nothing.
+    /// If there is no page, no cycle after the warm-up, or no visit in the budget.
     pub fn check(&self, pages: usize, cycles: u32) -> Result<(), RulesError> {
         if pages == 0 {
             return Err(RulesError::NoPages);
@@ -55,7 +55,7 @@ impl Rules {
 }
 
 impl Budget {
-    /// k for so many pages.
+    /// k for this number of pages.
     pub fn of(self, pages: u64) -> u64 {
         match self {
             Budget::Share(share) => ((share * pages as f64).floor() as u64).max(1).min(pages),
@@ -64,7 +64,7 @@ impl Budget {
     }
 }
 
-/// A history cannot be replayed under the rules.
+/// Why a history cannot be replayed under the rules.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RulesError {
@@ -79,7 +79,7 @@ pub enum RulesError {
     },
     /// A share that is not above 0 and at most 1.
     Share {
-        /// What it is.
+        /// The share.
         share: f64,
     },
     /// k is 0.

@@ -2,36 +2,37 @@
 
 use crate::student;
 
-/// The mean over cycles, and how much it would move from one such history to another.
+/// The mean over cycles, and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesMean {
     /// The mean.
     pub mean: f64,
-    /// Its standard error; infinite where the series says nothing of it.
+    /// Its standard error; infinite if the series is too short.
     pub error: f64,
-    /// How many independent cycles would tell as much: at most their number.
+    /// The effective sample size: the number of independent cycles with the same information, at
+    /// most their number.
     pub effective: f64,
-    /// The two-sided p-value of the mean being 0; 1 where it has no power, with fewer than
-    /// [`SeriesMean::FEWEST`] effective cycles.
+    /// The two-sided p-value of a mean of 0; 1 below [`SeriesMean::FEWEST`] effective cycles.
     pub p: f64,
 }
 
 impl SeriesMean {
-    /// The fewest effective cycles that a test is made of. With fewer the autocorrelation is not known well enough:
-    /// a test at 5 % then calls up to 14 % of pure chance a difference.
+    /// Minimum effective cycles for a test. With fewer the autocorrelation is not known well
+    /// enough: a test at 5 % then rejects up to 14 % of pure chance.
     pub const FEWEST: f64 = 6.0;
 
     /// The mean of the values of successive cycles.
     ///
-    /// With τ = 1 + 2Σρ(k), the sum over the autocorrelations at all lags, n values tell as much of their mean as
-    /// n/τ independent ones (Bayley & Hammersley 1946). Var(mean) = σ²τ/n, and the squared deviations sum up to
-    /// σ²(n − τ) in the mean, so that Var(mean) is estimated by (Σd²/n)/(n/τ − 1): Student's formula with n/τ in
-    /// place of n. The test takes t with n/τ − 1 degrees of freedom (Zwiers & von Storch 1995).
+    /// With τ = 1 + 2Σρ(k), summed over the autocorrelations at all lags, n values carry as much
+    /// information about their mean as n/τ independent ones (Bayley & Hammersley 1946). Var(mean) =
+    /// σ²τ/n, and the expected sum of squared deviations is σ²(n − τ). So Var(mean) is estimated by
+    /// (Σd²/n)/(n/τ − 1): Student's formula with n/τ in place of n. The test uses t with n/τ − 1
+    /// degrees of freedom (Zwiers & von Storch 1995).
     pub fn of(values: &[f64]) -> SeriesMean {
         let n = values.len() as f64;
         let mean = if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / n };
         let deviations: Vec<f64> = values.iter().map(|value| value - mean).collect();
-        // Equal values differ by rounding.
+        // Equal values may differ by rounding.
         let variance =
             Some(covariance(&deviations, 0)).filter(|v| v.sqrt() > 1e-12 * mean.abs()).unwrap_or(0.0);
         let effective = if variance > 0.0 { n / tau(&deviations, variance) } else { n };
@@ -44,25 +45,25 @@ impl SeriesMean {
         SeriesMean { mean, error: square.sqrt(), effective, p }
     }
 
-    /// Where the next value is expected in 95 of 100 cases; none where too few cycles tell nothing of it. A value lies as
-    /// far from the true mean as its deviation says, and that from this mean as its error says.
+    /// The 95 % prediction interval of the next value; `None` with too few cycles. Its variance is
+    /// that of a value around the true mean plus that of this mean.
     pub fn next_value(&self) -> Option<[f64; 2]> {
         let half =
             || student::quantile(0.05, self.effective - 1.0) * self.error * (self.effective + 1.0).sqrt();
         self.has_power().then(half).map(|half| [self.mean - half, self.mean + half])
     }
 
-    /// Is there power enough to tell a mean from 0 at all?
+    /// Whether a test against 0 has any power.
     pub fn has_power(&self) -> bool {
         self.effective >= Self::FEWEST
     }
 }
 
-/// The mean over several series of as many values each, put one after the other: a value for each cycle. Replays of several
-/// parts of the pages over the same cycles are no more cycles than one replay.
+/// The mean over `series` concatenated series of equal length: one value per cycle. Replays of
+/// several parts of the pages over the same cycles do not add cycles.
 ///
 /// # Panics
-/// When the values cannot be divided by the number of series.
+/// If the values cannot be divided by the number of series.
 pub fn by_cycle(values: &[f64], series: usize) -> Vec<f64> {
     let cycles = values.len() / series.max(1);
     assert_eq!(cycles * series, values.len(), "series of the same length");
@@ -70,19 +71,20 @@ pub fn by_cycle(values: &[f64], series: usize) -> Vec<f64> {
     (0..cycles).map(mean).collect()
 }
 
-/// Of deviations from their mean: the mean product of those `lag` cycles apart, divided by the number of all.
+/// The autocovariance at `lag`: the sum of products of deviations `lag` cycles apart, divided by
+/// the number of all values.
 fn covariance(deviations: &[f64], lag: usize) -> f64 {
     let products = deviations.iter().zip(deviations.iter().skip(lag)).map(|(a, b)| a * b);
     products.sum::<f64>() / deviations.len().max(1) as f64
 }
 
-/// τ, from 1 to n: the greater of two estimates. Short series hide their memory from the first, long ones of several
-/// time scales from the second.
+/// τ, from 1 to n: the maximum of two estimates. The first misses the memory of short series, the
+/// second that of long ones with several time scales.
 ///
-/// - The initial monotone sequence (Geyer 1992): autocorrelations summed in pairs up to the first pair that is not
-///   positive, none counted above the pair before it.
-/// - An autoregression of the first order, (1 + ρ)/(1 − ρ). The autocorrelation at lag 1 is low by (1 + 3ρ)/n or so
-///   (Marriott & Pope 1954; Kendall 1954), which is made up for.
+/// - The initial monotone sequence (Geyer 1992): sums of pairs of autocorrelations up to the first
+///   pair that is not positive, each at most the previous pair.
+/// - An autoregression of the first order, (1 + ρ)/(1 − ρ). The autocorrelation at lag 1 has a bias
+///   of about −(1 + 3ρ)/n (Marriott & Pope 1954; Kendall 1954), which is corrected.
 fn tau(deviations: &[f64], variance: f64) -> f64 {
     let n = deviations.len() as f64;
     let (mut sum, mut before) = (0.0, f64::INFINITY);
@@ -105,7 +107,8 @@ mod tests {
     use super::*;
     use crate::generate::draws::Draws;
 
-    /// An autoregression of the first order, begun in its stationary distribution, with this mean in standard errors.
+    /// An autoregression of the first order, started in its stationary distribution; its mean is
+    /// `shift` standard errors.
     fn autoregression(rho: f64, cycles: usize, shift: f64, draws: &mut Draws) -> Vec<f64> {
         let error = 1.0 / (1.0 - rho) / (cycles as f64).sqrt();
         let mut value = draws.normal() / (1.0 - rho * rho).sqrt();
@@ -124,8 +127,8 @@ mod tests {
         f64::from((0..trials).filter(is_rejected).count() as u32) / f64::from(trials)
     }
 
-    /// Student's test, which takes cycles as independent, calls 7 in 10 pairs of equals different at the memory that
-    /// replays have.
+    /// Student's test, which assumes independent cycles, would call 7 in 10 equal pairs different
+    /// at the memory that replays have.
     #[test]
     fn pure_chance_is_called_a_difference_once_in_twenty_whatever_the_memory() {
         let student = |values: &[f64]| {

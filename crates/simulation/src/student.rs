@@ -2,12 +2,12 @@
 
 use recrawl_formula::math::{exp, ln};
 
-/// The two-sided p-value of a square of t with so many degrees of freedom, above 0 (Student 1908).
+/// The two-sided p-value of a squared t with `freedom` degrees of freedom, above 0 (Student 1908).
 pub fn p_value(t_squared: f64, freedom: f64) -> f64 {
     beta(freedom / 2.0, 0.5, 1.0 / (1.0 + t_squared / freedom))
 }
 
-/// The t that is passed in one of `1/level` cases on either side: the value of [`p_value`] there is `level`. By bisection.
+/// The two-sided quantile of t: its [`p_value`] is `level`. By bisection.
 pub fn quantile(level: f64, freedom: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while p_value(high * high, freedom) > level {
@@ -20,8 +20,8 @@ pub fn quantile(level: f64, freedom: f64) -> f64 {
     high
 }
 
-/// The regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz & Stegun 1964,
-/// 26.5.8), evaluated from below where it converges fast: from x or from 1 − x.
+/// The regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz &
+/// Stegun 1964, 26.5.8), on the side where it converges fast: x or 1 − x.
 fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -33,8 +33,8 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
     front / fraction(a, b, x)
 }
 
-/// 1 + d₁/(1 + d₂/(1 + …)), from its 400th term up: with x on the fast side a few dozen are enough for b = ½ and
-/// any a that thousands of cycles give.
+/// 1 + d₁/(1 + d₂/(1 + …)), from its 400th term up. On the fast side a few dozen terms suffice for
+/// b = ½ and any a of thousands of cycles.
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     let term = |i: u32| {
         let m = f64::from(i / 2);
@@ -47,7 +47,8 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
     (1..=400).rev().fold(1.0, |below, i| 1.0 + term(i) / below)
 }
 
-/// ln Γ(x) for x > 0 by Stirling's series, from x + 8 on, where six terms are good to the last digits.
+/// ln Γ(x) for x > 0 by Stirling's series at x + 8, where six terms are accurate to the last
+/// digits.
 fn ln_gamma(x: f64) -> f64 {
     let (mut shifted, mut product) = (x, 1.0);
     while shifted < 8.0 {
@@ -83,7 +84,7 @@ mod tests {
             let value = p(t, freedom);
             assert!((value / expected - 1.0).abs() < 2e-3, "t {t} of {freedom}: {value} for {expected}");
         }
-        // One degree of freedom is the Cauchy distribution, two have a closed form.
+        // One degree of freedom is the Cauchy distribution; two have a closed form.
         assert!((p(1.0, 1.0) - 0.5).abs() < 1e-13);
         let two = |t: f64| 1.0 - t / (2.0 + t * t).sqrt();
         assert!((p(0.3, 2.0) - two(0.3)).abs() < 1e-13 && (p(9.0, 2.0) - two(9.0)).abs() < 1e-13);

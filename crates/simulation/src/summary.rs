@@ -8,23 +8,23 @@ use std::ops::Range;
 /// How a data set changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Pages.
+    /// Number of pages.
     pub pages: u64,
-    /// Pages that are there from the first cycle to the last.
+    /// Pages that exist from the first cycle to the last.
     pub fixed: u64,
     /// Sites that have a page.
     pub sites: u64,
     /// The number of the last cycle.
     pub cycles: u32,
-    /// The days of the first cycle and of the last, where they are known.
+    /// The days of the first and the last cycle, if known.
     pub dates: Option<(String, String)>,
-    /// Of which pages all figures below speak: "fixed", or "all" where the fixed set is empty.
+    /// The pages of all figures below: "fixed", or "all" if the fixed set is empty.
     pub over: &'static str,
-    /// Changes.
+    /// Number of changes.
     pub changes: u64,
-    /// Of these, how many go back to a content that the page showed before.
+    /// Changes that return to an earlier content of the page.
     pub back: u64,
-    /// Changes per page and cycle, over the cycles in which pages are there, each page's first apart.
+    /// Changes per page and cycle, over the cycles in which pages exist, without each page's first.
     pub change_rate: f64,
     /// Pages that never change.
     pub never: u64,
@@ -32,19 +32,19 @@ pub struct Summary {
     pub per_page: Quantiles,
     /// Changed pages per cycle.
     pub per_cycle: Quantiles,
-    /// The part of all changes that the 5 % most changing pages have; 0 where there is no change.
+    /// The share of all changes on the 5 % most changing pages; 0 if there is no change.
     pub top_share: f64,
-    /// How many pages there are of each class of change rate.
+    /// Number of pages in each class of change rate.
     pub rates: Vec<RateClass>,
-    /// Bytes that the history and the names take in memory.
+    /// Memory of the history and the names in bytes.
     pub bytes: u64,
-    /// How the history is held: "words" or "versions".
+    /// Form of the history: "words" or "versions".
     pub form: &'static str,
     /// [`Dataset::digest`].
     pub digest: String,
 }
 
-/// Where a list of counts lies.
+/// Quantiles of a list of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "each is called what it is")]
 pub struct Quantiles {
@@ -64,15 +64,15 @@ pub struct RateClass {
     pub above: f64,
     /// Changes per cycle, inclusive.
     pub up_to: f64,
-    /// Pages.
+    /// Number of pages.
     pub pages: u64,
 }
 
-/// The bounds of the classes of change rate. Pages that never change are in none.
+/// The bounds of the classes of change rate. Pages that never change are in no class.
 const RATES: [f64; 9] = [0.0, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.9, 1.0];
 
 impl Summary {
-    /// Of a data set.
+    /// Computes the figures of a data set.
     pub fn of(data: &Dataset) -> Summary {
         let last = data.truth.cycles();
         let fixed = data.fixed();
@@ -133,7 +133,7 @@ impl Summary {
 }
 
 impl Quantiles {
-    /// Of counts in ascending order; all 0 where there are none.
+    /// Of counts in ascending order; all 0 for an empty list.
     fn of(counts: &[u32]) -> Quantiles {
         let at = |share: f64| match counts.len() {
             0 => 0,
@@ -156,10 +156,10 @@ impl Quantiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Page, Truth};
+    use crate::{RecordedPage, Truth};
 
     fn data(lives: &[(u32, u32)], changes: &[&[(u32, u16)]]) -> Dataset {
-        let page = |&(first, last): &(u32, u32)| Page { url: "x".into(), site: first, first, last };
+        let page = |&(first, last): &(u32, u32)| RecordedPage { url: "x".into(), site: first, first, last };
         Dataset {
             name: "d".into(),
             dates: Vec::new(),

@@ -19,19 +19,19 @@ const COLUMNS: [(&str, &str); 10] = [
     ("longest_neglect", "neglect"),
 ];
 
-/// Of these the interval is shown too.
+/// Metrics that are shown with their interval.
 const WITH_INTERVAL: [&str; 2] = ["change_rate", "freshness"];
 
-/// The most letters of a name.
+/// Maximum letters of a name.
 const NAME: usize = 24;
 
-/// What the marks say.
+/// Explanation of the marks.
 pub const LEGEND: &str = "\
 * best known policy; = same value; ? not different from the best by paired tests over cycles and over sites
 ± half of the 95 % interval over sites; delay, p95: cycles from a change to the visit that found it
 visited, delay, neglect (the longest time without a visit): not tested; docs/metrics.md has the definitions";
 
-/// The table: a line for each replay, known policies and bounds set apart.
+/// The table: one line per replay; known policies and bounds are set apart.
 pub fn render(names: &[(&str, Role)], comparison: &Comparison) -> String {
     let place =
         |name: &str| metric::ALL.iter().position(|metric| metric.name == name).expect("a metric's name");
@@ -43,7 +43,7 @@ pub fn render(names: &[(&str, Role)], comparison: &Comparison) -> String {
     };
     let mut table = format!("{:NAME$}", "");
     for &(at, heading) in &columns {
-        // The last place of a cell is its mark.
+        // The last column of a cell is its mark.
         write!(table, "{heading:>width$} ", width = width(at) - 1).expect("a string takes all");
     }
     let mut before = None;
@@ -70,7 +70,7 @@ fn mark(cell: &Cell, is_best: bool) -> &'static str {
     }
 }
 
-/// The value, with its interval where the table has one.
+/// The value, with its interval if the table shows one.
 fn shown(cell: &Cell, metric: &Metric) -> String {
     if cell.value.is_nan() {
         return "-".to_owned();

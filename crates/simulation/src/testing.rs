@@ -1,23 +1,23 @@
-//! Helpers of this crate's tests: small random histories, and rules for them.
+//! Test helpers: small random histories, and rules for them.
 
-use crate::{Budget, Dataset, Page, Rules, Truth};
+use crate::{Budget, Dataset, RecordedPage, Rules, Truth};
 use proptest::prelude::*;
 use recrawl_scheduler::Ties;
 
 /// The history of a page: its first and last cycle, and its changes.
 type History = (u32, u32, Vec<(u32, u16)>);
 
-/// Histories of a few pages at a few sites, of up to `last` cycles beside cycle 0. Pages of one site lie
-/// together. Some come late and leave early, and contents come back, unless `fixed`.
+/// Histories of a few pages at a few sites, with cycles 0 to `last`. Pages of one site are
+/// contiguous. Unless `fixed`, some come late and leave early, and contents return.
 pub(crate) fn datasets(fixed: bool, last: u32) -> impl Strategy<Value = Dataset> {
     let pages = prop::collection::vec((0u32..3, history(fixed, last)), 1..30);
     pages.prop_map(move |mut pages| {
         pages.sort_by_key(|page| page.0);
-        let page = |(site, (first, last, _)): &(u32, History)| Page {
+        let page = |(site, (first, last, _)): &(u32, History)| RecordedPage {
             site: *site,
             first: *first,
             last: *last,
-            ..Page::default()
+            ..RecordedPage::default()
         };
         Dataset {
             name: "random".into(),

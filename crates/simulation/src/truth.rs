@@ -1,38 +1,38 @@
-//! The truth: which page had which content in which cycle.
+//! The truth: the content of every page in every cycle.
 
 use std::ops::Range;
 
-/// The recorded history of all pages, cycle by cycle. Cycle 0 is the first observation: contents are
-/// known, and there is nothing to compare them with.
+/// The recorded history of all pages, cycle by cycle. Cycle 0 is the first observation, without
+/// changes.
 ///
-/// Two forms, which answer alike. Where no page ever shows an earlier content again and no cycle is
-/// beyond 63, a page is one machine word, and "changed since" is one mask. Else the number of the
-/// content in force is kept for every page and cycle, two bytes each.
+/// There are two equivalent forms. If no page returns to an earlier content and no cycle is above
+/// 63, a page is one machine word, and "changed since" is one mask. Otherwise the number of the
+/// current content is kept for every page and cycle, two bytes each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
     cycles: u32,
     contents: Contents,
-    /// For each cycle, the pages whose content is another than a cycle before, ascending.
+    /// For each cycle, the pages whose content differs from the previous cycle, ascending.
     changed: Vec<Vec<u32>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Contents {
-    /// Bit c of a page's word: did it change between cycles c − 1 and c?
+    /// Bit c of a page's word: whether it changed between cycles c − 1 and c.
     Words(Vec<u64>),
     /// The content's number, all pages of cycle 0 first.
     Versions { pages: usize, numbers: Vec<u16> },
 }
 
-/// The last cycle that a machine word has room for.
+/// The last cycle that fits in a machine word.
 pub const LAST_OF_A_WORD: u32 = 63;
 
 impl Truth {
-    /// From one word a page, bit c set where the page changed in cycle c; no content ever comes back.
+    /// From one word per page, with bit c set if the page changed in cycle c; no content returns.
     ///
     /// # Panics
-    /// When `cycles`, the number of the last cycle, is above [`LAST_OF_A_WORD`], or a bit beyond it (or bit 0)
-    /// is set.
+    /// If `cycles`, the number of the last cycle, is above [`LAST_OF_A_WORD`], or bit 0 or a bit
+    /// above `cycles` is set.
     pub fn from_words(cycles: u32, words: Vec<u64>) -> Truth {
         assert!(cycles <= LAST_OF_A_WORD, "{cycles} cycles in a word");
         let room = u64::MAX >> (LAST_OF_A_WORD - cycles) & !1;
@@ -48,14 +48,14 @@ impl Truth {
         Truth { cycles, contents: Contents::Words(words), changed }
     }
 
-    /// From each page's changes: pairs of a cycle and the number of the content shown from then on, by
-    /// ascending cycle; content 0 is shown before. Takes the form of words where it can.
+    /// From each page's changes: pairs of a cycle and the number of the new content, by ascending
+    /// cycle; content 0 comes first. Uses words if possible.
     ///
     /// # Panics
-    /// When cycles do not ascend from 1 to `cycles`, or a content follows itself.
+    /// If cycles do not ascend from 1 to `cycles`, or a content follows itself.
     pub fn from_changes<'a>(cycles: u32, pages: impl Iterator<Item = &'a [(u32, u16)]>) -> Truth {
         let pages: Vec<&[(u32, u16)]> = pages.collect();
-        // Without a return every number is above all before it.
+        // Without a return every number exceeds all before it.
         let returns = |page: &&[(u32, u16)]| page.iter().zip(1..).any(|(&(_, version), next)| version < next);
         if cycles <= LAST_OF_A_WORD && !pages.iter().any(returns) {
             let word = |page: &&[(u32, u16)]| page.iter().fold(0, |word, &(cycle, _)| word | 1 << cycle);
@@ -96,7 +96,7 @@ impl Truth {
         }
     }
 
-    /// How it is held: "words" or "versions".
+    /// The form: "words" or "versions".
     pub fn form(&self) -> &'static str {
         match self.contents {
             Contents::Words(_) => "words",
@@ -104,7 +104,7 @@ impl Truth {
         }
     }
 
-    /// Bytes that it takes in memory.
+    /// Memory in bytes.
     pub fn bytes(&self) -> u64 {
         let contents = match &self.contents {
             Contents::Words(words) => size_of_val(words.as_slice()),
@@ -114,13 +114,14 @@ impl Truth {
         contents as u64 + lists.sum::<usize>() as u64
     }
 
-    /// The pages whose content in `cycle` is another than the cycle before, ascending; none in cycle 0.
+    /// The pages whose content in `cycle` differs from the previous cycle, ascending; none in cycle
+    /// 0.
     pub fn changed_in(&self, cycle: u32) -> &[u32] {
         &self.changed[cycle as usize]
     }
 
-    /// Does the page show another content in cycle `now` than in `seen`, which is not later? A page that
-    /// changed and changed back does not.
+    /// Whether the page's content in cycle `now` differs from that in `seen`, which is not later. A
+    /// page that changed back does not differ.
     #[inline]
     pub fn differs(&self, page: usize, seen: u32, now: u32) -> bool {
         self.since(seen, now).differs(page)
@@ -143,7 +144,7 @@ impl Truth {
         }
     }
 
-    /// How often each page changed, from cycle 1 to the last.
+    /// Number of changes of each page, from cycle 1 to the last.
     pub fn changes(&self) -> Vec<u32> {
         let mut counts = vec![0; self.pages()];
         for &page in self.changed.iter().flatten() {
@@ -152,15 +153,15 @@ impl Truth {
         counts
     }
 
-    /// Hands over each page's changes in turn, as [`Truth::from_changes`] takes them.
+    /// Passes each page's changes to `each`, in the form of [`Truth::from_changes`].
     ///
     /// # Errors
-    /// The first that `each` returns; no page follows it.
+    /// The first error of `each`; no page follows it.
     pub fn try_each_page<E>(
         &self,
         mut each: impl FnMut(usize, &[(u32, u16)]) -> Result<(), E>,
     ) -> Result<(), E> {
-        // The lists by cycle, turned into lists by page: sizes first, then places.
+        // Converts lists by cycle into lists by page: sizes first, then entries.
         let counts = self.changes();
         let mut next: Vec<usize> = Vec::with_capacity(counts.len());
         let mut total = 0;
@@ -190,10 +191,10 @@ impl Truth {
         Ok(())
     }
 
-    /// The history of some pages from cycle `cycles.start`, which becomes cycle 0, to before `cycles.end`.
+    /// The history of some pages over `cycles`; `cycles.start` becomes cycle 0.
     ///
     /// # Panics
-    /// When a page or the range is not within the history, or the range is empty.
+    /// If a page or the range is outside the history, or the range is empty.
     pub fn part(&self, pages: &[u32], cycles: Range<u32>) -> Truth {
         assert!(!cycles.is_empty() && cycles.end <= self.cycles + 1, "cycles {cycles:?} of {}", self.cycles);
         let last = cycles.end - 1 - cycles.start;
@@ -214,7 +215,7 @@ impl Truth {
                         .collect();
                     changes.push((at(page, cycles.start), listed));
                 }
-                // Numbers count from the content shown first, so that words can be told.
+                // Numbers count from the first content, so that words can be detected.
                 for (first, listed) in &mut changes {
                     let mut known = vec![*first];
                     for (_, version) in listed {
@@ -231,12 +232,12 @@ impl Truth {
     }
 }
 
-/// Answers whether pages show another content in one cycle than in an earlier one.
+/// Tells whether pages differ between an earlier and a later cycle.
 #[derive(Clone, Copy, Debug)]
 pub enum Since<'a> {
     /// Any change in the mask is a difference.
     Words {
-        /// One word a page.
+        /// One word per page.
         words: &'a [u64],
         /// The cycles after the earlier one, up to the later.
         mask: u64,
@@ -251,7 +252,7 @@ pub enum Since<'a> {
 }
 
 impl Since<'_> {
-    /// Does the page differ?
+    /// Whether the page differs.
     #[inline]
     pub fn differs(&self, page: usize) -> bool {
         match self {

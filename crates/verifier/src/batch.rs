@@ -17,7 +17,7 @@ use std::thread;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Memory limit in bytes, by an estimate that errs upwards. Beyond it the batch is spilled as a
-    /// sorted run. With 0, every record becomes a run.
+    /// sorted run. With 0, each link and visit becomes a run.
     pub memory_bytes: usize,
 }
 

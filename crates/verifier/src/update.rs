@@ -59,8 +59,8 @@ pub(crate) fn apply_visit(
                     _ => Outcome::Fetched(change),
                 };
             }
-            // The fetcher brings content with every page, and a 304 only for a page it has asked for
-            // with validators. If it did not, nothing was got: a failure.
+            // The fetcher attaches content to every page, and accepts a 304 only for a page requested
+            // with validators. Anything else is a failure.
             _ => {
                 fail(&mut record.known, cycle);
                 return Outcome::Failed(Failure::Protocol);

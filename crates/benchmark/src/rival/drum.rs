@@ -1,5 +1,5 @@
-//! DRUM (Lee, Leonard, Wang & Loguinov, WWW 2008): fingerprints and texts in buckets on disk; when one is full, or a
-//! cycle ends, all are merged in one pass over the sorted file of fingerprints.
+//! DRUM (Lee, Leonard, Wang & Loguinov, WWW 2008): fingerprints and texts in buckets on disk. When
+//! one is full, or a cycle ends, all are merged in one pass over the sorted fingerprint file.
 
 use super::key_file::{KeyFile, put_text, take_texts};
 use super::{Rival, fingerprint};
@@ -8,11 +8,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Buckets, by the first bits of the fingerprint.
+/// Number of buckets, by the first bits of the fingerprint.
 const BUCKET_BITS: u32 = 6;
-/// M, the memory of each bucket for texts; fingerprints take an eighth of it.
+/// M: memory per bucket for texts; fingerprints take an eighth of it.
 const WRITE_BUFFER: usize = 1 << 20;
-/// The fingerprints of a bucket are sorted in memory: 16 bytes each.
+/// Maximum fingerprints of a bucket, which are sorted in memory: 16 bytes each.
 const MAX_BUCKET_KEYS: u32 = 32 << 20;
 
 /// The contender.
@@ -20,7 +20,7 @@ pub struct Drum {
     keys: KeyFile,
     buckets: Vec<Bucket>,
     new: u64,
-    /// Bytes of the texts of new URLs, which is what becomes of them here.
+    /// Bytes of the texts of new URLs, which are only counted here.
     pub new_bytes: u64,
 }
 
@@ -36,7 +36,7 @@ impl Drum {
     /// A contender without known URLs, with files in this folder.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn new(dir: &Path) -> Result<Drum, Failure> {
         let bucket = |i: usize| -> Result<Bucket, Failure> {
             let file = |kind: &str| {

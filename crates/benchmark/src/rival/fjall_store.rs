@@ -1,4 +1,4 @@
-//! A log-structured merge tree asked for each URL: fjall.
+//! fjall, a log-structured merge tree, with a lookup for each URL.
 
 use super::Rival;
 use crate::Failure;
@@ -16,7 +16,7 @@ impl FjallStore {
     /// A contender without known URLs, with files in this folder and a cache of half the memory.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// If it cannot be opened.
     pub fn new(dir: &Path, memory_bytes: u64) -> Result<FjallStore, Failure> {
         let database = Database::builder(dir.join("fjall")).cache_size(memory_bytes / 2).open()?;
         let urls = database.keyspace("urls", KeyspaceCreateOptions::default)?;

@@ -1,4 +1,5 @@
-//! Known URLs as fingerprints of 8 bytes in one sorted file, which a merge reads and writes anew from front to back.
+//! Known URLs as 8-byte fingerprints in one sorted file, which a merge reads and rewrites from
+//! front to back.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -11,25 +12,25 @@ const BUFFER: usize = 1 << 20;
 pub struct KeyFile {
     path: PathBuf,
     next_path: PathBuf,
-    /// Those that it begins with, until it is created.
+    /// The initial fingerprints, until the file is created.
     loading: Vec<u64>,
 }
 
 impl KeyFile {
-    /// The file in this folder; none yet.
+    /// The file in this folder, not yet created.
     pub fn new(dir: &Path) -> KeyFile {
         KeyFile { path: dir.join("keys"), next_path: dir.join("keys.next"), loading: Vec::new() }
     }
 
-    /// Adds one to begin with, in any order.
+    /// Adds an initial fingerprint, in any order.
     pub fn load(&mut self, key: u64) {
         self.loading.push(key);
     }
 
-    /// Writes it for the first time, with what was loaded.
+    /// Creates the file with the loaded fingerprints.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// If the disk fails.
     pub fn create(&mut self) -> io::Result<()> {
         let mut keys = std::mem::take(&mut self.loading);
         keys.sort_unstable();
@@ -41,7 +42,7 @@ impl KeyFile {
     /// Begins a merge.
     ///
     /// # Errors
-    /// When a file cannot be opened.
+    /// If a file cannot be opened.
     pub fn merge(&self) -> io::Result<KeyMerge<'_>> {
         let known = BufReader::with_capacity(BUFFER, File::open(&self.path)?);
         let out = BufWriter::with_capacity(BUFFER, File::create(&self.next_path)?);
@@ -51,12 +52,12 @@ impl KeyFile {
     }
 }
 
-/// A merge under way.
+/// A running merge.
 pub struct KeyMerge<'f> {
     file: &'f KeyFile,
     known: BufReader<File>,
     out: BufWriter<File>,
-    /// The next known one.
+    /// The next known fingerprint.
     next: Option<u64>,
 }
 
@@ -71,11 +72,12 @@ impl KeyMerge<'_> {
         Ok(())
     }
 
-    /// Merges fingerprints, each with its place in the order in which they came, and gives the places of the first
-    /// ones of those that were not known, in order. No fingerprint may be less than one merged before.
+    /// Merges ascending fingerprints, each with its position in order of arrival. Returns in order
+    /// the positions of the new ones, the first position of each. No fingerprint may be less than
+    /// one merged before.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn admit(&mut self, mut keys: Vec<(u64, u32)>) -> io::Result<Vec<u32>> {
         keys.sort_unstable();
         let (mut new, mut last) = (Vec::new(), None);
@@ -97,10 +99,10 @@ impl KeyMerge<'_> {
         Ok(new)
     }
 
-    /// Writes the rest; the new file takes the place of the old one.
+    /// Writes the rest, and replaces the old file.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some(known) = self.next {
             self.out.write_all(&known.to_le_bytes())?;
@@ -111,16 +113,16 @@ impl KeyMerge<'_> {
     }
 }
 
-/// Texts one behind the other, each with its length before it.
+/// Concatenated texts, each with a length prefix.
 pub fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(&(text.len() as u16).to_le_bytes());
     out.extend_from_slice(text);
 }
 
-/// Reads texts from front to back and hands over those in these places.
+/// Reads texts from front to back and passes on those at these positions.
 ///
 /// # Errors
-/// When the disk fails.
+/// If the disk fails.
 pub fn take_texts(file: &File, places: &[u32], mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut file = BufReader::with_capacity(BUFFER, file);
     let (mut text, mut at) = (Vec::new(), 0);

@@ -1,6 +1,6 @@
-//! The sieve of Mercator (Heydon & Najork 1999), as BUbiNG has it (Boldi, Marino, Santini & Vigna, WWW 2014):
-//! fingerprints in memory, texts in a file beside; when memory is full, or a cycle ends, the fingerprints are sorted
-//! and merged with the sorted file of all.
+//! The sieve of Mercator (Heydon & Najork 1999), in the form of BUbiNG (Boldi, Marino, Santini &
+//! Vigna, WWW 2014): fingerprints in memory, texts in a file. When memory is full, or a cycle ends,
+//! the fingerprints are sorted and merged with the sorted file of all.
 
 use super::key_file::{KeyFile, put_text, take_texts};
 use super::{Rival, fingerprint};
@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Fingerprints in memory: 16 bytes each, with their places.
+/// Maximum fingerprints in memory: 16 bytes each, with their positions.
 const MAX_KEYS: usize = 32 << 20;
 const WRITE_BUFFER: usize = 1 << 20;
 
@@ -20,7 +20,7 @@ pub struct Sieve {
     texts: Vec<u8>,
     text_file: File,
     new: u64,
-    /// Bytes of the texts of new URLs, which is what becomes of them here.
+    /// Bytes of the texts of new URLs, which are only counted here.
     pub new_bytes: u64,
 }
 
@@ -28,7 +28,7 @@ impl Sieve {
     /// A contender without known URLs, with files in this folder.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn new(dir: &Path) -> Result<Sieve, Failure> {
         let path = dir.join("texts");
         let text_file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;

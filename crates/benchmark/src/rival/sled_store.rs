@@ -1,4 +1,4 @@
-//! A tree asked for each URL: sled.
+//! sled, a tree, with a lookup for each URL.
 
 use super::Rival;
 use crate::Failure;
@@ -11,11 +11,11 @@ pub struct SledStore {
 }
 
 impl SledStore {
-    /// A contender without known URLs, with files in this folder and a cache of a quarter of the memory: with half of
-    /// it, it outgrows all of it.
+    /// A contender without known URLs, with files in this folder and a cache of a quarter of the
+    /// memory. With half of the memory it would exceed the limit.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// If it cannot be opened.
     pub fn new(dir: &Path, memory_bytes: u64) -> Result<SledStore, Failure> {
         let urls = sled::Config::new().path(dir.join("sled")).cache_capacity(memory_bytes / 4).open()?;
         Ok(SledStore { urls, new: 0 })

@@ -3,7 +3,7 @@ use crate::ours::{NO_WAITING, Ours};
 use crate::stream::Stream;
 use std::collections::HashSet;
 
-/// What a set in memory answers, cycle by cycle.
+/// The answers of a set in memory, cycle by cycle.
 fn answers(stream: &Stream<'_>, turns: u64) -> Vec<u64> {
     let mut known = HashSet::new();
     let loaded: Result<(), Failure> = stream.web.each_page(|key, _| {

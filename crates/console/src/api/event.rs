@@ -2,7 +2,7 @@
 
 use crate::connection::Peer;
 use crate::console::Console;
-use crate::news::Event as News;
+use crate::event_hub::Event as HubEvent;
 use crate::problem::Problem;
 use axum::Extension;
 use axum::extract::State;
@@ -29,20 +29,20 @@ pub async fn events(
     State(console): State<Arc<Console>>,
     Extension(Peer(from)): Extension<Peer>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
-    let (receiver, seat) = console.news.listen(from)?;
-    let first = sent(&News::status(&console.view.status())).retry(RETRY);
-    let begun = (receiver, console.stop.clone(), seat, Some(first));
-    let events = stream::unfold(begun, async |(mut receiver, stop, seat, mut first)| {
+    let (receiver, slot) = console.events.listen(from)?;
+    let first = sent(&HubEvent::status(&console.view.status())).retry(RETRY);
+    let begun = (receiver, console.stop.clone(), slot, Some(first));
+    let events = stream::unfold(begun, async |(mut receiver, stop, slot, mut first)| {
         if let Some(first) = first.take() {
-            return Some((Ok(first), (receiver, stop, seat, None)));
+            return Some((Ok(first), (receiver, stop, slot, None)));
         }
         loop {
-            let news = tokio::select! {
+            let event = tokio::select! {
                 () = stop.cancelled() => return None,
-                news = receiver.recv() => news,
+                event = receiver.recv() => event,
             };
-            match news {
-                Ok(news) => return Some((Ok(sent(&news)), (receiver, stop, seat, None))),
+            match event {
+                Ok(event) => return Some((Ok(sent(&event)), (receiver, stop, slot, None))),
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return None,
             }
@@ -51,6 +51,6 @@ pub async fn events(
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-fn sent(news: &News) -> Event {
-    Event::default().event(news.name).data(&*news.data)
+fn sent(event: &HubEvent) -> Event {
+    Event::default().event(event.name).data(&*event.data)
 }

@@ -64,5 +64,5 @@ pub async fn compare(
     Sent(formula): Sent<FormulaSent>,
 ) -> Result<Json<RankChanges>, Problem> {
     let text = formula.text()?;
-    console.ask_much(move |view| view.rank_changes(&text)).await.map(Json)
+    console.ask_slow(move |view| view.rank_changes(&text)).await.map(Json)
 }

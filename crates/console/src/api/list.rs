@@ -1,6 +1,6 @@
 //! Hosts and pages: paginated lists, and details of one.
 
-use super::read::{Ask, Named, name_of_something};
+use super::read::{Named, Params, name_of_something};
 use crate::console::Console;
 use crate::problem::Problem;
 use crate::view::{HostList, HostQuery, HostSort, HostState, PageList, PageQuery};
@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct HostsAsk {
+pub struct HostsParams {
     /// Sort order (default: name). Numbers sort in descending order.
     #[serde(default)]
     #[param(inline)]
@@ -32,7 +32,7 @@ pub struct HostsAsk {
     limit: Option<usize>,
 }
 
-impl HostsAsk {
+impl HostsParams {
     /// The checked query.
     pub fn query(self) -> Result<HostQuery, Problem> {
         Ok(HostQuery {
@@ -45,11 +45,11 @@ impl HostsAsk {
 }
 
 /// List the known hosts.
-#[utoipa::path(get, path = "/api/v1/hosts", tag = "look", params(HostsAsk),
+#[utoipa::path(get, path = "/api/v1/hosts", tag = "look", params(HostsParams),
     responses((status = 200, description = "Hosts", body = HostList)))]
 pub async fn hosts(
     State(console): State<Arc<Console>>,
-    Ask(ask): Ask<HostsAsk>,
+    Params(ask): Params<HostsParams>,
 ) -> Result<Json<HostList>, Problem> {
     let query = ask.query()?;
     console.ask(move |view| view.hosts(&query)).await.map(Json)
@@ -74,7 +74,7 @@ pub async fn host(
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct PagesAsk {
+pub struct PagesParams {
     /// URL prefix (default: all pages).
     #[serde(default)]
     #[param(value_type = Option<Named>, inline)]
@@ -87,7 +87,7 @@ pub struct PagesAsk {
     limit: Option<usize>,
 }
 
-impl PagesAsk {
+impl PagesParams {
     /// The checked query.
     pub fn query(self) -> Result<PageQuery, Problem> {
         let prefix = name_of_something("prefix", self.prefix.unwrap_or_default())?;
@@ -96,11 +96,11 @@ impl PagesAsk {
 }
 
 /// List pages by URL prefix, in URL order.
-#[utoipa::path(get, path = "/api/v1/pages", tag = "look", params(PagesAsk),
+#[utoipa::path(get, path = "/api/v1/pages", tag = "look", params(PagesParams),
     responses((status = 200, description = "Pages", body = PageList)))]
 pub async fn pages(
     State(console): State<Arc<Console>>,
-    Ask(ask): Ask<PagesAsk>,
+    Params(ask): Params<PagesParams>,
 ) -> Result<Json<PageList>, Problem> {
     let query = ask.query()?;
     console.ask(move |view| view.pages(&query)).await.map(Json)
@@ -110,7 +110,7 @@ pub async fn pages(
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct PageAsk {
+pub struct PageParams {
     /// URL, percent-encoded.
     #[param(value_type = Named, inline)]
     url: String,
@@ -120,11 +120,11 @@ pub struct PageAsk {
 ///
 /// Same document as `recrawl explain URL --json`, with stored visits and the difference of the last
 /// two texts.
-#[utoipa::path(get, path = "/api/v1/page", tag = "look", params(PageAsk),
+#[utoipa::path(get, path = "/api/v1/page", tag = "look", params(PageParams),
     responses((status = 200, description = "The page", body = Object)))]
 pub async fn page(
     State(console): State<Arc<Console>>,
-    Ask(ask): Ask<PageAsk>,
+    Params(ask): Params<PageParams>,
 ) -> Result<Json<Value>, Problem> {
     let url = name_of_something("url", ask.url)?;
     console.ask(move |view| view.page(&url)).await.map(Json)

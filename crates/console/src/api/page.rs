@@ -2,7 +2,7 @@
 
 use super::read::Named;
 use crate::dashboard;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemType};
 use axum::Json;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -24,7 +24,7 @@ pub async fn dashboard() -> Response {
 pub async fn asset(Named(name): Named) -> Result<Response, Problem> {
     match dashboard::ASSETS.iter().find(|asset| asset.name == name) {
         Some(asset) => Ok(file(asset)),
-        None => Err(Problem::new(Kind::NotFound, "unknown dashboard file")),
+        None => Err(Problem::new(ProblemType::NotFound, "unknown dashboard file")),
     }
 }
 
@@ -48,7 +48,7 @@ pub struct ProblemKind {
     params(("kind" = inline(Named), Path, description = "Last segment of a problem's `type`")),
     responses((status = 200, description = "The kind", body = ProblemKind)))]
 pub async fn problems(Named(kind): Named) -> Result<Json<ProblemKind>, Problem> {
-    let facts = Kind::ALL.iter().map(|kind| kind.facts()).find(|facts| facts.name == kind);
-    let facts = facts.ok_or_else(|| Problem::new(Kind::NotFound, "unknown problem kind"))?;
+    let facts = ProblemType::ALL.iter().map(|kind| kind.facts()).find(|facts| facts.name == kind);
+    let facts = facts.ok_or_else(|| Problem::new(ProblemType::NotFound, "unknown problem kind"))?;
     Ok(Json(ProblemKind { title: facts.title, status: facts.status, meaning: facts.meaning }))
 }

@@ -3,7 +3,7 @@
 use crate::connection::Peer;
 use crate::console::Console;
 use crate::guard;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemType};
 use crate::view::Who;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Json, Path, Query, Request};
@@ -21,14 +21,14 @@ pub const MAX_NAME_BYTES: usize = 4096;
 const MAX_LOGGED_CHARS: usize = 200;
 
 /// The query, parsed as `T`.
-pub struct Ask<T>(pub T);
+pub struct Params<T>(pub T);
 
-impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Ask<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Ask<T>, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Params<T>, Problem> {
         match Query::try_from_uri(&parts.uri) {
-            Ok(Query(ask)) => Ok(Ask(ask)),
+            Ok(Query(ask)) => Ok(Params(ask)),
             Err(e) => Err(Problem::invalid("query", e.body_text(), "see /openapi.json for the parameters")),
         }
     }
@@ -84,12 +84,14 @@ fn unread(rejection: &JsonRejection) -> Problem {
     match rejection {
         JsonRejection::JsonDataError(e) => Problem::invalid("body", e.body_text(), TODO),
         JsonRejection::JsonSyntaxError(e) => {
-            Problem::new(Kind::Malformed, e.body_text()).at("body").todo(TODO)
+            Problem::new(ProblemType::Malformed, e.body_text()).at("body").todo(TODO)
         }
-        JsonRejection::MissingJsonContentType(_) => Problem::new(Kind::MediaType, "the body must be JSON")
-            .todo("send `Content-Type: application/json`"),
+        JsonRejection::MissingJsonContentType(_) => {
+            Problem::new(ProblemType::MediaType, "the body must be JSON")
+                .todo("send `Content-Type: application/json`")
+        }
         other if other.status() == StatusCode::PAYLOAD_TOO_LARGE => guard::too_large(),
-        other => Problem::new(Kind::Malformed, other.body_text()).at("body"),
+        other => Problem::new(ProblemType::Malformed, other.body_text()).at("body"),
     }
 }
 
@@ -102,7 +104,7 @@ impl FromRequestParts<Arc<Console>> for Operator {
     async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Operator, Problem> {
         let from = parts.extensions.get::<Peer>().map(|peer| peer.0);
         let from =
-            from.ok_or_else(|| Problem::new(Kind::Failed, "missing client address (internal error)"))?;
+            from.ok_or_else(|| Problem::new(ProblemType::Failed, "missing client address (internal error)"))?;
         match console.name_of(token(parts)) {
             Ok(name) => Ok(Operator(Who { name, from })),
             Err(problem) => {
@@ -128,12 +130,12 @@ fn token(parts: &Parts) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::list::{HostsAsk, PagesAsk};
+    use crate::api::list::{HostsParams, PagesParams};
     use crate::view::{HostSort, HostState};
     use axum::http::Uri;
     use proptest::prelude::*;
 
-    fn hosts(query: &str) -> Result<HostsAsk, String> {
+    fn hosts(query: &str) -> Result<HostsParams, String> {
         let uri: Uri = format!("/?{query}").parse().map_err(|e| format!("{e}"))?;
         Query::try_from_uri(&uri).map(|Query(ask)| ask).map_err(|e| e.body_text())
     }
@@ -167,7 +169,7 @@ mod tests {
         fn what_is_encoded_comes_back(prefix in "\\PC{0,40}", limit in 1usize..=1000) {
             let encoded: String = prefix.bytes().map(|b| format!("%{b:02X}")).collect();
             let uri: Uri = format!("/?prefix={encoded}&limit={limit}").parse().unwrap();
-            let Query(ask) = Query::<PagesAsk>::try_from_uri(&uri).unwrap();
+            let Query(ask) = Query::<PagesParams>::try_from_uri(&uri).unwrap();
             let asked = ask.query();
             prop_assert_eq!(asked.map(|q| (q.prefix, q.limit)), Ok((prefix, limit)));
         }

@@ -3,7 +3,7 @@
 //! A browser lets any page send requests to a loopback address; `Origin` shows that. It also sends
 //! requests to any address that the page's own host name resolves to; `Host` shows that.
 
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemType};
 use axum::extract::Request;
 use axum::http::header::{HOST, HeaderName, ORIGIN};
 use axum::http::uri::Authority;
@@ -21,11 +21,11 @@ const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 /// If `Host` is missing, repeated or an unknown name.
 pub fn host<'a>(request: &'a Request, names: &[String]) -> Result<&'a str, Problem> {
     let host = only(request.headers(), &HOST)?;
-    let host = host.ok_or_else(|| Problem::new(Kind::Malformed, "missing Host header").at("Host"))?;
+    let host = host.ok_or_else(|| Problem::new(ProblemType::Malformed, "missing Host header").at("Host"))?;
     // The URL of a proxy request names a host too, possibly another one.
     for called in [Some(host), request.uri().authority().map(Authority::as_str)].into_iter().flatten() {
         if !is_ours(called, names) {
-            return Err(Problem::new(Kind::UnknownHost, "unknown host name for this console")
+            return Err(Problem::new(ProblemType::UnknownHost, "unknown host name for this console")
                 .at("Host")
                 .todo("use its address or localhost, or add the name to serve.names"));
         }
@@ -40,7 +40,9 @@ pub fn host<'a>(request: &'a Request, names: &[String]) -> Result<&'a str, Probl
 /// If the request is cross-origin and not a navigation.
 pub fn same(request: &Request, host: &str) -> Result<(), Problem> {
     let cross = |at: &HeaderName| {
-        Problem::new(Kind::CrossSite, "cross-origin request").at(at.as_str()).todo("open the URL directly")
+        Problem::new(ProblemType::CrossSite, "cross-origin request")
+            .at(at.as_str())
+            .todo("open the URL directly")
     };
     let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
     let is_visit = is_look && only(request.headers(), &SEC_FETCH_MODE)? == Some("navigate");
@@ -63,7 +65,7 @@ pub fn same(request: &Request, host: &str) -> Result<(), Problem> {
 /// The only value of a header, if any.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Problem> {
     let mut values = headers.get_all(name).iter();
-    let bad = || Problem::new(Kind::Malformed, "repeated or non-text value").at(name.as_str());
+    let bad = || Problem::new(ProblemType::Malformed, "repeated or non-text value").at(name.as_str());
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => value.to_str().map(Some).map_err(|_| bad()),

@@ -13,7 +13,7 @@ pub struct Metric {
     /// Name.
     pub name: &'static str,
     /// Kind.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// Help, in one line.
     pub help: &'static str,
     /// Reads the value.
@@ -22,19 +22,19 @@ pub struct Metric {
 
 /// Kind of a metric.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// Only grows; starts at 0 with the process.
     Counter,
     /// Goes up and down.
     Gauge,
 }
 
-impl Kind {
+impl MetricKind {
     /// Prometheus' name of the kind.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
         }
     }
 }
@@ -51,7 +51,7 @@ pub enum Read {
 
 /// All metrics.
 pub const METRICS: &[Metric] = &[
-    each("recrawl_build_info", Kind::Gauge, "Always 1; the label is the version.", "version", |r| {
+    each("recrawl_build_info", MetricKind::Gauge, "Always 1; the label is the version.", "version", |r| {
         vec![(r.status.version.clone(), 1.0)]
     }),
     gauge("process_start_time_seconds", "Start of the process, in seconds since 1970.", |r| {
@@ -60,7 +60,7 @@ pub const METRICS: &[Metric] = &[
     gauge("process_resident_memory_bytes", "Resident memory of the process.", |r| {
         r.status.memory_bytes.map(count)
     }),
-    each("recrawl_state", Kind::Gauge, "1 for the current state, 0 for all others.", "state", |r| {
+    each("recrawl_state", MetricKind::Gauge, "1 for the current state, 0 for all others.", "state", |r| {
         let is = |state: State| f64::from(u8::from(state == r.status.state));
         State::ALL.iter().map(|&state| (state.name().to_owned(), is(state))).collect()
     }),
@@ -85,7 +85,7 @@ pub const METRICS: &[Metric] = &[
     gauge("recrawl_disk_reserved_bytes", "Free bytes below which the crawl stops (storage.reserve).", |r| {
         Some(count(r.status.bytes_reserved))
     }),
-    each("recrawl_pages_done_total", Kind::Counter, "Scheduled pages by outcome.", "outcome", |r| {
+    each("recrawl_pages_done_total", MetricKind::Counter, "Scheduled pages by outcome.", "outcome", |r| {
         OUTCOMES.iter().map(|(name, read)| ((*name).to_owned(), count(read(&r.status.totals)))).collect()
     }),
     counter(
@@ -106,7 +106,7 @@ pub const METRICS: &[Metric] = &[
         "Log lines dropped because standard error was not being read.",
         |r| r.status.log_lines_lost,
     ),
-    each("recrawl_cycles_total", Kind::Counter, "Cycles by result.", "result", |r| {
+    each("recrawl_cycles_total", MetricKind::Counter, "Cycles by result.", "result", |r| {
         vec![
             ("committed".into(), count(r.status.cycles_done)),
             ("failed".into(), count(r.status.cycles_failed)),
@@ -159,7 +159,7 @@ pub const METRICS: &[Metric] = &[
     }),
     each(
         "recrawl_console_answers_total",
-        Kind::Counter,
+        MetricKind::Counter,
         "Responses of the console by status class.",
         "class",
         |r| {
@@ -197,16 +197,16 @@ const OUTCOMES: &[Outcome] = &[
 
 /// A counter. It reads an integer count, so that no other value can be a counter.
 const fn counter(name: &'static str, help: &'static str, read: fn(&Reading<'_>) -> u64) -> Metric {
-    Metric { name, kind: Kind::Counter, help, read: Read::Count(read) }
+    Metric { name, kind: MetricKind::Counter, help, read: Read::Count(read) }
 }
 
 const fn gauge(name: &'static str, help: &'static str, read: fn(&Reading<'_>) -> Option<f64>) -> Metric {
-    Metric { name, kind: Kind::Gauge, help, read: Read::One(read) }
+    Metric { name, kind: MetricKind::Gauge, help, read: Read::One(read) }
 }
 
 const fn each(
     name: &'static str,
-    kind: Kind,
+    kind: MetricKind,
     help: &'static str,
     label: &'static str,
     read: fn(&Reading<'_>) -> Vec<(String, f64)>,

@@ -1,6 +1,6 @@
 use super::alert::{ALERTS, rules};
 use super::panel::PANELS;
-use super::registry::Kind;
+use super::registry::MetricKind;
 use super::*;
 use crate::tests::crawl::status;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ fn names_and_help_follow_the_conventions() {
     assert_eq!(names().len(), METRICS.len(), "a name is given once");
     for Metric { name, kind, help, .. } in METRICS {
         assert!(name.starts_with("recrawl_") || name.starts_with("process_"), "{name}");
-        assert_eq!(name.ends_with("_total"), *kind == Kind::Counter, "{name}");
+        assert_eq!(name.ends_with("_total"), *kind == MetricKind::Counter, "{name}");
         assert!(help.ends_with('.') && !help.contains(['\n', '\\', '|']), "{name}: {help}");
         for unit in ["_ms", "_milliseconds", "_minutes", "_kilobytes", "_percent", "_rate"] {
             assert!(!name.contains(unit), "{name}: base units");

@@ -15,7 +15,7 @@ pub const REFUSALS_LOGGED: Duration = Duration::from_secs(1);
 pub struct Traffic {
     classes: [AtomicU64; 5],
     unauthorized: AtomicU64,
-    turned_away: AtomicU64,
+    connection_rejected: AtomicU64,
     logged: Mutex<Logged>,
 }
 
@@ -48,8 +48,8 @@ impl Traffic {
     }
 
     /// Counts a connection above the limit.
-    pub fn turned_away(&self) {
-        self.turned_away.fetch_add(1, Relaxed);
+    pub fn connection_rejected(&self) {
+        self.connection_rejected.fetch_add(1, Relaxed);
     }
 
     /// Responses by the first digit of their status, from 1 to 5.
@@ -64,7 +64,7 @@ impl Traffic {
 
     /// Connections above the limit.
     pub fn refused_connections(&self) -> u64 {
-        self.turned_away.load(Relaxed)
+        self.connection_rejected.load(Relaxed)
     }
 }
 

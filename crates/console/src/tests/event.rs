@@ -4,7 +4,7 @@ use super::client::{Served, config, served};
 use super::crawl::{MadeUp, NOW, shared};
 use crate::connection::Peer;
 use crate::console::Console;
-use crate::news::{self, MAX_STREAMS};
+use crate::event_hub::{self, MAX_STREAMS};
 use crate::view::{Change, CycleDone, Who};
 use axum::Router;
 use axum::body::{Body, BodyDataStream};
@@ -29,7 +29,7 @@ struct Here {
 fn here() -> Here {
     let (crawl, stop) = (shared(), CancellationToken::new());
     let console = Console::new(crawl.clone(), config(), stop.clone());
-    tokio::spawn(news::tell(console.clone()));
+    tokio::spawn(event_hub::publish(console.clone()));
     Here { router: crate::api::router(console.clone()), crawl, console, stop }
 }
 
@@ -113,7 +113,7 @@ async fn committed_cycles_and_changes_are_told() {
     let mut events = Events::of(&here).await;
     events.next().await.unwrap();
     // Let the first beat pass, so that the cycle after it is new.
-    tokio::time::sleep(news::BEAT * 2).await;
+    tokio::time::sleep(event_hub::STATUS_INTERVAL * 2).await;
     here.crawl.set(|status| status.last = status.last.take().map(|last| CycleDone { cycle: 9, ..last }));
     for number in [8, 9] {
         let cycle = loop {
@@ -142,15 +142,15 @@ async fn a_listener_that_is_too_slow_misses_the_oldest() {
     let here = here();
     let mut events = Events::of(&here).await;
     events.next().await.unwrap();
-    for i in 0..3 * news::MAX_BEHIND as u64 {
+    for i in 0..3 * event_hub::MAX_STREAM_LAG as u64 {
         here.crawl.set(|status| status.pages = i);
-        tokio::time::sleep(news::BEAT).await;
+        tokio::time::sleep(event_hub::STATUS_INTERVAL).await;
     }
     let mut pages = Vec::new();
-    while pages.last() != Some(&(3 * news::MAX_BEHIND as u64 - 1)) {
+    while pages.last() != Some(&(3 * event_hub::MAX_STREAM_LAG as u64 - 1)) {
         pages.push(events.next().await.unwrap().1["pages"].as_u64().unwrap());
     }
-    assert!(pages.len() <= news::MAX_BEHIND, "{} events", pages.len());
+    assert!(pages.len() <= event_hub::MAX_STREAM_LAG, "{} events", pages.len());
     assert!(pages.is_sorted());
 }
 
@@ -163,7 +163,7 @@ async fn streams_end_with_the_console() {
     while let Some((name, _)) = events.next().await {
         assert_eq!(name, "status");
     }
-    assert_eq!(here.console.news.streams(), 0, "its place is free again");
+    assert_eq!(here.console.events.streams(), 0, "its place is free again");
 }
 
 /// Opens an event stream over a socket and reads up to its first event.

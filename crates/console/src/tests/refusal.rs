@@ -314,7 +314,7 @@ fn a_crawl_that_fails_is_said_to_and_one_that_breaks_off_breaks_nothing_else() {
 #[test]
 fn every_kind_of_problem_has_its_page() {
     let served = served();
-    for kind in crate::problem::Kind::ALL {
+    for kind in crate::problem::ProblemType::ALL {
         let facts = kind.facts();
         let page = served.get(&format!("/problems/{}", facts.name)).json();
         assert_eq!(

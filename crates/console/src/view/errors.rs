@@ -26,7 +26,8 @@ pub struct ErrorCount {
 /// Outcome, as named in docs/outcomes.md and in exported visits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ErrorKind {
-    /// `not_found`, `failed`, `robots_denied`, `robots_unreachable`, `refused_address` or `skipped`.
+    /// `not_found`, `failed`, `robots_denied`, `robots_unreachable`, `refused_address` or
+    /// `skipped`.
     pub outcome: String,
     /// Cause of the failure or skip; null if the outcome says it all.
     pub why: Option<String>,

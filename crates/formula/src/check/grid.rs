@@ -1,18 +1,18 @@
-//! The records that a formula is checked on.
+//! The grid of records on which a formula is checked.
 
 use crate::SiteRates;
 use recrawl_types::{Cycle, History, decay};
 
 /// Cycles since the last visit.
 pub(super) const AGES: &[u32] = &[1, 2, 3, 7, 30, 365, 1000, 100_000, 2_000_000_000];
-/// What every page is taken for.
+/// The site rates of every page.
 pub(super) const RATES: SiteRates = SiteRates { global: 0.05, site: 0.05 };
-/// The longest history that is built visit by visit: a visit a day for a year.
+/// Maximum history that is built visit by visit: a daily visit for a year.
 pub(super) const LONG: u32 = 365;
-/// The longest history of all. With the greatest age it still fits a cycle number.
+/// Maximum history. With the maximum age it still fits a cycle number.
 const LONGEST: u32 = 2_000_000_000;
 
-/// Every record of the grid.
+/// All records of the grid.
 pub(super) fn histories() -> Vec<History> {
     let mut histories = Vec::new();
     for n in [0, 1, 2, 3, 10, 57, LONG] {
@@ -23,7 +23,7 @@ pub(super) fn histories() -> Vec<History> {
         for x in changes {
             histories.push(history(n, |i| i < x));
             histories.push(history(n, |i| i >= n - x));
-            // Spread: the i-th visit meets a change when the running share of x passes a whole number.
+            // Spread: visit i finds a change if the running share of x passes an integer.
             histories.push(history(n, |i| (i + 1) * x / n > i * x / n));
         }
     }
@@ -31,7 +31,7 @@ pub(super) fn histories() -> Vec<History> {
     histories
 }
 
-/// A page with `n` visits in as many cycles.
+/// A page with `n` visits in `n` cycles.
 fn history(n: u32, changed: impl Fn(u32) -> bool) -> History {
     let mut history = History::first_fetch(Cycle(1));
     for i in 0..n {
@@ -40,8 +40,8 @@ fn history(n: u32, changed: impl Fn(u32) -> bool) -> History {
     history
 }
 
-/// A page that was visited in every cycle and changed at every visit, or never, with the sums that the
-/// visits would have made.
+/// A page that was visited in every cycle and changed at every visit, or never. Its sums are those
+/// that the visits would give.
 fn longest(changed: bool) -> History {
     let n = u64::from(LONGEST);
     let last = Cycle(1 + LONGEST);

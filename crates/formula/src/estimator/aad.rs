@@ -4,8 +4,8 @@ use super::{ramp, rate};
 use crate::{Basis, Estimator, Tile};
 use recrawl_types::Reads;
 
-/// Changes weigh by their number in the history, so that recent ones count for more:
-/// Σ i·I_i / Σ i.
+/// A change is weighted by its position in the history, so that recent ones count more: Σ i·I_i / Σ
+/// i.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "aad",
     help: "arithmetically adaptive: the weight of a change is its position in the history",
@@ -18,7 +18,7 @@ pub const ESTIMATOR: Estimator = Estimator {
     load,
 };
 
-/// The running sums are whole numbers: exact below 2⁵³, the nearest `f64` above.
+/// The running sums are integers: exact below 2⁵³, the nearest `f64` above.
 fn load(tile: &Tile<'_>, out: &mut [f64]) {
     let (c, cycle) = (tile.columns, tile.cycle);
     match tile.basis {

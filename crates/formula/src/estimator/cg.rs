@@ -4,8 +4,9 @@ use crate::math::ln;
 use crate::{Estimator, Tile};
 use recrawl_types::Reads;
 
-/// −ln((n − X + ½) / (n + ½)): the bias-reduced rate of a Poisson process that is looked at once per
-/// unit of time (Cho & Garcia-Molina, "Estimating frequency of change", 2003). The same in both bases.
+/// −ln((n − X + ½) / (n + ½)): the bias-reduced rate of a Poisson process that is observed once per
+/// unit of time (Cho & Garcia-Molina, "Estimating frequency of change", 2003). The same in both
+/// bases.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "cg",
     help: "Cho and Garcia-Molina's bias-reduced rate of a Poisson process",
@@ -24,7 +25,7 @@ fn load(tile: &Tile<'_>, out: &mut [f64]) {
         #[inline(always)]
         |n, x| {
             let (n, x) = (f64::from(n), f64::from(x));
-            // Subtracting from 0 in place of negating keeps a rate of zero from being −0.
+            // Subtraction from 0 instead of negation avoids a rate of −0.
             0.0 - ln((n - x + 0.5) / (n + 0.5))
         },
     );

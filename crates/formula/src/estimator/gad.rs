@@ -4,8 +4,8 @@ use super::{half_to_the, rate};
 use crate::{Basis, Estimator, Tile};
 use recrawl_types::Reads;
 
-/// A change weighs twice as much as one a visit (or a cycle) earlier: Σ 2^(i−1)·I_i / (2^n − 1),
-/// written so that nothing in it grows with the history.
+/// A change has twice the weight of one a visit (or a cycle) earlier: Σ 2^(i−1)·I_i / (2^n − 1),
+/// written so that no term grows with the history.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "gad",
     help: "geometrically adaptive: a change has twice the weight of one a step earlier",

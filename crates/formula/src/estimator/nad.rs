@@ -4,7 +4,7 @@ use super::rate;
 use crate::{Basis, Estimator, Tile};
 use recrawl_types::Reads;
 
-/// All changes count alike: X over the visits, or over the elapsed cycles.
+/// All changes count equally: X divided by the visits or by the elapsed cycles.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "nad",
     help: "non-adaptive: all seen changes have the same weight",

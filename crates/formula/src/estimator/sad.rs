@@ -3,7 +3,7 @@
 use crate::{Basis, Estimator, Tile};
 use recrawl_types::Reads;
 
-/// Only the most recent look counts: 1 if it met a change, else 0.
+/// Only the last observation counts: 1 if it found a change, else 0.
 pub const ESTIMATOR: Estimator = Estimator {
     name: "sad",
     help: "shortsighted adaptive: only the latest observation counts",
@@ -22,7 +22,7 @@ fn load(tile: &Tile<'_>, out: &mut [f64]) {
             tile.map(&c.last_change, out, move |at| truth(at == before));
         }
     }
-    // A page without a seen change has last_change 0, which is a cycle number like any other.
+    // A page without a known change has last_change 0, which is also a cycle number.
     for (out, &x) in out.iter_mut().zip(tile.of(&c.changes)) {
         *out = if x > 0 { *out } else { 0.0 };
     }

@@ -25,8 +25,8 @@ fn powers_of_a_half_are_exact_down_to_the_smallest_number() {
     }
 }
 
-/// First fetch in cycle 3 (the program's 1), visits in cycles 4 (changed), 6 (not) and 7 (changed),
-/// asked for cycle 8: s = 5, program cycles of the changes 2 and 5.
+/// First fetch in cycle 3 (the program's 1), visits in cycles 4 (changed), 6 (unchanged) and 7
+/// (changed), estimated for cycle 8: s = 5, program cycles of the changes 2 and 5.
 fn example() -> (History, Cycle) {
     let mut history = History::first_fetch(Cycle(3));
     history.record(Cycle(4), true);
@@ -80,7 +80,7 @@ fn nothing_compared_is_no_rate() {
 }
 
 proptest! {
-    /// Weights that sum to 1 make a rate between 0 and 1, in either basis.
+    /// Weights that sum to 1 give a rate between 0 and 1, in either basis.
     #[test]
     fn weighted_rates_are_shares(h in testing::histories(), basis in testing::bases()) {
         for name in ["nad", "sad", "aad", "gad"] {
@@ -91,7 +91,7 @@ proptest! {
         prop_assert!(rate_of("cg", basis, &h, NOW) >= 0.0);
     }
 
-    /// Far from the beginning the literal sums leave the range of f64; the rates do not.
+    /// For long histories the literal sums exceed the range of f64; the rates do not.
     #[test]
     fn rates_stay_finite_in_long_histories(gap in 1u32..1_000_000, changed in any::<bool>()) {
         let mut h = History::first_fetch(Cycle(1));

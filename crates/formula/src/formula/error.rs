@@ -1,4 +1,4 @@
-//! Why a formula cannot be read or written.
+//! Errors of reading and writing formulas.
 
 use crate::{Expr, ParseError};
 use std::error::Error;
@@ -6,49 +6,49 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// A formula cannot be read or written.
+/// Why a formula cannot be read or written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FormulaError {
     /// The file cannot be read.
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: io::Error,
     },
     /// The file cannot be written.
     Write {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: io::Error,
     },
-    /// A file holds something wrong.
+    /// A file is invalid.
     File {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What is wrong in it.
+        /// What is wrong with it.
         cause: Box<FormulaError>,
     },
-    /// Longer than any formula is.
+    /// The text is too long for a formula.
     TooLong {
-        /// The most bytes.
+        /// Maximum bytes.
         limit: u64,
     },
     /// Not TOML, or not the keys of a formula file.
     Toml(Box<toml::de::Error>),
-    /// The expression is none.
+    /// The text is not an expression.
     Expression {
         /// Its text.
         text: String,
         /// What is wrong with it, and where.
         cause: ParseError,
     },
-    /// The expression cannot be written down: beyond a limit of the parser, or with a constant that
-    /// is not finite.
+    /// The expression cannot be written: it exceeds a limit of the parser or has a constant that is
+    /// not finite.
     Unprintable(ParseError),
-    /// The list of terminals is not that of the expression.
+    /// The list of terminals differs from the expression's.
     Terminals {
         /// The list in the file.
         listed: Vec<String>,
@@ -72,7 +72,7 @@ impl fmt::Display for FormulaError {
             FormulaError::TooLong { limit } => {
                 write!(f, "a formula file has at most {limit} bytes; is this the right file?")
             }
-            // The message of the TOML reader has lines of its own, which show the place.
+            // The message of the TOML reader has several lines, which show the position.
             FormulaError::Toml(cause) => write!(f, "{}", cause.to_string().trim_end()),
             FormulaError::Expression { text, cause } => write!(f, "expression '{text}', {cause}"),
             FormulaError::Unprintable(cause) => write!(f, "the expression cannot be written down: {cause}"),

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// The largest formula file, in bytes: an expression at its limit and room for all else.
+/// Maximum bytes of a formula file: an expression at its limit, and space for the rest.
 const MAX_FILE_BYTES: u64 = 64 * 1024;
 
 /// The keys of a formula file.
@@ -18,7 +18,7 @@ struct Keys {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     description: String,
     expression: String,
-    /// Says the same as the expression, for people and for other programs; may be left out.
+    /// Redundant, for readers and other programs; optional.
     terminals: Option<Vec<String>>,
     #[serde(default)]
     protection: Protection,
@@ -29,11 +29,11 @@ struct Keys {
 }
 
 impl Formula {
-    /// Reads the text of a formula file. Keys: `name`, `expression`, and optionally `description`,
+    /// Parses a formula file. Keys: `name`, `expression`, and optionally `description`,
     /// `terminals`, `protection`, `estimators` (the basis) and the table `provenance`.
     ///
     /// # Errors
-    /// Unknown keys, an expression that is none, a list of terminals that is not the expression's.
+    /// Unknown keys, an invalid expression, a list of terminals that differs from the expression's.
     pub fn from_toml(text: &str) -> Result<Formula, FormulaError> {
         let keys: Keys = toml::from_str(text).map_err(|e| FormulaError::Toml(Box::new(e)))?;
         check_name(&keys.name)?;
@@ -59,8 +59,8 @@ impl Formula {
     /// The text of a formula file that [`Formula::from_toml`] reads back as the same formula.
     ///
     /// # Errors
-    /// When it could not be read back: an expression beyond the parser's limits or with a constant that
-    /// is not finite, a bad name.
+    /// If it could not be read back: an expression beyond the parser's limits or with a constant
+    /// that is not finite, or a bad name.
     pub fn to_toml(&self) -> Result<String, FormulaError> {
         check_name(&self.name)?;
         let expression = self.expr.to_string();
@@ -80,7 +80,7 @@ impl Formula {
     /// Reads a formula file.
     ///
     /// # Errors
-    /// As [`Formula::from_toml`], and when the file cannot be read; all name the file.
+    /// As [`Formula::from_toml`], and if the file cannot be read; all name the file.
     pub fn load(path: &Path) -> Result<Formula, FormulaError> {
         let read = |cause| FormulaError::Read { path: path.to_owned(), cause };
         let within = |cause| FormulaError::File { path: path.to_owned(), cause: Box::new(cause) };
@@ -93,11 +93,10 @@ impl Formula {
         Formula::from_toml(&text).map_err(within)
     }
 
-    /// Writes a formula file, wholly or not at all: the text goes to a file beside it, which then
-    /// takes its place.
+    /// Writes a formula file atomically: to a temporary file, which is then renamed.
     ///
     /// # Errors
-    /// As [`Formula::to_toml`], and when the file cannot be written.
+    /// As [`Formula::to_toml`], and if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), FormulaError> {
         let text = self.to_toml()?;
         let beside = path.with_extension("toml.new");

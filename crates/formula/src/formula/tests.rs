@@ -96,7 +96,7 @@ fn files_are_saved_whole_and_errors_name_them() {
 }
 
 proptest! {
-    /// Any expression survives its file; compiling simplifies and changes nothing.
+    /// Any expression survives its file, and compiling simplifies it without changing a score.
     #[test]
     fn any_formula_survives_its_file(
         expr in testing::expressions(),

@@ -15,7 +15,7 @@ pub(super) static FUNCTION: Function = Function {
     },
 };
 
-// Both ways are computed and one is chosen, so that the loop over a tile has no branch.
+// Both branches are computed and one is selected, so that the loop over a tile has no branch.
 
 #[inline(always)]
 fn program(x: f64, y: f64) -> f64 {
@@ -24,7 +24,7 @@ fn program(x: f64, y: f64) -> f64 {
     if y.abs() < Protection::NEAR_ZERO { protected } else { plain }
 }
 
-/// Asks for signs by comparing and not for the sign bit: that of a NaN means nothing.
+/// Compares with 0 instead of reading the sign bit, which has no meaning for a NaN.
 #[inline(always)]
 fn thesis(x: f64, y: f64) -> f64 {
     let turned = (x < 0.0) != (y < 0.0);

@@ -1,4 +1,4 @@
-//! `max(x, y)`: the greater of two.
+//! `max(x, y)`: the maximum.
 
 use super::{Function, Syntax, binary};
 

@@ -1,4 +1,4 @@
-//! `min(x, y)`: the lesser of two.
+//! `min(x, y)`: the minimum.
 
 use super::{Function, Syntax, binary};
 

@@ -13,8 +13,8 @@ pub(super) static FUNCTION: Function = Function {
     kernel: |_| Kernel::Binary(rows),
 };
 
-/// A constant is written out: where an argument is the same in all rows, the compiler takes the loops apart
-/// and makes no vector instructions of them.
+/// With a constant argument, the compiler would split the loops and emit no vector instructions. So
+/// the constant is written to a buffer first.
 fn rows(out: &mut [f64], x: Operand<'_>, y: Operand<'_>) {
     let mut spread = [0.0; Tile::MAX_ROWS];
     let spread = &mut spread[..out.len()];

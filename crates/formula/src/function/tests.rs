@@ -114,8 +114,8 @@ fn sets_are_that_of_the_papers_and_everything() {
 }
 
 proptest! {
-    /// Over many rows, in whatever vector instructions, a function yields what it yields of one row alone;
-    /// and a constant argument is a column of it.
+    /// Over many rows, with any vector instructions, a function gives the same as for one row
+    /// alone. A constant argument equals a column of it.
     #[test]
     fn rows_are_computed_alike_side_by_side_and_alone(
         pairs in prop::collection::vec((testing::numbers(), testing::numbers()), 1..80),

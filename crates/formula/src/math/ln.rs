@@ -5,12 +5,13 @@ use super::split;
 /// ln 2 in two parts; the first has 32 bits, so that its product with an exponent is exact.
 const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 
-/// The natural logarithm, off by less than 1 unit in the last place: −∞ at 0 and −0, NaN below, ∞ at ∞.
+/// The natural logarithm with an error of less than 1 unit in the last place: −∞ at 0 and −0, NaN
+/// below, ∞ at ∞.
 #[inline(always)]
 pub fn ln(x: f64) -> f64 {
     let (k, m) = split(x);
-    // ln(1 + f) = 2·artanh(s) with s = f/(2 + f), which is f − (h − s·(h + R)) with h = f²/2 and
-    // R = 2·artanh(s)/s − 2: the rounding of s weighs little there.
+    // ln(1 + f) = 2·artanh(s) with s = f/(2 + f), which is f − (h − s·(h + R)) with h = f²/2 and R
+    // = 2·artanh(s)/s − 2. The rounding of s has little effect there.
     let f = m - 1.0;
     let h = 0.5 * f * f;
     let s = f / (2.0 + f);

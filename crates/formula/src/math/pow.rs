@@ -16,14 +16,14 @@ fn head(x: f64) -> f64 {
     f64::from_bits(x.to_bits() & !((1 << 27) - 1))
 }
 
-/// Has this number, from 0 up, no fraction? Not if it is NaN.
+/// Whether this number, from 0 up, is an integer; false for NaN.
 #[inline(always)]
 fn is_whole(x: f64) -> bool {
     (x >= WHOLE) | ((x + WHOLE) - WHOLE == x)
 }
 
-/// |x| as 2^k·m: k, and s = (m − 1)/(m + 1) in two parts, the sum rounded and what is to be added to its head.
-/// Something finite for 0 and what is not finite.
+/// |x| as 2^k·m: k, and s = (m − 1)/(m + 1) in two parts: the rounded sum, and a correction of its
+/// head. Some finite value for 0 and non-finite numbers.
 #[inline(always)]
 fn reduced(x: f64) -> [f64; 3] {
     let (k, m) = split(x.abs());
@@ -35,8 +35,8 @@ fn reduced(x: f64) -> [f64; 3] {
     [k, s, inverse * ((below - s_head * above_head) - s_head * above_tail)]
 }
 
-/// log₂ of 2^k·m as a sum of two, the first of 26 bits; together good to some 2⁻⁶³: log₂ m is
-/// 2/(3 ln 2)·s·(3 + s² + …), all but the dots in two parts.
+/// log₂ of 2^k·m as a sum of two parts, the first with 26 bits, accurate to about 2⁻⁶³. log₂ m is
+/// 2/(3 ln 2)·s·(3 + s² + …), with everything but the dots in two parts.
 #[inline(always)]
 fn log2(k: f64, s: f64, s_tail: f64) -> [f64; 2] {
     let s_head = head(s);
@@ -57,9 +57,9 @@ fn log2(k: f64, s: f64, s_tail: f64) -> [f64; 2] {
     [high, l_tail - ((high - k) - l)]
 }
 
-/// `x` to the `y`, off by less than 2 units in the last place, with the special cases of C99 and of
-/// `f64::powf`: 1 for y = 0 and for x = 1, whatever the other is; NaN for x < 0 where y is no whole number; a
-/// zero or infinite x to an odd power keeps its sign.
+/// `x` to the `y` with an error of less than 2 units in the last place and the special cases of C99
+/// and `f64::powf`. It is 1 for y = 0 and for x = 1, whatever the other is. It is NaN for x < 0 if
+/// y is not an integer. A zero or infinite x to an odd power keeps its sign.
 #[inline(always)]
 pub fn pow(x: f64, y: f64) -> f64 {
     let [k, s, s_tail] = reduced(x);
@@ -68,18 +68,19 @@ pub fn pow(x: f64, y: f64) -> f64 {
     settled(x, y, scaled_exp(high, low, [f, g]))
 }
 
-/// y·log₂|x| as a whole number and the rest: the rest times ln 2 in two parts, 2 to the whole number in two
-/// factors.
+/// y·log₂|x| as an integer and a remainder: the remainder times ln 2 in two parts, and 2 to the
+/// integer in two factors.
 #[inline(always)]
 fn exponent(y: f64, log: f64, log_tail: f64) -> [f64; 4] {
-    // The logarithm of no number but 1 is nearer to 0 than 2⁻⁵³: from 2⁶⁵ on the result is settled.
+    // No logarithm except that of 1 is nearer to 0 than 2⁻⁵³, so from 2⁶⁵ on the result is
+    // determined.
     let limit = 8192.0 * WHOLE;
     let bound = if y > limit { limit } else { y };
     let bound = if bound < -limit { -limit } else { bound };
     let y_head = head(bound);
     let (product, tail) = (y_head * log, (bound - y_head) * log + bound * log_tail);
     let sum = product + tail;
-    // 2 to the sum; beyond these it is infinite or 0 anyway, and 0 is left out as in `exp`.
+    // 2 to the sum. Beyond these it is infinite or 0 anyway, and 0 is skipped as in `exp`.
     let gone = sum < -1076.0;
     let within = !gone & (sum < 1100.0);
     let edge = if gone { 0.0 } else { 1100.0 };
@@ -94,7 +95,7 @@ fn exponent(y: f64, log: f64, log_tail: f64) -> [f64; 4] {
     [high, low, f, if gone { 0.0 } else { g }]
 }
 
-/// x to the y, given what that is where |x| is a number above 0 and y one too.
+/// x to the y, given its value for finite |x| > 0 and finite y.
 #[inline(always)]
 fn settled(x: f64, y: f64, value: f64) -> f64 {
     let size = x.abs();
@@ -110,7 +111,7 @@ fn settled(x: f64, y: f64, value: f64) -> f64 {
     if (y == 0.0) | (x == 1.0) { 1.0 } else { value }
 }
 
-/// As [`settled`] where the sign of x is not set.
+/// Like [`settled`], for an x without sign.
 #[inline(always)]
 fn settled_from_zero_up(x: f64, y: f64, value: f64) -> f64 {
     let endless = (x == 0.0) | (x == f64::INFINITY);
@@ -120,8 +121,8 @@ fn settled_from_zero_up(x: f64, y: f64, value: f64) -> f64 {
     if (y == 0.0) | (x == 1.0) { 1.0 } else { value }
 }
 
-/// [`pow`] of many pairs of numbers, at most [`Tile::MAX_ROWS`], stage by stage: in one loop the chain of
-/// operations that wait for each other is too long for processors to overlap enough of it.
+/// [`pow`] of many pairs of numbers, at most [`Tile::MAX_ROWS`], stage by stage. In one loop the
+/// chain of dependent operations would be too long for processors to overlap.
 pub(crate) fn pow_rows(out: &mut [f64], x: &[f64], y: &[f64]) {
     let mut scratch = [[0.0; Tile::MAX_ROWS]; 3];
     let [b, c, d] = scratch.each_mut().map(|column| &mut column[..out.len()]);
@@ -129,7 +130,7 @@ pub(crate) fn pow_rows(out: &mut [f64], x: &[f64], y: &[f64]) {
     log2_rows(out, b, c);
     exponent_rows(out, b, c, d, y);
     value_rows(out, b, c, d);
-    // Whether y is whole matters for a negative x alone.
+    // Whether y is an integer matters only for a negative x.
     let signs = x.iter().fold(0, |signs, x| signs | x.to_bits());
     if signs >> 63 == 0 { settled_rows_from_zero_up(out, x, y) } else { settled_rows(out, x, y) }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::{numbers, same};
 use proptest::prelude::*;
 
-/// How many numbers lie between two of the same sign; none is as far as can be from all others.
+/// Number of representable values between two of the same sign; NaN is at the maximum distance.
 fn apart(a: f64, b: f64) -> u64 {
     if same(a, b) {
         return 0;
@@ -113,12 +113,12 @@ fn bits_are_pinned() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// The oracle is itself off by less than 1 unit in the last place.
+    /// The reference itself has an error of less than 1 unit in the last place.
     #[test]
     fn values_are_near_those_of_another_library(x in numbers(), y in numbers(), part in -1.0..1.0f64) {
         prop_assert!(apart(exp(x), libm::exp(x)) <= 1, "exp {}: {} for {}", x, exp(x), libm::exp(x));
         prop_assert!(apart(ln(x), libm::log(x)) <= 1, "ln {}: {} for {}", x, ln(x), libm::log(x));
-        // Any power, one whose result is a number, and one of a number about 1.
+        // Any power, a power with a finite result, and a power of a number near 1.
         let size = x.abs();
         for (x, y) in [(x, y), (size, part * 745.0 / libm::log(size)), (1.0 + part / 16.0, y)] {
             let (own, oracle) = (pow(x, y), libm::pow(x, y));

@@ -1,21 +1,21 @@
-//! Why a text is no expression, and where.
+//! Why and where a text is not an expression.
 
 use crate::Expr;
 use std::error::Error;
 use std::fmt;
 
-/// A text is no expression.
+/// Why a text is not an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParseError {
-    /// Where, in bytes from the beginning of the text.
+    /// Position in bytes from the beginning of the text.
     pub at: usize,
-    /// Where, in characters counted from 1.
+    /// Position in characters, counted from 1.
     pub column: usize,
     /// What is wrong there.
     pub problem: ParseProblem,
 }
 
-/// What is wrong with a text that is no expression.
+/// The problem with a text that is not an expression.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ParseProblem {
@@ -25,43 +25,43 @@ pub enum ParseProblem {
     TooDeep,
     /// More than [`Expr::MAX_NODES`] nodes.
     TooManyNodes,
-    /// A value should stand here.
+    /// A value is missing.
     NoValue {
-        /// What stands here.
+        /// What was found instead.
         found: String,
     },
-    /// A certain symbol should stand here.
+    /// A symbol is missing.
     Expected {
-        /// Which one.
+        /// The symbol.
         what: &'static str,
-        /// What stands here.
+        /// What was found instead.
         found: String,
     },
-    /// The expression was over before this.
+    /// Text after the end of the expression.
     Unexpected {
-        /// What stands here.
+        /// What was found.
         found: String,
     },
     /// Neither a terminal nor, before a parenthesis, a function.
     Unknown {
         /// The name.
         name: String,
-        /// What may have been meant.
+        /// A suggestion.
         nearest: Option<&'static str>,
     },
-    /// One word, which is the name of no formula and no expression.
+    /// One word that is neither a formula nor an expression.
     UnknownFormula {
         /// The word.
         name: String,
-        /// What may have been meant.
+        /// A suggestion.
         nearest: Option<&'static str>,
     },
-    /// A function stands without its arguments.
+    /// A function without arguments.
     NotCalled {
         /// The function.
         name: &'static str,
     },
-    /// A terminal stands before a parenthesis.
+    /// A terminal before a parenthesis.
     NoFunction {
         /// The terminal.
         name: &'static str,
@@ -70,10 +70,10 @@ pub enum ParseProblem {
     Arity {
         /// The function.
         name: &'static str,
-        /// How many it takes.
+        /// Its arity.
         takes: usize,
     },
-    /// It begins like a number and is none.
+    /// It begins like a number but is none.
     BadNumber {
         /// The text.
         text: String,
@@ -87,14 +87,14 @@ pub enum ParseProblem {
 
 impl ParseError {
     pub(super) fn new(text: &str, at: usize, problem: ParseProblem) -> ParseError {
-        // The limit on length may fall into the middle of a character.
+        // The length limit may be in the middle of a character.
         let at = (0..=at.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
         ParseError { at, column: text[..at].chars().count() + 1, problem }
     }
 
-    /// The text with a caret below the place: two lines without an end of line.
+    /// The text with a caret below the position: two lines without a final line end.
     pub fn caret(&self, text: &str) -> String {
-        // Line ends and tabs would move the caret away from its place.
+        // Line ends and tabs would shift the caret.
         let line: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
         format!("{line}\n{:>width$}", '^', width = self.column)
     }

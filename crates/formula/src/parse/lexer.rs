@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! Splits text into tokens.
 
 use super::{ParseError, ParseProblem};
 use std::fmt;
@@ -12,7 +12,7 @@ pub(super) enum Token<'a> {
     Name(&'a str),
     /// Any other character.
     Symbol(char),
-    /// The text is over.
+    /// End of the text.
     End,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// Reads tokens with one of look-ahead.
+/// Reads tokens with a look-ahead of one.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -42,13 +42,13 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
-    /// The next token and the byte where it begins.
+    /// The next token and its offset.
     pub(super) fn peek(&self) -> Result<(Token<'a>, usize), ParseError> {
         let (token, start, _) = self.scan()?;
         Ok((token, start))
     }
 
-    /// The next token and the byte where it begins; goes on behind it.
+    /// Consumes the next token; returns it with its offset.
     pub(super) fn take(&mut self) -> Result<(Token<'a>, usize), ParseError> {
         let (token, start, end) = self.scan()?;
         self.at = end;
@@ -62,7 +62,7 @@ impl<'a> Lexer<'a> {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let (token, length) = if first.is_ascii_digit() || first == '.' {
             let length = number_length(rest);
-            // `2x` is two tokens by the letter, and never what was meant.
+            // `2x` would be two tokens, but is always a mistake.
             let word = rest[length..].find(|c| !is_word(c)).map_or(rest.len(), |w| length + w);
             let written = &rest[..word];
             let value: f64 = written
@@ -86,7 +86,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Bytes of the digits, the point and the exponent that `text` begins with.
+/// Number of bytes of digits, point and exponent at the start of `text`.
 fn number_length(text: &str) -> usize {
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let mut end = digits(0);

@@ -123,7 +123,7 @@ fn limits_hold_at_their_edge() {
     assert!(parse(&padded).is_ok());
     assert_eq!(problem(&format!("{padded} ")).1, ParseProblem::TooLong.to_string());
 
-    // Parentheses leave no trace in the tree, but the stack is bounded all the same.
+    // Parentheses are not in the tree, but the stack is bounded all the same.
     let nested = |k: usize| format!("{}t{}", "(".repeat(k), ")".repeat(k));
     assert_eq!(parse(&nested(MAX_NESTING)).unwrap().nodes(), 1);
     assert_eq!(problem(&nested(MAX_NESTING + 1)).1, ParseProblem::TooDeep.to_string());
@@ -131,7 +131,7 @@ fn limits_hold_at_their_edge() {
 }
 
 proptest! {
-    /// Text gives back the tree it was printed from, and a constant every bit of it.
+    /// Printed text parses to the same tree, with every bit of a constant.
     #[test]
     fn parsing_undoes_printing(expr in testing::expressions()) {
         let text = expr.to_string();
@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(read.to_string(), text, "−0 and 0 are equal but not the same");
     }
 
-    /// No text makes the parser panic, and an error lies within the text.
+    /// The parser panics for no text, and errors lie within the text.
     #[test]
     fn any_text_is_an_expression_or_an_error(text in "[ntXpgeo0-9.+*/(), é\\-]{0,40}") {
         match parse(&text) {

@@ -1,4 +1,4 @@
-//! From a tree to steps and registers.
+//! Compiles a tree to steps and registers.
 
 use super::{Action, Program, Source, Step};
 use crate::{Basis, Expr, Function, Protection, Terminal};
@@ -17,29 +17,29 @@ pub(super) fn program(expr: &Expr, protection: Protection, basis: Basis) -> Prog
     program
 }
 
-/// What a step computes.
+/// The operation of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Value {
     Terminal(&'static Terminal),
     Call(&'static Function, [Operand; 2]),
 }
 
-/// An argument: the number of a value, or a constant by its bits, since −0 is not 0 here. The second of a
-/// function of one is 0.
+/// An argument: the number of a value, or a constant by its bits, since −0 and 0 differ here. The
+/// second argument of a unary function is 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operand {
     Value(usize),
     Constant(u64),
 }
 
-/// Distinct values, each after those that it is made of.
+/// Distinct values, each after its operands.
 struct Values {
     protection: Protection,
     list: Vec<Value>,
 }
 
 impl Values {
-    /// Adds what is new in an expression.
+    /// Adds the new values of an expression.
     fn add(&mut self, expr: &Expr) -> Operand {
         let value = match expr {
             Expr::Constant(value) => return Operand::Constant(value.to_bits()),
@@ -68,7 +68,7 @@ impl Values {
 }
 
 impl Value {
-    /// The values that it is made of, each once.
+    /// The operands of a value, each once.
     fn parts(&self) -> impl Iterator<Item = usize> {
         let parts = match *self {
             Value::Terminal(_) => [None, None],
@@ -81,8 +81,8 @@ impl Value {
 }
 
 impl Program {
-    /// Makes a step of every value and gives it a register, which is free again once the last step that
-    /// reads it is done.
+    /// Makes a step of every value and assigns registers. A register is free again after the last
+    /// step that reads it.
     fn give_registers(&mut self, values: &[Value], protection: Protection) {
         let mut last_use = vec![0; values.len()];
         for (step, value) in values.iter().enumerate() {

@@ -35,7 +35,7 @@ fn an_empty_block_has_no_scores() {
 fn pages_never_visited_have_no_score_even_under_a_constant() {
     let mut columns = StateColumns::default();
     for i in 0..3 * Tile::MAX_ROWS {
-        // A tile of its own without a visited page, between two that are mixed.
+        // A tile without a visited page, between two mixed ones.
         let visited = i % 2 == 0 && i / Tile::MAX_ROWS != 1;
         columns.push(Known::default(), visited.then(|| History::first_fetch(Cycle(1))).as_ref());
     }
@@ -57,7 +57,7 @@ fn a_formula_of_site_rates_is_not_evaluated_without_them() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// A program yields, bit for bit, what a walk over the tree yields page by page.
+    /// A program gives, bit for bit, the same as evaluating the tree page by page.
     #[test]
     fn programs_equal_the_naive_evaluator(
         expr in testing::expressions(),
@@ -80,7 +80,7 @@ proptest! {
         }
     }
 
-    /// A program looks at nothing of a history beside what it says that it reads.
+    /// A program reads only the fields of a history that it declares.
     #[test]
     fn what_a_program_does_not_read_makes_no_difference(
         expr in testing::expressions(),
@@ -109,7 +109,7 @@ proptest! {
         }
     }
 
-    /// Where a tile ends makes no difference: scores depend on the row alone.
+    /// Tile boundaries do not matter: scores depend only on the row.
     #[test]
     fn tiles_do_not_show(history in testing::histories(), length in 1usize..1200, at in 0usize..1200) {
         let (history, at) = (history, at % length);

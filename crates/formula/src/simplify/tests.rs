@@ -46,7 +46,7 @@ fn constants_fold_as_the_protection_says() {
 
 #[test]
 fn the_sign_of_a_nan_does_not_show() {
-    // The first NaN goes through a product, the second does not, and their bits may differ.
+    // The first NaN passes through a product, the second does not, and their bits may differ.
     let expr = parse("log(-97) * 1 / 0").unwrap();
     let simple = simplify(&expr, Protection::Thesis);
     assert_eq!(simple.to_string(), "log(-97) / 0");
@@ -65,7 +65,7 @@ fn value(expr: &Expr, protection: Protection, basis: Basis, history: &History) -
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Simplifying changes no score, bit for bit, makes nothing larger, and twice is no more than once.
+    /// Simplifying changes no score, bit for bit, makes nothing larger, and is idempotent.
     #[test]
     fn simplifying_changes_no_value(
         expr in testing::expressions(),

@@ -1,4 +1,4 @@
-//! `global_rate`: how often pages change at all.
+//! `global_rate`: the change rate of all pages.
 
 use super::Terminal;
 use recrawl_types::Reads;

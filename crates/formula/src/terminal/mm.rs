@@ -4,9 +4,9 @@ use super::Terminal;
 use crate::math::ln;
 use recrawl_types::Reads;
 
-/// The estimate of Cho & Garcia-Molina (2003) for irregular visits, with the mean of the intervals in place
-/// of each: (X/S1)·ln(1 + S1/S0), which is exact where all are equal. One imaginary interval of half a cycle
-/// that met a change and one that did not keep it from 0 and from infinity.
+/// The estimate of Cho & Garcia-Molina (2003) for irregular visits, with the mean interval in place
+/// of each: (X/S1)·ln(1 + S1/S0), which is exact if all are equal. One imaginary interval of half a
+/// cycle with a change and one without keep it above 0 and finite.
 pub(super) static TERMINAL: Terminal = Terminal {
     name: "mm",
     help: "rate of change by moments: (X + 1) / (S1 + 0.5) * ln(1 + (S1 + 0.5) / (S0 + 0.5))",

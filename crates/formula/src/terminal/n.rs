@@ -1,4 +1,4 @@
-//! `n`: visits that could be compared.
+//! `n`: compared visits.
 
 use super::Terminal;
 use recrawl_types::Reads;

@@ -1,4 +1,4 @@
-//! `quiet`: how long the page has shown nothing new.
+//! `quiet`: time without an observed change.
 
 use super::{Terminal, age};
 use recrawl_types::Reads;

@@ -1,4 +1,4 @@
-//! `recent_2`: seen changes that fade within a burst.
+//! `recent_2`: observed changes, decaying within a burst.
 
 use super::{Terminal, recent};
 use recrawl_types::Reads;

@@ -1,4 +1,4 @@
-//! `recent_32`: seen changes that fade within a month.
+//! `recent_32`: observed changes, decaying within a month.
 
 use super::{Terminal, recent};
 use recrawl_types::Reads;

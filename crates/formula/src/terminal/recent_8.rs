@@ -1,4 +1,4 @@
-//! `recent_8`: seen changes that fade within a week.
+//! `recent_8`: observed changes, decaying within a week.
 
 use super::{Terminal, recent};
 use recrawl_types::Reads;

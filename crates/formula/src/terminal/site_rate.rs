@@ -1,4 +1,4 @@
-//! `site_rate`: how often the pages of the page's site change.
+//! `site_rate`: the change rate of the page's site.
 
 use super::Terminal;
 use recrawl_types::Reads;

@@ -1,4 +1,4 @@
-//! `span`: how long the page is known.
+//! `span`: time since the first fetch, up to the last visit.
 
 use super::Terminal;
 use recrawl_types::Reads;

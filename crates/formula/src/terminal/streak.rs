@@ -1,4 +1,4 @@
-//! `streak`: how the last comparisons went on.
+//! `streak`: length of the last run of equal comparisons.
 
 use super::Terminal;
 use recrawl_types::Reads;
@@ -12,7 +12,7 @@ pub(super) static TERMINAL: Terminal = Terminal {
         tile.map2(&c.last_change, &c.last, out, |at, last| if at == last { 1.0 } else { 0.0 });
         for ((out, &x), &streak) in out.iter_mut().zip(tile.of(&c.changes)).zip(tile.of(&c.streak)) {
             let streak = f64::from(streak);
-            // From 0, so that no streak at all is not −0.
+            // From 0, so that an empty streak is not −0.
             *out = if *out * f64::from(x) > 0.0 { streak } else { 0.0 - streak };
         }
     },

@@ -39,7 +39,8 @@ fn sets_are_those_of_the_papers_and_then_everything() {
     assert_eq!(Set::named("ALL"), None);
 }
 
-/// Changed at every third visit, visits in cycles 3 (the first fetch), 5, 7, … 15; asked for cycle 16.
+/// Changed at every third visit, visits in cycles 3 (the first fetch), 5, 7, … 15; evaluated for
+/// cycle 16.
 #[test]
 fn extended_terminals_of_one_page() {
     let mut history = History::first_fetch(Cycle(3));
@@ -84,7 +85,8 @@ fn load(terminal: &Terminal, columns: &StateColumns, basis: Basis) -> Vec<f64> {
 }
 
 proptest! {
-    /// Every terminal is its definition, is finite, and is never −0, on which the simplifier counts.
+    /// Every terminal equals its definition, is finite, and is never −0, which the simplifier
+    /// relies on.
     #[test]
     fn terminals_are_their_definitions(columns in testing::blocks(20), basis in testing::bases()) {
         for terminal in ALL {

@@ -1,4 +1,4 @@
-//! `u_age`: what a visit gains in the age of the copy with the global rate.
+//! `u_age`: the gain of a visit in age, with the global rate.
 
 use super::{GAMMA_GLOBAL, Terminal};
 use crate::posterior::{self, Mean};

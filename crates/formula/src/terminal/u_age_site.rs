@@ -1,4 +1,4 @@
-//! `u_age_site`: what a visit gains in the age of the copy with the site's rate.
+//! `u_age_site`: the gain of a visit in age, with the site's rate.
 
 use super::{GAMMA_SITE, Terminal};
 use crate::posterior::{self, Mean};

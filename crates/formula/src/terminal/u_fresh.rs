@@ -1,4 +1,4 @@
-//! `u_fresh`: what a visit gains in freshness with the global rate.
+//! `u_fresh`: the gain of a visit in freshness, with the global rate.
 
 use super::{GAMMA_GLOBAL, Terminal};
 use crate::posterior::{self, Mean};

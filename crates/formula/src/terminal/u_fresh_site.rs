@@ -1,4 +1,4 @@
-//! `u_fresh_site`: what a visit gains in freshness with the site's rate.
+//! `u_fresh_site`: the gain of a visit in freshness, with the site's rate.
 
 use super::{GAMMA_SITE, Terminal};
 use crate::posterior::{self, Mean};

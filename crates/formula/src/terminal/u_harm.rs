@@ -1,4 +1,4 @@
-//! `u_harm`: what a visit gains in harmonic penalty with the global rate.
+//! `u_harm`: the gain of a visit in harmonic penalty, with the global rate.
 
 use super::{GAMMA_GLOBAL, Terminal};
 use crate::posterior::{self, Mean};

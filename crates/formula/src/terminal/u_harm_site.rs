@@ -1,4 +1,4 @@
-//! `u_harm_site`: what a visit gains in harmonic penalty with the site's rate.
+//! `u_harm_site`: the gain of a visit in harmonic penalty, with the site's rate.
 
 use super::{GAMMA_SITE, Terminal};
 use crate::posterior::{self, Mean};

@@ -1,4 +1,4 @@
-//! `weekday`: does the page change on this day of the week?
+//! `weekday`: how often the page changes on this day of the week.
 
 use super::Terminal;
 use recrawl_types::Reads;

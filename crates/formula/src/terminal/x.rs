@@ -1,4 +1,4 @@
-//! `X`: visits that met a change.
+//! `X`: visits that found a change.
 
 use super::Terminal;
 use recrawl_types::Reads;

@@ -1,4 +1,4 @@
-//! Formulas evaluated on this machine's processors: replayed together, or one by one.
+//! Evaluates formulas on this machine: together, or one by one.
 
 use super::Evaluate;
 use crate::fitness::Fitness;
@@ -6,29 +6,29 @@ use crate::work::Work;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use recrawl_formula::{Basis, Expr, Formula, Program, Protection, simplify};
-use recrawl_simulation::fast::{Replayer, ReplayerError, Scratch, Wants};
+use recrawl_simulation::fast::{Replayer, ReplayerError, Scratch, WantedFigures};
 use recrawl_simulation::policy::FormulaPolicy;
 use recrawl_simulation::{Dataset, Rules, RulesError, replay};
 use std::sync::{Mutex, PoisonError};
 
-/// How expressions become scores and scores a fitness.
+/// How expressions become scores, and scores a fitness.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
     /// How division and logarithm are protected.
     pub protection: Protection,
-    /// Where the rates come from.
+    /// The basis of the rate estimates.
     pub basis: Basis,
-    /// What counts.
+    /// The fitness.
     pub fitness: Fitness,
 }
 
-/// All formulas over one [`Replayer`], which saves what they have in common; one on each thread.
+/// Evaluates all formulas with one [`Replayer`], which shares common work; one formula per thread.
 pub struct Fast<'a> {
     replayer: Replayer<'a>,
     meaning: &'a Meaning,
-    wants: Wants,
+    wants: WantedFigures,
     pool: &'a ThreadPool,
-    /// Memory of runs that ended, for those to come.
+    /// Buffers of finished runs, for reuse.
     scratches: Mutex<Vec<Scratch>>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Fast<'a> {
     /// For one part of the data.
     ///
     /// # Errors
-    /// When it cannot be replayed under the rules.
+    /// If it cannot be replayed under the rules.
     pub fn new(
         data: &'a Dataset,
         rules: &'a Rules,
@@ -44,7 +44,7 @@ impl<'a> Fast<'a> {
         pool: &'a ThreadPool,
     ) -> Result<Fast<'a>, ReplayerError> {
         let fitness = &meaning.fitness;
-        let wants = Wants {
+        let wants = WantedFigures {
             ndcg: fitness.uses(&["ndcg_log2", "ndcg_gp4c"]),
             freshness: fitness.uses(&["freshness", "pending_share"]),
             age: fitness.uses(&["age"]),
@@ -84,7 +84,7 @@ impl Evaluate for Fast<'_> {
     }
 }
 
-/// The plain replay of one formula on each thread. Slow, and what every other evaluator is measured by.
+/// Replays one formula per thread without shortcuts. Slow; the reference for every other evaluator.
 pub struct Plain<'a> {
     data: &'a Dataset,
     rules: &'a Rules,
@@ -96,7 +96,7 @@ impl<'a> Plain<'a> {
     /// For one part of the data.
     ///
     /// # Errors
-    /// When it cannot be replayed under the rules.
+    /// If it cannot be replayed under the rules.
     pub fn new(
         data: &'a Dataset,
         rules: &'a Rules,
@@ -134,7 +134,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
-        /// One suite for both evaluators: the same digits, whatever the trees.
+        /// One test suite for both evaluators: identical digits for any trees.
         #[test]
         fn both_evaluators_agree_to_the_last_digit(
             trees in prop::collection::vec(testing::trees(5), 1..12), metric in 0..Fitness::metrics().count(), threads in 1usize..4,

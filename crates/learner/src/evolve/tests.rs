@@ -16,7 +16,7 @@ fn preset(name: &str) -> Preset {
     preset
 }
 
-/// What an evaluator borrows.
+/// The data that an evaluator borrows.
 struct Bench {
     data: Dataset,
     rules: Rules,
@@ -76,7 +76,7 @@ fn the_elite_never_gets_worse() {
     }
 }
 
-/// Fitness that costs nothing: short texts are best.
+/// A cheap fitness: short texts are best.
 struct Text;
 
 impl Evaluate for Text {
@@ -140,8 +140,7 @@ fn unique_children_are_mostly_unique() {
     assert!(distinct(&preset) < 200);
 }
 
-/// As many evaluations of random trees as evolution makes: evolution finds more, at every one of these seeds
-/// together.
+/// With as many evaluations as random search, evolution finds more, summed over these seeds.
 #[test]
 fn evolution_finds_more_than_random_search() {
     let mut preset = preset("program");

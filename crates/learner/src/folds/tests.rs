@@ -92,7 +92,7 @@ fn the_folds_are_the_same_every_time() {
     assert_eq!(fold(), fold());
 }
 
-/// One site has half of the pages, others all of the changes: every fold gets its part of these.
+/// One site has half of the pages, others have all changes: every fold gets its share of both.
 #[test]
 fn folds_by_site_are_alike_in_pages_and_in_changes() {
     let mut data = data(300, 20, 60);

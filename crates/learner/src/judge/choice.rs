@@ -5,14 +5,14 @@ use crate::preset::{Method, Sigma};
 use recrawl_formula::{Expr, Protection, simplify};
 use std::cmp::Ordering;
 
-/// A formula that was kept, or that is on the front, evaluated on training and validation.
+/// A kept formula, or one on the Pareto front, evaluated on training and validation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// The random seed of the run that found it.
     pub seed: u64,
-    /// As it was bred.
+    /// The expression as bred.
     pub bred: Expr,
-    /// In its simplified form.
+    /// Its simplified form.
     pub simplified: Expr,
     train: f64,
     validation: f64,
@@ -54,7 +54,7 @@ impl Candidate {
         self.validation
     }
 
-    /// The spread of the fitness over all cycles of both.
+    /// The spread of the fitness over all cycles of both parts.
     pub fn sigma(&self, sigma: Sigma) -> f64 {
         match sigma {
             Sigma::Deviation => self.deviation,
@@ -62,7 +62,7 @@ impl Candidate {
         }
     }
 
-    /// What a method maximises.
+    /// The value that a method maximises.
     pub fn score(&self, method: Method, sigma: Sigma) -> f64 {
         match method {
             Method::Best => self.train,
@@ -73,10 +73,10 @@ impl Candidate {
     }
 }
 
-/// The candidate that the method chooses; of equals the one of fewer nodes, then the first.
+/// The candidate that the method chooses; of equal ones the one with fewer nodes, then the first.
 ///
 /// # Panics
-/// When there is none.
+/// If there is no candidate.
 pub(super) fn choose(candidates: &[Candidate], method: Method, sigma: Sigma) -> &Candidate {
     let order = |a: &&Candidate, b: &&Candidate| -> Ordering {
         let nodes = || a.simplified.nodes().cmp(&b.simplified.nodes());
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(chosen(Method::Validation, Sigma::Deviation), "X");
         assert_eq!(chosen(Method::Sum, Sigma::Deviation), "cg");
         assert_eq!(chosen(Method::Avg, Sigma::Deviation), "cg");
-        // Not divided, the spread weighs more: the steadiest is taken.
+        // Without division the spread weighs more, so the steadiest is chosen.
         assert_eq!(chosen(Method::Avg, Sigma::Undivided), "cg");
         assert_eq!(candidates[0].sigma(Sigma::Deviation), 0.4);
         assert_eq!(candidates[0].sigma(Sigma::Undivided), 0.8);

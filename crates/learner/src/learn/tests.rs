@@ -2,7 +2,7 @@ use super::*;
 use crate::artifact;
 use crate::checkpoint::CheckpointError;
 use crate::folds::{FoldBy, FoldsError, Protocol};
-use crate::judge::Across;
+use crate::judge::FoldComparison;
 use crate::options::Start;
 use crate::preset::{Method, Preset};
 use crate::testing::data;
@@ -10,7 +10,7 @@ use recrawl_formula::terminal::Set;
 use recrawl_formula::{Formula, Protection};
 use recrawl_simulation::{Budget, Rules};
 
-/// A small learning.
+/// Options of a small learning.
 pub(crate) fn options(preset: &str) -> Options {
     let mut preset = Preset::find(preset).unwrap();
     (preset.population.size, preset.population.generations) = (24, 3);
@@ -31,7 +31,7 @@ pub(crate) fn options(preset: &str) -> Options {
     }
 }
 
-/// Stops after so many generations; writes down how far it came.
+/// Stops after a number of generations, and records the progress.
 struct Patience {
     left: u64,
     seen: Vec<u64>,
@@ -62,7 +62,7 @@ fn go_on(data: &Dataset, options: &Options, runs: Vec<Run>, threads: usize, gene
     learn(data, options, runs, &pool(threads), &mut patience).unwrap()
 }
 
-/// Learns without interruption; the counts of work left out.
+/// Learns without interruption; work counters are reset.
 pub(crate) fn learned(data: &Dataset, options: &Options, threads: usize) -> Learned {
     match go_on(data, options, Vec::new(), threads, u64::MAX) {
         Ending::Learned(learned) => Learned { work: Work::default(), ..*learned },
@@ -107,7 +107,7 @@ fn a_formula_is_learned_with_all_that_tells_where_it_comes_from() {
     assert_eq!(learned.formula, if learned.across.is_worth_it() { formula } else { known });
 }
 
-/// Where pages change at constant rates, known formulas say all there is to know: the best of them is written.
+/// If pages change at constant rates, known formulas are optimal, so the best of them is written.
 #[test]
 fn what_gains_no_more_than_a_standard_error_is_not_written() {
     let mut options = options("recrawl");
@@ -118,7 +118,7 @@ fn what_gains_no_more_than_a_standard_error_is_not_written() {
     assert_eq!(learned.formula.expr, learned.across.known.expr);
     assert!(learned.why().starts_with("the known formula"), "{}", learned.why());
     let gain = learned.across.error * 1.01;
-    let won = Learned { across: Across { gain, ..learned.across.clone() }, ..learned };
+    let won = Learned { across: FoldComparison { gain, ..learned.across.clone() }, ..learned };
     assert!(won.why().starts_with(&format!("the formula of fold {}", won.from + 1)), "{}", won.why());
 }
 
@@ -127,8 +127,8 @@ fn threads_and_interruptions_leave_no_trace() {
     let (data, options) = (data(45, 20, 5), Options { folds: 3, ..options("recrawl") });
     let whole = learned(&data, &options, 1);
     assert_eq!(learned(&data, &options, 2), whole);
-    // Interrupted after every generation, on another number of threads each time, through the text of a
-    // checkpoint.
+    // Interrupted after every generation, with another number of threads each time, and resumed
+    // from the text of a checkpoint.
     let mut runs = Vec::new();
     for step in 0.. {
         match go_on(&data, &options, runs, step % 4 + 1, 1) {
@@ -182,7 +182,7 @@ fn a_checkpoint_of_another_learning_is_refused() {
     refused(&other, "its preset is");
     let other = Rules { warmup: 1, ..options.rules.clone() };
     refused(&Options { rules: other, ..options.clone() }, "its rules is");
-    // What leaves no trace in the result may differ.
+    // Options that do not affect the result may differ.
     let other = Options { name: "x".into(), date: "2026-02-01".into(), ..options.clone() };
     assert!(Checkpoint::from_json(&text, &data, &other).is_ok());
     for (broken, is) in [
@@ -198,7 +198,7 @@ fn a_checkpoint_of_another_learning_is_refused() {
     assert!(matches!(Checkpoint::from_json("{}", &data, &options), Err(CheckpointError::Json(_))));
 }
 
-/// With the right formula among those to start from, nothing worse is learned.
+/// With the right formula among the start trees, nothing worse is learned.
 #[test]
 fn learning_begins_level_with_what_it_starts_from() {
     let data = data(90, 40, 9);
@@ -250,14 +250,14 @@ fn what_cannot_be_learned_from_is_refused_with_the_reason() {
     let rules = Rules { budget: Budget::Pages(0), ..Rules::default() };
     let error = refused(&data(30, 20, 5), &Options { rules, ..options.clone() });
     assert!(error.to_string().contains("0 pages per cycle"), "{error}");
-    // More pages than there are is all of them.
+    // More pages than exist means all of them.
     let rules = Rules { budget: Budget::Pages(1000), ..Rules::default() };
     let Ending::Stopped(_) = go_on(&data(30, 20, 5), &Options { rules, ..options }, vec![], 1, 1) else {
         panic!("not stopped")
     };
 }
 
-/// log(−t) and the like are no numbers: such formulas are the worst, and do no harm.
+/// log(−t) and similar are NaN: such formulas are the worst, and do no harm.
 #[test]
 fn formulas_that_are_no_number_have_a_fitness() {
     let data = data(45, 20, 5);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PresetError {
-    /// No preset of that name.
+    /// No preset with this name.
     Unknown(String),
     /// The file cannot be read.
     Read {
@@ -19,7 +19,7 @@ pub enum PresetError {
         /// Error of the system.
         cause: io::Error,
     },
-    /// Too long for a preset.
+    /// The file is too long.
     TooLong {
         /// Path.
         path: PathBuf,
@@ -77,7 +77,7 @@ impl fmt::Display for PresetError {
                 write!(f, "preset {}: more than {limit} bytes; is this the right file?", path.display())
             }
             PresetError::File { path, cause } => write!(f, "preset {}: {cause}", path.display()),
-            // The message of the TOML reader has lines of its own, which show the place.
+            // The message of the TOML reader has several lines, which show the position.
             PresetError::Toml(cause) => write!(f, "{}", cause.to_string().trim_end()),
             PresetError::Number { key, value, least, most } => {
                 write!(f, "{key} = {value}: use {least} to {most}")

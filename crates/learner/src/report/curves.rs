@@ -2,23 +2,25 @@
 
 use super::Report;
 use crate::fitness::Fitness;
-use crate::standing::Standing;
+use crate::policy_result::PolicyResult;
 use recrawl_simulation::CycleFigures;
 use recrawl_simulation::compare::Role;
 use recrawl_simulation::metric::{CHANGE_RATE, FRESHNESS};
 use recrawl_simulation::plot::{Panel, Plot, smoothed};
 
-/// So many of the best known policies are drawn.
+/// Number of best known policies in the plot.
 const POLICIES: usize = 4;
-/// Curves are smoothed over so many cycles, since days of the week hide what is between them.
+/// Curves are smoothed over this many cycles, since days of the week would hide the trend.
 const SMOOTH: usize = 7;
 
-/// The fitness, ChangeRate and freshness of the chosen method, the best known policies and the bounds.
+/// The fitness, ChangeRate and freshness of the chosen method, the best known policies and the
+/// bounds.
 pub(super) fn plot(report: &Report<'_>, title: &str, fitness: &Fitness) -> Plot {
-    let mut known: Vec<&Standing> = report.standings.iter().filter(|s| s.role == Role::Baseline).collect();
+    let mut known: Vec<&PolicyResult> =
+        report.policy_results.iter().filter(|s| s.role == Role::Baseline).collect();
     known.sort_by(|a, b| b.fitness.total_cmp(&a.fitness));
-    let bounds = report.standings.iter().filter(|s| s.role == Role::Bound);
-    let shown: Vec<&Standing> =
+    let bounds = report.policy_results.iter().filter(|s| s.role == Role::Bound);
+    let shown: Vec<&PolicyResult> =
         std::iter::once(report.chosen()).chain(known.into_iter().take(POLICIES)).chain(bounds).collect();
     let mut panels = vec![panel(&shown, &fitness.to_string(), |c| fitness.of_cycle(c))];
     for metric in [CHANGE_RATE, FRESHNESS] {
@@ -38,14 +40,14 @@ pub(super) fn plot(report: &Report<'_>, title: &str, fitness: &Fitness) -> Plot 
     }
 }
 
-fn panel(shown: &[&Standing], label: &str, value: impl Fn(&CycleFigures) -> f64) -> Panel {
+fn panel(shown: &[&PolicyResult], label: &str, value: impl Fn(&CycleFigures) -> f64) -> Panel {
     Panel { label: label.to_owned(), curves: shown.iter().map(|s| curve(s, &value)).collect() }
 }
 
 /// The mean over the folds of each cycle.
-fn curve(standing: &Standing, value: impl Fn(&CycleFigures) -> f64) -> Vec<(f64, f64)> {
-    let cycles = &standing.trace.cycles;
-    let (folds, length) = (standing.folds.len(), cycles.len() / standing.folds.len().max(1));
+fn curve(result: &PolicyResult, value: impl Fn(&CycleFigures) -> f64) -> Vec<(f64, f64)> {
+    let cycles = &result.trace.cycles;
+    let (folds, length) = (result.folds.len(), cycles.len() / result.folds.len().max(1));
     let at = |cycle: usize| (0..folds).map(move |fold| &cycles[fold * length + cycle]);
     let means: Vec<f64> = (0..length).map(|c| at(c).map(&value).sum::<f64>() / folds as f64).collect();
     let across = (0..length).map(|c| f64::from(cycles[c].cycle));

@@ -26,7 +26,7 @@ fn a_report_has_every_section_and_every_policy() {
     assert!(text.contains(&format!("    {}", learned.formula.expr)));
     assert!(text.contains("digest `xxh3:0`") && text.contains("warm-up 2, share 0.2, ties by hash"));
     assert!(!text.contains("NaN"), "{text}");
-    // Tables are whole: every row has as many cells as its heading.
+    // Every row of a table has as many cells as its heading.
     let mut columns = None;
     for line in text.lines() {
         let cells = line.starts_with('|').then(|| line.matches('|').count());
@@ -42,7 +42,7 @@ fn what_is_the_same_is_called_so_and_what_is_clearly_better_too() {
     let options = options("program");
     let learned = learned(&data(90, 60, 9), &options, 2);
     let report = Report::new(&learned, &options);
-    let of = |name: &str| report.standings.iter().find(|s| s.name == name).unwrap();
+    let of = |name: &str| report.policy_results.iter().find(|s| s.name == name).unwrap();
     let chosen = report.chosen();
     assert_eq!((chosen.difference, chosen.verdict().name()), (0.0, "same"));
     let rand = of("rand");
@@ -60,8 +60,8 @@ fn the_sites_of_all_folds_together_have_what_their_cycles_have() {
     options.fitness = "harmonic".parse().unwrap();
     let learned = learned(&data(60, 30, 6), &options, 2);
     let report = Report::new(&learned, &options);
-    for standing in &report.standings {
-        let trace = &standing.trace;
+    for result in &report.policy_results {
+        let trace = &result.trace;
         let mut sites = recrawl_simulation::SiteFigures::default();
         trace.sites.iter().for_each(|site| sites.add(site));
         let cycles =
@@ -76,10 +76,10 @@ fn the_sites_of_all_folds_together_have_what_their_cycles_have() {
                 cycles(|c| c.age)
             ],
             "{}",
-            standing.name
+            result.name
         );
         let harmonic = trace.cycles.iter().map(|c| c.harmonic).sum::<f64>();
-        assert!((sites.harmonic - harmonic).abs() < 1e-6 && harmonic > 0.0, "{}", standing.name);
+        assert!((sites.harmonic - harmonic).abs() < 1e-6 && harmonic > 0.0, "{}", result.name);
     }
-    assert!(report.standings.iter().any(|s| s.over_sites.is_some_and(|sites| sites.p < 1.0)));
+    assert!(report.policy_results.iter().any(|s| s.over_sites.is_some_and(|sites| sites.p < 1.0)));
 }

@@ -2,7 +2,7 @@
 //!
 //! Each bomb is a start and a block that is repeated as long as the client reads.
 
-use super::{Action, Kind};
+use super::{Action, FaultKind};
 use crate::raw::Raw;
 use flate2::write::GzEncoder;
 use flate2::{Compress, Compression, FlushCompress};
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 const BLOCK: usize = 1 << 20;
 
 /// A bomb.
-pub const BOMB: Kind = Kind {
+pub const BOMB: FaultKind = FaultKind {
     name: "bomb",
     help: "a body that unpacks without end; value: gzip or deflate (a thousand to one), zstd (thirty thousand to \
            one), wide or window (zstd with a window of 128 MiB or 2 GiB), default gzip",
@@ -35,7 +35,7 @@ pub const BOMB: Kind = Kind {
 };
 
 /// Much data that unpacks to nothing.
-pub const HOLLOW: Kind = Kind {
+pub const HOLLOW: FaultKind = FaultKind {
     name: "hollow",
     help: "a body that unpacks to nothing, slowly; value: members (a few kB: empty gzip members, packed twice \
            more), blocks (endless empty deflate blocks) or frames (endless empty zstd frames), default members",
@@ -60,16 +60,16 @@ pub const HOLLOW: Kind = Kind {
     },
 };
 
-/// A stored block of deflate without a byte, not the last one (RFC 1951 §3.2.4).
+/// A stored deflate block without data, not the last one (RFC 1951 §3.2.4).
 const EMPTY_BLOCK: [u8; 5] = [0, 0, 0, 0xff, 0xff];
-/// A zstd frame whose only block is empty and the last (RFC 8878 §3.1.1): one segment, content size 0.
+/// A zstd frame with one empty last block (RFC 8878 §3.1.1): single segment, content size 0.
 const EMPTY_FRAME: [u8; 9] = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
-/// A gzip member without a byte (RFC 1952 §2.3): head, an empty last block, check sum and size 0.
+/// An empty gzip member (RFC 1952 §2.3): header, an empty last block, checksum and size 0.
 const EMPTY_MEMBER: [u8; 20] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// Empty members in [`hollow`]: 60 MB of them.
+/// Number of empty members in [`hollow`]: 60 MB.
 const MEMBERS: usize = 3 << 20;
 
-/// Empty members of gzip, packed twice: made once, since it takes half a second.
+/// Empty gzip members, packed twice. Cached, since it takes half a second.
 fn hollow() -> &'static Vec<u8> {
     static MADE: OnceLock<Vec<u8>> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -84,7 +84,7 @@ fn hollow() -> &'static Vec<u8> {
     })
 }
 
-/// A block of deflate that depends on nothing before it and ends on a byte.
+/// A deflate block that is independent of earlier data and byte-aligned at its end.
 fn deflated() -> Vec<u8> {
     let mut packed = Vec::with_capacity(BLOCK);
     let mut deflate = Compress::new(Compression::best(), false);
@@ -93,12 +93,12 @@ fn deflated() -> Vec<u8> {
     packed
 }
 
-/// The head of a frame whose window has 2^`bits` bytes (RFC 8878 §3.1.1.1).
+/// The header of a frame with a window of 2^`bits` bytes (RFC 8878 §3.1.1.1).
 fn zstd_head(bits: u8) -> Vec<u8> {
     vec![0x28, 0xb5, 0x2f, 0xfd, 0, (bits - 10) << 3]
 }
 
-/// 128 KiB of one byte, as a block that repeats it (RFC 8878 §3.1.1.2): type 1, not the last.
+/// A block that repeats one byte to 128 KiB (RFC 8878 §3.1.1.2): type 1, not the last.
 fn zstd_block() -> Vec<u8> {
     const SIZE: u32 = 128 << 10;
     let head = (SIZE << 3) | (1 << 1);

@@ -1,10 +1,10 @@
 //! Responses that are not valid HTTP.
 
-use super::{Action, Kind};
+use super::{Action, FaultKind};
 use crate::raw::{End, Raw};
 
-/// No HTTP.
-pub const BROKEN: Kind = Kind {
+/// Invalid HTTP.
+pub const BROKEN: FaultKind = FaultKind {
     name: "broken",
     help: "invalid HTTP; value: head (reset within the header), blank (closed without a byte), \
            noise (random bytes), version (HTTP/9.9), status (000), switch (unrequested 101), field (with a NUL), \

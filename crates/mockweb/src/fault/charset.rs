@@ -1,12 +1,12 @@
 //! Pages in every encoding of the Encoding Standard, and the same pages in UTF-8.
 
-use super::{Action, Kind, page};
+use super::{Action, FaultKind, page};
 use encoding_rs::{
     BIG5, EUC_JP, EUC_KR, Encoding, GB18030, GBK, ISO_2022_JP, SHIFT_JIS, UTF_8, UTF_16BE, UTF_16LE,
 };
 
-/// An encoding.
-pub const CHARSET: Kind = Kind {
+/// A page in some encoding.
+pub const CHARSET: FaultKind = FaultKind {
     name: "charset",
     help: "a page in another encoding; value: its label, then where it is declared: /header, /meta, /mark (byte \
            order mark) or /not (nowhere), or /twin for the same text in UTF-8; default windows-1252/header",
@@ -35,7 +35,7 @@ pub const CHARSET: Kind = Kind {
     },
 };
 
-/// Words that need the encoding: of the large ones a few, of the others every letter they have.
+/// Words that need the encoding: all letters of small encodings, a few of large ones.
 fn sample(encoding: &'static Encoding) -> String {
     const JAPANESE: [&Encoding; 3] = [SHIFT_JIS, EUC_JP, ISO_2022_JP];
     const CHINESE: [&Encoding; 3] = [GBK, GB18030, BIG5];

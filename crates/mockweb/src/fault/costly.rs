@@ -1,16 +1,16 @@
-//! Small pages that take a parser much time.
+//! Small pages that are slow to parse.
 
-use super::{Action, Kind, page};
+use super::{Action, FaultKind, page};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 
-/// Bytes of such a page once it is unpacked.
+/// Bytes of such a page after decompression.
 const BYTES: usize = 2 << 20;
-/// Elements that are open around it.
+/// Number of open elements around it.
 const OPEN: usize = 500;
 
 /// Markup that is slow to parse.
-pub const COSTLY: Kind = Kind {
+pub const COSTLY: FaultKind = FaultKind {
     name: "costly",
     help: "2 MiB of markup in a few kB of gzip, whose every tag makes a parser search all open elements; value: \
            hr (rules inside 500 div), misnested (formatting elements closed in the wrong order), table (text \

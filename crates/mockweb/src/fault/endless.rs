@@ -1,6 +1,6 @@
 //! Endless responses: endless body, header, or a part between them.
 
-use super::{Action, Kind, number};
+use super::{Action, FaultKind, number};
 use crate::raw::{End, Raw};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ const CHUNKED: &str = "transfer-encoding: chunked\r\n\r\n10\r\n<p>Once upon</p>\
 const TEXT: &str = "<p>and so on and on, and so on and on</p>\n";
 
 /// An endless part of a response.
-pub const ENDLESS: Kind = Kind {
+pub const ENDLESS: FaultKind = FaultKind {
     name: "endless",
     help: "one part never ends; value: body, status (the status line), head (fields), field (one field), interim \
            (100 responses), extension (of a chunk) or trailers, default body",
@@ -32,7 +32,7 @@ pub const ENDLESS: Kind = Kind {
 const MIN_RATE: f64 = 0.0002;
 
 /// A header sent byte by byte.
-pub const DRIP: Kind = Kind {
+pub const DRIP: FaultKind = FaultKind {
     name: "drip",
     help: "an endless header field, byte by byte; value: bytes per second, default 1",
     parse: |value| {

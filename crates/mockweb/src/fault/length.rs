@@ -1,6 +1,6 @@
 //! Bodies whose length differs from `Content-Length`.
 
-use super::{Action, Kind, page};
+use super::{Action, FaultKind, page};
 use crate::raw::{End, Raw};
 
 /// Sent after a body that is longer than announced. A client that takes it for the response to its
@@ -8,7 +8,7 @@ use crate::raw::{End, Raw};
 const POISON: &str = "HTTP/1.1 404 Not Found\r\ncontent-type: text/plain\r\ncontent-length: 5\r\n\r\ngone\n";
 
 /// A wrong length.
-pub const LENGTH: Kind = Kind {
+pub const LENGTH: FaultKind = FaultKind {
     name: "length",
     help: "a body with a wrong length; value: short (half of it is announced, and a 404 for the next request \
            follows), none (204 with a body, and the same), long (one byte is missing, and the connection stays \

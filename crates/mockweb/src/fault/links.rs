@@ -1,10 +1,10 @@
 //! Pages with hazardous links: too many, too long, or to no page.
 
-use super::{Kind, Request, html, number, page};
+use super::{FaultKind, Request, html, number, page};
 use crate::seed::mix_text;
 use std::fmt::Write;
 
-/// Addresses that lead to no page, in every form that pages have them.
+/// Addresses of no page, in every form that occurs on pages.
 const NOWHERE: [&str; 30] = [
     "javascript:alert(1)",
     "JavaScript:void(0)",
@@ -39,7 +39,7 @@ const NOWHERE: [&str; 30] = [
 ];
 
 /// Many links.
-pub const LINKS: Kind = Kind {
+pub const LINKS: FaultKind = FaultKind {
     name: "links",
     help: "a page of different links to nothing; value: number of links, default 100000",
     parse: |value| {
@@ -55,7 +55,7 @@ pub const LINKS: Kind = Kind {
 };
 
 /// Long links.
-pub const LONG_LINKS: Kind = Kind {
+pub const LONG_LINKS: FaultKind = FaultKind {
     name: "long-links",
     help: "a page of links with a long path, query, host, user or fragment; value: bytes, default 1000000",
     parse: |value| {
@@ -81,7 +81,7 @@ pub const LONG_LINKS: Kind = Kind {
 };
 
 /// Links to no page.
-pub const SCHEMES: Kind = Kind {
+pub const SCHEMES: FaultKind = FaultKind {
     name: "schemes",
     help: "a page of javascript:, data:, mailto:, file: and similar links; no value",
     parse: |value| match value {
@@ -93,8 +93,8 @@ pub const SCHEMES: Kind = Kind {
     },
 };
 
-/// A page at every address.
-pub const EVERYTHING: Kind = Kind {
+/// A page at every URL.
+pub const EVERYTHING: FaultKind = FaultKind {
     name: "everything",
     help: "200 with similar pages at every URL, and links to more; value: links, default 5",
     parse: |value| {

@@ -1,10 +1,10 @@
-//! Answers that never come or do not come whole.
+//! Responses that never arrive or stay incomplete.
 
-use super::{Action, Kind, number};
+use super::{Action, FaultKind, number};
 use std::time::Duration;
 
 /// Silence.
-pub const TIMEOUT: Kind = Kind {
+pub const TIMEOUT: FaultKind = FaultKind {
     name: "timeout",
     help: "accepts the request, sends nothing, then closes; value: seconds, default 3600",
     parse: |value| {
@@ -14,7 +14,7 @@ pub const TIMEOUT: Kind = Kind {
 };
 
 /// A reset connection.
-pub const RESET: Kind = Kind {
+pub const RESET: FaultKind = FaultKind {
     name: "reset",
     help: "resets the connection; value: bytes of the body sent before, default 0 (no header either)",
     parse: |value| {
@@ -23,8 +23,8 @@ pub const RESET: Kind = Kind {
     },
 };
 
-/// A connection that is kept open, and not for long.
-pub const IDLE: Kind = Kind {
+/// A keep-alive connection that closes early.
+pub const IDLE: FaultKind = FaultKind {
     name: "idle",
     help: "closes a connection that was idle this long when the next request arrives, else sends the correct \
            response; value: milliseconds, default 1000",
@@ -35,7 +35,7 @@ pub const IDLE: Kind = Kind {
 };
 
 /// A body that ends early.
-pub const TRUNCATED: Kind = Kind {
+pub const TRUNCATED: FaultKind = FaultKind {
     name: "truncated",
     help: "closes before Content-Length bytes are sent; value: bytes sent, default half",
     parse: |value| {

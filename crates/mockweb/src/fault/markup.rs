@@ -1,9 +1,9 @@
 //! Pages whose bytes are hard to parse.
 
-use super::{Fault, Kind, html, page};
+use super::{Fault, FaultKind, html, page};
 
-/// Byte sequences that are no UTF-8: stray and missing continuations, overlong forms, surrogates, what lies
-/// beyond Unicode, bytes that never occur.
+/// Byte sequences that are not UTF-8: stray and missing continuations, overlong forms, surrogates,
+/// code points beyond Unicode, bytes that never occur.
 const NO_UTF8: [&[u8]; 12] = [
     b"\x80",
     b"\xbf\xbf",
@@ -20,7 +20,7 @@ const NO_UTF8: [&[u8]; 12] = [
 ];
 
 /// Elements within elements.
-pub const NESTED: Kind = Kind {
+pub const NESTED: FaultKind = FaultKind {
     name: "nested",
     help: "nested elements, none of them closed, with a link in the innermost; value: number, then /NAME for an \
            element other than div, default 100000",
@@ -36,20 +36,20 @@ pub const NESTED: Kind = Kind {
 };
 
 /// NUL bytes.
-pub const NUL: Kind = Kind {
+pub const NUL: FaultKind = FaultKind {
     name: "nul",
     help: "a page with NUL bytes everywhere; no value",
     parse: |value| scattered(value, &[b"\0"]),
 };
 
 /// Invalid UTF-8.
-pub const NO_UTF_8: Kind = Kind {
+pub const NO_UTF_8: FaultKind = FaultKind {
     name: "no-utf-8",
     help: "a page with invalid UTF-8 everywhere, declared as UTF-8; no value",
     parse: |value| scattered(value, &NO_UTF8),
 };
 
-/// A page with these bytes in its text, tags, attributes and links, and one sound link.
+/// A page with these bytes in text, tags, attributes and links, and one valid link.
 fn scattered(value: Option<&str>, bytes: &'static [&'static [u8]]) -> Result<Fault, String> {
     if let Some(value) = value {
         return Err(format!("unexpected value {value:?}; this kind takes none"));

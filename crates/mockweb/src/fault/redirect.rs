@@ -1,13 +1,13 @@
-//! Answers that send the client elsewhere.
+//! Redirects.
 
-use super::{Action, Kind, Request, html, number, page};
+use super::{Action, FaultKind, Request, html, number, page};
 
 fn to(location: String) -> Action {
     Action::Answer { status: 302, fields: vec![("location", location)] }
 }
 
 /// A redirect.
-pub const REDIRECT: Kind = Kind {
+pub const REDIRECT: FaultKind = FaultKind {
     name: "redirect",
     help: "302; value: Location, default the target without the prefix of the rule",
     parse: |value| {
@@ -22,7 +22,7 @@ pub const REDIRECT: Kind = Kind {
 };
 
 /// An endless redirect.
-pub const LOOP: Kind = Kind {
+pub const LOOP: FaultKind = FaultKind {
     name: "loop",
     help: "redirects in a circle; value: URLs in the circle, 0 for an endless chain, default 2",
     parse: |value| {
@@ -37,7 +37,7 @@ pub const LOOP: Kind = Kind {
 };
 
 /// A chain of redirects to a page.
-pub const CHAIN: Kind = Kind {
+pub const CHAIN: FaultKind = FaultKind {
     name: "chain",
     help: "several redirects, then a page; value: number of redirects, default 5",
     parse: |value| {
@@ -53,8 +53,8 @@ pub const CHAIN: Kind = Kind {
     },
 };
 
-/// A redirect to a long address.
-pub const FAR: Kind = Kind {
+/// A redirect to a long URL.
+pub const FAR: FaultKind = FaultKind {
     name: "far",
     help: "redirects to a long URL; value: bytes, default 1000000",
     parse: |value| {

@@ -1,11 +1,11 @@
 //! Correct responses with wrong labels.
 
-use super::{Action, Kind, page};
+use super::{Action, FaultKind, page};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 
 /// A wrong content coding.
-pub const CODING: Kind = Kind {
+pub const CODING: FaultKind = FaultKind {
     name: "coding",
     help: "the uncompressed page with a Content-Encoding; value: the coding, or cut for half a gzip, default gzip",
     parse: |value| {
@@ -21,7 +21,7 @@ pub const CODING: Kind = Kind {
 };
 
 /// A wrong type.
-pub const MEDIA: Kind = Kind {
+pub const MEDIA: FaultKind = FaultKind {
     name: "media",
     help: "the page with a wrong Content-Type; value: the type, default image/png",
     parse: |value| {

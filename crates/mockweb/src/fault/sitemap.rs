@@ -1,13 +1,13 @@
 //! Hostile sitemaps.
 
-use super::{Action, Kind, Request};
+use super::{Action, FaultKind, Request};
 use std::fmt::Write;
 
 const XML: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 const SPACE: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
 
 /// A sitemap.
-pub const SITEMAP: Kind = Kind {
+pub const SITEMAP: FaultKind = FaultKind {
     name: "sitemap",
     help: "a hostile sitemap; value: loop (an index of itself), deep (an endless chain of indexes), wide (an index \
            of 50,000), huge (100,000 pages), laughs (nested entities), cut (in the middle of an entry) or \

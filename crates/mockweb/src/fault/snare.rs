@@ -4,7 +4,7 @@
 //! calendar without events, a shop without goods. Each URL has one page, so that a repeated request
 //! gets the same response.
 
-use super::{Fault, Kind, Request, html, number, page};
+use super::{Fault, FaultKind, Request, html, number, page};
 use crate::seed::{mix, mix_text};
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 const FACETS: [&str; 8] = ["color", "size", "brand", "price", "order", "view", "stock", "rating"];
-/// What all pages of a trap say: enough that a date or a name does not matter to a fingerprint.
+/// The common text of all pages of a trap, so that a date or a name hardly changes a fingerprint.
 const BOILERPLATE: &str = "<p>Welcome to this part of our pages, which is made by a script whenever somebody asks for it. \
     There is nothing to be seen here at the moment, neither today nor on any other day that we know of, but you are \
     welcome to come back later, when there may be more. Should you have come by a link that promised something else, \
@@ -35,7 +35,7 @@ const BOILERPLATE: &str = "<p>Welcome to this part of our pages, which is made b
     violins and a very patient tortoise. The terms of use have not changed since they were first written, and they \
     say that everything here may be read, printed and shown to friends as long as nothing is added to it.</p>";
 
-/// A page of a trap: where it leads, each with its words, and the one thing that it says of itself.
+/// A page of a trap: links with their texts, and the one sentence that is its own.
 fn snare(title: &str, links: &[(String, String)]) -> super::Action {
     let mut inside = format!("<h1>{title}</h1>\n{BOILERPLATE}\n");
     for (href, words) in links {
@@ -52,18 +52,18 @@ fn none(value: Option<&str>, fault: fn(&Request) -> super::Action) -> Result<Fau
     }
 }
 
-/// What follows the prefix, without the slash between.
+/// The target after the prefix, without the slash between.
 fn rest<'a>(request: &Request<'a>) -> &'a str {
     request.target.strip_prefix(request.prefix).unwrap_or("").trim_start_matches('/')
 }
 
-/// Below the prefix, with a slash between.
+/// A path below the prefix, with a slash between.
 fn below(request: &Request, rest: &str) -> String {
     format!("{}/{rest}", request.prefix.trim_end_matches('/'))
 }
 
 /// Endless months.
-pub const CALENDAR: Kind = Kind {
+pub const CALENDAR: FaultKind = FaultKind {
     name: "calendar",
     help: "a month of an empty calendar, with links to the next and the previous one; no value",
     parse: |value| {
@@ -88,7 +88,7 @@ pub const CALENDAR: Kind = Kind {
 };
 
 /// A new session in every link.
-pub const SESSION: Kind = Kind {
+pub const SESSION: FaultKind = FaultKind {
     name: "session",
     help: "a page whose links have new session IDs; value: path or query (where the ID is), default path",
     parse: |value| {
@@ -113,7 +113,7 @@ pub const SESSION: Kind = Kind {
 };
 
 /// Facets in all combinations.
-pub const FACETED: Kind = Kind {
+pub const FACETED: FaultKind = FaultKind {
     name: "facets",
     help: "an empty list with a link for each further filter; no value",
     parse: |value| {
@@ -135,8 +135,8 @@ pub const FACETED: Kind = Kind {
     },
 };
 
-/// A page at every address, and links to more.
-pub const FARM: Kind = Kind {
+/// A page at every URL, with links to more.
+pub const FARM: FaultKind = FaultKind {
     name: "farm",
     help: "200 with the same text at every URL, and links to new URLs made of words; value: links, default 6",
     parse: |value| {
@@ -153,8 +153,8 @@ pub const FARM: Kind = Kind {
     },
 };
 
-/// Relative links that go wrong.
-pub const SPIRAL: Kind = Kind {
+/// Relative links that never end.
+pub const SPIRAL: FaultKind = FaultKind {
     name: "spiral",
     help: "a page whose relative links lead one segment deeper, to the same page; no value",
     parse: |value| {
@@ -164,8 +164,8 @@ pub const SPIRAL: Kind = Kind {
     },
 };
 
-/// Links without end, many on each page.
-pub const FLOOD: Kind = Kind {
+/// Endless links, many on each page.
+pub const FLOOD: FaultKind = FaultKind {
     name: "flood",
     help: "a page of links to more such pages, all new; value: links, default 100",
     parse: |value| {

@@ -1,9 +1,9 @@
 //! Error statuses, and 429 with `Retry-After`.
 
-use super::{Action, Kind, number};
+use super::{Action, FaultKind, number};
 
 /// An error status.
-pub const STATUS: Kind = Kind {
+pub const STATUS: FaultKind = FaultKind {
     name: "status",
     help: "this status and a short text; value: code, default 500",
     parse: |value| {
@@ -16,7 +16,7 @@ pub const STATUS: Kind = Kind {
 };
 
 /// 429 with `Retry-After`.
-pub const BUSY: Kind = Kind {
+pub const BUSY: FaultKind = FaultKind {
     name: "busy",
     help: "429 with Retry-After; value: seconds or an HTTP date, default 1",
     parse: |value| {

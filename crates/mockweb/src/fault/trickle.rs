@@ -1,13 +1,13 @@
 //! Slow responses.
 
-use super::{Action, Kind, number};
+use super::{Action, FaultKind, number};
 use std::time::Duration;
 
-/// Pieces a second.
+/// Pieces per second.
 const PIECES: usize = 10;
 
 /// A slow body.
-pub const SLOW: Kind = Kind {
+pub const SLOW: FaultKind = FaultKind {
     name: "slow",
     help: "the correct body in pieces, ten per second; value: bytes per second, default 1000",
     parse: |value| {

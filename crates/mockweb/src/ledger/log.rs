@@ -37,8 +37,8 @@ pub struct Access {
     pub bytes: u64,
     /// Whether the request was conditional.
     pub conditional: bool,
-    /// The version that the client holds after this exchange: the one served, or the one a 304 truly
-    /// confirms. `None` when the exchange says nothing about it.
+    /// The version that the client holds after this exchange: the one served, or the one a 304
+    /// truly confirms. `None` when the exchange says nothing about it.
     pub holds: Option<u32>,
     /// The fault of the response.
     pub fault: Option<String>,

@@ -9,12 +9,12 @@
 
 use crate::seed::{Stream, mix, unit};
 
-/// Sets the draws of events apart from all other uses of the seed.
+/// Separates the random stream of events from other uses of the seed.
 pub(super) const EVENTS: u64 = 0x6576_656e;
 const LAW: u64 = 0x6c61_7773;
-/// The longest block of a rare Poisson process, in cycles.
+/// Maximum block of a rare Poisson process, in cycles.
 const MAX_BLOCK: u32 = 1 << 16;
-/// The share of a burst's cycles in which the page does change.
+/// Share of a burst's cycles in which the page changes.
 const BURST_INTENSITY: f64 = 0.7;
 
 /// How a page changes.
@@ -22,20 +22,20 @@ const BURST_INTENSITY: f64 = 0.7;
 pub enum Process {
     /// Never.
     Static,
-    /// A Poisson process seen once a cycle: a change with this probability at each cycle,
-    /// independently.
+    /// A Poisson process observed once per cycle: an independent change with this probability in
+    /// each cycle.
     Poisson {
-        /// Probability of a change a cycle, above 0, at most 1.
+        /// Probability of a change per cycle, above 0, at most 1.
         probability: f64,
     },
     /// Every `period` cycles.
     Periodic {
-        /// Cycles from change to change.
+        /// Cycles between changes.
         period: u32,
-        /// Cycles by which the first change comes early.
+        /// Number of cycles by which the first change is early.
         phase: u32,
     },
-    /// Long silence and short bursts: in each window there is a burst or none.
+    /// Long silence and short bursts: each window has at most one burst.
     Bursty {
         /// Length of a window in cycles.
         window: u32,
@@ -47,7 +47,7 @@ pub enum Process {
 }
 
 impl Process {
-    /// The mean number of changes a cycle in the long run.
+    /// The long-run mean number of changes per cycle.
     pub fn rate(&self) -> f64 {
         match *self {
             Process::Static => 0.0,
@@ -67,7 +67,7 @@ impl Process {
         }
     }
 
-    /// Calls `event` for each change in the block's cycles `block·b + 1 ..= block·(b + 1)`, in order.
+    /// Calls `event` for each change in the cycles `block·b + 1 ..= block·(b + 1)`, in order.
     fn events(&self, key: u64, block: u32, mut event: impl FnMut(u32)) {
         let start = u64::from(block) * u64::from(self.block());
         let end = (start + u64::from(self.block())).min(u64::from(u32::MAX));
@@ -112,7 +112,7 @@ impl Process {
         }
     }
 
-    /// The last cycle up to `cycle` at which the page changed; 0 when it has not yet.
+    /// The last cycle up to `cycle` at which the page changed; 0 if it has not changed.
     pub fn last_change(&self, key: u64, cycle: u32) -> u32 {
         if let Process::Periodic { period, phase } = *self {
             let last = (u64::from(cycle) + u64::from(phase)) / u64::from(period) * u64::from(period);
@@ -152,7 +152,7 @@ impl Process {
     }
 }
 
-/// Weights by which the laws are dealt to pages; they need not add up to anything.
+/// Relative weights of the laws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mix {
     /// Pages that never change.
@@ -166,7 +166,7 @@ pub struct Mix {
 }
 
 impl Default for Mix {
-    /// More than half of the recorded pages of most data sets hardly ever change.
+    /// In most data sets, more than half of the recorded pages hardly ever change.
     fn default() -> Self {
         Mix { fixed: 45.0, poisson: 35.0, periodic: 8.0, bursty: 12.0 }
     }
@@ -175,7 +175,7 @@ impl Default for Mix {
 impl std::str::FromStr for Mix {
     type Err = String;
 
-    /// Reads `static=45,poisson=35,periodic=8,bursty=12`; a law not named gets no pages.
+    /// Parses `static=45,poisson=35,periodic=8,bursty=12`; a law that is not named gets no pages.
     fn from_str(text: &str) -> Result<Mix, String> {
         let mut mix = Mix { fixed: 0.0, poisson: 0.0, periodic: 0.0, bursty: 0.0 };
         for part in text.split(',') {
@@ -201,7 +201,7 @@ impl std::str::FromStr for Mix {
 }
 
 impl Mix {
-    /// The law of a page.
+    /// Chooses the law of a page by the weights.
     pub fn process(&self, seed: u64, page: u32) -> Process {
         let mut stream = Stream::of(&[seed, LAW, u64::from(page)]);
         let mut at = stream.unit() * (self.fixed + self.poisson + self.periodic + self.bursty);
@@ -211,7 +211,7 @@ impl Mix {
         }
         at -= self.poisson;
         if at < 0.0 {
-            // Rates spread evenly over the decades from one change in 200 cycles to one a cycle.
+            // Log-uniform rates, from one change in 200 cycles to one per cycle.
             let rate = (unit(mix(&[seed, LAW, u64::from(page), 1])) * 200_f64.ln() - 200_f64.ln()).exp();
             return Process::Poisson { probability: 1.0 - (-rate).exp() };
         }
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Mean number of changes a cycle over 1,000 pages of one law.
+    /// Mean number of changes per cycle over 1,000 pages of one law.
     fn observed_rate(process: Process, cycles: u32) -> f64 {
         let changes: usize = (0..1_000).map(|key| process.changes(mix(&[key]), 0, cycles).len()).sum();
         changes as f64 / 1_000.0 / f64::from(cycles)
@@ -303,13 +303,13 @@ mod tests {
                 clustered += u32::from(pair[1] - pair[0] <= 3);
             }
         }
-        // A Poisson process of the same rate would put about a tenth of its gaps here.
+        // A Poisson process of the same rate would have about a tenth of its gaps here.
         assert!(f64::from(clustered) / f64::from(all) > 0.6, "{clustered} of {all}");
     }
 
     #[test]
     fn a_late_cycle_is_answered_as_fast_as_an_early_one() {
-        // A walk over every cycle before would not end in the life of this test.
+        // A walk over all earlier cycles would hang this test.
         let mix = Mix::default();
         let total: u64 =
             (0..2_000).map(|page| u64::from(mix.process(1, page).last_change(1, u32::MAX))).sum();

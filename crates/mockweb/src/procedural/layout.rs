@@ -1,14 +1,14 @@
-//! Which page lies on which host, at which address, and below which other page.
+//! Assigns pages to hosts, URLs and parents in the link tree.
 //!
-//! A host's pages are numbered from 0 as in a heap whose root is the index page: the index page has
-//! pages 0 … 7 below it, page i has pages 8i + 8 … 8i + 15. The address of a page is a function of its
-//! number that can be turned round, so that no table of addresses is needed.
+//! A host's pages are numbered from 0 like a heap whose root is the index page. The index page has
+//! the children 0 … 7, and page i has the children 8i + 8 … 8i + 15. The URL of a page is an
+//! invertible function of its number, so no table of URLs is needed.
 
 use crate::seed::Stream;
 use crate::web::push_number;
 use std::ops::Range;
 
-/// How many pages lie directly below a page in the tree.
+/// Children of a page in the tree.
 pub const BRANCHES: u32 = 8;
 
 const ADDRESS: u64 = 0x6164_6472;
@@ -51,7 +51,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Deals the pages to the hosts by a power law; every host gets at least one, and the last `single` hosts no more.
+    /// Assigns the pages to hosts by a power law. Every host gets at least one page, and the last
+    /// `single` hosts get exactly one.
     pub fn new(seed: u64, pages: u32, hosts: u32, skew: f64, single: u32) -> Layout {
         let weight = |h: u32| if h < hosts - single { f64::from(h + 1).powf(-skew) } else { 0.0 };
         let weights: Vec<f64> = (0..hosts).map(weight).collect();
@@ -67,17 +68,15 @@ impl Layout {
         Layout { seed, starts }
     }
 
-    /// The pages of a host.
     pub fn pages_of(&self, host: u32) -> Range<u32> {
         self.starts[host as usize]..self.starts[host as usize + 1]
     }
 
-    /// The host of a page.
     pub fn host_of(&self, page: u32) -> u32 {
         self.starts.partition_point(|&start| start <= page) as u32 - 1
     }
 
-    /// The pages directly below a page of the host, or below its index page (`None`).
+    /// The children of a page of the host, or of its index page (`None`).
     pub fn below(&self, host: u32, page: Option<u32>) -> Range<u32> {
         let pages = self.pages_of(host);
         let first = match page {
@@ -119,7 +118,7 @@ impl Layout {
         }
     }
 
-    /// The page at a target: reads the number out of it and writes the address again to compare.
+    /// The page at a target: parses the number, then compares the URL that it gives.
     pub fn find(&self, host: u32, target: &str) -> Option<u32> {
         let digits = match target.strip_prefix("/view?item=") {
             Some(rest) => rest.split('&').next()?,
@@ -137,14 +136,15 @@ impl Layout {
         (written == target.as_bytes()).then_some(page)
     }
 
-    /// A page anywhere on the host, those near the index page more often.
+    /// A random page of the host; pages near the index page are likelier.
     pub fn page_near_index(&self, host: u32, stream: &mut Stream) -> u32 {
         let pages = self.pages_of(host);
         let at = stream.unit();
         pages.start + (at * at * f64::from(pages.end - pages.start)) as u32
     }
 
-    /// A page of another host, large hosts more often; of the same host only when there is no other.
+    /// A random page of another host, large hosts likelier; of the same host only if there is no
+    /// other.
     pub fn page_elsewhere(&self, host: u32, stream: &mut Stream) -> u32 {
         let own = self.pages_of(host);
         let all = *self.starts.last().expect("there is an end");

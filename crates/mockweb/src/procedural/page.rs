@@ -1,7 +1,8 @@
-//! A procedural page as HTML: frame, links, and sentences of which a version rewrites some.
+//! Renders a procedural page as HTML: frame, links, and sentences, some of which a version
+//! rewrites.
 //!
-//! Links are spelled in every way the Web spells them: whole addresses, without scheme, from the root,
-//! relative to the page, with fragments, and with `&amp;` where the target has a query.
+//! Links have every usual form: absolute, without scheme, from the root, relative to the page, with
+//! fragments, and with `&amp;` if the target has a query.
 
 use super::{OPEN, Procedural, REFUSED, refused_on, sitemap};
 use crate::seed::Stream;
@@ -9,38 +10,43 @@ use crate::web::{Authorities, neighbours, push_number};
 
 const LINKS: u64 = 0x6c69_6e6b;
 const EDIT: u64 = 0x6564_6974;
-/// Links to pages of the same host, the way home included; with [`OUTSIDE`] some 25 a page, a good three
-/// quarters within the host.
+/// Links to pages of the same host, including the link home. With [`OUTSIDE`] this gives about 25
+/// per page, a good three quarters within the host.
 const INSIDE: u32 = 19;
 /// Links to pages of other hosts.
 const OUTSIDE: u32 = 6;
 const SENTENCES_A_PARAGRAPH: u32 = 6;
-/// What a sentence takes in bytes, on average, with its share of markup.
+/// Average bytes of a sentence, with its share of markup.
 const SENTENCE_BYTES: u32 = 107;
-/// What the frame and the links take in bytes, on average.
+/// Average bytes of the frame and the links.
 const FRAME_BYTES: u32 = 3_000;
 
-/// A page while it is being written.
-pub struct Sheet<'a> {
+/// A page that is being written.
+pub struct PageWriter<'a> {
     web: &'a Procedural,
     page: u32,
     host: u32,
     names: &'a Authorities,
     out: &'a mut Vec<u8>,
-    /// Relative links climb out of the page's section first; pages with a query lie at the root.
+    /// Relative links first leave the page's section; pages with a query are at the root.
     depth: usize,
     scratch: Vec<u8>,
 }
 
-impl<'a> Sheet<'a> {
-    /// A page to be appended to `out`.
-    pub fn new(web: &'a Procedural, page: u32, names: &'a Authorities, out: &'a mut Vec<u8>) -> Sheet<'a> {
+impl<'a> PageWriter<'a> {
+    /// Starts a page that is appended to `out`.
+    pub fn new(
+        web: &'a Procedural,
+        page: u32,
+        names: &'a Authorities,
+        out: &'a mut Vec<u8>,
+    ) -> PageWriter<'a> {
         let host = web.layout.host_of(page);
         let mut scratch = Vec::with_capacity(64);
         web.layout.push_target(page, &mut scratch);
         let path_end = scratch.iter().position(|&b| b == b'?').unwrap_or(scratch.len());
         let depth = scratch[1..path_end].iter().filter(|&&b| b == b'/').count();
-        Sheet { web, page, host, names, out, depth, scratch }
+        PageWriter { web, page, host, names, out, depth, scratch }
     }
 
     /// Writes the page at this version.
@@ -71,7 +77,7 @@ impl<'a> Sheet<'a> {
             self.item(target, &mut stream);
         }
         if version > 0 {
-            // What is new on a page often leads to somewhere else.
+            // New text often links elsewhere.
             let mut news = Stream::of(&[self.web.config.seed, EDIT, id, u64::from(version)]);
             let target = self.web.layout.page_near_index(self.host, &mut news);
             self.item(target, &mut news);
@@ -155,8 +161,8 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// The sentences that a version rewrites, `from..to`. Most edits are small, some touch a quarter of the
-/// page, a few all of it; what a version does not rewrite is as in version 0.
+/// The sentences that a version rewrites, `from..to`. Most edits are small, some touch a quarter of
+/// the page, a few all of it. The other sentences are as in version 0.
 fn edit(seed: u64, page: u32, version: u32, sentences: u32) -> (u32, u32) {
     if version == 0 {
         return (0, 0);
@@ -185,7 +191,7 @@ fn push_refused_link(web: &Procedural, host: u32, number: u64, out: &mut Vec<u8>
     out.extend_from_slice(b"\">internal</a> ");
 }
 
-/// Writes the index page of a host: the top of its tree, the other hosts, and two links below forbidden
+/// Writes the index page of a host: the top of its tree, other hosts, and two links below forbidden
 /// paths.
 pub fn write_index(web: &Procedural, host: u32, names: &Authorities, out: &mut Vec<u8>) {
     out.extend_from_slice(b"<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>");
@@ -213,9 +219,10 @@ pub fn write_index(web: &Procedural, host: u32, names: &Authorities, out: &mut V
     out.extend_from_slice(b"</footer>\n</body>\n</html>\n");
 }
 
-/// The date that a cycle stands for: so many days after 2001-01-01.
+/// The date of a cycle: this many days after 2001-01-01.
 pub fn date(cycle: u32) -> String {
-    // Years that begin with March have their leap day at the end; 2000-03-01 began 400 of them.
+    // Years that begin in March have their leap day at the end; 2000-03-01 starts a period of 400
+    // years.
     let mut day = u64::from(cycle) + 306;
     let mut year = 2_000 + day / 146_097 * 400;
     day %= 146_097;

@@ -1,9 +1,9 @@
-//! Text that looks like text: phrases made once from syllables, sentences put together from phrases.
+//! Generates text: phrases made once from syllables, and sentences made from phrases.
 
 use crate::seed::Stream;
 
 const PROSE: u64 = 0x7072_6f73;
-/// Enough phrases that two pages share few runs of three words, few enough to stay in a cache.
+/// Enough phrases that two pages share few three-word sequences, and few enough to fit in a cache.
 const PHRASES: u32 = 1 << 14;
 const WORDS: u32 = 4_000;
 
@@ -16,7 +16,7 @@ pub struct Prose {
 }
 
 impl Prose {
-    /// Makes the vocabulary; some milliseconds.
+    /// Generates the vocabulary in a few milliseconds.
     pub fn new(seed: u64) -> Prose {
         let mut stream = Stream::of(&[seed, PROSE]);
         let words: Vec<Vec<u8>> = (0..WORDS).map(|_| word(&mut stream)).collect();
@@ -42,12 +42,12 @@ impl Prose {
         &self.text[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
-    /// Appends a phrase that the numbers determine: some 30 bytes.
+    /// Appends a phrase determined by the numbers, about 30 bytes.
     pub fn push_phrase(&self, parts: [u64; 3], out: &mut Vec<u8>) {
         out.extend_from_slice(self.phrase(&mut self.stream(parts)));
     }
 
-    /// Appends a sentence that the numbers determine: some 100 bytes.
+    /// Appends a sentence determined by the numbers, about 100 bytes.
     pub fn push_sentence(&self, parts: [u64; 3], out: &mut Vec<u8>) {
         let mut stream = self.stream(parts);
         for i in 0..3 {

@@ -7,41 +7,41 @@ use crate::web::{Authorities, MAX_SITEMAP_URLS, Web, push_escaped, push_sitemap}
 use std::io::Write;
 use std::str::FromStr;
 
-/// Sitemaps that an index leads to.
+/// Number of sitemaps in an index.
 const PARTS: u32 = 3;
 /// Items of a feed.
 const FEED_ITEMS: usize = 10_000;
 const XML: &str = "application/xml";
 
-/// How a host says which pages it has.
+/// How a host lists its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A sitemap in XML.
     Urlset,
-    /// An index of an index, of which each part is a sitemap in gzip.
+    /// An index of an index, whose parts are gzipped sitemaps.
     Index,
     /// A sitemap in gzip.
     Gzip,
-    /// Addresses in plain text, without dates.
+    /// URLs in plain text, without dates.
     Text,
     /// RSS 2.0, named by robots.txt as a sitemap.
     Rss,
     /// Atom, likewise.
     Atom,
-    /// A feed that only the host's index page names.
+    /// A feed that only the host's index page links to.
     Feed,
-    /// A sitemap at its usual place that nothing names.
+    /// A sitemap at its usual path that nothing names.
     Hidden,
 }
 
-/// What the dates of modification say.
+/// The modification dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lastmod {
-    /// When a page last changed.
+    /// The date of the page's last change.
     True,
-    /// Today, always.
+    /// Always today.
     Today,
-    /// The first day, always.
+    /// Always the first day.
     Never,
 }
 
@@ -80,14 +80,14 @@ impl FromStr for Lastmod {
     }
 }
 
-/// The format of a host; formats are dealt in turn.
+/// The format of a host; formats are assigned in turn.
 fn format(web: &Procedural, host: u32) -> Option<Format> {
     let formats = &web.config.sitemap_formats;
     let format = formats.get(host as usize % formats.len().max(1)).copied().unwrap_or(Format::Urlset);
     web.config.sitemaps.then_some(format)
 }
 
-/// Where a format's document lies.
+/// The path of a format's document.
 fn place(format: Format) -> &'static str {
     match format {
         Format::Urlset | Format::Index | Format::Hidden => "/sitemap.xml",
@@ -98,12 +98,12 @@ fn place(format: Format) -> &'static str {
     }
 }
 
-/// What robots.txt names.
+/// The path in robots.txt.
 pub fn named(web: &Procedural, host: u32) -> Option<&'static str> {
     format(web, host).filter(|f| !matches!(f, Format::Feed | Format::Hidden)).map(place)
 }
 
-/// What the head of the index page says.
+/// The `<link>` in the head of the index page.
 pub fn head(web: &Procedural, host: u32) -> &'static str {
     match format(web, host) {
         Some(Format::Feed) => "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"/feed.rss\">",
@@ -142,7 +142,7 @@ pub fn document(
     Some(("application/octet-stream", packed(&own)))
 }
 
-/// The cycle that a page's date stands for.
+/// The cycle of a page's date.
 fn dated(web: &Procedural, page: u32, cycle: u32) -> u32 {
     match web.config.lastmod {
         Lastmod::True => web.changed_at(page, cycle),

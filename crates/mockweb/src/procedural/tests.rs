@@ -1,4 +1,4 @@
-//! The web as a whole, without a server.
+//! Tests of the web as a whole, without a server.
 
 use super::*;
 use proptest::prelude::*;

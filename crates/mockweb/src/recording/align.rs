@@ -11,12 +11,12 @@ use std::collections::HashSet;
 /// A page of the joined recording.
 #[derive(Clone)]
 pub(super) struct AlignedPage {
-    /// Which recording it comes from.
+    /// Index of its recording.
     pub(super) source: usize,
-    /// Its number there.
+    /// Its record there.
     pub(super) page: RecordedPage,
     pub(super) old_id: u32,
-    /// For each version its number there.
+    /// For each version, its number there.
     pub(super) old_versions: Vec<u32>,
 }
 
@@ -58,8 +58,8 @@ impl Alignment {
     }
 }
 
-/// The page as one who looks only at these cycles sees it, and the old number of each new version; `None`
-/// when it is never there.
+/// The page as observed at only these cycles, and the old number of each new version; `None` if it
+/// does not exist at any of them.
 fn seen_at(page: &RecordedPage, old_cycles: &[u32]) -> Option<(RecordedPage, Vec<u32>)> {
     let mut old_versions: Vec<u32> = Vec::new();
     let mut changes = Vec::new();

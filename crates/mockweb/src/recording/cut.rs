@@ -1,4 +1,4 @@
-//! Cuts a small recording out of large ones, with both lively and quiet pages.
+//! Extracts a small recording from large ones, with pages that change often and rarely.
 
 use super::align::{AlignedPage, Alignment};
 use super::table::Table;
@@ -10,29 +10,29 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What to cut.
+/// Configuration of an extract.
 #[derive(Clone, Debug)]
 pub struct CutConfig {
-    /// Recordings to cut from; an equal number of pages is taken from each.
+    /// Recordings to extract from; each gives the same number of pages.
     pub sources: Vec<Source>,
-    /// Pages to take in all.
+    /// Total number of pages.
     pub pages: u32,
-    /// The seed of the choice.
+    /// Random seed of the selection.
     pub seed: u64,
-    /// Pages with a text longer than this, in bytes, are not taken.
+    /// Maximum text size of a page in bytes; larger pages are skipped.
     pub max_text_bytes: usize,
-    /// Where to put the result; made when it does not exist.
+    /// Output folder; created if it does not exist.
     pub out: PathBuf,
 }
 
-/// What was cut.
+/// Result of an extract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CutReport {
-    /// Pages taken.
+    /// Number of pages.
     pub pages: u32,
-    /// Pages there from the first to the last cycle.
+    /// Pages that exist from the first to the last cycle.
     pub fixed: u32,
-    /// Cycles, the first observation included.
+    /// Cycles, including the first observation.
     pub cycles: u32,
     /// Changes of all pages.
     pub changes: u64,
@@ -40,7 +40,7 @@ pub struct CutReport {
     pub bytes: u64,
 }
 
-/// Cuts a recording and writes it.
+/// Extracts a recording and writes it.
 ///
 /// # Errors
 /// [`RecordingError`] names file and line.
@@ -92,8 +92,8 @@ pub fn cut(config: &CutConfig) -> Result<CutReport, RecordingError> {
     })
 }
 
-/// The same number of pages from each source; within a source the same number from each class of
-/// liveliness as far as the class goes, chosen by hash.
+/// Selects the same number of pages from each source and, within a source, from each class of
+/// change rate, as far as the class has enough. Pages are chosen by hash.
 fn choose(pages: &[AlignedPage], config: &CutConfig, fits: impl Fn(usize) -> bool) -> Vec<usize> {
     let class = |page: &AlignedPage| match page.page.changes.len() {
         0 => 0,
@@ -108,7 +108,7 @@ fn choose(pages: &[AlignedPage], config: &CutConfig, fits: impl Fn(usize) -> boo
             classes[class(page)].push((mix_text(config.seed, &page.page.path), at));
         }
         classes.sort_by_key(Vec::len);
-        // What earlier sources could not give, later ones may.
+        // Later sources make up for earlier ones that are too small.
         let sources_left = config.sources.len() - source;
         let mut wanted = (config.pages as usize - chosen.len()) / sources_left;
         for (rank, mut class) in classes.into_iter().enumerate() {

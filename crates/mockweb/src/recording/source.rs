@@ -1,4 +1,4 @@
-//! Where a recording's files come from: a folder, or the program itself.
+//! Opens the files of a recording, from a folder or from the program itself.
 
 use super::RecordingError;
 use std::fs::File;
@@ -9,15 +9,15 @@ const CYCLES: &str = "cycles.tsv";
 const PAGES: &str = "pages.tsv.gz";
 const CONTENT: &str = "content.jsonl.zst";
 
-/// The recording that comes with the program, so that nothing else is needed to try it. Source, licence
-/// and credit stand in `recording/README.md`.
+/// The bundled recording, so that the program works without other files. `recording/README.md` has
+/// source, licence and credit.
 const BUNDLED: [(&str, &[u8]); 3] = [
     (CYCLES, include_bytes!("../../recording/cycles.tsv")),
     (PAGES, include_bytes!("../../recording/pages.tsv.gz")),
     (CONTENT, include_bytes!("../../recording/content.jsonl.zst")),
 ];
 
-/// A recording before it is read.
+/// A recording that is not yet read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A folder with the files.
@@ -27,7 +27,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The path that errors name.
+    /// The path for error messages.
     pub(super) fn path(&self, file: &str) -> PathBuf {
         match self {
             Source::Folder(folder) => folder.join(file),
@@ -35,7 +35,7 @@ impl Source {
         }
     }
 
-    /// Are contents recorded?
+    /// Whether contents are recorded.
     pub fn has_content(&self) -> bool {
         match self {
             Source::Folder(folder) => folder.join(CONTENT).exists(),
@@ -74,7 +74,7 @@ impl Source {
     }
 }
 
-/// The lines of a file one after the other, numbered from 1.
+/// The lines of a file, numbered from 1.
 pub(super) struct Lines {
     path: PathBuf,
     reader: BufReader<Box<dyn Read>>,
@@ -87,7 +87,7 @@ impl Lines {
         Lines { path, reader: BufReader::with_capacity(1 << 16, reader), number: 0, line: String::new() }
     }
 
-    /// The next line without its end, until there is none.
+    /// The next line without its end; `None` after the last.
     pub(super) fn next_line(&mut self) -> Result<Option<&str>, RecordingError> {
         self.line.clear();
         let read = self

@@ -5,24 +5,24 @@ use super::{RecordingError, Source};
 /// A page and its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedPage {
-    /// Address in the world outside; can be empty.
+    /// Original URL; can be empty.
     pub url: String,
-    /// The page's own name in the recording; unique there.
+    /// The page's name in the recording, unique there.
     pub path: String,
     /// Site, service or section; can be empty.
     pub group: String,
     /// Title; can be empty.
     pub title: String,
-    /// First cycle at which the page is there, with version 0.
+    /// First cycle at which the page exists, with version 0.
     pub first: u32,
-    /// Last cycle at which it is there.
+    /// Last cycle at which it exists.
     pub last: u32,
-    /// From this cycle on, this version; in order of cycle.
+    /// Pairs of a cycle and the version from then on, by cycle.
     pub changes: Vec<(u32, u32)>,
 }
 
 impl RecordedPage {
-    /// The version in force at the cycle; `None` when the page is not there.
+    /// The version at the cycle; `None` if the page does not exist.
     pub fn version(&self, cycle: u32) -> Option<u32> {
         if cycle < self.first || cycle > self.last {
             return None;
@@ -30,14 +30,14 @@ impl RecordedPage {
         Some(self.last_change(cycle).1)
     }
 
-    /// The last change up to the cycle, and the version it brought. A page that has not changed yet did
-    /// so when it first appeared.
+    /// The last change up to the cycle, and its version. A page without a change changed when it
+    /// first appeared.
     pub fn last_change(&self, cycle: u32) -> (u32, u32) {
         let past = self.changes.partition_point(|&(at, _)| at <= cycle);
         past.checked_sub(1).map_or((self.first, 0), |i| self.changes[i])
     }
 
-    /// How many contents the page has had.
+    /// Number of contents so far.
     pub fn versions(&self) -> u32 {
         self.changes.iter().map(|&(_, version)| version + 1).max().unwrap_or(1).max(1)
     }
@@ -50,7 +50,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Reads both tables.
     pub(super) fn read(source: &Source) -> Result<Table, RecordingError> {
         let dates = read_dates(source)?;
         let pages = read_pages(source, dates.len() as u32)?;
@@ -133,8 +132,8 @@ fn read_page(line: &str, expected_id: usize, cycles: u32) -> Result<RecordedPage
     })
 }
 
-/// Seconds from 1970-01-01 to the start of a day written as `YYYY-MM-DD` (UTC); `None` when it is no such
-/// day. Days from civil date after Howard Hinnant.
+/// Seconds from 1970-01-01 to the start of a day written as `YYYY-MM-DD` (UTC); `None` for an
+/// invalid date. Days from civil date after Howard Hinnant.
 pub fn seconds_of_date(date: &str) -> Option<u64> {
     let mut parts = date.splitn(3, '-');
     let year: u64 = parts.next().filter(|p| p.len() == 4)?.parse().ok()?;

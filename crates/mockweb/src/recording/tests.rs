@@ -1,12 +1,12 @@
-//! Recordings read, joined and cut; small ones are written by hand.
+//! Reading, joining and cutting small handwritten recordings.
 
 use super::*;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a recording: dates, and for each page `path, first, last, changes`. Text of version v of page p is
-/// "PATH vV" and some filling that versions share.
+/// Writes a recording: dates, and for each page `path, first, last, changes`. The text of version v
+/// of page p is "PATH vV" and some padding that versions share.
 fn write(folder: &Path, dates: &[&str], pages: &[(&str, u32, u32, &str)]) -> Source {
     fs::create_dir_all(folder).unwrap();
     let mut cycles = String::from("cycle\tdate\n");
@@ -63,7 +63,7 @@ fn one_recording_is_read_as_it_is() {
     assert_eq!(versions, [0, 0, 1, 1, 1, 0, 0, 0, 0, 2, 2].map(Some));
     assert_eq!(show(&recording, 1, 2), None);
     assert_eq!(show(&recording, 1, 9), None);
-    // More versions than lie between two key texts.
+    // More versions than between two key texts.
     for cycle in 0..40 {
         assert_eq!(show(&recording, 2, cycle), Some(text("c", cycle)));
     }
@@ -85,7 +85,7 @@ fn joined_recordings_show_what_each_showed_at_the_shared_dates() {
     );
     let recording = Recording::load(&[one.clone(), other]).unwrap();
     assert_eq!(recording.dates, ["2026-01-01", "2026-01-03", "2026-01-06"]);
-    // Page b was only there on a day that is not shared.
+    // Page b existed only on a day that is not shared.
     assert_eq!(recording.pages.iter().map(|page| page.path.as_str()).collect::<Vec<_>>(), ["a", "c", "d"]);
     assert_eq!(recording.pages[0].changes, [(1, 1), (2, 0)]);
     assert_eq!((recording.pages[1].first, recording.pages[1].changes.clone()), (1, vec![(2, 1)]));

@@ -14,9 +14,9 @@ use std::borrow::Cow;
 use std::io::{Cursor, Read, Write};
 
 const LEVEL: i32 = 3;
-/// Versions from one key text to the next.
+/// Versions between key texts.
 const KEY_EVERY: u32 = 16;
-/// The longest text of one version, in bytes; the longest on record has 1.1 MB.
+/// Maximum bytes of one version's text; the longest recorded one has 1.1 MB.
 pub const MAX_TEXT_BYTES: usize = 64 << 20;
 
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ struct Frame {
     start: u64,
     bytes: u32,
     unpacked: u32,
-    /// The frame whose text is this one's dictionary; its own number for a key text.
+    /// The frame whose text is this one's dictionary; its own number if it is a key text.
     key: u32,
 }
 
@@ -32,9 +32,9 @@ struct Frame {
 pub struct Texts {
     packed: Vec<u8>,
     frames: Vec<Frame>,
-    /// For each page, the frame of each version, one page after the other.
+    /// The frame of each version, page by page.
     by_version: Vec<u32>,
-    /// Where each page starts in `by_version`, and the end.
+    /// Start of each page in `by_version`, and the end.
     starts: Vec<u32>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct ContentLine<'a> {
 const ABSENT: u32 = u32::MAX;
 
 impl Texts {
-    /// Reads the contents of all sources as streams and keeps what the alignment still shows.
+    /// Reads the contents of all sources as streams and keeps those in the alignment.
     pub(super) fn read(
         sources: &[Source],
         tables: &[Table],
@@ -99,10 +99,10 @@ impl Texts {
         Ok(number)
     }
 
-    /// The text of a version, as it was recorded.
+    /// The text of a version, as recorded.
     ///
     /// # Panics
-    /// When the page has no such version, or the memory that holds it is damaged.
+    /// If the page has no such version, or its memory is damaged.
     pub fn text(&self, page: u32, version: u32) -> String {
         let number = self.by_version[(self.starts[page as usize] + version) as usize];
         let frame = self.frames[number as usize];
@@ -123,7 +123,7 @@ impl Texts {
         text
     }
 
-    /// Bytes of memory the contents take.
+    /// Memory of the contents in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.packed.len()
             + self.frames.len() * size_of::<Frame>()
@@ -131,7 +131,7 @@ impl Texts {
     }
 }
 
-/// The key text in use while reading.
+/// The current key text while reading.
 struct Key {
     page: u32,
     frame: u32,
@@ -141,7 +141,7 @@ struct Key {
 
 fn pack(text: &[u8], dictionary: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
     let mut encoder = zstd::stream::write::Encoder::with_ref_prefix(out, LEVEL, dictionary)?;
-    // The window must reach back over the whole dictionary.
+    // The window must cover the whole dictionary.
     let reach = (dictionary.len() + text.len()).next_power_of_two().trailing_zeros();
     encoder.window_log(reach.clamp(10, 27))?;
     encoder.set_pledged_src_size(Some(text.len() as u64))?;
@@ -151,8 +151,8 @@ fn pack(text: &[u8], dictionary: &[u8], out: &mut Vec<u8>) -> std::io::Result<()
     Ok(())
 }
 
-/// Calls `each` with (page, version, text), both numbered as in the alignment, for every content it
-/// shows; a page's contents come together.
+/// Calls `each` with (page, version, text), numbered as in the alignment, for every content in it.
+/// A page's contents are consecutive.
 pub(super) fn for_each(
     sources: &[Source],
     tables: &[Table],
@@ -186,7 +186,7 @@ pub(super) fn for_each(
     Ok(())
 }
 
-/// Reads a line and holds it against the one before.
+/// Parses a line and checks its order after the previous one.
 fn checked(line: &str, before: Option<(u32, u32)>, pages: usize) -> Result<ContentLine<'_>, String> {
     let content: ContentLine = serde_json::from_str(line).map_err(|e| e.to_string())?;
     if content.page_id as usize >= pages {

@@ -7,7 +7,8 @@ use super::ExternalLinks;
 use crate::web::push_escaped;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-/// Elements whose opening tag is shown as text. The first line is the tag filter of GitHub's Markdown.
+/// Elements whose opening tag is shown as text. The first line is the tag filter of GitHub's
+/// Markdown.
 const DEFUSED: [&str; 12] = [
     "title",
     "textarea",
@@ -23,7 +24,7 @@ const DEFUSED: [&str; 12] = [
     "meta",
 ];
 
-/// Renders Markdown. `local` says where a link leads on this web, `None` when it leads out of it.
+/// Renders Markdown. `local` returns the local target of a link, or `None` if it is external.
 pub fn html(markdown: &str, external: ExternalLinks, local: impl Fn(&str) -> Option<String>) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let target = |link: &str| {
@@ -32,8 +33,9 @@ pub fn html(markdown: &str, external: ExternalLinks, local: impl Fn(&str) -> Opt
         }
         local(link).or_else(|| (external == ExternalLinks::Keep).then(|| link.to_string()))
     };
-    // Whether each link or image now open is shown as one. What is not becomes an element that names its
-    // target without leading there: a change of the target stays a change of the page.
+    // For each open link or image, whether it is shown as one. Otherwise it becomes an element that
+    // names its target without linking to it, so that a change of the target stays a change of the
+    // page.
     let mut open = Vec::new();
     let events = Parser::new_ext(markdown, options).map(|event| match event {
         Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
@@ -68,7 +70,7 @@ pub fn html(markdown: &str, external: ExternalLinks, local: impl Fn(&str) -> Opt
     out
 }
 
-/// The start of an element in place of a link or an image that leads out of the local web.
+/// The start tag that replaces an external link or image.
 fn mention(attribute: &str, url: &str, title: &str) -> Event<'static> {
     let mut out = format!("<span data-{attribute}=\"").into_bytes();
     push_escaped(url, &mut out);
@@ -80,8 +82,8 @@ fn mention(attribute: &str, url: &str, title: &str) -> Event<'static> {
     Event::InlineHtml(String::from_utf8_lossy(&out).into_owned().into())
 }
 
-/// Raw HTML with dangerous tags defused and `href` and `src` led to the local web; where they would lead
-/// out of it, the attribute gets another name.
+/// Raw HTML with dangerous tags as text, and with local targets in `href` and `src`. An attribute
+/// with an external target is renamed.
 fn raw_html(raw: &str, target: impl Fn(&str) -> Option<String>) -> CowStr<'static> {
     let mut out = String::with_capacity(raw.len());
     let mut rest = raw;
@@ -114,7 +116,7 @@ fn raw_html(raw: &str, target: impl Fn(&str) -> Option<String>) -> CowStr<'stati
     out.into()
 }
 
-/// A quoted `href` or `src` at the start of the text: its name, its quote and its value.
+/// A quoted `href` or `src` at the start of the text: name, quote and value.
 fn attribute(text: &str) -> Option<(&'static str, char, &str)> {
     let name = ["href", "src"].into_iter().find(|name| text.starts_with(name))?;
     let value = text[name.len()..].strip_prefix('=')?;

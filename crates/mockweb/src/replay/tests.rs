@@ -1,4 +1,4 @@
-//! The bundled recording without a server.
+//! Tests of the bundled recording without a server.
 
 use super::*;
 

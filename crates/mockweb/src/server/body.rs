@@ -1,6 +1,6 @@
 //! Response bodies: whole, in small pieces, or truncated.
 
-use super::connection::Line;
+use super::connection::ExchangeLog;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use std::io;
@@ -13,25 +13,25 @@ use tokio::time::Sleep;
 /// How a body is sent.
 #[derive(Clone, Copy, Debug)]
 pub enum Manner {
-    /// At once.
+    /// All at once.
     Whole,
-    /// In pieces with a pause before each but the first.
+    /// In pieces, with a pause before each except the first.
     Pieces(usize, Duration),
-    /// Up to a point, then the connection fails.
+    /// Up to this many bytes; then the connection fails.
     Until(usize),
 }
 
-/// A body that tells its line when it has been handed over to the end.
+/// A body that reports when it has been handed over completely.
 pub struct PageBody {
     rest: Bytes,
     manner: Manner,
     pause: Option<Pin<Box<Sleep>>>,
-    line: Arc<Line>,
+    line: Arc<ExchangeLog>,
 }
 
 impl PageBody {
-    /// A body. One without bytes is handed over as soon as its head is, which is now.
-    pub fn new(bytes: Bytes, manner: Manner, line: Arc<Line>) -> PageBody {
+    /// A body. An empty one is handed over with its header, which is now.
+    pub fn new(bytes: Bytes, manner: Manner, line: Arc<ExchangeLog>) -> PageBody {
         if bytes.is_empty() && !matches!(manner, Manner::Until(_)) {
             line.handed_over();
         }
@@ -68,7 +68,7 @@ impl Body for PageBody {
                 Poll::Ready(Some(Err(io::Error::other("requested fault: the body ends here"))))
             }
             Manner::Until(bytes) => {
-                // What was given before must leave the buffer before the connection fails.
+                // Earlier bytes must leave the buffer before the connection fails.
                 self.pause = Some(Box::pin(tokio::time::sleep(Duration::from_millis(20))));
                 self.manner = Manner::Until(0);
                 let length = bytes.min(self.rest.len());

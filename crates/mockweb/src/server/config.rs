@@ -57,7 +57,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A web served with the defaults: free ports, one thread, strong validators, no noise, no faults.
+    /// A web with the defaults: free ports, one thread, strong validators, no noise, no faults.
     pub fn new(web: WebConfig) -> Config {
         Config {
             web,
@@ -82,7 +82,7 @@ impl Config {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The procedural web cannot be made.
+    /// The generated web is invalid.
     Procedural(ProceduralError),
     /// The recording cannot be read.
     Recording(RecordingError),
@@ -90,15 +90,15 @@ pub enum StartError {
     Log(LogError),
     /// More than [`MAX_HOSTS`] hosts, or no address, or more addresses than hosts.
     Hosts(u32),
-    /// Hosts share addresses and have no names.
+    /// Hosts share addresses but have no names.
     NoDomain,
     /// The clock cannot be set to this cycle.
     Clock(ClockError),
     /// A listener cannot be opened.
     Listen {
-        /// Where.
+        /// The address.
         at: SocketAddrV4,
-        /// What the system said.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// No port was found that is free on every address.

@@ -26,10 +26,10 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-/// The longest request head, in bytes.
+/// Maximum bytes of a request header.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 
-/// How long a connection stays open after a response that does not end it.
+/// Idle timeout of a persistent connection.
 const KEPT: Duration = Duration::from_secs(3_600);
 
 /// Which of the two servers a connection belongs to.
@@ -44,13 +44,13 @@ pub enum Side {
     Control,
 }
 
-/// Serves a connection until it ends, well or not.
+/// Serves a connection until it ends or fails.
 pub async fn serve(stream: TcpStream, side: Side, core: Arc<Core>) {
     // Responses are written whole, so Nagle's algorithm would only delay them.
     stream.set_nodelay(true).ok();
     let mut http = http1::Builder::new();
     http.max_buf_size(MAX_HEAD_BYTES);
-    // The log has the end of the connection; no other report is needed.
+    // The log records the end of the connection; no other report is needed.
     match side {
         Side::Control => {
             let answer = service_fn(|request| control::answer(Arc::clone(&core), request));
@@ -58,7 +58,7 @@ pub async fn serve(stream: TcpStream, side: Side, core: Arc<Core>) {
         }
         Side::Web { address } => {
             core.ledger.connected(address);
-            let line = Arc::new(Line { core, address, open: Mutex::new(Open::default()) });
+            let line = Arc::new(ExchangeLog { core, address, open: Mutex::new(Open::default()) });
             let wire = Wire { io: TokioIo::new(stream), line: Arc::clone(&line) };
             let answer = service_fn(|request| respond::respond(Arc::clone(&line), request));
             let mut connection = http.serve_connection(wire, answer);
@@ -74,8 +74,8 @@ pub async fn serve(stream: TcpStream, side: Side, core: Arc<Core>) {
     }
 }
 
-/// A connection's account.
-pub struct Line {
+/// The log entries of a connection.
+pub struct ExchangeLog {
     pub(super) core: Arc<Core>,
     pub(super) address: usize,
     open: Mutex<Open>,
@@ -92,12 +92,12 @@ struct Open {
     raw: Option<Raw>,
 }
 
-impl Line {
+impl ExchangeLog {
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().expect("no thread panics with a line open")
     }
 
-    /// An exchange begins; one still open has failed.
+    /// Begins an exchange; one that is still open has failed.
     pub(super) fn begin(&self, exchange: Access) {
         self.end(false);
         let mut open = self.open();
@@ -121,17 +121,17 @@ impl Line {
         }
     }
 
-    /// Idle time of the connection; none before the first response.
+    /// Idle time of the connection; `None` before the first response.
     pub(super) fn idle(&self) -> Option<Duration> {
         self.open().idle_since.map(|since| since.elapsed())
     }
 
-    /// The connection must end with a reset.
+    /// Makes the connection end with a reset.
     pub(super) fn reset(&self) {
         self.open().must_reset = true;
     }
 
-    /// These bytes follow after the HTTP layer. Such an exchange is never complete.
+    /// Sends these bytes after the HTTP layer has finished. Such an exchange is never complete.
     pub(super) fn send_raw(&self, raw: Raw) {
         self.open().raw = Some(raw);
     }
@@ -168,7 +168,7 @@ impl Line {
 /// The monitored socket.
 struct Wire {
     io: TokioIo<TcpStream>,
-    line: Arc<Line>,
+    line: Arc<ExchangeLog>,
 }
 
 impl Wire {
@@ -190,8 +190,9 @@ impl Wire {
         }
     }
 
-    /// Waits, whatever the client says meanwhile. Fails as soon as the client has gone away: its request is
-    /// over then, and what it asks next is to be judged by that, not by when a write would have failed.
+    /// Waits and ignores what the client sends meanwhile. Fails as soon as the client disconnects:
+    /// its request is over then, and the check of its next request must use this moment, not that
+    /// of a failed write.
     async fn wait(&mut self, time: Duration) -> io::Result<()> {
         let socket = self.io.inner_mut();
         let gone = async {

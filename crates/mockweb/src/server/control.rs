@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// The longest body of a request, in bytes.
+/// Maximum bytes of a request body.
 const MAX_BODY_BYTES: usize = 1 << 20;
 /// Lines per chunk.
 const LINES_A_CHUNK: usize = 500;
@@ -124,7 +124,7 @@ fn route(
         (m, "/held/pages") if m == get => Ok(lines(core.held().pages.into_iter())),
         (m, "/log") if m == get => {
             let log = core.ledger.log(query.number("from", 0)?).map_err(Refusal::broken)?;
-            // An unreadable line ends the list; a client notices by the number of lines.
+            // An unreadable line ends the list; the client notices by the number of lines.
             Ok(lines(log.map_while(Result::ok)))
         }
         (m, "/violations") if m == get => {

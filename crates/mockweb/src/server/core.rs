@@ -25,9 +25,9 @@ pub struct Info {
     pub seeds: Vec<String>,
     /// Hosts.
     pub hosts: u32,
-    /// Pages, the index pages not counted.
+    /// Pages, without the index pages.
     pub pages: u32,
-    /// Pages there from the first to the last cycle.
+    /// Pages that exist from the first to the last cycle.
     pub fixed: u32,
     /// The clock.
     pub cycle: u32,

@@ -1,4 +1,4 @@
-//! Opening the listeners, and taking connections from them.
+//! Opens the listeners and accepts connections.
 
 use super::connection::{self, Side};
 use super::{Core, StartError};
@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Semaphore;
 
-/// Connections that wait to be taken, per listener.
+/// Maximum pending connections per listener.
 const BACKLOG: u32 = 1_024;
-/// Connections open at once over all hosts; more wait in the backlog.
+/// Maximum open connections over all hosts; more wait in the backlog.
 const MAX_CONNECTIONS: usize = 10_000;
-/// How many ports are tried when any will do.
+/// Number of attempts to find a free port.
 const ATTEMPTS: u32 = 100;
 
 /// Open listeners.
@@ -36,7 +36,7 @@ fn open_anywhere(addresses: u32) -> Result<Vec<TcpListener>, StartError> {
     for _ in 0..ATTEMPTS {
         let first = listen(SocketAddrV4::new(sites::address(0), 0))?;
         let port = first.local_addr().map_err(StartError::Threads)?.port();
-        // The port is kept by the first listener while the others are tried.
+        // The first listener keeps the port while the others try it.
         let others = (1..addresses).map(|n| listen(SocketAddrV4::new(sites::address(n), port)));
         match std::iter::once(Ok(first)).chain(others).collect() {
             Err(StartError::Listen { cause, .. }) if cause.kind() == std::io::ErrorKind::AddrInUse => {}
@@ -60,7 +60,7 @@ fn listen(at: SocketAddrV4) -> Result<TcpListener, StartError> {
     open().map_err(|cause| StartError::Listen { at, cause })
 }
 
-/// Takes connections on every listener until the runtime ends.
+/// Accepts connections on every listener until the runtime ends.
 pub fn serve(opened: Opened, core: &Arc<Core>) {
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     for (address, listener) in opened.hosts.into_iter().enumerate() {
@@ -80,7 +80,7 @@ async fn take(listener: TcpListener, side: Side, core: Arc<Core>, room: Arc<Sema
                     drop(place);
                 });
             }
-            // Out of descriptors, or a client gone again: neither is helped by trying at once.
+            // Out of descriptors, or the client has disconnected: an immediate retry helps neither.
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }

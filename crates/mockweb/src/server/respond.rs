@@ -1,11 +1,11 @@
-//! From a request to a response of the web.
+//! Builds the response of the web to a request.
 
 use super::body::{Manner, PageBody};
-use super::connection::Line;
+use super::connection::ExchangeLog;
 use crate::fault::Action;
 use crate::ledger::{Access, Arrival};
 use crate::sites::Spelling;
-use crate::validators::{State, Told};
+use crate::validators::{SentValidators, State};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What a response is made of, before it is sent in one manner or another.
+/// A response before a fault changes how it is sent.
 struct Answer {
     status: u16,
     fields: Vec<(HeaderName, String)>,
@@ -27,9 +27,9 @@ impl Answer {
         Answer { status, fields, body: text.as_bytes().to_vec() }
     }
 
-    /// Puts these fields in place of its own.
+    /// Replaces its own fields by these.
     fn replace(&mut self, fields: Vec<(&'static str, String)>) {
-        // First all of them go: a field may be given several times.
+        // Remove all of them first: a field may occur several times.
         self.fields.retain(|(own, _)| fields.iter().all(|(name, _)| own != name));
         let given = fields.into_iter().map(|(name, value)| (HeaderName::from_static(name), value));
         self.fields.extend(given);
@@ -42,8 +42,8 @@ impl Answer {
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// A request as it concerns the web: the host meant, how it was called, the target, the clock.
-struct Visit {
+/// The web's view of a request: host, spelling of its name, target, clock.
+struct WebRequest {
     host: u32,
     spelling: Spelling,
     target: String,
@@ -51,8 +51,8 @@ struct Visit {
     serial: u64,
 }
 
-/// Answers one request. An error closes the connection without an answer.
-pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<Response<PageBody>> {
+/// Answers one request. An error closes the connection without a response.
+pub async fn respond(line: Arc<ExchangeLog>, request: Request<Incoming>) -> io::Result<Response<PageBody>> {
     let core = Arc::clone(&line.core);
     let at = core.ledger.now();
     let authority = match request.uri().authority() {
@@ -106,7 +106,7 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
     let Some((host, spelling)) = meant else {
         return Ok(send(&line, Answer::text(421, "no such host\n"), &request, Manner::Whole));
     };
-    let visit = Visit { host, spelling, target: target.to_string(), cycle, serial };
+    let visit = WebRequest { host, spelling, target: target.to_string(), cycle, serial };
     let Some((_, action)) = struck else {
         let answer = answer(&line, &visit, &request);
         return Ok(send(&line, answer, &request, Manner::Whole));
@@ -152,9 +152,9 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
     let mut answer = answer(&line, &visit, &request);
     answer.replace(relabelled);
     let manner = match manner {
-        // A 304 has no body that could break off: it is whole with its head.
+        // A 304 has no body that could be cut: it is complete with its header.
         Manner::Until(_) if answer.body.is_empty() => Manner::Whole,
-        // There is always a byte missing.
+        // At least one byte is missing.
         Manner::Until(usize::MAX) => Manner::Until(answer.body.len() / 2),
         Manner::Until(after) => Manner::Until(after.min(answer.body.len().saturating_sub(1))),
         other => other,
@@ -165,15 +165,15 @@ pub async fn respond(line: Arc<Line>, request: Request<Incoming>) -> io::Result<
     Ok(send(&line, answer, &request, manner))
 }
 
-/// What the web has at the target.
-fn answer(line: &Line, visit: &Visit, request: &Request<Incoming>) -> Answer {
+/// The web's response for the target.
+fn answer(line: &ExchangeLog, visit: &WebRequest, request: &Request<Incoming>) -> Answer {
     let core = &line.core;
     if request.method() != Method::GET && request.method() != Method::HEAD {
         let mut answer = Answer::text(405, "only GET and HEAD\n");
         answer.fields.push((header::ALLOW, "GET, HEAD".into()));
         return answer;
     }
-    let Visit { host, cycle, .. } = *visit;
+    let WebRequest { host, cycle, .. } = *visit;
     let names = core.sites.authorities(visit.spelling);
     match visit.target.as_str() {
         "/" => {
@@ -191,7 +191,7 @@ fn answer(line: &Line, visit: &Visit, request: &Request<Incoming>) -> Answer {
         }
         target => match core.web.find(host, target) {
             Some(page) => page_answer(line, visit, page, request.headers()),
-            // Forbidden paths lead to something, so that asking for them is not its own punishment.
+            // Forbidden paths have a page, so that a violation has no other consequence.
             None if !core.web.robots(host).allows(target) || target.starts_with("/private/") => {
                 let body = b"<!DOCTYPE html>\n<title>Internal</title>\n<p>Not for crawlers.</p>\n".to_vec();
                 Answer::of_type(HTML, body)
@@ -201,7 +201,7 @@ fn answer(line: &Line, visit: &Visit, request: &Request<Incoming>) -> Answer {
     }
 }
 
-fn page_answer(line: &Line, visit: &Visit, page: u32, headers: &HeaderMap) -> Answer {
+fn page_answer(line: &ExchangeLog, visit: &WebRequest, page: u32, headers: &HeaderMap) -> Answer {
     let core = &line.core;
     let Some(version) = core.web.version(page, visit.cycle) else {
         return Answer::text(404, "the page is not there at this cycle\n");
@@ -236,13 +236,18 @@ fn page_answer(line: &Line, visit: &Visit, page: u32, headers: &HeaderMap) -> An
     Answer { status: 200, fields, body }
 }
 
-fn validator_fields(told: &Told) -> Vec<(HeaderName, String)> {
+fn validator_fields(told: &SentValidators) -> Vec<(HeaderName, String)> {
     let date = |moment: SystemTime| (header::LAST_MODIFIED, httpdate::fmt_http_date(moment));
     let tag = told.etag.clone().map(|etag| (header::ETAG, etag));
     tag.into_iter().chain(told.modified.map(date)).collect()
 }
 
-fn send(line: &Arc<Line>, answer: Answer, request: &Request<Incoming>, manner: Manner) -> Response<PageBody> {
+fn send(
+    line: &Arc<ExchangeLog>,
+    answer: Answer,
+    request: &Request<Incoming>,
+    manner: Manner,
+) -> Response<PageBody> {
     let Answer { status, mut fields, mut body } = answer;
     let is_coded = fields.iter().any(|(name, _)| name == header::CONTENT_ENCODING);
     if line.core.gzip && !is_coded && status == 200 && accepts_gzip(request.headers()) {
@@ -262,7 +267,7 @@ fn send(line: &Arc<Line>, answer: Answer, request: &Request<Incoming>, manner: M
     for (name, value) in fields {
         match HeaderValue::from_str(&value) {
             Ok(value) => response.headers_mut().append(name, value),
-            // Only a rule's own text can hold such bytes; it is shown as far as HTTP lets it.
+            // Only the text of a rule can have such bytes; HTTP cannot send them.
             Err(_) => response.headers_mut().append(name, HeaderValue::from_static("invalid")),
         };
     }
@@ -276,7 +281,7 @@ fn field(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Is gzip among the codings accepted, and not with weight 0?
+/// Whether the client accepts gzip with a weight other than 0.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     field(headers, header::ACCEPT_ENCODING).is_some_and(|codings| {
         codings.split(',').any(|coding| {

@@ -1,4 +1,4 @@
-//! A request that its client gives up is over when the client goes, and not before.
+//! A request ends exactly when its client disconnects.
 
 use crate::client::{connect, get, procedural, split};
 use recrawl_mockweb::Server;
@@ -6,10 +6,11 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// Answers that outlast every client: silence, drops an hour apart in the head and in the body, a byte too few.
+/// Responses that outlast every client: silence, drops an hour apart in header and body, one byte
+/// too few.
 const ENDLESS: [&str; 4] = ["timeout", "drip:0.001", "slow:1", "length:long"];
 
-/// A server whose first page is under this fault, with robots.txt read.
+/// A server whose first page has this fault; robots.txt is read already.
 fn server(fault: &str) -> Server {
     let server = procedural(20, 2, |_| {});
     get(&format!("{}robots.txt", server.seeds()[0]));
@@ -18,7 +19,7 @@ fn server(fault: &str) -> Server {
     server
 }
 
-/// Asks for the first page and waits until the server has heard it.
+/// Requests the first page and waits until the server has received the request.
 fn begin(server: &Server) -> TcpStream {
     let url = server.url(0);
     let (authority, target) = split(&url);
@@ -30,7 +31,7 @@ fn begin(server: &Server) -> TcpStream {
     stream
 }
 
-/// Far longer than what is waited for takes, far shorter than the faults.
+/// Far longer than the expected event takes, far shorter than the faults.
 fn wait_until(is_so: impl Fn() -> bool) {
     for _ in 0..10_000 {
         if is_so() {
@@ -48,7 +49,7 @@ fn it_ends_in_the_log_when_the_client_goes() {
         let leave: [fn(TcpStream); 2] = [drop, |stream| stream.shutdown(Shutdown::Write).unwrap()];
         for (given_up, leave) in leave.into_iter().enumerate() {
             leave(begin(&server));
-            // Were it still running, the next request of a patient client would be the second at once.
+            // If it were still running, the next request of a patient client would be concurrent.
             wait_until(|| server.log(0).unwrap().len() == 2 + given_up);
             assert!(!server.log(0).unwrap()[1 + given_up].complete, "{fault}");
         }
@@ -93,7 +94,7 @@ fn an_answer_without_a_body_cannot_break_off() {
         let mut kept = connect(authority);
         write!(kept, "GET {target} HTTP/1.1\r\nhost: {authority}\r\nif-none-match: {tag}\r\n\r\n").unwrap();
         assert!(kept.read(&mut [0; 1_000]).unwrap() > 50);
-        // The connection is kept, and nothing runs on it.
+        // The connection is kept, and no request is running.
         get(&server.seeds()[0]);
         let log = server.log(0).unwrap();
         assert_eq!((log[2].status, log[2].complete), (304, true), "{fault}");

@@ -1,18 +1,18 @@
-//! A client of a few lines that shares nothing with the server.
+//! A minimal client that shares no code with the server.
 
 use recrawl_mockweb::{Config, ProceduralConfig, ReplayConfig, Server, WebConfig};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A response, as far as it came.
+/// A response, as far as it arrived.
 #[derive(Debug, Default)]
 pub struct Reply {
-    /// 0 when no head came.
+    /// 0 if no header arrived.
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
-    /// How reading ended, when not by the end of the stream.
+    /// The error that ended reading, if any.
     pub error: Option<std::io::ErrorKind>,
 }
 
@@ -47,7 +47,7 @@ pub fn ask(method: &str, url: &str, fields: &[(&str, &str)], body: &str) -> Repl
     ask_at(authority, method, authority, target, fields, body)
 }
 
-/// The same, connected to another address than the host's name says.
+/// The same, connected to another address than that of the host's name.
 pub fn ask_at(
     at: &str,
     method: &str,
@@ -98,7 +98,7 @@ pub fn get(url: &str) -> Reply {
     ask("GET", url, &[], "")
 }
 
-/// The `href`s of a page, entities read and joined to the page's own URL, without fragment.
+/// The `href`s of a page, decoded and joined to the page's URL, without fragments.
 pub fn links(url: &str, html: &str) -> Vec<String> {
     let (authority, target) = split(url);
     let folder = &target[..target.split('?').next().unwrap().rfind('/').unwrap()];

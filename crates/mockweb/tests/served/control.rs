@@ -1,4 +1,4 @@
-//! The control interface says what the handle says.
+//! The control interface returns the same as the handle.
 
 use crate::client::{Reply, ask, bundled, get, procedural};
 use recrawl_mockweb::{ProceduralConfig, ReplayConfig, Server, Source, StartError, WebConfig};

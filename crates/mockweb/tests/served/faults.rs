@@ -1,4 +1,4 @@
-//! What goes wrong on request, and how the log tells it.
+//! Faults, and their log entries.
 
 use crate::client::{ask, connect, get, procedural, split};
 use recrawl_mockweb::ledger::Access;
@@ -104,7 +104,7 @@ fn silence_ends_when_the_client_loses_patience() {
 
 #[test]
 fn a_client_that_goes_away_makes_an_exchange_incomplete() {
-    // Larger than what the operating system takes while nobody reads.
+    // Larger than the operating system's buffers.
     let web = ProceduralConfig { pages: 2, hosts: 1, page_bytes: 30_000_000, ..ProceduralConfig::default() };
     let server = Server::start(Config::new(WebConfig::Procedural(web))).unwrap();
     let url = server.url(0);
@@ -112,7 +112,7 @@ fn a_client_that_goes_away_makes_an_exchange_incomplete() {
     let mut stream = connect(authority);
     write!(stream, "GET {target} HTTP/1.1\r\nhost: {authority}\r\n\r\n").unwrap();
     stream.read_exact(&mut [0; 500]).unwrap();
-    // One that only reads slowly holds nothing up and is not taken for gone.
+    // A client that only reads slowly blocks nothing and does not count as disconnected.
     assert!(server.log(0).unwrap().is_empty());
     drop(stream);
     let access = last(&server, 1);
@@ -136,7 +136,7 @@ fn a_redirect_can_take_its_prefix_off() {
     assert_eq!(get(&url).status, 200);
 }
 
-/// The connection of a server that closes what is idle: the request on its way is lost, and judged by nobody.
+/// A server closes an idle connection: the request in transit is lost and not judged.
 #[test]
 fn an_idle_connection_is_closed_under_the_next_request() {
     let server = procedural(20, 2, |_| {});

@@ -1,4 +1,4 @@
-//! What no sound server sends, as it goes over the wire.
+//! Responses that no valid server sends, as bytes on the wire.
 
 use crate::client::{ask, connect, get, procedural, split};
 use recrawl_mockweb::fault::KINDS;
@@ -7,7 +7,7 @@ use recrawl_mockweb::{Server, ledger::Access};
 use std::io::{Read, Write};
 use std::time::Duration;
 
-/// The first bytes of what a rule sends, 2,000 at most, as far as they are text.
+/// The first bytes of a rule's response, 2,000 at most, as far as they are text.
 fn beginning(server: &Server, rule: &str) -> String {
     server.set_faults(vec![rule.parse().unwrap()]);
     let url = server.url(0);
@@ -130,7 +130,7 @@ fn the_list_of_kinds_is_in_the_manual() {
 fn a_certificate_that_nobody_vouches_for() {
     let server = SelfSigned::open("127.0.0.1:0".parse().unwrap()).unwrap();
     let mut stream = connect(&server.address().to_string());
-    // A client that speaks no TLS.
+    // A client without TLS.
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).ok();

@@ -1,22 +1,22 @@
-//! The server over real sockets, asked by a client that shares nothing with it.
+//! Tests of the server over real sockets, with a client that shares no code with it.
 
-/// A request that its client gives up.
+/// Requests that their client gives up.
 mod abandoned;
-/// A client of a few lines, and the links of a page as a browser reads them.
+/// A minimal client.
 mod client;
-/// Conditional requests, noise, gzip, and what a response looks like.
+/// Conditional requests, noise, gzip, and sizes of responses.
 mod conditional;
-/// The control interface says what the handle says.
+/// The control interface returns the same as the handle.
 mod control;
-/// What goes wrong on request, and how the log tells it.
+/// Faults, and their log entries.
 mod faults;
-/// What no sound server sends, as it goes over the wire.
+/// Responses that no valid server sends.
 mod hazards;
-/// Held pages, counts, log, manners.
+/// Held pages, counts, log, politeness.
 mod ledger;
-/// The program: its first line, its end, its complaints.
+/// The program: first line, exit, error messages.
 mod program;
-/// Every page is reached by links, every link arrives.
+/// Every page is reachable, and every link has a page.
 mod reach;
-/// What the bundled recording says, page by page and cycle by cycle.
+/// The bundled recording, page by page and cycle by cycle.
 mod truth;

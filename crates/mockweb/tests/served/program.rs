@@ -1,4 +1,4 @@
-//! The program: its first line, its end, its complaints.
+//! The program: first line, exit, error messages.
 
 use crate::client::get;
 use serde_json::Value;

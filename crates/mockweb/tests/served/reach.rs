@@ -1,11 +1,11 @@
-//! Every page is reached by links, and every link arrives.
+//! Every page is reachable, and every link has a page.
 
 use crate::client::{bundled, get, links, procedural, split};
 use recrawl_mockweb::{Config, ProceduralConfig, Server, WebConfig};
 use std::collections::{HashSet, VecDeque};
 
-/// Follows every link from the first host's index page; returns all URLs that gave a page, and how many
-/// links there were within a host and between hosts on pages other than the index pages.
+/// Follows every link from the first host's index page. Returns all URLs that gave a page, and the
+/// number of links within a host and between hosts, without those of index pages.
 fn walk(server: &Server) -> (HashSet<String>, u32, u32) {
     let seeds: HashSet<String> = server.seeds().into_iter().collect();
     let first = server.seeds()[0].clone();
@@ -40,7 +40,7 @@ fn every_procedural_page_is_reached_and_every_link_arrives() {
     assert!((0.74..0.82).contains(&share), "{share} of the links stay on their host");
     let a_page = f64::from(inside + outside) / 700.0;
     assert!((23.0..28.0).contains(&a_page), "{a_page} links a page");
-    // All of it was allowed or is known to be forbidden, and nothing else was reached.
+    // Every URL was allowed or is known to be forbidden.
     let known: HashSet<String> = server.truth(0, 0).map(|page| page.url).chain(server.seeds()).collect();
     let strangers: Vec<&String> = seen.difference(&known).collect();
     assert!(!strangers.is_empty());
@@ -117,7 +117,7 @@ fn every_recorded_page_there_at_the_clock_is_reached_and_no_other() {
         }
     }
     assert!(missing.is_empty(), "links to nothing: {missing:?}");
-    // Nothing led out of the local web.
+    // No link left the local web.
     let hosts: HashSet<String> = server.seeds().iter().map(|seed| split(seed).0.to_string()).collect();
     assert!(seen.iter().all(|url| hosts.contains(split(url).0)));
 }

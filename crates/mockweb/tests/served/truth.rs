@@ -1,11 +1,11 @@
-//! What the bundled recording says, page by page and cycle by cycle.
+//! The served pages equal the bundled recording, page by page and cycle by cycle.
 
 use crate::client::{bundled, get};
 use std::collections::HashMap;
 use std::io::Read;
 
-/// The bundled recording read in the plainest way, as a second opinion: for each page its address outside,
-/// the cycles at which it is there, its version at each of them, and all its texts.
+/// An independent reader of the bundled recording: for each page its original URL, the cycles at
+/// which it exists, its version at each of them, and all its texts.
 struct Page {
     path: String,
     versions: Vec<Option<u32>>,
@@ -51,7 +51,7 @@ fn read_plainly() -> Vec<Page> {
     pages
 }
 
-/// A text without the targets and titles of its links, which stand before the link's text in HTML.
+/// A text without the targets and titles of its links, which precede the link's text in HTML.
 fn without_targets(text: &str) -> String {
     let mut parts = text.split("](");
     let mut out = parts.next().unwrap().to_string();
@@ -62,7 +62,7 @@ fn without_targets(text: &str) -> String {
     out
 }
 
-/// Letters and digits only: what is left of a text whatever its markup.
+/// Letters and digits only, which are independent of the markup.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_alphanumeric()).collect()
 }
@@ -97,7 +97,7 @@ fn what_is_served_at_every_cycle_is_the_text_recorded_for_it() {
     let pages = read_plainly();
     for cycle in 0..=server.info().last_cycle.unwrap() {
         server.set_clock(cycle).unwrap();
-        // Other pages at other cycles: all of them in the end.
+        // Other pages at other cycles, so that all are checked in the end.
         for (id, page) in pages.iter().enumerate().skip(cycle as usize % 31).step_by(31) {
             let reply = get(&server.url(id as u32));
             let Some(version) = page.versions[cycle as usize] else {
@@ -106,8 +106,8 @@ fn what_is_served_at_every_cycle_is_the_text_recorded_for_it() {
             };
             assert_eq!(reply.status, 200);
             assert_eq!(reply.field("etag"), Some(format!("\"{id:x}-{version:x}\"").as_str()));
-            // The words of the recorded text are on the page, in their order. Words that Markdown might
-            // take for markup or addresses are left out of the comparison.
+            // The words of the recorded text are on the page in their order. Words that Markdown
+            // might take for markup or URLs are skipped.
             let shown = bare(&reply.text());
             let mut at = 0;
             let text = without_targets(&page.texts[&version]);

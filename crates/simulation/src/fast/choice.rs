@@ -1,12 +1,12 @@
-//! From scores of states to the states whose pages are visited.
+//! Chooses the states to visit from their scores.
 
 use recrawl_scheduler::candidate::score_key;
 
-/// Which rows a cycle visits. Rows are in ascending order, or where ranks count in the order of their
-/// scores; the last tie class, of which not all pages have room, comes last in both.
+/// The rows that a cycle visits, in ascending order, or by score if ranks count. The last tie
+/// class, of which only a part fits, comes last in both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
-    /// Rows, with the marks [`Choice::STARTS`] and [`Choice::PARTLY`].
+    /// Rows, with the flags [`Choice::STARTS`] and [`Choice::PARTLY`].
     pub rows: Vec<u32>,
     keys: Vec<u64>,
     items: Vec<(u64, u32)>,
@@ -14,14 +14,14 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Marks the first row of a tie class, where ranks count.
+    /// Flag: first row of a tie class, if ranks count.
     pub const STARTS: u32 = 1 << 30;
-    /// Marks the rows of the tie class that only has room in part.
+    /// Flag: row of the tie class of which only a part fits.
     pub const PARTLY: u32 = 1 << 31;
-    /// The row without its marks.
+    /// Mask of the row number.
     pub const ROW: u32 = Choice::STARTS - 1;
 
-    /// Chooses `k` of the pages, of which each row has so many as `counts` says, by the scores of rows.
+    /// Chooses `k` pages by the scores of rows; `counts` has the number of pages of each row.
     pub fn make(&mut self, scores: &[f64], counts: &[u32], k: u64, ranked: bool) {
         self.keys.clear();
         self.items.clear();
@@ -32,15 +32,15 @@ impl Choice {
                 self.items.push((key, pages));
             }
         }
-        let bar = bar(&mut self.items, k);
+        let threshold = threshold(&mut self.items, k);
 
         let mut taken = 0;
         self.rows.clear();
         self.class.clear();
         for (row, (&key, &pages)) in (0..).zip(self.keys.iter().zip(counts)) {
-            if key <= bar && pages > 0 {
+            if key <= threshold && pages > 0 {
                 taken += u64::from(pages);
-                if key < bar { &mut self.rows } else { &mut self.class }.push(row);
+                if key < threshold { &mut self.rows } else { &mut self.class }.push(row);
             }
         }
         if ranked {
@@ -60,8 +60,8 @@ impl Choice {
     }
 }
 
-/// The key of the k-th page, or the last of all, when pages are ordered by the keys of their rows.
-fn bar(items: &mut [(u64, u32)], k: u64) -> u64 {
+/// The key of the k-th page, or the last of all, if pages are ordered by the keys of their rows.
+fn threshold(items: &mut [(u64, u32)], k: u64) -> u64 {
     let mut rest = items;
     let mut wanted = k;
     let pages = |items: &[(u64, u32)]| items.iter().map(|&(_, pages)| u64::from(pages)).sum::<u64>();
@@ -98,21 +98,21 @@ mod tests {
             let mut sorted: Vec<u64> = scores.iter().zip(&counts)
                 .flat_map(|(&s, &c)| std::iter::repeat_n(score_key(s), c as usize)).collect();
             sorted.sort_unstable();
-            let bar = sorted[k as usize - 1];
+            let threshold = sorted[k as usize - 1];
             let mut choice = Choice::default();
             choice.make(&scores, &counts, k, ranked);
             let chosen: Vec<u32> = choice.rows.iter().map(|r| r & Choice::ROW).collect();
             let mut expected: Vec<u32> = (0..scores.len() as u32)
-                .filter(|&r| counts[r as usize] > 0 && score_key(scores[r as usize]) <= bar).collect();
+                .filter(|&r| counts[r as usize] > 0 && score_key(scores[r as usize]) <= threshold).collect();
             expected.sort_by_key(|&r| {
                 let key = score_key(scores[r as usize]);
-                (if ranked { key } else { u64::from(key == bar) }, r)
+                (if ranked { key } else { u64::from(key == threshold) }, r)
             });
             prop_assert_eq!(&chosen, &expected);
             let taken: u64 = chosen.iter().map(|&r| u64::from(counts[r as usize])).sum();
             for (i, row) in choice.rows.iter().enumerate() {
                 let key = |r: u32| score_key(scores[(r & Choice::ROW) as usize]);
-                prop_assert_eq!(row & Choice::PARTLY != 0, taken > k && key(*row) == bar);
+                prop_assert_eq!(row & Choice::PARTLY != 0, taken > k && key(*row) == threshold);
                 let starts = ranked && (i == 0 || key(*row) != key(choice.rows[i - 1]));
                 prop_assert_eq!(row & Choice::STARTS != 0, starts);
             }

@@ -3,18 +3,18 @@
 use crate::RulesError;
 use std::fmt;
 
-/// Why formulas cannot be replayed together.
+/// Why formulas cannot be replayed by [`super::Replayer`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ReplayerError {
     /// The history cannot be replayed under the rules at all.
     Rules(RulesError),
-    /// A page that is not there from the first cycle to the last.
+    /// A page does not exist from the first cycle to the last.
     NotFixed {
-        /// Its index.
+        /// Index of the page.
         page: usize,
     },
-    /// Sites have a budget of their own.
+    /// The rules have a budget per site.
     PerSite,
 }
 

@@ -4,7 +4,7 @@
 //! kept as a tree, each with its number of visits and changes. A repeated choice gets its result
 //! without looking at a page.
 
-use super::Wants;
+use super::WantedFigures;
 use super::states::{Move, NOWHERE};
 use crate::CycleFigures;
 use recrawl_types::Reads;
@@ -17,20 +17,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Step {
     /// The rows chosen.
     pub choice: Box<[u32]>,
-    /// Of each move its source, the pages visited, and those that had changed.
+    /// For each move its source, the visited pages, and those that had changed.
     moves: Box<[[u32; 3]]>,
     /// The figures of the cycle.
     pub figures: CycleFigures,
 }
 
 impl Step {
-    /// From what was chosen and what came of it.
+    /// From the choice and its results.
     pub fn new(choice: &[u32], moves: &[Move], figures: CycleFigures) -> Step {
         let moves = moves.iter().map(|m| [m.source, m.visited, m.changed]).collect();
         Step { choice: choice.into(), moves, figures }
     }
 
-    /// The moves, whose ends are not known yet.
+    /// The moves, without their destinations.
     pub fn moves(&self) -> impl Iterator<Item = Move> + '_ {
         let ahead =
             |&[source, visited, changed]: &[u32; 3]| Move { source, visited, changed, to: [NOWHERE; 2] };
@@ -38,15 +38,15 @@ impl Step {
     }
 }
 
-/// A place in the tree: where a replay stands.
+/// A node of the tree: the state of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     epoch: u32,
     node: u32,
 }
 
-/// The tree of choices. When it passes its limit it is emptied: the population that is alive then fills it
-/// again, and what only its ancestors did is forgotten.
+/// The tree of choices. When it exceeds its limit it is emptied: the current population fills it
+/// again, and what only its ancestors needed is gone.
 #[derive(Debug)]
 pub(super) struct Memo {
     limit: usize,
@@ -57,20 +57,20 @@ pub(super) struct Memo {
 struct Tree {
     epoch: u32,
     bytes: usize,
-    roots: HashMap<(Reads, Wants), u32, BuildHasherDefault<Mixer>>,
+    roots: HashMap<(Reads, WantedFigures), u32, BuildHasherDefault<Mixer>>,
     children: HashMap<(u32, u64), u32, BuildHasherDefault<Mixer>>,
-    /// A step leads to each node; to the roots none does.
+    /// The step that leads to each node; `None` for roots.
     steps: Vec<Option<Arc<Step>>>,
 }
 
 impl Memo {
-    /// With the most bytes that it may take.
+    /// An empty tree with a limit in bytes.
     pub fn new(limit: usize) -> Memo {
         Memo { limit, tree: Mutex::default() }
     }
 
-    /// The place after the warm-up; none when nothing may be remembered.
-    pub fn start(&self, reads: Reads, wants: Wants) -> Option<Place> {
+    /// The node after the warm-up; `None` if the cache is off.
+    pub fn start(&self, reads: Reads, wants: WantedFigures) -> Option<Place> {
         let mut tree = self.tree();
         if self.limit == 0 {
             return None;
@@ -83,7 +83,7 @@ impl Memo {
         Some(Place { epoch: *epoch, node })
     }
 
-    /// What follows from a choice, where that is known.
+    /// The result of a choice, if cached.
     pub fn follow(&self, place: Place, choice: &[u32]) -> Option<(Place, Arc<Step>)> {
         let hash = hash(choice);
         let tree = self.tree();
@@ -95,7 +95,8 @@ impl Memo {
         (*step.choice == *choice).then_some((Place { node, ..place }, step))
     }
 
-    /// Remembers a step and says where it leads; none when the tree was emptied since `place` was had.
+    /// Caches a step and returns its node; `None` if the tree was emptied since `place` was
+    /// obtained.
     pub fn remember(&self, place: Place, step: Step) -> Option<Place> {
         let key = (place.node, hash(&step.choice));
         let bytes = bytes(&step);
@@ -110,23 +111,23 @@ impl Memo {
         tree.bytes += bytes;
         let node = tree.steps.len() as u32;
         tree.steps.push(Some(Arc::new(step)));
-        // Another thread may have been here first; its node then stays without a way to it.
+        // Another thread may have inserted it first; its node then becomes unreachable.
         tree.children.insert(key, node);
         Some(Place { node, ..place })
     }
 
-    /// Bytes that are taken.
+    /// Size in bytes.
     pub fn bytes(&self) -> usize {
         self.tree().bytes
     }
 
     fn tree(&self) -> MutexGuard<'_, Tree> {
-        // Every change to the tree is complete before anything can panic.
+        // Every change of the tree is complete before anything can panic.
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a step takes, with its entries in the tables, which may be half empty.
+/// Size of a step in bytes, with its entries in the tables, which may be half empty.
 fn bytes(step: &Step) -> usize {
     const TABLES: usize = 2 * (size_of::<((u32, u64), u32)>() + size_of::<Option<Arc<Step>>>());
     size_of::<Step>() + 16 + 4 * step.choice.len() + 12 * step.moves.len() + TABLES
@@ -134,13 +135,13 @@ fn bytes(step: &Step) -> usize {
 
 fn hash(choice: &[u32]) -> u64 {
     let mut mixer = Mixer::default();
-    // A mixer at 0 stays there for row 0: without the length, row 0 before others would go unseen.
+    // Without the length, row 0 before other rows would not change the hash.
     mixer.write_u64(choice.len() as u64);
     choice.iter().for_each(|&row| mixer.write_u32(row));
     mixer.finish()
 }
 
-/// A quick hash of words. Only where things are looked up depends on it.
+/// A fast hash of words, used only for table look-ups.
 #[derive(Default)]
 struct Mixer(u64);
 
@@ -154,7 +155,7 @@ impl Hasher for Mixer {
     }
 
     fn write_u64(&mut self, word: u64) {
-        // The factor is 2^64 divided by the golden ratio, made odd.
+        // 2⁶⁴ divided by the golden ratio, made odd.
         self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
@@ -167,11 +168,11 @@ impl Hasher for Mixer {
 mod tests {
     use super::*;
 
-    /// Every choice of up to four of six rows has a place of its own.
+    /// Every choice of up to four of six rows has a node of its own.
     #[test]
     fn choices_that_differ_by_a_row_are_remembered_beside_each_other() {
         let memo = Memo::new(1 << 20);
-        let root = memo.start(Reads::default(), Wants::ALL).unwrap();
+        let root = memo.start(Reads::default(), WantedFigures::ALL).unwrap();
         let of = |rows, number| (0..rows).map(|i| number / 6u32.pow(i) % 6).collect();
         let choices: Vec<Vec<u32>> =
             (1..=4).flat_map(|rows| (0..6u32.pow(rows)).map(move |number| of(rows, number))).collect();

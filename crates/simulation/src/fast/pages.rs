@@ -5,8 +5,9 @@ use super::states::{Move, NOWHERE, States};
 use super::ties::Order;
 use crate::{Since, Truth};
 
-/// The pages of every row. A row's pages lie together, since all of them came to it in one cycle. Where a
-/// tie class was taken in part, those that left are still listed at their old row until it is read again.
+/// The pages of every row. They are contiguous, since all of them reached the row in one cycle. If
+/// only a part of a tie class was taken, the pages that left stay listed in their old row until it
+/// is read again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pages {
     lists: Vec<u32>,
@@ -14,27 +15,26 @@ pub(super) struct Pages {
     rows: Vec<Row>,
     /// The row of each page.
     pub row_of: Vec<u32>,
-    /// The pages visited in this cycle, move by move, those that had changed first.
+    /// The pages visited in this cycle, by move, changed ones first.
     pub chosen: Vec<u32>,
-    /// The pages drawn from a tie class, how many of each of its rows, and what it takes to find them.
+    /// The pages drawn from a tie class, their number per row, and buffers to find them.
     drawn: Vec<u32>,
     drawn_of: Vec<u32>,
     parted: Vec<u32>,
     ends: Vec<u32>,
     images: Vec<u64>,
-    /// For each row its place in the tie class, counted from 1; 0 where it is not in it.
+    /// For each row its index in the tie class plus 1; 0 if it is not in it.
     place_in_class: Vec<u32>,
 }
 
-/// The pages of one row.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     start: u32,
-    /// How many are listed,
+    /// Number of listed pages.
     len: u32,
-    /// and how many of these are still here.
+    /// Number of these that are still here.
     live: u32,
-    /// The cycle of their last visit.
+    /// Cycle of their last visit.
     seen: u32,
 }
 
@@ -62,20 +62,20 @@ impl Pages {
         Pages { lists, rows, row_of, ..Pages::default() }
     }
 
-    /// Takes the place of another, and keeps its own memory.
+    /// Copies another one into the own buffers.
     pub fn copy(&mut self, other: &Pages) {
         self.lists.clone_from(&other.lists);
         self.rows.clone_from(&other.rows);
         self.row_of.clone_from(&other.row_of);
     }
 
-    /// The cycle in which the page was seen last.
+    /// The cycle of the page's last visit.
     #[inline]
     pub fn seen(&self, page: usize) -> u32 {
         self.rows[self.row_of[page] as usize].seen
     }
 
-    /// Finds the `k` pages that a choice takes, and lists the moves, whose ends are not known yet.
+    /// Finds the `k` pages of a choice, and lists the moves without their destinations.
     pub fn choose(
         &mut self,
         truth: &Truth,
@@ -121,8 +121,8 @@ impl Pages {
         assert_eq!(at, k, "the drawn pages fill k");
     }
 
-    /// Draws the first `places` pages of a tie class into `drawn`, row by row, and says in `drawn_of` how many
-    /// they are of each.
+    /// Draws the first `places` pages of a tie class into `drawn`, row by row, and sets `drawn_of`
+    /// to their number per row.
     fn draw(&mut self, order: &Order<'_>, class: &[u32], places: usize) {
         let class = class.iter().map(|row| row & Choice::ROW);
         let size: usize = class.clone().map(|row| self.rows[row as usize].live as usize).sum();
@@ -155,7 +155,7 @@ impl Pages {
         self.part_by_row(class.len());
     }
 
-    /// Brings the drawn pages of each row of the class together.
+    /// Groups the drawn pages by row.
     fn part_by_row(&mut self, rows: usize) {
         self.drawn_of.clear();
         self.drawn_of.resize(rows, 0);
@@ -180,7 +180,7 @@ impl Pages {
         std::mem::swap(&mut self.drawn, &mut self.parted);
     }
 
-    /// Strikes those off a row's list that left it.
+    /// Removes the pages that left a row from its list.
     fn sweep(&mut self, row: u32) {
         let Row { start, len, live, .. } = self.rows[row as usize];
         if len == live {
@@ -197,7 +197,7 @@ impl Pages {
         self.rows[row as usize].len = live;
     }
 
-    /// Brings the chosen pages to where their moves lead.
+    /// Moves the chosen pages to their destinations.
     pub fn settle(&mut self, cycle: u32, moves: &[Move], rows: usize) {
         self.make_room();
         self.rows.resize(rows.max(self.rows.len()), Row::default());
@@ -228,8 +228,8 @@ impl Pages {
         }
     }
 
-    /// Lists grow by the pages visited in each cycle; once they are as long as all pages three times over,
-    /// what is out of date is thrown away.
+    /// Lists grow by the pages visited in each cycle. When they are three times as long as the
+    /// number of pages, outdated entries are dropped.
     fn make_room(&mut self) {
         if self.lists.len() + self.chosen.len() > 3 * self.row_of.len() {
             self.pack();
@@ -249,7 +249,7 @@ impl Pages {
         std::mem::swap(&mut self.lists, &mut self.spare);
     }
 
-    /// The same pages in the same rows, and no memory beside.
+    /// The same pages in the same rows, without spare capacity.
     pub fn packed(mut self) -> Pages {
         self.pack();
         let Pages { lists, rows, row_of, .. } = self;
@@ -257,7 +257,7 @@ impl Pages {
     }
 }
 
-/// Copies pages, those that changed first, and says how many did.
+/// Copies pages, changed ones first, and returns the number of changed ones.
 fn changed_first(pages: &[u32], since: Since<'_>, out: &mut [u32]) -> u32 {
     match since {
         Since::Words { words, mask } => split(pages, out, |page| words[page] & mask != 0),
@@ -265,7 +265,8 @@ fn changed_first(pages: &[u32], since: Since<'_>, out: &mut [u32]) -> u32 {
     }
 }
 
-/// Every page is written at both ends of what is left, and one end moves on: no branch to be mispredicted.
+/// Writes every page at both ends of the remaining space and advances one end, which avoids
+/// mispredicted branches.
 fn split(pages: &[u32], out: &mut [u32], changed: impl Fn(usize) -> bool) -> u32 {
     let (mut low, mut high) = (0, out.len());
     for &page in pages {

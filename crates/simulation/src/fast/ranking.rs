@@ -1,12 +1,12 @@
-//! The visits of a cycle in the order of their ranks.
+//! The visits of a cycle in rank order.
 
 use super::choice::Choice;
 use super::pages::Pages;
 use super::states::Move;
 use super::ties::Order;
 
-/// Lists whether each visit met a change, best rank first: by tie classes, and within them by what decides
-/// between equals.
+/// Lists whether each visit found a change, best rank first: by tie class, and within a class by
+/// the tie-breaking order.
 pub(super) fn hits(
     choice: &[u32],
     moves: &[Move],
@@ -21,7 +21,7 @@ pub(super) fn hits(
     for rows in choice.chunk_by(|_, next| next & Choice::STARTS == 0) {
         class.clear();
         for row in rows {
-            // A row of the last class may have no move: none of its pages was drawn.
+            // A row of the last class has no move if none of its pages was drawn.
             let Some(m) = moves.next_if(|m| m.source == row & Choice::ROW) else { continue };
             let (here, rest) = chosen.split_at(m.visited as usize);
             chosen = rest;

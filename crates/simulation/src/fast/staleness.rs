@@ -1,13 +1,13 @@
 //! Number, age and unseen changes of stale pages, updated at each change and visit.
 
-use super::Wants;
+use super::WantedFigures;
 use super::pages::Pages;
 use super::states::Move;
 use crate::replay::harmonic;
 use crate::{CycleFigures, Since, Truth};
 use std::sync::OnceLock;
 
-/// The changes of each page, where one machine word does not hold them.
+/// The changes of each page, if they do not fit in one machine word.
 #[derive(Debug, Default)]
 pub(super) struct ChangeLists(OnceLock<(Vec<u64>, Vec<u32>)>);
 
@@ -34,28 +34,35 @@ impl ChangeLists {
     }
 }
 
-/// What there is to know of a stale page.
+/// A stale page.
 struct Stale {
-    /// The cycle of the first change that was not seen.
+    /// Cycle of the first unseen change.
     first: u32,
-    /// Changes that were not seen.
+    /// Number of unseen changes.
     missed: u32,
 }
 
 /// Sums over the stale pages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Staleness {
-    wants: Wants,
+    wants: WantedFigures,
     stale: u64,
-    /// Σ of the cycles of the first changes that were not seen.
+    /// Σ of the cycles of the first unseen changes.
     first: u64,
-    /// Stale pages by the number of changes that were not seen.
+    /// Number of stale pages by their number of unseen changes.
     missed: Vec<u64>,
 }
 
 impl Staleness {
-    /// Counts all pages as they are in cycle `now`, after its visits.
-    pub fn count(&mut self, wants: Wants, truth: &Truth, lists: &ChangeLists, pages: &Pages, now: u32) {
+    /// Counts all pages as of cycle `now`, after its visits.
+    pub fn count(
+        &mut self,
+        wants: WantedFigures,
+        truth: &Truth,
+        lists: &ChangeLists,
+        pages: &Pages,
+        now: u32,
+    ) {
         self.wants = wants;
         (self.stale, self.first) = (0, 0);
         self.missed.clear();
@@ -67,7 +74,7 @@ impl Staleness {
         }
     }
 
-    /// Lets the changes of a cycle happen.
+    /// Applies the changes of a cycle.
     pub fn change(&mut self, truth: &Truth, lists: &ChangeLists, pages: &Pages, cycle: u32) {
         if !self.wants.staleness() {
             return;
@@ -80,12 +87,12 @@ impl Staleness {
         }
     }
 
-    /// Pages that differ from what was last seen.
+    /// Number of pages that differ from their last visit.
     pub fn stale(&self) -> u64 {
         self.stale
     }
 
-    /// The chosen pages are seen. Called before they are brought to their new rows.
+    /// Applies the visits of the chosen pages. Call it before the pages move to their new rows.
     pub fn visit(&mut self, truth: &Truth, lists: &ChangeLists, pages: &Pages, moves: &[Move], cycle: u32) {
         if !self.wants.staleness() {
             return;
@@ -105,7 +112,7 @@ impl Staleness {
         }
     }
 
-    /// Writes down what is wanted of the state after the visits of a cycle.
+    /// Sets the requested figures of the state after the visits of a cycle.
     pub fn report(&self, figures: &mut CycleFigures) {
         if self.wants.staleness() {
             figures.stale = self.stale;

@@ -14,21 +14,21 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Without the memory that the warm-up took.
+    /// Without the spare capacity of the warm-up.
     pub fn packed(mut self) -> Start {
         self.states.forget_arrivals();
         self.pages = self.pages.packed();
         self
     }
 
-    /// About how much memory it takes.
+    /// Approximate memory in bytes.
     fn bytes(&self) -> usize {
-        // A page is listed once and has a row; a row has a history, its columns and its places in lists.
+        // A page has a list entry and a row; a row has a history, columns and list entries.
         8 * self.pages.row_of.len() + 400 * self.states.counts.len()
     }
 }
 
-/// What was computed of starts, by the fields that tell states apart.
+/// Computed starts, by the fields that distinguish states.
 #[derive(Debug, Default)]
 pub(super) struct Starts(Mutex<Known>);
 
@@ -39,11 +39,11 @@ struct Known {
 }
 
 impl Starts {
-    /// The most bytes that are kept. There can be thousands of sets of fields; when they are too many all are
-    /// forgotten, since each takes no longer than a few cycles to compute.
+    /// Maximum bytes kept. There can be thousands of sets of fields; when the limit is reached all
+    /// are dropped, since each takes only the time of a few cycles.
     const MAX_BYTES: usize = 256 << 20;
 
-    /// The start for a set of fields; two threads may compute the same one at the same time.
+    /// The start for a set of fields; two threads may compute the same one concurrently.
     pub fn get(&self, reads: Reads, compute: impl FnOnce() -> Start) -> Arc<Start> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(start) = lock().starts.get(&reads) {

@@ -4,55 +4,56 @@ use super::arrivals::Arrivals;
 use recrawl_formula::{Evidence, Priors};
 use recrawl_types::{Cycle, History, Known, Reads, StateColumns};
 
-/// Some pages of one state, visited in one cycle.
+/// Pages of one state that were visited in one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
     /// Their row before the visit.
     pub source: u32,
-    /// How many they are.
     pub visited: u32,
-    /// How many of them had changed.
+    /// Number of these that had changed.
     pub changed: u32,
-    /// The rows after the visit: of those that had changed, and of the others; [`NOWHERE`] where there are none.
+    /// The rows after the visit: of changed pages, and of the others; [`NOWHERE`] if there are
+    /// none.
     pub to: [u32; 2],
 }
 
-/// The row of no page.
+/// No row.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 impl Move {
-    /// The two parts of the move: their pages, whether they had changed, and their row after the visit.
+    /// The two parts of the move: number of pages, whether they had changed, and their row after
+    /// the visit.
     pub fn parts(&self) -> [(u32, bool, u32); 2] {
         [(self.changed, true, self.to[0]), (self.visited - self.changed, false, self.to[1])]
     }
 }
 
-/// All states in which pages are, with the number of pages in each.
+/// All states of pages, with the number of pages in each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
-    /// What tells one state from another, closed.
+    /// The fields that distinguish states, including those they imply.
     reads: Reads,
-    /// A row a state; rows without pages are there too, until they are used again. Of the columns only those are
-    /// filled that tell states apart: no score reads the others.
+    /// One row per state; rows without pages remain until they are reused. Only the columns that
+    /// distinguish states are filled: no score reads the others.
     pub columns: StateColumns,
-    /// The same rows, each in one place, and nothing left out.
+    /// The same rows as complete histories.
     histories: Vec<History>,
-    /// Pages of each row.
+    /// Number of pages of each row.
     pub counts: Vec<u32>,
-    /// The site of each row, where sites tell states apart; else 0.
+    /// The site of each row, if sites distinguish states; else 0.
     sites: Vec<u32>,
     /// Rows without pages.
     free: Vec<u32>,
-    /// What all pages have shown.
+    /// Evidence of all pages.
     shown: Evidence,
-    /// What the pages of each site have shown; empty where sites do not tell states apart.
+    /// Evidence of each site; empty if sites do not distinguish states.
     shown_by_site: Vec<Evidence>,
     arrivals: Arrivals,
 }
 
 impl States {
-    /// All pages right after their first fetch in cycle 0: one row a site that has pages, where sites tell
-    /// states apart, in the order of sites; else one row.
+    /// All pages right after their first fetch in cycle 0: one row per site with pages, in site
+    /// order, if sites distinguish states; else one row.
     pub fn first_fetch(reads: Reads, pages_of_site: &[u32]) -> States {
         let by_site = reads.contains(Reads::SITE_RATE);
         let mut states = States { reads: reads.closed(), ..States::default() };
@@ -75,12 +76,11 @@ impl States {
         (0..self.counts.len() as u32).filter(|&row| self.counts[row as usize] > 0).collect()
     }
 
-    /// Lets go of the memory for the visits of a cycle.
+    /// Frees the buffers for the visits of a cycle.
     pub fn forget_arrivals(&mut self) {
         self.arrivals = Arrivals::default();
     }
 
-    /// The site of a row.
     pub fn site(&self, row: u32) -> u32 {
         self.sites[row as usize]
     }
@@ -91,13 +91,13 @@ impl States {
         if !self.shown_by_site.is_empty() {
             Priors::new(&self.shown_by_site).fill(&mut self.columns, sites);
         } else if self.reads.needs_priors() {
-            // Every row is of site 0 here, whose rate is not read.
+            // Every row has site 0 here, whose rate is not read.
             Priors::new(&[self.shown]).fill(&mut self.columns, sites);
         }
     }
 
-    /// Carries out the visits of a cycle and says where each led. Which row is taken for a new state follows
-    /// from the moves so far and from nothing else.
+    /// Carries out the visits of a cycle and sets the destinations. The choice of rows for new
+    /// states depends only on the moves so far.
     pub fn apply(&mut self, cycle: u32, moves: &mut [Move]) {
         self.arrivals.clear(2 * moves.len());
         for m in &mut *moves {
@@ -118,12 +118,12 @@ impl States {
             }
             self.counts[source] -= m.visited;
         }
-        // Only now, so that no row is left and taken in one cycle.
+        // Free rows only now, so that no row is left and reused in one cycle.
         let left = moves.iter().map(|m| m.source).filter(|&row| self.counts[row as usize] == 0);
         self.free.extend(left);
     }
 
-    /// Adds what a move shows of the rates of change: integers, so that the order leaves no trace.
+    /// Adds the evidence of a move. Integers, so that the order does not matter.
     fn show(&mut self, m: &Move, site: u32, cycles: u64) {
         let shown = Evidence {
             changes: m.changed.into(),
@@ -198,7 +198,7 @@ impl States {
     }
 }
 
-/// Sets an entry, or adds the one after the last.
+/// Sets an entry, or appends it after the last.
 fn put<T>(column: &mut Vec<T>, row: usize, value: T) {
     if row == column.len() {
         column.push(value);

@@ -8,7 +8,7 @@ use recrawl_scheduler::Ties;
 
 const LAST: u32 = 30;
 
-/// The program itself as a policy of the plain replay.
+/// The program as a policy of the plain replay.
 struct Plain<'a>(&'a Program);
 
 impl Policy for Plain<'_> {
@@ -29,8 +29,8 @@ fn plain(data: &Dataset, rules: &Rules, program: &Program) -> Vec<CycleFigures> 
     replay::run(data, rules, &mut Plain(program)).unwrap().cycles
 }
 
-/// The figures by their bits, as far as they were wanted.
-fn bits(figures: &[CycleFigures], wants: Wants) -> Vec<[u64; 10]> {
+/// The requested figures as bits.
+fn bits(figures: &[CycleFigures], wants: WantedFigures) -> Vec<[u64; 10]> {
     let of = |f: &CycleFigures| {
         let wanted = |wanted: bool, figure: u64| if wanted { figure } else { 0 };
         let always = [u64::from(f.cycle), f.pages, f.visited, f.changed];
@@ -69,11 +69,17 @@ fn programs() -> impl Strategy<Value = Program> {
         .prop_map(|(expr, protection, basis)| Program::compile(&expr, protection, basis))
 }
 
-fn wants() -> impl Strategy<Value = Wants> {
-    any::<[bool; 4]>().prop_map(|[ndcg, freshness, age, harmonic]| Wants { ndcg, freshness, age, harmonic })
+fn wants() -> impl Strategy<Value = WantedFigures> {
+    any::<[bool; 4]>().prop_map(|[ndcg, freshness, age, harmonic]| WantedFigures {
+        ndcg,
+        freshness,
+        age,
+        harmonic,
+    })
 }
 
-/// Histories of a fixed set of pages, some of which change back, and rules without a limit on sites.
+/// Histories of a fixed set of pages, some of which change back, and rules without a limit per
+/// site.
 fn worlds() -> impl Strategy<Value = (Dataset, Rules)> {
     (datasets(true, LAST), rules(LAST)).prop_map(|(data, rules)| (data, Rules { per_site: None, ..rules }))
 }
@@ -81,8 +87,8 @@ fn worlds() -> impl Strategy<Value = (Dataset, Rules)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Every figure of every cycle, bit for bit; and again when all is remembered, when little is, and
-    /// when nothing is.
+    /// Every figure of every cycle is equal, bit for bit, and also with a full, a small and no
+    /// cache.
     #[test]
     fn figures_are_those_of_the_plain_replay(
         (data, rules) in worlds(),
@@ -108,7 +114,7 @@ proptest! {
     }
 }
 
-/// Many pages, so that tie classes are large and small, lists are tidied, and rows are used again.
+/// Many pages, so that tie classes are large and small, lists are compacted, and rows are reused.
 fn many_pages(returns: bool) -> Dataset {
     let (pages, last) = (3000u32, 40u32);
     let mut random = 1u64;
@@ -128,7 +134,7 @@ fn many_pages(returns: bool) -> Dataset {
         }
         changes.push(list);
     }
-    let page = |p: u32| crate::Page { site: p / 50, last, ..crate::Page::default() };
+    let page = |p: u32| crate::RecordedPage { site: p / 50, last, ..crate::RecordedPage::default() };
     Dataset {
         name: "many".into(),
         dates: Vec::new(),
@@ -151,7 +157,7 @@ fn large_and_small_tie_classes_and_constant_scores_are_those_of_the_plain_replay
         let mut scratch = Scratch::default();
         for text in ["1", "t", "t * X", "nad", "t - 3 * t", "gad * t + n", "log(X - 1)"] {
             let program = compile(text);
-            let figures = replayer.run(&program, Wants::ALL, &mut scratch);
+            let figures = replayer.run(&program, WantedFigures::ALL, &mut scratch);
             assert_eq!(figures, plain(&data, &rules, &program), "{text}");
         }
         assert_eq!(replayer.work().runs_remembered, 0);
@@ -164,7 +170,7 @@ fn formulas_that_rank_alike_are_one_policy() {
     let rules = Rules::default();
     let replayer = Replayer::new(&data, &rules).unwrap();
     let mut scratch = Scratch::default();
-    let mut run = |text: &str| replayer.run(&compile(text), Wants::default(), &mut scratch);
+    let mut run = |text: &str| replayer.run(&compile(text), WantedFigures::default(), &mut scratch);
     let first = run("t * X");
     let visits = replayer.work().visits;
     assert_eq!(first.len(), 38);
@@ -181,11 +187,11 @@ fn threads_leave_no_trace() {
     let rules = Rules { budget: Budget::Pages(100), ..Rules::default() };
     let programs: Vec<Program> =
         ["t * X", "X * t", "t", "nad * t", "n - X", "t * X + n", "t * X - n"].map(compile).into();
-    // So little that it is emptied again and again.
+    // So small that it is emptied again and again.
     let replayer = Replayer::new(&data, &rules).unwrap().with_memo(40_000);
     let all = |replayer: &Replayer<'_>| -> Vec<Vec<CycleFigures>> {
         let mut scratch = Scratch::default();
-        programs.iter().map(|program| replayer.run(program, Wants::ALL, &mut scratch)).collect()
+        programs.iter().map(|program| replayer.run(program, WantedFigures::ALL, &mut scratch)).collect()
     };
     let expected = all(&Replayer::new(&data, &rules).unwrap().with_memo(0));
     std::thread::scope(|scope| {

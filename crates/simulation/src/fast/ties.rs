@@ -1,33 +1,32 @@
-//! The order of equals in one cycle.
+//! The order of pages with equal scores, in one cycle.
 
 use recrawl_scheduler::{Ties, shuffle::Purpose, shuffle::Shuffle};
 use recrawl_types::Cycle;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The orders of equals in all cycles, each made when it is first asked for.
+/// The tie-breaking orders of all cycles, each computed on first use.
 #[derive(Debug)]
 pub(super) struct Orders {
     ties: Ties,
     seed: u64,
     pages: usize,
-    /// For each cycle, all pages in the order in which equals are taken.
+    /// For each cycle, all pages in tie-breaking order.
     sorted: Vec<OnceLock<Vec<u32>>>,
-    /// How many entries these may still have.
+    /// Number of entries that these may still add.
     room: AtomicUsize,
 }
 
-/// The order of equals in one cycle.
+/// The tie-breaking order of one cycle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order<'a> {
-    /// The cycle.
     pub cycle: u32,
     shuffle: Option<Shuffle>,
     orders: &'a Orders,
 }
 
 impl Orders {
-    /// The most entries in all sorted orders together: 256 MiB. Cycles beyond it do without.
+    /// Maximum entries of all sorted orders together: 256 MiB. Further cycles do without.
     pub const MAX_SORTED: usize = 64 << 20;
 
     pub fn new(ties: Ties, seed: u64, pages: usize, cycles: u32) -> Orders {
@@ -35,7 +34,6 @@ impl Orders {
         Orders { ties, seed, pages, sorted, room: AtomicUsize::new(Self::MAX_SORTED) }
     }
 
-    /// The order of a cycle.
     pub fn of(&self, cycle: u32) -> Order<'_> {
         let shuffle = match self.ties {
             Ties::Index => None,
@@ -46,7 +44,7 @@ impl Orders {
 }
 
 impl<'a> Order<'a> {
-    /// A number that is the lower the sooner the page comes among equals.
+    /// A number that is lower for pages that come earlier.
     #[inline]
     pub fn image(&self, page: u32) -> u64 {
         self.shuffle.map_or(page.into(), |shuffle| shuffle.apply(page.into()))
@@ -58,10 +56,10 @@ impl<'a> Order<'a> {
         self.shuffle.map_or(image, |shuffle| shuffle.invert(image)) as u32
     }
 
-    /// All pages in the order in which equals are taken, where it is quicker to walk through them until
-    /// `places` of a class of `size` pages are met than to look at the whole class.
+    /// All pages in tie-breaking order, if walking them until `places` of a class of `size` pages
+    /// are found is faster than reading the whole class.
     pub fn walk(&self, places: usize, size: usize) -> Option<impl Iterator<Item = u32> + 'a> {
-        // A step of the walk costs about a third of a page looked at.
+        // A step of the walk costs about a third of reading a page.
         let steps = places as u128 * self.orders.pages as u128 / size.max(1) as u128;
         if steps > 3 * size as u128 {
             return None;

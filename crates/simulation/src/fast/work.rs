@@ -1,27 +1,27 @@
-//! Counts of the work that shortcuts save.
+//! Counters of the work that the shortcuts save.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What was done and what was saved, over all runs of a [`Replayer`](super::Replayer).
+/// Work done and saved, over all runs of a [`Replayer`](super::Replayer).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Formulas replayed.
+    /// Replayed formulas.
     pub runs: u64,
-    /// Of these, how many took no choice that was not remembered.
+    /// Of these, formulas whose choices were all cached.
     pub runs_remembered: u64,
-    /// Cycles replayed, the warm-up aside.
+    /// Replayed cycles, without the warm-up.
     pub cycles: u64,
-    /// Of these, how many were remembered.
+    /// Of these, cached cycles.
     pub cycles_remembered: u64,
-    /// Pages times cycles: the scores that a replay page by page computes.
+    /// Pages times cycles: the number of scores that a page-by-page replay computes.
     pub page_scores: u64,
-    /// Scores that were computed.
+    /// Computed scores.
     pub state_scores: u64,
-    /// Visits carried out page by page, those of cycles that were caught up with too.
+    /// Visits carried out page by page, including those made up later for cached cycles.
     pub visits: u64,
 }
 
-/// The sums, which all threads add to.
+/// The sums over all threads.
 #[derive(Debug, Default)]
 pub(super) struct Counters([AtomicU64; 7]);
 

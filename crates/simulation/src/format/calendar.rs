@@ -3,16 +3,17 @@
 /// Seconds of a day.
 pub const DAY: u64 = 86_400;
 
-/// The last day that has a date here: 9999-12-31.
+/// The last supported day: 9999-12-31.
 pub const LAST_DAY: i64 = 2_932_896;
 
-/// The day of a date, counted from 1970-01-01; none for what is no date from 1970 to 9999.
+/// The day of a date, counted from 1970-01-01; `None` for an invalid date or a year outside 1970 to
+/// 9999.
 pub fn day(year: u32, month: u32, day: u32) -> Option<i64> {
     if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || day == 0 || day > length(year, month) {
         return None;
     }
-    // Years begin in March, so that the leap day is the last of them (Hinnant, "chrono-compatible
-    // low-level date algorithms").
+    // Years begin in March, so that the leap day is the last (Hinnant, "chrono-compatible low-level
+    // date algorithms").
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leaps = year / 4 - year / 100 + year / 400;
     Some(i64::from(year * 365 + leaps + (153 * month + 2) / 5 + day - 1) - 719_468)
@@ -34,7 +35,7 @@ pub fn date(days: i64) -> String {
     format!("{:04}-{month:02}-{day:02}", year + era * 400 + later)
 }
 
-/// The day of a date written YYYY-MM-DD; none for anything else.
+/// The day of a date written YYYY-MM-DD; `None` for anything else.
 pub fn parse_date(text: &str) -> Option<i64> {
     let is_date = text.len() == 10
         && text
@@ -45,7 +46,7 @@ pub fn parse_date(text: &str) -> Option<i64> {
     if is_date { day(number(0..4)?, number(5..7)?, number(8..10)?) } else { None }
 }
 
-/// The seconds since 1970 of a time of 14 digits, YYYYMMDDhhmmss; none for anything else.
+/// The seconds since 1970 of a time of 14 digits, YYYYMMDDhhmmss; `None` for anything else.
 pub fn parse_time(text: &str) -> Option<u64> {
     if text.len() != 14 || !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;

@@ -1,43 +1,43 @@
 //! Turns captures of a web archive, in any order, into histories of their pages.
 
 use super::{DatasetError, calendar};
-use crate::{Dataset, Page, histories::Histories};
+use crate::{Dataset, RecordedPage, histories::Histories};
 use recrawl_types::Site;
 use std::collections::HashMap;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The most captures of one file: 24 bytes each while it is read.
+/// Maximum captures of one file: 24 bytes each while reading.
 pub const MAX_CAPTURES: usize = 200_000_000;
 
-/// A capture as a line of an index tells it.
+/// A capture, as in a line of an index.
 pub struct Capture<'a> {
-    /// What an archive takes for one page: the address in sortable form.
+    /// The archive's key of the page: its URL in sortable form.
     pub key: &'a str,
-    /// When, in 14 digits.
+    /// The time, in 14 digits.
     pub time: &'a str,
-    /// The address; empty where the line has none.
+    /// The URL; empty if the line has none.
     pub url: &'a str,
-    /// The media type.
+    /// Media type.
     pub mime: &'a str,
-    /// The status code, `-` where the line has none.
+    /// The status code; `-` if the line has none.
     pub status: &'a str,
-    /// What names the content.
+    /// The digest of the content.
     pub digest: &'a str,
 }
 
 impl Capture<'_> {
-    /// When, in seconds since 1970.
+    /// The time in seconds since 1970.
     ///
     /// # Errors
-    /// That it is no time.
+    /// If the time is invalid.
     pub fn seconds(&self) -> Result<u64, String> {
         let wrong = || format!("time {}: expected 14 digits, YYYYMMDDhhmmss", super::lines::shown(self.time));
         calendar::parse_time(self.time).ok_or_else(wrong)
     }
 
-    /// Does it show a page? Its status is 200, or it is a revisit, which repeats a capture of before: redirects and
-    /// errors say nothing of the content. What is not HTTP shows none.
+    /// Whether it shows a page: its status is 200, or it is a revisit, which repeats an earlier
+    /// capture. Redirects, errors and non-HTTP captures show none.
     pub fn shows_a_page(&self) -> bool {
         let is_revisit = self.mime == "warc/revisit" && self.status == "-";
         let is_http =
@@ -50,7 +50,7 @@ impl Capture<'_> {
 struct Seen {
     page: u32,
     time: u64,
-    /// 64 bits of the digest: contents are told apart within a page only.
+    /// 64 bits of the digest, enough to tell the contents of one page apart.
     content: u64,
 }
 
@@ -58,16 +58,16 @@ struct Seen {
 #[derive(Default)]
 pub struct Captures {
     places: HashMap<Box<str>, u32>,
-    /// Each page's first capture, and its address then.
+    /// Each page's first capture, and its URL then.
     firsts: Vec<(u64, Box<str>)>,
     seen: Vec<Seen>,
 }
 
 impl Captures {
-    /// Takes in a capture that shows a page; others are passed over.
+    /// Adds a capture that shows a page; ignores others.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the capture.
     pub fn push(&mut self, capture: &Capture) -> Result<(), String> {
         let shown = super::lines::shown;
         let time = capture.seconds()?;
@@ -106,11 +106,12 @@ impl Captures {
         Ok(())
     }
 
-    /// The histories, pages in the order of their keys. Cycle 0 is the one of the first capture; the content
-    /// of a cycle is that of the last capture up to its end. A page is there from its first capture to its last.
+    /// The histories, with pages in key order. Cycle 0 contains the first capture. The content of a
+    /// cycle is that of the last capture up to its end. A page exists from its first capture to its
+    /// last.
     ///
     /// # Errors
-    /// When no page was captured, or cycles of this length are too many.
+    /// If no page was captured, or there are too many cycles of this length.
     pub fn finish(mut self, path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
         let none = || DatasetError::whole(path, "no capture of a page (HTTP with status 200)");
         let start = self.seen.iter().map(|seen| seen.time).min().ok_or_else(none)? / seconds;
@@ -136,7 +137,7 @@ impl Captures {
             changes.clear();
             numbers.clear();
             let (mut version, mut cycles) = (0, (0, 0));
-            // Only what a cycle showed at its end is known of it afterwards.
+            // Only the content at the end of a cycle is kept.
             for (place, captured) in
                 self.seen[from..to].chunk_by(|a, b| cycle_of(a) == cycle_of(b)).enumerate()
             {
@@ -152,19 +153,20 @@ impl Captures {
             }
             let url = std::mem::take(&mut self.firsts[page as usize].1);
             let site = histories.site(&site(&url));
-            let pushed = histories.push(Page { url, site, first: cycles.0, last: cycles.1 }, &changes);
+            let pushed =
+                histories.push(RecordedPage { url, site, first: cycles.0, last: cycles.1 }, &changes);
             pushed.map_err(|what| DatasetError::whole(path, what))?;
         }
         super::finish(histories, path, dates, last)
     }
 }
 
-/// The registrable domain of an address; empty where it has no host.
+/// The registrable domain of a URL; empty if it has no host.
 fn site(url: &str) -> String {
     let authority =
         url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or(""));
     let host = authority.rsplit('@').next().unwrap_or("");
-    // The colon of a port stands after a bracket, if there is one.
+    // The colon of a port comes after a bracket, if there is one.
     let port = host.rfind(':').filter(|&colon| !host[colon..].contains(']')).unwrap_or(host.len());
     let host = host[..port].to_ascii_lowercase();
     if host.is_empty() { String::new() } else { Site::of_host(&host).as_str().to_owned() }

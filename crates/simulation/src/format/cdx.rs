@@ -7,7 +7,6 @@ use super::{DatasetError, Format, Start, calendar};
 use crate::Dataset;
 use std::path::Path;
 
-/// This format.
 pub const FORMAT: Format = Format {
     name: "cdx",
     help: "index of a web archive: one capture per line with 6 to 11 fields",
@@ -17,10 +16,10 @@ pub const FORMAT: Format = Format {
     write: None,
 };
 
-/// How the first line begins that names the fields.
+/// Start of a header line, which names the fields.
 const HEADER: &str = " CDX ";
 
-/// Without one: the fields that all usual layouts begin with, and the fewest there are.
+/// The default without a header: the first fields of all usual layouts.
 const USUAL: &str = "N b a m s k";
 
 pub(super) fn is_cdx(line: &str) -> bool {
@@ -31,11 +30,11 @@ pub(super) fn is_cdx(line: &str) -> bool {
             && !fields[2].starts_with('{')
 }
 
-/// Where the fields are that matter here.
+/// The positions of the fields that matter here.
 pub(super) struct Layout {
-    /// Fields of a line.
+    /// Number of fields per line.
     count: usize,
-    /// Places of key, time, address, media type, status, digest.
+    /// Positions of key, time, URL, media type, status, digest.
     places: [usize; 6],
 }
 
@@ -50,7 +49,7 @@ fn read(path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
     captures.finish(path, seconds)
 }
 
-/// Gives the capture of a line to `take`; a line that names the fields has none.
+/// Passes the capture of a line to `take`; a header has none.
 pub(super) fn read_line<T>(
     layout: &mut Option<Layout>,
     line: &str,
@@ -59,7 +58,7 @@ pub(super) fn read_line<T>(
     let Some(letters) = line.strip_prefix(HEADER) else {
         let taken = match layout {
             Some(layout) => take(&layout.capture(line)?)?,
-            // A line that is bad tells nothing of the others.
+            // A bad line says nothing about the layout of the others.
             None => {
                 let usual = Layout::usual(line);
                 let taken = take(&usual.capture(line)?)?;
@@ -70,7 +69,7 @@ pub(super) fn read_line<T>(
         return Ok(Some(taken));
     };
     let named = Layout::named(letters)?;
-    // Files that were put together repeat their first line.
+    // Concatenated files repeat their header.
     if layout.as_ref().is_some_and(|layout| layout.places != named.places) {
         return Err("the fields differ from here on; read the parts separately".to_owned());
     }

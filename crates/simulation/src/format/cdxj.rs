@@ -8,7 +8,6 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// This format.
 pub const FORMAT: Format = Format {
     name: "cdxj",
     help: "index of a web archive with JSON: key, time and object per line",
@@ -18,7 +17,7 @@ pub const FORMAT: Format = Format {
     write: None,
 };
 
-/// How lines begin that speak of the file.
+/// Start of lines with metadata.
 const META: char = '!';
 
 pub(super) fn is_cdxj(line: &str) -> bool {
@@ -34,7 +33,7 @@ fn parts(line: &str) -> Option<(&str, &str, &str)> {
     Some((key, time, fields))
 }
 
-/// What matters here; all else in the object is passed over.
+/// The fields that matter here; others are ignored.
 #[derive(Deserialize)]
 struct Fields<'a> {
     #[serde(borrow, default)]
@@ -47,7 +46,7 @@ struct Fields<'a> {
     digest: Cow<'a, str>,
 }
 
-/// Some programs write a number, some a text, and revisits have none.
+/// Some programs write a number, some a string, and revisits have none.
 #[derive(Default, Deserialize)]
 #[serde(untagged)]
 enum Status<'a> {
@@ -66,7 +65,7 @@ fn read(path: &Path, seconds: u64) -> Result<Dataset, DatasetError> {
     captures.finish(path, seconds)
 }
 
-/// Gives the capture of a line to `take`; a line that speaks of the file has none.
+/// Passes the capture of a line to `take`; a metadata line has none.
 pub(super) fn read_line<T>(
     line: &str,
     take: impl FnOnce(&Capture<'_>) -> Result<T, String>,

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DatasetError {
-    /// The disk, or the compression.
+    /// The disk or the compression failed.
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// How many lines had been read, when it was read by line.
+        /// Number of lines read before, if it was read by line.
         line: u64,
         /// The cause.
         source: io::Error,
     },
-    /// A line says what cannot be.
+    /// A line is invalid.
     Line {
         /// The file.
         path: PathBuf,
@@ -33,35 +33,35 @@ pub enum DatasetError {
         /// What is wrong, and what to do.
         what: String,
     },
-    /// No format is called that.
+    /// The format name is unknown.
     UnknownFormat {
         /// The name.
         name: String,
     },
-    /// None of the formats is recognised in it.
+    /// The format cannot be detected.
     Unrecognised {
         /// The file or folder.
         path: PathBuf,
     },
-    /// The format can be read only.
+    /// The format is read only.
     NotWritten {
-        /// Its name.
+        /// Name of the format.
         format: &'static str,
     },
-    /// The format has cycles of its own, or the length is none.
+    /// The format has fixed cycles, or the length is 0.
     CycleLength {
-        /// Its name.
+        /// Name of the format.
         format: &'static str,
     },
-    /// Something is there already.
+    /// The path exists.
     Exists {
-        /// What.
+        /// The path.
         path: PathBuf,
     },
 }
 
 impl DatasetError {
-    /// Is it the words that are wrong, rather than the data? Then nothing was touched.
+    /// Whether the arguments are wrong, not the data. Nothing was written then.
     pub fn is_usage(&self) -> bool {
         match self {
             DatasetError::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
@@ -70,13 +70,13 @@ impl DatasetError {
         }
     }
 
-    /// For `map_err`: names the file.
+    /// For `map_err`: adds the file.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> DatasetError + use<> {
         let path = path.to_owned();
         move |source| DatasetError::Io { path, line: 0, source }
     }
 
-    /// The file or folder as a whole.
+    /// An error about the file or folder as a whole.
     pub(crate) fn whole(path: &Path, what: impl Into<String>) -> DatasetError {
         DatasetError::Whole { path: path.to_owned(), what: what.into() }
     }

@@ -1,17 +1,16 @@
 //! The bit strings of the GP4C authors' program: one line per page, one character per cycle, `1`
 //! for a change.
 //!
-//! Character i, counted from 0, is that program's cycle i + 1 and ours too: cycle 0 is the download that the
+//! Character i, counted from 0, is cycle i + 1 in both programs: cycle 0 is the download that the
 //! first character compares with. So a warm-up of 2 reads the same two characters in both programs.
 
 use super::lines::Lines;
 use super::{DatasetError, Format, Start};
-use crate::{Dataset, Page, histories::Histories};
+use crate::{Dataset, RecordedPage, histories::Histories};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// This format.
 pub const FORMAT: Format = Format {
     name: "gp4c",
     help: "bit strings of the GP4C authors' program: one line per page, one character per cycle",
@@ -32,8 +31,8 @@ fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
     while let Some(line) = lines.next_line()? {
         id += 1;
         let pushed = read_page(line, &mut cycles, &mut changes).and_then(|last| {
-            // The page's name in the source is its line.
-            let page = Page { url: id.to_string().into(), site: histories.site(""), first: 0, last };
+            // The source names a page by its line number.
+            let page = RecordedPage { url: id.to_string().into(), site: histories.site(""), first: 0, last };
             histories.push(page, &changes)
         });
         pushed.map_err(|what| lines.wrong(what))?;
@@ -41,7 +40,7 @@ fn read(path: &Path, _: u64) -> Result<Dataset, DatasetError> {
     super::finish(histories, path, Vec::new(), cycles.unwrap_or_default())
 }
 
-/// A page's changes; the first line says how many cycles there are.
+/// A page's changes; the first line sets the number of cycles.
 fn read_page(line: &str, cycles: &mut Option<u32>, changes: &mut Vec<(u32, u16)>) -> Result<u32, String> {
     if line.len() > Dataset::MAX_CYCLES as usize {
         return Err(format!("{} characters: the maximum is {} cycles", line.len(), Dataset::MAX_CYCLES));
@@ -85,7 +84,7 @@ fn write(data: &Dataset, path: &Path) -> Result<Vec<String>, DatasetError> {
     Ok(lost.into_iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| what).collect())
 }
 
-/// Returns how many changes go back to an earlier content.
+/// Returns the number of changes that return to an earlier content.
 fn write_lines(data: &Dataset, path: &Path) -> io::Result<u64> {
     let mut file = BufWriter::with_capacity(1 << 16, File::create_new(path)?);
     let (mut line, mut back) = (Vec::new(), 0);
@@ -123,7 +122,7 @@ mod tests {
         let data = open(&path, None).unwrap();
         assert_eq!(data.truth, Truth::from_words(3, vec![0b0010, 0, 0b1100]));
         assert_eq!(data.truth.changed_in(1), [0]);
-        assert_eq!(data.pages[2], Page { url: "3".into(), site: 2, first: 0, last: 3 });
+        assert_eq!(data.pages[2], RecordedPage { url: "3".into(), site: 2, first: 0, last: 3 });
         assert_eq!((data.name.as_str(), data.sites.len(), data.dates.len()), ("bits.txt", 3, 0));
     }
 

@@ -3,7 +3,7 @@
 use super::captures::Capture;
 use super::{cdx, cdxj};
 
-/// Reads the lines of one index, whose first good line tells which it is.
+/// Reads the lines of one index; the first valid line tells the format.
 #[derive(Default)]
 pub struct IndexLines {
     is_cdxj: Option<bool>,
@@ -11,10 +11,10 @@ pub struct IndexLines {
 }
 
 impl IndexLines {
-    /// Gives the capture of a line to `take`; lines that name fields or speak of the file have none.
+    /// Passes the capture of a line to `take`; headers and metadata lines have none.
     ///
     /// # Errors
-    /// What is wrong with the line, or what `take` says. Later lines can be read all the same.
+    /// What is wrong with the line, or the error of `take`. Later lines can still be read.
     pub fn read<T>(
         &mut self,
         line: &str,

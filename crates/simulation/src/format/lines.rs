@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// The longest line, in bytes: a page that changes in each of 20,000 cycles takes a quarter of it.
+/// Maximum bytes of a line: a page that changes in each of 20,000 cycles takes a quarter of it.
 pub const MAX_LINE: usize = 1 << 20;
 
-/// Reads a file line by line. What begins as gzip does is unpacked, all members of it.
+/// Reads a file line by line. Unpacks gzip with all its members.
 pub struct Lines {
     path: PathBuf,
     reader: Box<dyn BufRead>,
@@ -19,7 +19,7 @@ pub struct Lines {
 
 impl Lines {
     /// # Errors
-    /// When the file cannot be opened.
+    /// If the file cannot be opened.
     pub fn open(path: &Path) -> Result<Lines, DatasetError> {
         let failed = DatasetError::io(path);
         let open = || -> std::io::Result<Box<dyn BufRead>> {
@@ -33,10 +33,10 @@ impl Lines {
         Ok(Lines { path: path.to_owned(), reader: open().map_err(failed)?, buffer: Vec::new(), number: 0 })
     }
 
-    /// The next line without its end, or none after the last.
+    /// The next line without its end, or `None` after the last.
     ///
     /// # Errors
-    /// When it cannot be read, is longer than [`MAX_LINE`], or is not UTF-8.
+    /// If it cannot be read, is longer than [`MAX_LINE`], or is not UTF-8.
     pub fn next_line(&mut self) -> Result<Option<&str>, DatasetError> {
         self.buffer.clear();
         let mut bounded = (&mut self.reader).take(MAX_LINE as u64 + 1);
@@ -60,7 +60,7 @@ impl Lines {
         }
     }
 
-    /// What is wrong with the line that was read last, or with the file when none was.
+    /// An error about the last line read, or about the file if none was read.
     pub fn wrong(&self, what: impl Into<String>) -> DatasetError {
         if self.number == 0 {
             return DatasetError::whole(&self.path, what);
@@ -69,7 +69,7 @@ impl Lines {
     }
 }
 
-/// A field as a message shows it: no longer than it helps.
+/// A field quoted for a message, shortened if long.
 pub fn shown(field: &str) -> String {
     let short: String = field.chars().take(40).collect();
     if short.len() < field.len() { format!("{short:?}…") } else { format!("{short:?}") }

@@ -2,7 +2,7 @@
 
 use super::lines::{Lines, shown};
 use super::{DatasetError, Format, Start, calendar};
-use crate::{Dataset, Page, histories::Histories};
+use crate::{Dataset, RecordedPage, histories::Histories};
 use flate2::{Compression, write::GzEncoder};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -18,7 +18,6 @@ const CYCLE_COLUMNS: [&str; 2] = ["cycle", "date"];
 const PAGE_COLUMNS: [&str; 8] =
     ["page_id", "url", "path", "group", "title", "first_cycle", "last_cycle", "changes"];
 
-/// This format.
 pub const FORMAT: Format = Format {
     name: "native",
     help: "folder with cycles.tsv and pages.tsv.gz: addresses, sites, dates, returning contents",
@@ -38,7 +37,8 @@ fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
     while let Some(line) = lines.next_line()? {
         let pushed = read_page(line, id, last, &mut changes).and_then(|row| {
             let site = histories.site(row.group);
-            histories.push(Page { url: row.name.into(), site, first: row.first, last: row.last }, &changes)
+            histories
+                .push(RecordedPage { url: row.name.into(), site, first: row.first, last: row.last }, &changes)
         });
         pushed.map_err(|what| lines.wrong(what))?;
         id += 1;
@@ -47,7 +47,7 @@ fn read(folder: &Path, _: u64) -> Result<Dataset, DatasetError> {
     super::finish(histories, folder, if known { dates } else { Vec::new() }, last)
 }
 
-/// The date of each cycle; empty where it is not known.
+/// The date of each cycle; empty if unknown.
 fn read_cycles(path: &Path) -> Result<Vec<String>, DatasetError> {
     let mut lines = Lines::open(path)?;
     header(&mut lines, &CYCLE_COLUMNS)?;
@@ -77,7 +77,7 @@ fn read_cycle<'a>(line: &'a str, dates: &[String]) -> Result<&'a str, String> {
         Some(before) if before.is_empty() != date.is_empty() => {
             Err("some cycles have no date; give all cycles a date, or none".into())
         }
-        // Several cycles may lie in one day.
+        // Several cycles may be in one day.
         Some(before) if before.as_str() > date => {
             Err(format!("{date} after {before}: dates must not decrease"))
         }
@@ -124,7 +124,7 @@ fn read_page<'a>(line: &'a str, id: u64, end: u32, changes: &mut Vec<(u32, u16)>
         if next > known + 1 {
             return Err(format!("change {pair}: new content must have the next number, {}", known + 1));
         }
-        // A content needs a cycle, and cycles are few: numbers fit.
+        // A content needs a cycle, and cycles are few, so numbers fit.
         changes.push((cycle, next as u16));
         (before, version, known) = (cycle, next, known.max(next));
     }
@@ -159,8 +159,8 @@ fn write_pages(data: &Dataset, path: &Path) -> io::Result<()> {
     writeln!(file, "{}", PAGE_COLUMNS.join("\t"))?;
     let mut row = String::new();
     data.truth.try_each_page(|id, changes| {
-        let Page { url: name, site, first, last } = &data.pages[id];
-        // What is no address is the page's name in its source.
+        let RecordedPage { url: name, site, first, last } = &data.pages[id];
+        // A name that is not a URL is the page's name in its source.
         let url = if name.contains("://") { name } else { "" };
         row.clear();
         for (place, (cycle, version)) in changes.iter().enumerate() {
@@ -173,7 +173,7 @@ fn write_pages(data: &Dataset, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The first line names the columns.
+/// Checks the first line, which names the columns.
 fn header(lines: &mut Lines, columns: &[&str]) -> Result<(), DatasetError> {
     let expected = columns.join("\t");
     let found = lines.next_line()?.map(|line| (line == expected, shown(line)));
@@ -200,7 +200,7 @@ fn number(text: &str, column: &str) -> Result<u32, String> {
     digits(text).ok_or_else(|| format!("{column} {}: expected a cycle number", shown(text)))
 }
 
-/// Digits and nothing else: `parse` alone would take a sign.
+/// Digits only: `parse` alone would accept a sign.
 fn digits(text: &str) -> Option<u32> {
     if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }

@@ -3,7 +3,7 @@ use crate::testing::datasets;
 use proptest::prelude::*;
 use std::fs;
 
-/// Sites in the order in which pages name them, as a reader meets them.
+/// Sites in the order of first use by a page, as a reader numbers them.
 fn as_met(mut data: Dataset) -> Dataset {
     let mut met: Vec<u32> = Vec::new();
     for page in &mut data.pages {
@@ -81,7 +81,7 @@ proptest! {
 #[test]
 fn what_bit_strings_lose_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    let page = |last| crate::Page { url: "a".into(), last, ..crate::Page::default() };
+    let page = |last| crate::RecordedPage { url: "a".into(), last, ..crate::RecordedPage::default() };
     let mut data = Dataset {
         name: "back".into(),
         dates: vec!["2026-01-01".into(); 3],
@@ -136,7 +136,7 @@ fn names_are_few_words_and_no_two_are_the_same() {
         assert!(!format.help.is_empty() && !format.help.ends_with('.'), "{}", format.name);
         assert!(ALL[..place].iter().all(|other| other.name != format.name), "{}", format.name);
     }
-    // One file each: what lies in the folder and is no format is the machinery that they share.
+    // One file each; these are shared modules, not formats.
     let shared = ["calendar", "captures", "error", "index", "lines", "tests"];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/format");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -2,13 +2,12 @@
 
 use super::lines::{Lines, shown};
 use super::{DatasetError, Format, Start, calendar};
-use crate::{Dataset, Page, histories::Histories};
+use crate::{Dataset, RecordedPage, histories::Histories};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// This format.
 pub const FORMAT: Format = Format {
     name: "visits",
     help: "visits from `recrawl export visits`: JSON, one visit per line",
@@ -18,7 +17,7 @@ pub const FORMAT: Format = Format {
     write: None,
 };
 
-/// What matters here; all else in the object is passed over.
+/// The fields that matter here; others are ignored.
 #[derive(Deserialize)]
 struct Line<'a> {
     cycle: u32,
@@ -30,7 +29,7 @@ struct Line<'a> {
     site: Cow<'a, str>,
     #[serde(borrow)]
     outcome: Cow<'a, str>,
-    /// Null is not the same as missing.
+    /// Null differs from missing.
     #[serde(deserialize_with = "Option::deserialize")]
     changed: Option<bool>,
 }
@@ -39,16 +38,16 @@ struct Line<'a> {
 #[derive(Default)]
 struct Visits {
     places: HashMap<Box<str>, u32>,
-    pages: Vec<Page>,
-    /// For each page, the number of the content in force.
+    pages: Vec<RecordedPage>,
+    /// For each page, the number of its current content.
     versions: Vec<u16>,
-    /// For each page, was it not there when it was looked for last?
+    /// For each page, whether it did not exist at its last visit.
     gone: Vec<bool>,
     changes: Vec<(u32, u32, u16)>,
     histories: Histories,
-    /// The number in the file of what is cycle 0 here.
+    /// The file's number of our cycle 0.
     start: Option<u32>,
-    /// The last day of visits in each cycle, from cycle 0 on.
+    /// The last day with visits, for each cycle from 0 on.
     days: Vec<i64>,
 }
 
@@ -73,7 +72,7 @@ impl Visits {
                 }
                 return Ok(());
             }
-            // Not got, or not looked for: nothing is known of the content.
+            // No content was fetched, so nothing is known.
             (_, None) => return Ok(()),
             (outcome, Some(_)) => {
                 return Err(format!("outcome {} has no content, but changed is not null", shown(outcome)));
@@ -88,10 +87,10 @@ impl Visits {
         if self.pages.len() == Dataset::MAX_PAGES {
             return Err(format!("more than {} pages; split the file", Dataset::MAX_PAGES));
         }
-        // What the first visit compared with lies before the file.
+        // The content that the first visit was compared with is not in the file.
         let site = self.histories.site(&visit.site);
         self.places.insert((&*visit.url).into(), self.pages.len() as u32);
-        self.pages.push(Page { url: (&*visit.url).into(), site, first: cycle, last: cycle });
+        self.pages.push(RecordedPage { url: (&*visit.url).into(), site, first: cycle, last: cycle });
         self.versions.push(0);
         self.gone.push(false);
         Ok(())
@@ -117,7 +116,7 @@ impl Visits {
         }
         let day = i64::try_from(visit.time / calendar::DAY).ok().filter(|day| *day <= calendar::LAST_DAY);
         let day = day.ok_or_else(|| format!("time {}: expected seconds since 1970", visit.time))?;
-        // A clock that was set back, and cycles without visits, keep the day before.
+        // If the clock was set back, or a cycle has no visits, the previous day stays.
         let day = self.days.last().map_or(day, |&before| before.max(day));
         self.days.resize(cycle as usize, self.days.last().copied().unwrap_or(day));
         self.days.push(day);
@@ -138,7 +137,7 @@ impl Visits {
             if self.changes.len() == Dataset::MAX_CHANGES {
                 return Err(format!("more than {} changes; split the file", Dataset::MAX_CHANGES));
             }
-            // Which content came is not told: one not seen before.
+            // The file does not identify contents, so the new one counts as never seen before.
             self.versions[place as usize] += 1;
             self.changes.push((place, cycle, self.versions[place as usize]));
         }
@@ -150,7 +149,7 @@ impl Visits {
         let last = self.days.len().saturating_sub(1) as u32;
         let (mut changes, mut rest) = (Vec::new(), self.changes.as_slice());
         for (place, (mut page, gone)) in (0..).zip(self.pages.into_iter().zip(self.gone)) {
-            // Not looked at is not gone.
+            // A page that was not visited still exists.
             page.last = if gone { page.last } else { last };
             let (own, others) = rest.split_at(rest.partition_point(|change| change.0 == place));
             rest = others;

@@ -1,31 +1,31 @@
-//! Random numbers that are the same on every machine.
+//! Random numbers that are equal on every machine.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use recrawl_formula::math::{exp, ln};
 
-/// A stream of random numbers, from whole numbers by arithmetic that is exact or has one result everywhere.
+/// A stream of random numbers. Uses only arithmetic that is exact or has one result everywhere.
 pub struct Draws {
     source: ChaCha8Rng,
-    /// Normal numbers come in pairs.
+    /// Normal numbers are generated in pairs.
     spare: Option<f64>,
 }
 
 impl Draws {
-    /// One of the streams of a seed.
+    /// A stream of a seed; streams are numbered.
     pub fn new(seed: u64, stream: u64) -> Draws {
         let mut source = ChaCha8Rng::seed_from_u64(seed);
         source.set_stream(stream);
         Draws { source, spare: None }
     }
 
-    /// Below this chance?
+    /// True with this probability.
     #[inline]
     pub fn is(&mut self, chance: Chance) -> bool {
         u64::from(self.source.next_u32()) < chance.0
     }
 
-    /// Uniform from 0 to below 1, 53 bits.
+    /// Uniform in [0, 1), 53 bits.
     pub fn uniform(&mut self) -> f64 {
         (self.source.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -47,17 +47,17 @@ impl Draws {
     }
 }
 
-/// A probability, as the number of 32-bit numbers out of all that stand for yes.
+/// A probability, as the number of 32-bit values that mean yes.
 #[derive(Clone, Copy, Debug)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// The nearest to a probability.
+    /// The nearest representable probability.
     pub fn of(probability: f64) -> Chance {
         Chance((probability.clamp(0.0, 1.0) * (1u64 << 32) as f64).round() as u64)
     }
 
-    /// That something happens at least once that happens so often on average: 1 − e^(−rate).
+    /// The probability of at least one event at this mean rate: 1 − e^(−rate).
     pub fn at_rate(rate: f64) -> Chance {
         Chance::of(1.0 - exp(-rate))
     }

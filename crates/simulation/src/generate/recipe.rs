@@ -4,20 +4,20 @@ use crate::format::calendar;
 use crate::{Dataset, truth::LAST_OF_A_WORD};
 use std::fmt;
 
-/// The parameters of a generated history. All shares are from 0 to 1; rates are changes a cycle.
+/// The parameters of a generated history. Shares are from 0 to 1; rates are changes per cycle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     /// The data set's name.
     pub name: String,
-    /// Decides everything that is left to chance.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// Pages, at least one a site.
+    /// Number of pages, at least one per site.
     pub pages: u32,
-    /// Sites.
+    /// Number of sites.
     pub sites: u32,
-    /// σ of ln(pages a site): sizes are log-normal, and add up to the pages.
+    /// σ of ln(pages per site): sizes are log-normal and scaled to the number of pages.
     pub site_sizes: f64,
-    /// The most pages of a site.
+    /// Maximum pages of a site.
     pub site_pages_max: u32,
     /// The number of the last cycle; a cycle is a day.
     pub cycles: u32,
@@ -27,42 +27,42 @@ pub struct Recipe {
     pub still: f64,
     /// Share of the pages that change all the time.
     pub fast: f64,
-    /// Their rate.
+    /// The rate of those pages.
     pub fast_rate: f64,
-    /// Mean of ln(rate) of all others.
+    /// Mean of ln(rate) of all other pages.
     pub mu: f64,
-    /// σ of ln(rate) of all others.
+    /// σ of ln(rate) of all other pages.
     pub sigma: f64,
-    /// The share of its variance that pages of a site have in common, and the chance of a page to be of its
-    /// site's kind: still, fast, or another.
+    /// The share of that variance that pages of a site have in common, and the probability that a
+    /// page is of its site's kind: still, fast, or other.
     pub site_share: f64,
-    /// Share of the sites whose week has two quiet days.
+    /// Share of the sites with two quiet days per week.
     pub quiet: f64,
-    /// The rate on those, as a part of the rate on other days.
+    /// The rate on quiet days, relative to the other days.
     pub quiet_rate: f64,
-    /// Share of those sites whose quiet days are not Saturday and Sunday, but any other two in a row.
+    /// Share of those sites whose quiet days are any two consecutive days, not Saturday and Sunday.
     pub shifted: f64,
-    /// Share of the time that a page is in a spell of edits; 0 for no spells.
+    /// Share of the time that a page is in a burst of edits; 0 for no bursts.
     pub burst: f64,
-    /// Mean length of such a spell, in cycles, at least 1.
+    /// Mean length of a burst in cycles, at least 1.
     pub burst_length: f64,
-    /// The rate outside of spells, as a part of the mean rate.
+    /// The rate outside of bursts, relative to the mean rate.
     pub burst_rest: f64,
-    /// Share of the changes, a page's first apart, that go back to the content before.
+    /// Share of the changes, without a page's first, that return to the previous content.
     pub returns: f64,
 }
 
-/// A recipe that has a name.
+/// A named recipe.
 pub struct Preset {
-    /// The name.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is like, in a few words.
+    /// A short description.
     pub help: &'static str,
-    /// The recipe.
+    /// Constructor of the recipe.
     pub recipe: fn() -> Recipe,
 }
 
-/// All presets; the first is taken where none is named.
+/// All presets; the first is the default.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "default",
@@ -91,8 +91,9 @@ impl Default for Recipe {
 }
 
 impl Recipe {
-    /// The shape of BRDC'12: pages, sites and days as Santos et al. state them (2013, table 4.1), and laws of
-    /// change under which the policies of their table 4.3 come out at nearly their figures.
+    /// The shape of BRDC'12: pages, sites and days as stated by Santos et al. (2013, table 4.1).
+    /// The laws of change are set such that the policies of their table 4.3 get nearly their
+    /// figures.
     pub fn brdc12() -> Recipe {
         Recipe {
             name: "brdc12".into(),
@@ -122,7 +123,7 @@ impl Recipe {
     /// The preset of this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub fn named(name: &str) -> Result<Recipe, RecipeError> {
         let found = PRESETS.iter().find(|preset| preset.name == name);
         found.map(|preset| (preset.recipe)()).ok_or_else(|| {
@@ -131,13 +132,13 @@ impl Recipe {
         })
     }
 
-    /// Another number of pages, with as many sites for them as before.
+    /// Sets the number of pages, and scales the number of sites with it.
     pub fn resize(&mut self, pages: u32) {
         let sites = u64::from(self.sites) * u64::from(pages) / u64::from(self.pages.max(1));
         (self.pages, self.sites) = (pages, (sites as u32).max(1));
     }
 
-    /// Can there be such a world? The day of cycle 0, counted from 1970.
+    /// Checks the recipe; returns the day of cycle 0, counted from 1970.
     pub(super) fn check(&self) -> Result<i64, RecipeError> {
         let whether =
             |holds: bool, what: &dyn Fn() -> String| if holds { Ok(()) } else { Err(RecipeError(what())) };
@@ -160,7 +161,7 @@ impl Recipe {
         whether((1..=Dataset::MAX_CYCLES).contains(&self.cycles), &|| {
             format!("{} cycles: use 1 to {}", self.cycles, Dataset::MAX_CYCLES)
         })?;
-        // Before the work is done: changes that come back take two bytes a page and cycle.
+        // Checked before the work: returning changes take two bytes per page and cycle.
         let contents = u64::from(self.pages) * (u64::from(self.cycles) + 1);
         let is_word = self.returns == 0.0 && self.cycles <= LAST_OF_A_WORD;
         whether(is_word || contents <= Dataset::MAX_CONTENTS, &|| {
@@ -180,7 +181,7 @@ impl Recipe {
             whether((0.0..=1.0).contains(&share), &|| format!("{name} = {share}: use 0 to 1"))?;
         }
         whether((0.0..1.0).contains(&self.burst), &|| format!("burst = {}: use 0 to below 1", self.burst))?;
-        // The spells between are then at least a cycle long, too.
+        // The rests between bursts then also last at least a cycle.
         let rests = self.burst == 0.0 || self.burst_length * (1.0 - self.burst) >= self.burst;
         whether((1.0..=1e6).contains(&self.burst_length) && rests, &|| {
             format!(
@@ -202,7 +203,7 @@ impl Recipe {
     }
 }
 
-/// A recipe that cannot be followed: what, and what is possible.
+/// An invalid recipe: what is wrong, and what is possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecipeError(String);
 

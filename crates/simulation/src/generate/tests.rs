@@ -12,7 +12,7 @@ fn rate(truth: &Truth) -> f64 {
     changes as f64 / (truth.pages() as f64 * f64::from(truth.cycles()))
 }
 
-/// Changed pages on each of the seven days of a week, the first being that of cycle 0.
+/// Changed pages on each of the seven days of a week that begins with cycle 0.
 fn week(data: &Dataset) -> [usize; 7] {
     std::array::from_fn(|day| {
         (1..=data.truth.cycles())
@@ -114,7 +114,8 @@ fn the_weekend_is_quiet() {
 
 #[test]
 fn an_edit_makes_more_edits_likely() {
-    // How much likelier a change is the day after one: pages of one rate, so that nothing else tells.
+    // How much likelier a change is the day after one; all pages have one rate, so that nothing
+    // else matters.
     let ratio = |burst| {
         let one_rate =
             Recipe { still: 0.0, fast: 1.0, fast_rate: 0.1, quiet: 0.0, burst, burst_length: 4.0, ..small() };

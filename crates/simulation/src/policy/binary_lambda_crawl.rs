@@ -1,24 +1,25 @@
-//! `binary_lambda_crawl`, `binary_lambda_crawl_04`: visits at the rates that keep most copies fresh.
+//! `binary_lambda_crawl`, `binary_lambda_crawl_04`: visits at the rates that keep most copies
+//! fresh.
 
 use super::lambda_crawl::live;
 use super::rates::Rates;
-use super::{Kind, Make, Policy};
+use super::{Make, Policy, PolicyKind};
 use crate::Observed;
 use recrawl_types::Cycle;
 
-/// The rates of Azar et al. 2018, which Kolobov et al. 2019 call BinaryLambdaCrawl, all pages of equal
-/// importance: a page of rate λ is visited at rate r = √λ·(k + Σλ)/Σ√λ − λ, the sums over the pages for which
-/// that is positive; the others change too fast to be kept fresh and are given up. The pages furthest behind
-/// their rate come first: t·r.
-pub(super) const KIND: Kind = Kind {
+/// The rates of Azar et al. 2018, called BinaryLambdaCrawl by Kolobov et al. 2019, with equal
+/// importance of all pages. A page with change rate λ is visited at rate r = √λ·(k + Σλ)/Σ√λ − λ,
+/// summing over the pages with positive r. The others change too fast to be kept fresh and are
+/// given up. The pages furthest behind their rate come first: t·r.
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "binary_lambda_crawl",
     help: "BinaryLambdaCrawl: age times the visit rate that maximises freshness",
     make: Make::Honest(|_| Box::new(BinaryLambdaCrawl::new("binary_lambda_crawl", 0.0))),
 };
 
-/// The same with a floor under every page's rate, ε·k/N with ε = 0.4: the best of the paper's ε in harmonic
+/// The same with a minimum rate for every page, ε·k/N with ε = 0.4, the paper's best ε in harmonic
 /// penalty (Kolobov et al. 2019, supplement §9.3).
-pub(super) const WITH_FLOOR: Kind = Kind {
+pub(super) const WITH_FLOOR: PolicyKind = PolicyKind {
     name: "binary_lambda_crawl_04",
     help: "BinaryLambdaCrawl in which every page gets at least 40 % of an equal share of visits",
     make: Make::Honest(|_| Box::new(BinaryLambdaCrawl::new("binary_lambda_crawl_04", 0.4))),
@@ -57,9 +58,9 @@ impl Policy for BinaryLambdaCrawl {
     }
 }
 
-/// (k + Σλ)/Σ√λ over the pages whose rate of visits is above the floor, k being what the others leave over.
-/// What a first visit is worth falls as λ/(λ + floor)², so the pages are tried in that order and leave from its
-/// end.
+/// (k + Σλ)/Σ√λ over the pages whose visit rate is above the floor; k is the budget that the others
+/// leave. The value of a first visit falls as λ/(λ + floor)², so pages are tried in that order and
+/// removed from its end.
 fn level(mut rates: Vec<f64>, budget: f64, floor: f64) -> f64 {
     let worth = |rate: f64| rate / ((rate + floor) * (rate + floor));
     rates.sort_unstable_by(|a, b| worth(*a).total_cmp(&worth(*b)));
@@ -89,7 +90,8 @@ mod tests {
         let none = spent(0.0);
         assert!((none.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{none:?}");
         assert_eq!(none[3], 0.0);
-        // At the optimum freshness r/(r + λ) rises by the same for a little more of any r: λ/(r + λ)².
+        // At the optimum the marginal gain in freshness r/(r + λ) is equal for all pages: λ/(r +
+        // λ)².
         let gain = |i: usize| rates[i] / ((none[i] + rates[i]) * (none[i] + rates[i]));
         assert!((gain(0) / gain(1) - 1.0).abs() < 1e-12 && (gain(1) / gain(2) - 1.0).abs() < 1e-12);
         let floor = spent(0.1);

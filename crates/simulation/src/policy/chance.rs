@@ -5,8 +5,8 @@ use recrawl_scheduler::Shuffle;
 use recrawl_scheduler::shuffle::Purpose;
 use recrawl_types::Cycle;
 
-/// Draws for the pages of a cycle. What a page draws depends on the seed, the cycle and the page alone, not on
-/// which others there are.
+/// Random draws for the pages of a cycle. A page's draws depend only on seed, cycle and page, not
+/// on other pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chance {
     shuffle: Shuffle,
@@ -19,19 +19,17 @@ pub(super) struct Draws {
 }
 
 impl Chance {
-    /// The draws of a cycle.
     pub fn new(seed: u64, cycle: Cycle) -> Chance {
         Chance { shuffle: Shuffle::new(seed, cycle, Purpose::Scores) }
     }
 
-    /// The draws of a page.
     pub fn of(&self, page: usize) -> Draws {
         Draws { shuffle: self.shuffle, next: page as u64 }
     }
 }
 
 impl Draws {
-    /// Uniform between 0 and 1, neither of which it is.
+    /// Uniform in the open interval (0, 1).
     fn uniform(&mut self) -> f64 {
         let image = self.shuffle.apply(self.next);
         self.next += 1 << 32; // page numbers have 32 bits
@@ -49,7 +47,7 @@ impl Draws {
         }
     }
 
-    /// Gamma with that shape and scale 1 (Marsaglia & Tsang 2000), below shape 1 by their relation
+    /// Gamma with this shape and scale 1 (Marsaglia & Tsang 2000); below shape 1 by their relation
     /// G(a) = G(a + 1)·U^(1/a).
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {

@@ -1,15 +1,15 @@
-//! `common_crawl`: Common Crawl's order of pages that are due.
+//! `common_crawl`: Common Crawl's order of due pages.
 
 use super::chance::Chance;
-use super::{Kind, Make, Policy};
+use super::{Make, Policy, PolicyKind};
 use crate::Observed;
 use recrawl_types::Cycle;
 
-/// The part of `AdaptiveScoringFilter`, from Common Crawl's variant of Apache Nutch, that a recorded history has
-/// a counterpart of: the days a page is overdue, times 1 + r·N(0, 1), so that chance mixes pages of like age.
-/// Bonuses for status and type, links and failures are the same for all pages here. A cycle stands for a day,
-/// every page is due again after one, and r, which is a matter of configuration, is 0.1.
-pub(super) const KIND: Kind = Kind {
+/// `AdaptiveScoringFilter` of Common Crawl's variant of Apache Nutch, as far as a recorded history
+/// allows. The score is the days a page is overdue, times 1 + r·N(0, 1), which mixes pages of
+/// similar age. Bonuses for status and type, links and failures are equal for all pages here. A
+/// cycle is a day, every page is due again after one, and r, a configuration value, is 0.1.
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "common_crawl",
     help: "Common Crawl's order: days overdue, mixed randomly",
     make: Make::Honest(|_| Box::new(CommonCrawl)),

@@ -13,7 +13,7 @@ pub struct FormulaPolicy {
 }
 
 impl FormulaPolicy {
-    /// The policy of a formula.
+    /// Ranks by this formula.
     pub fn new(formula: &Formula) -> FormulaPolicy {
         FormulaPolicy {
             name: formula.name.clone(),
@@ -22,19 +22,19 @@ impl FormulaPolicy {
         }
     }
 
-    /// The policy of a formula that comes with the program, its rates estimated in that basis.
+    /// The policy of a built-in formula, with its rates estimated on `basis`.
     ///
     /// # Panics
-    /// When there is none of that name.
+    /// If there is no such formula.
     pub(super) fn builtin(name: &str, basis: Basis) -> Box<dyn Policy> {
         let builtin = Builtin::named(name).expect("policies name formulas that are there");
         Box::new(FormulaPolicy::new(&Formula { basis, ..builtin.formula() }))
     }
 
-    /// The policy of that name which ranks by an expression.
+    /// A named policy that ranks by an expression.
     ///
     /// # Panics
-    /// When the text is no expression.
+    /// If the text is not an expression.
     pub(super) fn expression(name: &str, text: &str) -> Box<dyn Policy> {
         let formula = Formula::from_expression(text).expect("policies are written in expressions that parse");
         Box::new(FormulaPolicy::new(&Formula { name: name.to_owned(), ..formula }))

@@ -1,14 +1,15 @@
-//! `lambda_crawl`: visits at the rates that cost least in harmonic penalty.
+//! `lambda_crawl`: visits at the rates that minimise the harmonic penalty.
 
 use super::rates::Rates;
-use super::{Kind, Make, Policy};
+use super::{Make, Policy, PolicyKind};
 use crate::Observed;
 use recrawl_types::{Cycle, Status};
 
-/// LambdaCrawl for pages whose changes are not announced (Kolobov et al. 2019, proposition 2, eq. 5), all pages
-/// of equal importance: a page of rate λ is visited at rate r = (−λ + √(λ² + 4λ/η))/2, with η such that the
-/// rates of all pages make up the budget. The pages furthest behind that rate come first: t·r.
-pub(super) const KIND: Kind = Kind {
+/// LambdaCrawl for pages whose changes are not announced (Kolobov et al. 2019, proposition 2, eq.
+/// 5), with equal importance of all pages. A page with change rate λ is visited at rate r = (−λ +
+/// √(λ² + 4λ/η))/2; η is such that all rates add up to the budget. The pages furthest behind their
+/// rate come first: t·r.
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "lambda_crawl",
     help: "LambdaCrawl: age times the visit rate that minimises the harmonic penalty",
     make: Make::Honest(|_| Box::new(LambdaCrawl { rates: Rates::global() })),
@@ -39,23 +40,23 @@ impl Policy for LambdaCrawl {
     }
 }
 
-/// The pages that a budget is shared among: visited before, and still there.
+/// The pages that share the budget: visited before, and still existing.
 pub(super) fn live(observed: &Observed) -> impl Iterator<Item = usize> + '_ {
     let columns = observed.columns();
     (0..columns.len()).filter(|&page| columns.visited[page] && columns.known[page].status == Status::Live)
 }
 
-/// Visits a cycle of a page with that rate, where `value` is 1/η.
+/// The visits per cycle of a page with this rate; `value` is 1/η.
 fn visits(rate: f64, value: f64) -> f64 {
     // (√(λ² + 4λ/η) − λ)/2 without the difference of two nearly equal numbers.
     2.0 * rate * value / ((rate * (rate + 4.0 * value)).sqrt() + rate)
 }
 
-/// 1/η such that the visits of all pages make up the budget, by bisection to the last digit but a few.
+/// 1/η such that the visits of all pages add up to the budget, by bisection to the last few digits.
 fn multiplier(rates: &[f64], budget: f64) -> f64 {
     let spent = |value: f64| rates.iter().map(|&rate| visits(rate, value)).sum::<f64>();
     let mut high = 1.0;
-    // Bounded: no rate is so small that 2^200 would not do.
+    // Bounded: 2²⁰⁰ is enough for any rate.
     for _ in 0..200 {
         if spent(high) >= budget {
             break;
@@ -80,7 +81,8 @@ mod tests {
         let value = multiplier(&rates, 1.5);
         let spent: f64 = rates.iter().map(|&rate| visits(rate, value)).sum();
         assert!((spent - 1.5).abs() < 1e-9, "{spent}");
-        // At the optimum the penalty −ln(r/(r + λ)) falls by η for a little more of any r: λ/(r(r + λ)) = η.
+        // At the optimum the marginal gain in the penalty −ln(r/(r + λ)) is η for all pages: λ/(r(r
+        // + λ)) = η.
         for rate in rates {
             let r = visits(rate, value);
             assert!((rate / (r * (r + rate)) * value - 1.0).abs() < 1e-9, "rate {rate}");

@@ -1,10 +1,10 @@
 //! `oracle`: the pages that differ from their last visit.
 
-use super::{Kind, Make, Policy};
+use super::{Make, Policy, PolicyKind};
 use crate::{Dataset, Observed, Truth};
 
-/// The bound of ChangeRate: no policy finds a change where there is none.
-pub(super) const KIND: Kind = Kind {
+/// The bound of ChangeRate: no policy finds a change that did not happen.
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "oracle",
     help: "bound: pages that differ from their last visit first",
     make: Make::Bound(|data: &Dataset| Box::new(Oracle { truth: &data.truth })),

@@ -16,7 +16,7 @@ impl Rates {
         Rates::of("eb")
     }
 
-    /// With the rate of the page's site.
+    /// With the rate of the page's site as the mean of the prior.
     pub fn of_site() -> Rates {
         Rates::of("eb_site")
     }
@@ -26,7 +26,8 @@ impl Rates {
         Rates { program: formula.compile(), values: Vec::new() }
     }
 
-    /// The rates before a cycle, in changes a cycle, one a page; NaN for pages that were never visited.
+    /// The rates before a cycle, in changes per cycle, one per page; NaN for pages that were never
+    /// visited.
     pub fn estimate(&mut self, observed: &Observed) -> &[f64] {
         self.program.evaluate(observed.columns(), observed.cycle(), &mut self.values);
         &self.values

@@ -1,12 +1,13 @@
 //! `stormcrawler`: StormCrawler's adaptive interval.
 
-use super::{Kind, Make, Policy, Visit};
+use super::{Make, Policy, PolicyKind, PolicyVisit};
 use crate::Observed;
 
-/// `AdaptiveScheduler` of Apache StormCrawler as it is shipped, a cycle for a day: an interval of at first a day
-/// is halved towards its minimum, an hour, when the page changed, and grows by a half up to two weeks when it
-/// did not, in whole minutes. As its spouts do, the page goes first whose next visit was due first.
-pub(super) const KIND: Kind = Kind {
+/// `AdaptiveScheduler` of Apache StormCrawler with its defaults; a cycle is a day. The interval is
+/// a day at first, in whole minutes. It is halved, to at least an hour, when the page changed, and
+/// grows by a half, to at most two weeks, when it did not. As in its spouts, the page whose visit
+/// was due first comes first.
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "stormcrawler",
     help: "StormCrawler's adaptive interval: longest overdue first",
     make: Make::Honest(|_| Box::<StormCrawler>::default()),
@@ -42,7 +43,7 @@ impl Policy for StormCrawler {
         out.extend(self.intervals.iter().zip(&observed.columns().last).map(overdue));
     }
 
-    fn observe(&mut self, observed: &Observed, visits: &[Visit]) {
+    fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
         self.intervals.resize(observed.columns().len(), DAY);
         for visit in visits {
             let interval = &mut self.intervals[visit.page as usize];

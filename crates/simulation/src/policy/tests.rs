@@ -4,23 +4,26 @@ use super::*;
 use crate::testing::{datasets, rules};
 use crate::{Rules, Trace, Truth, replay};
 use ::proptest::prelude::*;
-use std::collections::BTreeSet;
 
 const LAST: u32 = 25;
 
+/// A policy of a file that is missing in the list would never be compared.
 #[test]
 fn every_policy_of_the_folder_is_in_the_list() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/policy");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-    let files: BTreeSet<String> =
-        files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
-    // What policies are made of.
-    let parts = ["chance", "crawler", "formula", "rates", "tests"].map(str::to_owned);
-    let listed: BTreeSet<String> = ALL.iter().map(|kind| kind.name.to_owned()).collect();
-    let variants = |name: &String| listed.iter().any(|l| l != name && name.starts_with(l.as_str()));
-    let expected: BTreeSet<String> =
-        listed.iter().filter(|name| !variants(name)).cloned().chain(parts).collect();
-    assert_eq!(files, expected);
+    let mut declared: Vec<String> = Vec::new();
+    for path in files.filter(|path| path.is_file() && path.file_name().unwrap() != "tests.rs") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Each entry begins with its name.
+        let entries = text.split(": PolicyKind = PolicyKind {").skip(1);
+        declared.extend(entries.map(|entry| entry.split('"').nth(1).unwrap().to_owned()));
+    }
+    declared.sort_unstable();
+    let mut listed: Vec<String> = ALL.iter().map(|kind| kind.name.to_owned()).collect();
+    listed.sort_unstable();
+    assert_eq!(declared, listed);
+    listed.dedup();
     assert_eq!(listed.len(), ALL.len(), "a name is given twice");
 }
 
@@ -28,10 +31,10 @@ fn every_policy_of_the_folder_is_in_the_list() {
 fn only_the_bounds_are_given_the_truth() {
     let bounds: Vec<&str> = ALL.iter().filter(|kind| kind.is_bound()).map(|kind| kind.name).collect();
     assert_eq!(bounds, ["true_rate", "oracle"]);
-    assert!(Kind::named("oracle").is_some() && Kind::named("t").is_none());
+    assert!(PolicyKind::named("oracle").is_some() && PolicyKind::named("t").is_none());
 }
 
-/// The policy's own visits, written down.
+/// Records the policy's visits.
 struct Recorder<'a> {
     policy: Box<dyn Policy + 'a>,
     visits: Vec<(u32, u32)>,
@@ -50,13 +53,13 @@ impl Policy for Recorder<'_> {
         self.policy.score(observed, out);
     }
 
-    fn observe(&mut self, observed: &Observed, visits: &[Visit]) {
+    fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
         self.policy.observe(observed, visits);
         self.visits.extend(visits.iter().map(|visit| (observed.cycle().0, visit.page)));
     }
 }
 
-fn visits(data: &Dataset, rules: &Rules, kind: &Kind, basis: Basis) -> (Trace, Vec<(u32, u32)>) {
+fn visits(data: &Dataset, rules: &Rules, kind: &PolicyKind, basis: Basis) -> (Trace, Vec<(u32, u32)>) {
     let mut recorder = Recorder { policy: kind.build(data, basis), visits: Vec::new() };
     assert_eq!(recorder.name(), kind.name);
     let trace = replay::run(data, rules, &mut recorder).unwrap();
@@ -66,7 +69,7 @@ fn visits(data: &Dataset, rules: &Rules, kind: &Kind, basis: Basis) -> (Trace, V
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// What happens to a page after it was visited for the last time is nothing that a policy could know.
+    /// Honest policies cannot depend on what happens to a page after its last visit.
     #[test]
     fn honest_policies_know_nothing_of_what_they_did_not_visit(data in datasets(true, LAST), rules in rules(LAST)) {
         let whole = Dataset { truth: Truth::from_words(LAST, words(&data, |_, _| true)), ..data };
@@ -91,14 +94,14 @@ proptest! {
     #[test]
     fn the_oracle_finds_what_there_is_to_find(data in datasets(true, LAST), rules in rules(LAST)) {
         let rules = Rules { per_site: None, ..rules };
-        let oracle = Kind::named("oracle").unwrap();
+        let oracle = PolicyKind::named("oracle").unwrap();
         for cycle in visits(&data, &rules, &oracle, Basis::Visits).0.cycles {
             prop_assert_eq!(cycle.changed, cycle.pending.min(cycle.visited));
         }
     }
 }
 
-/// Of each page, the changes that are `kept`.
+/// The changes of each page for which `kept` is true, one word each.
 fn words(data: &Dataset, kept: impl Fn(u32, u32) -> bool) -> Vec<u64> {
     let mut words = vec![0; data.pages.len()];
     for cycle in 1..=LAST {

@@ -2,14 +2,15 @@
 
 use super::chance::Chance;
 use super::rates::Rates;
-use super::{Kind, Make, Policy};
+use super::{Make, Policy, PolicyKind};
 use crate::Observed;
 use recrawl_formula::Priors;
 use recrawl_types::Cycle;
 
-/// Thompson's rule (1933): act as if a draw from the posterior were the truth. Rates are drawn for every page
-/// and cycle from the Gamma posterior of `p_site`, so a page of which little is known is tried now and then.
-pub(super) const KIND: Kind = Kind {
+/// Thompson sampling (1933): treat a draw from the posterior as the truth. For every page and cycle
+/// a rate is drawn from the Gamma posterior of `p_site`, so little-known pages are tried now and
+/// then.
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "thompson",
     help: "rate drawn from the page's Gamma posterior with the site's rate, times age",
     make: Make::Honest(|_| Box::new(Thompson { rates: Rates::of_site() })),

@@ -1,12 +1,11 @@
 //! `true_rate`: the true mean rate of each page times its age.
 
-use super::{Kind, Make, Policy};
+use super::{Make, Policy, PolicyKind};
 use crate::{Dataset, Observed};
 use recrawl_types::Cycle;
 
-/// What perfect knowledge of mean rates is worth: the bound of all that estimates rates, and of `nad`, which
-/// ranks by an estimate in its place.
-pub(super) const KIND: Kind = Kind {
+/// Perfect knowledge of mean rates: the bound of all policies that estimate rates, such as `nad`.
+pub(super) const KIND: PolicyKind = PolicyKind {
     name: "true_rate",
     help: "bound: true mean rate of each page over the whole history, times age",
     make: Make::Bound(|data: &Dataset| Box::new(TrueRate { rates: rates(data) })),
@@ -16,10 +15,10 @@ struct TrueRate {
     rates: Vec<f64>,
 }
 
-/// Changes a cycle of each page, while it is there; 0 for a page that is there in one cycle only.
+/// Changes per cycle of each page while it exists; 0 for a page that exists in one cycle only.
 fn rates(data: &Dataset) -> Vec<f64> {
     let changes = data.truth.changes();
-    let rate = |(page, changes): (&crate::Page, u32)| {
+    let rate = |(page, changes): (&crate::RecordedPage, u32)| {
         f64::from(changes) / f64::from((page.last - page.first).max(1))
     };
     data.pages.iter().zip(changes).map(rate).collect()

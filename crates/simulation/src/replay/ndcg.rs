@@ -2,7 +2,7 @@
 
 use recrawl_formula::math::ln;
 
-/// The discounts of the ranks, and their sums from the first rank on.
+/// The gains of the ranks, and their sums from the first rank on.
 #[derive(Clone, Debug)]
 pub struct Ndcg {
     gains: Vec<f64>,
@@ -10,14 +10,14 @@ pub struct Ndcg {
 }
 
 impl Ndcg {
-    /// With the gain 1/log2(rank + 1) (Järvelin & Kekäläinen 2002 with the discount of Burges et al.
-    /// 2005), for so many ranks.
+    /// With the gain 1/log2(rank + 1) (Järvelin & Kekäläinen 2002 with the discount of Burges et
+    /// al. 2005), for `ranks` ranks.
     pub fn log2(ranks: usize) -> Ndcg {
         Ndcg::new((1..=ranks).map(|rank| ln(2.0) / ln(rank as f64 + 1.0)))
     }
 
-    /// With the gains of the GP4C authors' program: 1 at rank 1, then 1/ln(rank + 1). The article's own
-    /// formula, 1/ln(rank), is not defined at rank 1 (Santos et al. 2015, eq. 2).
+    /// With the gains of the GP4C authors' program: 1 at rank 1, then 1/ln(rank + 1). The article's
+    /// formula, 1/ln(rank), is undefined at rank 1 (Santos et al. 2015, eq. 2).
     pub fn gp4c(ranks: usize) -> Ndcg {
         Ndcg::new((1..=ranks).map(|rank| if rank == 1 { 1.0 } else { 1.0 / ln(rank as f64 + 1.0) }))
     }
@@ -31,19 +31,19 @@ impl Ndcg {
         Ndcg { sums: sums.collect(), gains }
     }
 
-    /// That of a ranking, best first, which says of each page whether it showed a change, when so many pages
-    /// had one to show: the gains of its hits, by those of a ranking with nothing but hits as long as there
-    /// are any. 0 where there was nothing to find.
+    /// The NDCG of a ranking, best first. `hits` tells for each page whether it had changed, and
+    /// `pending` is the number of all changed pages. It is the gain of the hits divided by that of
+    /// a perfect ranking, and 0 if no page had changed.
     ///
     /// # Panics
-    /// When there are more ranks than this was made for.
+    /// If there are more ranks than at construction.
     pub fn of(&self, hits: &[bool], pending: u64) -> f64 {
         let ideal = hits.len().min(usize::try_from(pending).unwrap_or(usize::MAX));
         if ideal == 0 {
             return 0.0;
         }
         let gained = self.gains.iter().zip(hits).filter(|hit| *hit.1).map(|(gain, _)| gain);
-        // From 0 on: the sum of nothing is -0.
+        // Start from 0: an empty sum is -0.
         let gained = gained.fold(0.0, |sum, gain| sum + gain);
         assert!(hits.len() <= self.gains.len(), "{} ranks", hits.len());
         gained / self.sums[ideal - 1]

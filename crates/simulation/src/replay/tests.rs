@@ -1,7 +1,7 @@
 use super::*;
 use crate::policy::FormulaPolicy;
 use crate::testing::{datasets, rules};
-use crate::{Budget, Page, Truth};
+use crate::{Budget, RecordedPage, Truth};
 use proptest::prelude::*;
 use recrawl_formula::Formula;
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
@@ -14,13 +14,13 @@ fn formula(text: &str) -> FormulaPolicy {
     FormulaPolicy::new(&Formula::from_expression(text).unwrap())
 }
 
-/// Scores of few values, so that many tie, and some of which are no number.
+/// Few distinct scores, so that many tie; some are NaN.
 const FORMULA: &str = "log(n - 3) * X + pow(t - 3, 0.5)";
 
-/// Writes down what a policy is told.
+/// Records the calls that a policy gets.
 struct Recorder {
     policy: FormulaPolicy,
-    visits: Vec<Vec<Visit>>,
+    visits: Vec<Vec<PolicyVisit>>,
     scored: Vec<(Cycle, u64, StateColumns, Vec<f64>)>,
 }
 
@@ -40,13 +40,13 @@ impl Policy for Recorder {
         self.scored.push((observed.cycle(), observed.k(), observed.columns().clone(), out.clone()));
     }
 
-    fn observe(&mut self, observed: &Observed, visits: &[Visit]) {
+    fn observe(&mut self, observed: &Observed, visits: &[PolicyVisit]) {
         assert_eq!(observed.cycle().0 as usize, self.visits.len());
         self.visits.push(visits.to_vec());
     }
 }
 
-/// Scores that were written down, for a planner.
+/// Recorded scores, for a planner.
 struct Listed(Vec<f64>);
 
 impl recrawl_scheduler::Policy for Listed {
@@ -88,13 +88,13 @@ fn planned(
     planner.finish().unwrap().chosen.map(|page| page.map(|p| (p.ordinal, p.share)).unwrap()).collect()
 }
 
-fn visited(visits: &[Visit], kind: impl Fn(&Visit) -> bool) -> HashSet<u64> {
+fn visited(visits: &[PolicyVisit], kind: impl Fn(&PolicyVisit) -> bool) -> HashSet<u64> {
     visits.iter().filter(|v| kind(v)).map(|v| u64::from(v.page)).collect()
 }
 
 proptest! {
-    /// One choice in a simulation and in a crawl. A limit on sites is compared where no warm-up is under
-    /// way, which in a crawl counts against it.
+    /// Simulation and crawl choose the same pages. A limit per site is compared only without
+    /// warm-up, which counts against the limit in a crawl.
     #[test]
     fn a_replay_visits_what_the_planner_chooses(
         (data, rules) in any::<bool>().prop_flat_map(|fixed| (datasets(fixed, LAST), rules(LAST))
@@ -106,7 +106,7 @@ proptest! {
             .filter(|cycle| data.pages.iter().any(|p| (p.first..=p.last).contains(cycle)));
         prop_assert_eq!(recorder.scored.len(), peopled.count());
         for scored in &recorder.scored {
-            // Discovery takes what the score leaves over: in a replay pages come by themselves.
+            // Discovery takes the rest of the budget; in a replay pages appear by themselves.
             let plan = planned(&data, &rules, scored);
             let plan: HashSet<u64> = plan.into_iter().filter(|p| p.1 != Share::Discovery).map(|p| p.0).collect();
             let visits = &recorder.visits[scored.0.0 as usize];
@@ -114,7 +114,7 @@ proptest! {
         }
     }
 
-    /// Every figure, from the list of visits and its definition alone.
+    /// Recomputes every figure from the list of visits and its definition alone.
     #[test]
     fn figures_are_what_their_definitions_say(
         data in any::<bool>().prop_flat_map(|fixed| datasets(fixed, LAST)), rules in rules(LAST),
@@ -201,7 +201,7 @@ proptest! {
 }
 
 fn three_pages() -> Dataset {
-    let page = |site| Page { site, first: 0, last: 6, ..Page::default() };
+    let page = |site| RecordedPage { site, first: 0, last: 6, ..RecordedPage::default() };
     Dataset {
         name: "three".into(),
         dates: Vec::new(),

@@ -2,13 +2,13 @@
 
 use crate::Truth;
 
-/// The changes of every page since its last visit.
+/// The unseen changes of every page.
 #[derive(Clone, Debug)]
 pub struct Unseen {
     pages: Vec<Changes>,
 }
 
-/// The changes of one page since its last visit.
+/// The unseen changes of one page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Changes {
     first: u32,
@@ -16,12 +16,11 @@ struct Changes {
 }
 
 impl Unseen {
-    /// For so many pages.
     pub fn new(pages: usize) -> Unseen {
         Unseen { pages: vec![Changes::default(); pages] }
     }
 
-    /// What changes in a cycle, of the pages that were `visited` before.
+    /// Adds the changes of a cycle, for pages that were `visited` before.
     pub fn note(&mut self, truth: &Truth, cycle: u32, visited: &[bool]) {
         for &page in truth.changed_in(cycle).iter().filter(|&&page| visited[page as usize]) {
             let changes = &mut self.pages[page as usize];
@@ -32,18 +31,18 @@ impl Unseen {
         }
     }
 
-    /// The cycle of the first change since the last visit; none if there was none.
+    /// The cycle of the first unseen change; `None` if there is none.
     pub fn first(&self, page: usize) -> Option<u32> {
         let changes = self.pages[page];
         (changes.number > 0).then_some(changes.first)
     }
 
-    /// How many changes there were since the last visit.
+    /// The number of unseen changes.
     pub fn number(&self, page: usize) -> usize {
         self.pages[page].number as usize
     }
 
-    /// A page is visited.
+    /// Resets a visited page.
     pub fn visit(&mut self, page: usize) {
         self.pages[page] = Changes::default();
     }
@@ -58,8 +57,8 @@ pub fn harmonic_numbers(last: u32) -> Vec<f64> {
     std::iter::once(0.0).chain(above).collect()
 }
 
-/// Σ count·H(m) over the pages by their number m of changes, the place in the list; by ascending m, so that
-/// the order of pages leaves no trace.
+/// Σ count·H(m) over the number m of unseen changes, which is the index. Summed by ascending m, so
+/// that the order of pages does not matter.
 pub fn harmonic(pages_by_changes: &[u64]) -> f64 {
     let (mut sum, mut harmonic) = (0.0, 0.0);
     for (m, &count) in pages_by_changes.iter().enumerate().skip(1) {

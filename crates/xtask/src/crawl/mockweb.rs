@@ -81,8 +81,8 @@ struct HostManners {
 }
 
 impl Manners {
-    /// `first_visit`: the crawler cannot know robots.txt from an earlier run, when another process of
-    /// the mock web was asked for it.
+    /// `first_visit`: the crawler cannot know robots.txt from an earlier run, when another process
+    /// of the mock web was asked for it.
     fn violations(&self, first_visit: bool) -> Violations {
         Violations {
             robots: self.forbidden + if first_visit { self.before_robots } else { 0 },

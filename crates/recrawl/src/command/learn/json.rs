@@ -2,7 +2,7 @@
 
 use super::files::Files;
 use recrawl_learner::judge::FoldResult;
-use recrawl_learner::standing::Standing;
+use recrawl_learner::policy_result::PolicyResult;
 use recrawl_learner::{Learned, Report};
 use recrawl_simulation::compare::Role;
 use recrawl_simulation::metric;
@@ -36,7 +36,7 @@ pub fn document(
             "why": learned.why(),
         },
         "folds": learned.folds.iter().map(fold).collect::<Vec<_>>(),
-        "standings": report.standings.iter().map(standing).collect::<Vec<_>>(),
+        "standings": report.policy_results.iter().map(policy_result).collect::<Vec<_>>(),
         "warnings": warnings,
         "work": learned.work,
         "seconds": seconds,
@@ -77,24 +77,24 @@ fn fold(fold: &FoldResult) -> Value {
     })
 }
 
-fn standing(standing: &Standing) -> Value {
+fn policy_result(result: &PolicyResult) -> Value {
     let figures: Map<String, Value> =
-        metric::ALL.iter().map(|m| (m.name.to_owned(), json!(m.of_replay(&standing.trace)))).collect();
+        metric::ALL.iter().map(|m| (m.name.to_owned(), json!(m.of_replay(&result.trace)))).collect();
     json!({
-        "name": standing.name,
-        "role": match standing.role {
+        "name": result.name,
+        "role": match result.role {
             Role::Candidate => "learned",
             Role::Baseline => "known",
             Role::Bound => "bound",
         },
-        "fitness": standing.fitness,
-        "folds": standing.folds,
-        "difference": standing.difference,
-        "error": standing.over_cycles.error,
-        "effective_cycles": standing.over_cycles.effective,
-        "p_cycles": standing.over_cycles.p,
-        "p_sites": standing.over_sites.map(|sites| sites.p),
-        "learned_is": standing.verdict().name(),
+        "fitness": result.fitness,
+        "folds": result.folds,
+        "difference": result.difference,
+        "error": result.over_cycles.error,
+        "effective_cycles": result.over_cycles.effective,
+        "p_cycles": result.over_cycles.p,
+        "p_sites": result.over_sites.map(|sites| sites.p),
+        "learned_is": result.verdict().name(),
         "figures": figures,
     })
 }

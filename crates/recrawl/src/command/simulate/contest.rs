@@ -25,7 +25,7 @@ pub fn run(data: &Dataset, rules: &Rules, entries: &[Entry], basis: Basis) -> Re
     let one = |entry: &Entry| {
         let mut policy = entry.policy(data, basis);
         let mut trace = replay::run(data, rules, &mut *policy).expect("the rules were checked");
-        trace.sites = Bootstrap::lots(trace.sites);
+        trace.sites = Bootstrap::groups(trace.sites);
         progress.inc(1);
         trace
     };

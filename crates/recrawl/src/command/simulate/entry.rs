@@ -6,12 +6,12 @@ use recrawl_formula::builtin::Builtin;
 use recrawl_formula::{Basis, Formula};
 use recrawl_simulation::Dataset;
 use recrawl_simulation::compare::Role;
-use recrawl_simulation::policy::{self, FormulaPolicy, Kind, Policy};
+use recrawl_simulation::policy::{self, FormulaPolicy, Policy, PolicyKind};
 
 /// A policy or formula to replay.
 pub enum Entry {
     /// A built-in policy, or a bound.
-    Known(Kind),
+    Known(PolicyKind),
     /// A formula from the command line.
     Formula(Box<Formula>),
 }
@@ -48,9 +48,9 @@ impl Entry {
 /// # Errors
 /// When a policy is unknown, or a formula cannot be read.
 pub fn all(names: &[String], formulas: &[String], basis: Basis) -> Result<Vec<Entry>, Failure> {
-    let mut kinds: Vec<Kind> = Vec::new();
+    let mut kinds: Vec<PolicyKind> = Vec::new();
     for name in names {
-        let kind = Kind::named(name).ok_or_else(|| unknown(name))?;
+        let kind = PolicyKind::named(name).ok_or_else(|| unknown(name))?;
         if kinds.iter().all(|known| known.name != kind.name) {
             kinds.push(kind);
         }
@@ -65,7 +65,8 @@ pub fn all(names: &[String], formulas: &[String], basis: Basis) -> Result<Vec<En
             given.push(formula);
         }
     }
-    let (bounds, known): (Vec<Kind>, Vec<Kind>) = kinds.into_iter().partition(Kind::is_bound);
+    let (bounds, known): (Vec<PolicyKind>, Vec<PolicyKind>) =
+        kinds.into_iter().partition(PolicyKind::is_bound);
     let known = known.into_iter().map(Entry::Known);
     Ok(known
         .chain(given.into_iter().map(|formula| Entry::Formula(Box::new(formula))))

@@ -1,6 +1,6 @@
 use super::*;
 use crate::format::Reading;
-use crate::{Page, Truth, open};
+use crate::{RecordedPage, Truth, open};
 use proptest::prelude::*;
 
 const HEADER: &str = " CDX N b a m s k r M S V g\n";
@@ -32,10 +32,10 @@ fn captures_become_histories_with_gaps() {
         HEADER.to_owned(),
         html("a", "20260101120000", "AAAA"),
         html("a", "20260103000000", "BBBB"),
-        // The last capture of a cycle is the one that counts.
+        // The last capture of a cycle counts.
         html("a", "20260105080000", "CCCC"),
         html("a", "20260105090000", "AAAA"),
-        // A revisit repeats what was there.
+        // A revisit repeats the earlier content.
         line("a", "20260106000000", "warc/revisit", "-", "AAAA"),
         html("b", "20260102235959", "AAAA"),
         line("b", "20260103235959", "text/html", "404", "DDDD"),
@@ -48,11 +48,11 @@ fn captures_become_histories_with_gaps() {
     assert_eq!(data.sites, ["example.com"]);
     assert_eq!(data.dates.len(), 6);
     assert_eq!((data.dates[0].as_str(), data.dates[5].as_str()), ("2026-01-01", "2026-01-06"));
-    let page = |url: &str, first, last| Page { url: url.into(), site: 0, first, last };
+    let page = |url: &str, first, last| RecordedPage { url: url.into(), site: 0, first, last };
     assert_eq!(data.pages, [page("http://www.example.com/a", 0, 5), page("http://www.example.com/b", 1, 3)]);
     let changes: [&[(u32, u16)]; 2] = [&[(2, 1), (4, 0)], &[]];
     assert_eq!(data.truth, Truth::from_changes(5, changes.into_iter()));
-    // Without the header the usual order of fields is taken.
+    // Without the header the usual order of fields applies.
     assert_eq!(read(text.strip_prefix(HEADER).unwrap(), None).unwrap(), data);
 }
 

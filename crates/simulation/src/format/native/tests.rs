@@ -20,7 +20,7 @@ fn folder(cycles: &str, pages: &[u8]) -> TempDir {
     folder
 }
 
-/// The message that this gives, from the name of the file on.
+/// The error message, from the file name on.
 fn refused(cycles: &str, pages: &[u8]) -> String {
     let folder = folder(cycles, pages);
     let message = open(folder.path(), None).expect_err("not a data set").to_string();
@@ -35,7 +35,7 @@ fn every_column_is_read() {
     let data = open(folder.path(), Some("native")).unwrap();
     assert_eq!(data.name, folder.path().file_name().unwrap().to_str().unwrap());
     assert_eq!(data.dates, ["2026-01-30", "2026-01-31", "2026-02-03", "2026-02-03"]);
-    let page = |url: &str, site, first, last| Page { url: url.into(), site, first, last };
+    let page = |url: &str, site, first, last| RecordedPage { url: url.into(), site, first, last };
     let pages = [
         page("https://a.example/", 0, 0, 3),
         page("two", 1, 1, 2),

@@ -8,7 +8,7 @@ fn read(text: &str) -> Result<Dataset, String> {
     open(&path, None).map_err(|e| e.to_string().split_once("visits.jsonl").unwrap().1.to_owned())
 }
 
-/// A line as the program writes it, its last fields included, which are passed over here.
+/// A line as the program writes it, with its last fields, which are ignored here.
 fn line(cycle: u32, time: u64, url: &str, outcome: &str, changed: &str) -> String {
     format!(
         "{{\"cycle\":{cycle},\"time\":{time},\"url\":\"http://{url}/\",\"site\":\"{url}\",\"outcome\":\"{outcome}\",\
@@ -35,18 +35,22 @@ fn visits_become_histories_from_the_first_on_until_a_page_is_gone() {
             line(10, 2 * DAY, "b", "redirected", "true"),
             line(11, 4 * DAY, "a", "not_found", "null"),
             line(12, 5 * DAY, "b", "fetched", "true"),
-            // What this visit was compared with is not in the file.
+            // The content that this visit was compared with is not in the file.
             line(12, 5 * DAY, "d", "fetched", "true"),
         ]
         .concat(),
     )
     .unwrap();
-    let page =
-        |url: &str, site, first, last| Page { url: format!("http://{url}/").into(), site, first, last };
+    let page = |url: &str, site, first, last| RecordedPage {
+        url: format!("http://{url}/").into(),
+        site,
+        first,
+        last,
+    };
     assert_eq!(
         data.pages,
         [
-            // Gone when it was looked for last; the others are there, looked at or not.
+            // Gone at its last visit; the others exist, visited or not.
             page("a", 0, 0, 3),
             page("b", 1, 1, 5),
             page("e", 2, 1, 5),

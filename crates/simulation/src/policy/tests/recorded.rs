@@ -4,7 +4,7 @@
 //! figure means that a policy or the replay changed.
 
 use crate::metric::{AGE, CHANGE_RATE, FRESHNESS, HARMONIC};
-use crate::policy::{ALL, Kind};
+use crate::policy::{ALL, PolicyKind};
 use crate::{Dataset, Metric, Rules, open, replay};
 use recrawl_formula::Basis;
 use recrawl_scheduler::Ties;
@@ -144,5 +144,5 @@ fn figures_are_those_that_are_written_down() {
         FIGURES.iter().map(|(name, figures)| format!("    (\"{name}\", {figures:?}),\n")).collect();
     assert!(found == written, "found:\n{found}");
     assert_eq!(FIGURES.len(), ALL.len());
-    assert!(FIGURES.iter().all(|(name, _)| Kind::named(name).is_some()));
+    assert!(FIGURES.iter().all(|(name, _)| PolicyKind::named(name).is_some()));
 }

@@ -2,10 +2,10 @@
 //!
 //! The hub reads the status once a second for all clients, and never without clients.
 
+use crate::client_limit::{ClientLimit, ClientSlot};
 use crate::config::{Entry, Outcome};
 use crate::console::Console;
 use crate::problem::Problem;
-use crate::seat::{Seat, Seats};
 use crate::view::Status;
 use serde::Serialize;
 use std::net::IpAddr;
@@ -17,9 +17,9 @@ use tokio::time::{self, MissedTickBehavior};
 /// Maximum concurrent event streams.
 pub const MAX_STREAMS: usize = 32;
 /// Maximum queued events of a slow client. Beyond that it loses the oldest.
-pub const MAX_BEHIND: usize = 64;
+pub const MAX_STREAM_LAG: usize = 64;
 /// Interval between two reads of the status.
-pub const BEAT: Duration = Duration::from_secs(1);
+pub const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// One event.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Event {
 
 impl Event {
     fn new(name: &'static str, data: &impl Serialize) -> Event {
-        let data = serde_json::to_string(data).expect("what is shown is plain data");
+        let data = serde_json::to_string(data).expect("an event is plain data");
         Event { name, data: data.into() }
     }
 
@@ -43,24 +43,24 @@ impl Event {
 }
 
 /// The event hub.
-pub struct News {
+pub struct EventHub {
     sender: broadcast::Sender<Event>,
-    seats: Seats,
+    clients: ClientLimit,
 }
 
-impl News {
+impl EventHub {
     /// A hub without clients.
-    pub fn new() -> News {
-        News { sender: broadcast::channel(MAX_BEHIND).0, seats: Seats::new(MAX_STREAMS) }
+    pub fn new() -> EventHub {
+        EventHub { sender: broadcast::channel(MAX_STREAM_LAG).0, clients: ClientLimit::new(MAX_STREAMS) }
     }
 
-    /// Adds a client until its seat is dropped.
+    /// Adds a client until its slot is dropped.
     ///
     /// # Errors
     /// If [`MAX_STREAMS`] are in use, or the address has its share of them.
-    pub fn listen(&self, from: IpAddr) -> Result<(broadcast::Receiver<Event>, Seat), Problem> {
-        match self.seats.take(from) {
-            Some(seat) => Ok((self.sender.subscribe(), seat)),
+    pub fn listen(&self, from: IpAddr) -> Result<(broadcast::Receiver<Event>, ClientSlot), Problem> {
+        match self.clients.take(from) {
+            Some(slot) => Ok((self.sender.subscribe(), slot)),
             None => {
                 let text = format!("{} of {MAX_STREAMS} event streams are in use", self.streams());
                 Err(Problem::busy(text).retry_after(5).todo("close some, or poll /api/v1/status"))
@@ -70,7 +70,7 @@ impl News {
 
     /// Number of clients.
     pub fn streams(&self) -> usize {
-        self.seats.taken()
+        self.clients.taken()
     }
 
     /// Publishes an attempted change.
@@ -79,7 +79,7 @@ impl News {
         let (kind, what) = (change.kind(), change.to_string());
         self.send(Event::new(
             "change",
-            &Tried { at: *at, name: &who.name, kind, what, result: *result, detail },
+            &ChangeEvent { at: *at, name: &who.name, kind, what, result: *result, detail },
         ));
     }
 
@@ -91,7 +91,7 @@ impl News {
 
 /// The event of a change: without the operator's address, and always one line.
 #[derive(Serialize)]
-struct Tried<'a> {
+struct ChangeEvent<'a> {
     at: u64,
     name: &'a str,
     kind: &'static str,
@@ -102,36 +102,36 @@ struct Tried<'a> {
 
 /// What the hub last published.
 #[derive(Default)]
-struct Told {
+struct Published {
     status: Option<Status>,
     cycle: Option<u64>,
 }
 
 /// Publishes status and cycles until shutdown.
-pub async fn tell(console: Arc<Console>) {
-    let mut beat = time::interval(BEAT);
+pub async fn publish(console: Arc<Console>) {
+    let mut beat = time::interval(STATUS_INTERVAL);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut told = Told::default();
+    let mut published = Published::default();
     loop {
         tokio::select! {
             () = console.stop.cancelled() => return,
             _ = beat.tick() => {}
         }
-        if console.news.streams() == 0 {
-            told = Told::default();
+        if console.events.streams() == 0 {
+            published = Published::default();
             continue;
         }
         let status = console.view.status();
         let committed = status.last.as_ref().map(|cycle| cycle.cycle);
         // A new client requests earlier cycles itself.
-        if told.status.is_some() {
-            let new = committed.unwrap_or(0).saturating_sub(told.cycle.unwrap_or(0));
-            report(&console, new.min(MAX_BEHIND as u64) as usize).await;
+        if published.status.is_some() {
+            let new = committed.unwrap_or(0).saturating_sub(published.cycle.unwrap_or(0));
+            report(&console, new.min(MAX_STREAM_LAG as u64) as usize).await;
         }
-        told.cycle = committed;
-        if told.status.as_ref().is_none_or(|before| differ(before, &status)) {
-            console.news.send(Event::status(&status));
-            told.status = Some(status);
+        published.cycle = committed;
+        if published.status.as_ref().is_none_or(|before| differ(before, &status)) {
+            console.events.send(Event::status(&status));
+            published.status = Some(status);
         }
     }
 }
@@ -143,7 +143,11 @@ async fn report(console: &Arc<Console>, new: usize) {
     }
     match console.ask(move |view| view.cycles(new)).await {
         Ok(reports) => {
-            reports.iter().take(new).rev().for_each(|report| console.news.send(Event::new("cycle", report)));
+            reports
+                .iter()
+                .take(new)
+                .rev()
+                .for_each(|report| console.events.send(Event::new("cycle", report)));
         }
         Err(problem) => tracing::warn!("console: cannot read cycle reports: {problem:?}"),
     }

@@ -4,23 +4,23 @@ use super::Recipe;
 use super::draws::{Chance, Draws};
 use recrawl_formula::math::exp;
 
-/// What the pages of a site have in common.
-pub struct Story<'a> {
+/// Properties shared by the pages of a site.
+pub struct ChangeProcess<'a> {
     recipe: &'a Recipe,
     /// The site's part of ln(rate), standard normal.
     level: f64,
-    /// Where among still, other and fast pages its kind is, from 0 to 1.
+    /// The site's kind: its quantile among still, other and fast pages, from 0 to 1.
     kind: f64,
-    /// The factors of the rate on the seven days of a week of which the first is that of cycle 0; mean 1.
+    /// Rate factors of the seven days of a week that begins with cycle 0; mean 1.
     week: [f64; 7],
 }
 
 /// Day 0, 1970-01-01, was a Thursday: two days before a Saturday.
 const DAYS_TO_SATURDAY: i64 = 2;
 
-impl Story<'_> {
-    /// Draws what the site's pages have in common; `start` is the day of cycle 0.
-    pub fn of_site<'a>(recipe: &'a Recipe, start: i64, draws: &mut Draws) -> Story<'a> {
+impl ChangeProcess<'_> {
+    /// Draws the site's properties; `start` is the day of cycle 0.
+    pub fn of_site<'a>(recipe: &'a Recipe, start: i64, draws: &mut Draws) -> ChangeProcess<'a> {
         let (level, kind) = (draws.normal(), draws.uniform());
         let is_quiet = draws.is(Chance::of(recipe.quiet));
         let shift = if draws.is(Chance::of(recipe.shifted)) { 1 + (draws.uniform() * 6.0) as i64 } else { 0 };
@@ -32,7 +32,7 @@ impl Story<'_> {
                 *rate = busy_rate * if after_saturday < 2 { recipe.quiet_rate } else { 1.0 };
             }
         }
-        Story { recipe, level, kind, week }
+        ChangeProcess { recipe, level, kind, week }
     }
 
     /// The changes of the site's next page.
@@ -43,12 +43,13 @@ impl Story<'_> {
             return;
         }
         let recipe = self.recipe;
-        // Spells and rests have a mean of 1: burst · busy + (1 − burst) · rest.
+        // Bursts and rests have a mean of 1: burst · busy + (1 − burst) · rest.
         let has_spells = recipe.burst > 0.0;
         let rest = if has_spells { recipe.burst_rest } else { 1.0 };
         let busy = if has_spells { (1.0 - (1.0 - recipe.burst) * rest) / recipe.burst } else { 1.0 };
         let chances = [rest, busy].map(|burst| self.week.map(|day| Chance::at_rate(rate * day * burst)));
-        // Spells end so that they have their mean length, and begin so that they take their share of time.
+        // Bursts end such that they have their mean length, and begin such that they take their
+        // share of time.
         let end = Chance::of(1.0 / recipe.burst_length);
         let begin = Chance::of(recipe.burst / (1.0 - recipe.burst) / recipe.burst_length);
         let returns = Chance::of(recipe.returns);

@@ -8,9 +8,9 @@ use recrawl_simulation::compare::{Role, Verdict};
 use recrawl_simulation::series::by_cycle;
 use recrawl_simulation::{Bootstrap, SeriesMean, SiteFigures, Trace};
 
-/// The test parts of all folds put together, for one policy or for one method of choosing.
+/// The results of one policy or selection method on the test parts of all folds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct PolicyResult {
     /// The policy, or `gp4c_` and the method.
     pub name: String,
     /// Known, learned, or a bound.
@@ -19,26 +19,26 @@ pub struct Standing {
     pub folds: Vec<f64>,
     /// The mean over all folds and cycles.
     pub fitness: f64,
-    /// All else: cycles one fold after the other, sites added up.
+    /// The joined replays: concatenated cycles, summed sites.
     pub trace: Trace,
     /// The chosen method's fitness minus this one's.
     pub difference: f64,
     /// That difference by cycle, each the mean over the folds, which share their days.
     pub over_cycles: SeriesMean,
-    /// That difference over draws of sites, where the fitness is a figure that sites have: the paired bootstrap.
+    /// That difference over draws of sites, if sites have the fitness figure: the paired bootstrap.
     pub over_sites: Option<SiteDifference>,
 }
 
-impl Standing {
-    /// Is what was learned better or worse than this?
+impl PolicyResult {
+    /// Whether the learned formula is better or worse than this.
     pub fn verdict(&self) -> Verdict {
         let sites = self.over_sites.map(|sites| sites.p);
         Verdict::of(self.difference, std::iter::once(self.over_cycles.p).chain(sites))
     }
 }
 
-/// The methods of choosing first, then the known policies, then the bounds.
-pub fn standings(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Standing> {
+/// The selection methods first, then the known policies, then the bounds.
+pub fn policy_results(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<PolicyResult> {
     let folds = &learned.folds;
     let mut all: Vec<(Role, Vec<&Tested>)> = Vec::new();
     for method in 0..Method::ALL.len() {
@@ -56,10 +56,10 @@ pub fn standings(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Standin
     let values: Vec<Vec<f64>> = traces.iter().map(|trace| fitness.of_cycles(&trace.cycles)).collect();
     let bootstrap = Bootstrap::new(&traces.iter().collect::<Vec<_>>(), seed);
     let (chosen, metric) = (folds[0].chosen, fitness.single());
-    let standing = |(place, ((role, tested), trace)): (usize, ((Role, Vec<&Tested>), Trace))| {
+    let result = |(place, ((role, tested), trace)): (usize, ((Role, Vec<&Tested>), Trace))| {
         let pairs = values[chosen].iter().zip(&values[place]);
         let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
-        Standing {
+        PolicyResult {
             name: tested[0].name.clone(),
             role,
             folds: tested.iter().map(|t| t.fitness).collect(),
@@ -70,10 +70,10 @@ pub fn standings(learned: &Learned, fitness: &Fitness, seed: u64) -> Vec<Standin
             over_sites: metric.and_then(|metric| bootstrap.difference(chosen, place, metric)),
         }
     };
-    all.into_iter().zip(traces.clone()).enumerate().map(standing).collect()
+    all.into_iter().zip(traces.clone()).enumerate().map(result).collect()
 }
 
-/// Replays of several parts as one: cycles one after the other, and what sites have added up. Sites have the same
+/// Joins the replays of several parts: concatenates cycles and sums sites. Sites have the same
 /// numbers in all parts.
 pub(crate) fn together(parts: &[&Tested]) -> Trace {
     let mut all = Trace::default();

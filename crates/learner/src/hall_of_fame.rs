@@ -1,25 +1,26 @@
-//! The best formulas of a run: those kept for validation, and the front of fitness against size.
+//! The best formulas of a run: those kept for validation, and the Pareto front of fitness and size.
 
 use crate::memo;
 use crate::select::Individual;
 use recrawl_formula::{Protection, simplify};
 use std::cmp::Ordering;
 
-/// The N_b best individuals over all generations (B_t of algorithm 1 of the thesis), each formula once.
+/// The N_b best individuals over all generations (B_t of algorithm 1 of the thesis), each formula
+/// once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct HallOfFame {
     most: usize,
-    /// Best first; of equals the smaller, then the one seen first.
+    /// Best first; of equal ones the smaller, then the earlier.
     best: Vec<(String, Individual)>,
 }
 
-impl Kept {
-    /// Keeps so many.
-    pub fn new(most: usize) -> Kept {
-        Kept { most, best: Vec::new() }
+impl HallOfFame {
+    /// Keeps at most `most` individuals.
+    pub fn new(most: usize) -> HallOfFame {
+        HallOfFame { most, best: Vec::new() }
     }
 
-    /// Keeps the individual if it is among the best and its formula is not there yet.
+    /// Keeps the individual if it is among the best and its formula is not yet kept.
     pub fn offer(&mut self, individual: &Individual, protection: Protection) {
         let full = self.best.len() >= self.most;
         if full && self.best.last().is_none_or(|(_, last)| individual.order(last, true) != Ordering::Less) {
@@ -27,7 +28,7 @@ impl Kept {
         }
         let key = memo::key(&individual.expr, protection);
         if let Some(there) = self.best.iter().position(|(known, _)| *known == key) {
-            // The same formula in fewer nodes takes the place.
+            // Fewer nodes replace the same formula.
             if individual.order(&self.best[there].1, true) != Ordering::Less {
                 return;
             }
@@ -38,13 +39,14 @@ impl Kept {
         self.best.truncate(self.most);
     }
 
-    /// Those kept, best first.
+    /// The kept individuals, best first.
     pub fn best(&self) -> impl Iterator<Item = &Individual> {
         self.best.iter().map(|(_, individual)| individual)
     }
 }
 
-/// The individuals that no other one equals in fitness with fewer nodes (Pareto), simplified.
+/// The Pareto front, simplified: no other individual has at least the same fitness with fewer
+/// nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Front {
     /// By size, and so by fitness, both ascending.
@@ -52,9 +54,9 @@ pub struct Front {
 }
 
 impl Front {
-    /// Takes the individual in if it belongs there, and lets go what no longer does.
+    /// Adds the individual if it belongs to the front, and removes the points that it dominates.
     pub fn offer(&mut self, individual: &Individual, protection: Protection) {
-        // What is no better than a point of its size or less needs no simplifying; most are not.
+        // Skip the simplification of dominated individuals, which are most.
         let least = self.points.partition_point(|p| p.fitness < individual.fitness);
         let expr = match self.points.get(least) {
             Some(point) if point.expr.nodes() == 1 => return,
@@ -69,7 +71,7 @@ impl Front {
         self.points.insert(place, Individual { expr, fitness: individual.fitness });
     }
 
-    /// The points, the smallest first.
+    /// The points, smallest first.
     pub fn points(&self) -> &[Individual] {
         &self.points
     }
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn each_formula_is_kept_once_in_its_smallest_form() {
-        let mut kept = Kept::new(3);
+        let mut kept = HallOfFame::new(3);
         for (text, fitness) in
             [("t * X * 1", 0.5), ("X * t", 0.5), ("n", 0.1), ("t", 0.3), ("t + 1 - n", 0.3), ("X", 0.2)]
         {
@@ -99,7 +101,7 @@ mod tests {
         assert_eq!(texts, ["X * t", "t", "t + 1 - n"]);
     }
 
-    /// An expression of so many nodes, all odd sizes being possible.
+    /// An expression with this odd number of nodes.
     fn sized(nodes: usize) -> Expr {
         (1..nodes.div_ceil(2))
             .fold(parse("t").unwrap(), |expr, _| Expr::named("div", vec![expr, parse("X").unwrap()]))

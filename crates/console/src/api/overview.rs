@@ -1,6 +1,6 @@
 //! The whole crawl: status, cycles, failures, operator decisions, metrics.
 
-use super::read::Ask;
+use super::read::Params;
 use crate::MAX_ROWS;
 use crate::console::Console;
 use crate::metrics;
@@ -25,7 +25,7 @@ pub async fn status(State(console): State<Arc<Console>>) -> Json<Status> {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct CyclesAsk {
+pub struct CyclesParams {
     /// Number of cycles, 1 to 1000 (default 20).
     #[param(minimum = 1, maximum = 1000)]
     last: Option<usize>,
@@ -35,11 +35,11 @@ pub struct CyclesAsk {
 ///
 /// Each is the object that `recrawl crawl --json` prints, plus `promise`: the expected
 /// `change_rate` and its `basis`.
-#[utoipa::path(get, path = "/api/v1/cycles", tag = "look", params(CyclesAsk),
+#[utoipa::path(get, path = "/api/v1/cycles", tag = "look", params(CyclesParams),
     responses((status = 200, description = "Reports", body = Vec<Object>)))]
 pub async fn cycles(
     State(console): State<Arc<Console>>,
-    Ask(ask): Ask<CyclesAsk>,
+    Params(ask): Params<CyclesParams>,
 ) -> Result<Json<Vec<Value>>, Problem> {
     let last = ask.last.unwrap_or(20);
     if !(1..=MAX_ROWS).contains(&last) {
@@ -70,6 +70,6 @@ pub async fn controls(State(console): State<Arc<Console>>) -> Result<Json<Contro
 pub async fn metrics(State(console): State<Arc<Console>>) -> impl IntoResponse {
     let status = console.view.status();
     let reading =
-        metrics::Reading { status: &status, traffic: &console.traffic, streams: console.news.streams() };
+        metrics::Reading { status: &status, traffic: &console.traffic, streams: console.events.streams() };
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(&reading))
 }

@@ -11,30 +11,31 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{self, Instant, Sleep};
 
-/// Bytes that a peer must read before the timeout starts anew.
-pub const ENOUGH: usize = 16 << 10;
+/// Bytes that a peer must read before the timeout restarts.
+pub const MIN_READ_BYTES: usize = 16 << 10;
 
 /// A socket whose writes have a time limit.
-pub struct Patient<S> {
+pub struct WriteTimeout<S> {
     socket: S,
-    patience: Duration,
-    /// Runs from the first pending write until the peer has read [`ENOUGH`] bytes or everything.
+    timeout: Duration,
+    /// Runs from the first pending write until the peer has read [`MIN_READ_BYTES`] bytes or
+    /// everything.
     left: Pin<Box<Sleep>>,
     /// Bytes read since the timer started.
     taken: Option<usize>,
 }
 
-impl<S> Patient<S> {
-    /// Wraps `socket`; writes wait for at most `patience`.
-    pub fn new(socket: S, patience: Duration) -> Patient<S> {
-        Patient { socket, patience, left: Box::pin(time::sleep(patience)), taken: None }
+impl<S> WriteTimeout<S> {
+    /// Wraps `socket`; writes wait for at most `timeout`.
+    pub fn new(socket: S, timeout: Duration) -> WriteTimeout<S> {
+        WriteTimeout { socket, timeout, left: Box::pin(time::sleep(timeout)), taken: None }
     }
 
     /// The result of a write, or the timeout.
     fn write(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(bytes)) => {
-                self.taken = self.taken.map(|taken| taken + bytes).filter(|taken| *taken < ENOUGH);
+                self.taken = self.taken.map(|taken| taken + bytes).filter(|taken| *taken < MIN_READ_BYTES);
                 written
             }
             _ => self.bounded(cx, written),
@@ -49,7 +50,7 @@ impl<S> Patient<S> {
         }
         if self.taken.is_none() {
             self.taken = Some(0);
-            self.left.as_mut().reset(Instant::now() + self.patience);
+            self.left.as_mut().reset(Instant::now() + self.timeout);
         }
         ready!(self.left.as_mut().poll(cx));
         self.taken = None;
@@ -57,7 +58,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -67,7 +68,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write(cx, bytes);
         self.write(cx, written)
@@ -102,13 +103,13 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_reads_nothing_is_left() {
         let (near, far) = tokio::io::duplex(16);
         let begun = Instant::now();
-        let error = Patient::new(near, PATIENCE).write_all(&[0; 100]).await.unwrap_err();
+        let error = WriteTimeout::new(near, TIMEOUT).write_all(&[0; 100]).await.unwrap_err();
         assert_eq!((error.kind(), begun.elapsed().as_secs()), (io::ErrorKind::TimedOut, 30));
         drop(far);
     }
@@ -121,11 +122,11 @@ mod tests {
             let (mut read, mut some) = (0, vec![0; part]);
             while let Ok(n @ 1..) = far.read(&mut some).await {
                 read += n;
-                time::sleep(PATIENCE - Duration::from_secs(1)).await;
+                time::sleep(TIMEOUT - Duration::from_secs(1)).await;
             }
             read
         });
-        let mut patient = Patient::new(near, PATIENCE);
+        let mut patient = WriteTimeout::new(near, TIMEOUT);
         let written = patient.write_all(&vec![0; bytes]).await;
         drop(patient);
         (written, reader.await.unwrap())
@@ -133,13 +134,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_reads_slowly_is_not() {
-        let (written, read) = read_in_parts(10 * ENOUGH, ENOUGH).await;
-        assert!(written.is_ok() && read == 10 * ENOUGH, "{written:?}, {read} bytes");
+        let (written, read) = read_in_parts(10 * MIN_READ_BYTES, MIN_READ_BYTES).await;
+        assert!(written.is_ok() && read == 10 * MIN_READ_BYTES, "{written:?}, {read} bytes");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_trickles_is() {
-        let (written, read) = read_in_parts(ENOUGH, 16).await;
+        let (written, read) = read_in_parts(MIN_READ_BYTES, 16).await;
         assert_eq!(written.unwrap_err().kind(), io::ErrorKind::TimedOut);
         assert!(read < 100, "{read} bytes");
     }
@@ -147,10 +148,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_answer_has_its_own_time() {
         let (near, mut far) = tokio::io::duplex(16);
-        let mut patient = Patient::new(near, PATIENCE);
+        let mut patient = WriteTimeout::new(near, TIMEOUT);
         for _ in 0..5 {
             let reader = async {
-                time::sleep(PATIENCE - Duration::from_secs(1)).await;
+                time::sleep(TIMEOUT - Duration::from_secs(1)).await;
                 far.read_exact(&mut [0; 20]).await
             };
             let writer = async {

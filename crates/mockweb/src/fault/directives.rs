@@ -1,12 +1,12 @@
 //! Robots directives of a page, in header fields and in `<head>`.
 
-use super::{Action, Kind, page};
+use super::{Action, FaultKind, page};
 
 /// Fields that hold directives or decide how they are read.
 const FIELDS: [&str; 4] = ["x-robots-tag", "link", "content-type", "x-content-type-options"];
 
-/// Robots directives, canonical addresses, types.
-pub const WISHES: Kind = Kind {
+/// Robots directives, canonical URLs, media types.
+pub const DIRECTIVES: FaultKind = FaultKind {
     name: "wishes",
     help: "robots directives; value: parts separated by |, each NAME: VALUE for a header field, or <…> for the \
            <head> of a page of four links (plain, nofollow, ugc, sponsored) that replaces the correct page; \

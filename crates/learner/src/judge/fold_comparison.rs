@@ -8,54 +8,60 @@ use crate::fitness::mean;
 use crate::folds::Folds;
 use crate::learn::LearnError;
 use crate::options::rivals;
-use crate::standing::together;
+use crate::policy_result::together;
 use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::policy::FormulaPolicy;
 use recrawl_simulation::series::by_cycle;
 use recrawl_simulation::{Bootstrap, SeriesMean, replay};
 
-/// The folds' formulas beside each other, and beside the best known formula.
+/// Comparison of the folds' formulas with each other and with the best known formula.
 ///
-/// The gain of a formula on the validation part that chose it says next to nothing of its rank on other pages: parts
-/// differ more than formulas do. So each fold's formula is replayed on the validation parts of all other folds, where
-/// all formulas met the same pages and days, and each has had as many of them in its own training.
+/// A formula's gain on the validation part that selected it says almost nothing about its rank on
+/// other pages, since parts differ more than formulas do. So each fold's formula is replayed on the
+/// validation parts of all other folds. There all formulas meet the same pages and days, and each
+/// had as many of them in its training.
 ///
-/// Whether any is worth more than what was known is asked of the test parts, of which each formula saw nothing.
+/// The gain over known formulas is measured on the test parts, which no formula has seen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Across {
-    /// For each fold what its formula gains over the known one, mean over the validation parts of the other folds. Of a
-    /// single fold: over its own.
+pub struct FoldComparison {
+    /// For each fold, the gain of its formula over the known one: the mean over the validation
+    /// parts of the other folds. With a single fold, over its own.
     pub gains: Vec<f64>,
     /// The known formula with the best mean fitness over the validation parts of all folds.
     pub known: Formula,
-    /// What the folds' formulas gain over it on their test parts: the mean over folds and cycles.
+    /// The gain of the folds' formulas over it on their test parts: the mean over folds and cycles.
     pub gain: f64,
-    /// The standard error of that, the larger one over cycles and over draws of sites; infinite where neither is
-    /// known.
+    /// Its standard error: the larger of that over cycles and that over draws of sites; infinite if
+    /// neither is known.
     pub error: f64,
 }
 
-impl Across {
-    /// The place of the fold with the highest gain, of equals the first.
+impl FoldComparison {
+    /// The index of the fold with the highest gain, the first of equal ones.
     pub fn best(&self) -> usize {
         let order = |&a: &usize, &b: &usize| self.gains[a].total_cmp(&self.gains[b]);
         (0..self.gains.len()).rev().max_by(order).expect("at least one fold")
     }
 
-    /// Did learning gain more than one standard error over what was known?
+    /// Whether learning gained more than one standard error over the known formula.
     pub fn is_worth_it(&self) -> bool {
         self.gain > self.error
     }
 }
 
 impl Judge<'_> {
-    /// Replays each fold's formula on the validation parts of the others, and the best known formula on all test parts.
-    pub(super) fn across(&self, folds: &Folds<'_>, results: &[FoldResult]) -> Result<Across, LearnError> {
+    /// Replays each fold's formula on the validation parts of the others, and the best known
+    /// formula on all test parts.
+    pub(super) fn across(
+        &self,
+        folds: &Folds<'_>,
+        results: &[FoldResult],
+    ) -> Result<FoldComparison, LearnError> {
         let known = rivals();
         let chosen: Vec<Expr> =
             results.iter().map(|fold| fold.choices[fold.chosen].candidate.simplified.clone()).collect();
         let exprs: Vec<Expr> = known.iter().map(|formula| formula.expr.clone()).chain(chosen).collect();
-        // A row for each validation part: known formulas first, then those of the folds.
+        // One row per validation part: known formulas first, then those of the folds.
         let mut parts: Vec<Vec<f64>> = Vec::with_capacity(results.len());
         for fold in results {
             let validation = folds.fold(fold.fold).validation;
@@ -73,10 +79,16 @@ impl Judge<'_> {
         let Meaning { protection, basis, .. } = *self.meaning;
         let known = Formula { protection, basis, ..known[best].clone() };
         let (gain_on_tests, error) = self.on_tests(folds, results, &known)?;
-        Ok(Across { gains: (0..results.len()).map(gain).collect(), known, gain: gain_on_tests, error })
+        Ok(FoldComparison {
+            gains: (0..results.len()).map(gain).collect(),
+            known,
+            gain: gain_on_tests,
+            error,
+        })
     }
 
-    /// What the folds' formulas gain over a known one on their test parts, and the standard error of that.
+    /// The gain of the folds' formulas over a known one on their test parts, and its standard
+    /// error.
     fn on_tests(
         &self,
         folds: &Folds<'_>,
@@ -108,9 +120,9 @@ impl Judge<'_> {
 mod tests {
     use super::*;
 
-    fn across(gains: &[f64], gain: f64, error: f64) -> Across {
+    fn across(gains: &[f64], gain: f64, error: f64) -> FoldComparison {
         let known = Formula::from_expression("t").unwrap();
-        Across { gains: gains.to_vec(), known, gain, error }
+        FoldComparison { gains: gains.to_vec(), known, gain, error }
     }
 
     #[test]
