@@ -30,7 +30,7 @@ use tracing::Span;
 /// Idle origins that a host keeps in memory: enough for http beside https.
 const IDLE_ORIGINS: usize = 4;
 /// After this many kept connections closed by the server, the host keeps none: each costs a delay.
-const MAX_IDLE_CLOSES: u32 = 2;
+const IDLE_CLOSES_TOLERATED: u32 = 2;
 /// How long a failed lookup is assumed to hold. The resolver remembers it for much longer, so a
 /// request under this assumption reaches no server.
 const NO_ADDRESS_TTL: Duration = Duration::from_secs(1);
@@ -250,7 +250,7 @@ impl Host {
                         let queue = &mut self.origins[at];
                         let action = Some((Some(queue.id), queue.next_request(run)));
                         let is_started = self.runs.is_empty() && self.unloaded.is_empty();
-                        let last = self.idle_closes >= MAX_IDLE_CLOSES
+                        let last = self.idle_closes >= IDLE_CLOSES_TOLERATED
                             || is_started && self.origins.iter().all(OriginQueue::is_exhausted);
                         return Ok(Next::Visit { finished, action, last });
                     }

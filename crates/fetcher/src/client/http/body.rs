@@ -24,7 +24,7 @@ pub const ACCEPTED: &str = "gzip, br, zstd, deflate";
 /// Buffer space for the next part of a body, in bytes.
 const BUFFER_GROWTH: usize = 8 << 10;
 /// Decoded bytes per unit of tokio's budget.
-const MAX_READ: usize = 64 << 10;
+const READ_SIZE: usize = 64 << 10;
 
 /// A content coding that changes bytes (IANA's HTTP Content Coding Registry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ async fn decode(mut reader: Reader<'_>, codings: &[Coding], limit: usize) -> io:
     while body.len() <= limit {
         coop::consume_budget().await;
         body.reserve(BUFFER_GROWTH);
-        let max = (limit + 1 - body.len()).min(MAX_READ);
+        let max = (limit + 1 - body.len()).min(READ_SIZE);
         if reader.read_buf(&mut (&mut body).limit(max)).await? == 0 {
             return Ok((body.freeze(), false));
         }
