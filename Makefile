@@ -59,7 +59,7 @@ deny: ## check licences, sources and known vulnerabilities of dependencies (carg
 msrv: toolchain ## check the rust-version of Cargo.toml
 	@cargo xtask msrv
 
-dist: toolchain ## create a release archive in target/dist: program, manual pages, completions, service files, licences; PROFILE=release, TARGET=…
+dist: toolchain ## create a release archive in target/dist: program, manual pages, completions, service files, licences; PROFILE=shipped, TARGET=…
 	@PROFILE='$(PROFILE)' TARGET='$(TARGET)' bash scripts/dist.sh
 
 book: ## build the manual as a book in target/book (mdbook)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Creates target/dist/recrawl-VERSION-TARGET.tar.gz: the program, manual pages, completions, configuration, service files,
 # manual and licences. The archive is reproducible: it has no dates, users or file order of this machine.
-# PROFILE=dev packs the program that tests use. TARGET=… selects another installed target, such as
+# PROFILE=release builds faster, PROFILE=dev packs the program that tests use. TARGET=… selects another installed target, such as
 # x86_64-unknown-linux-musl.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,12 +9,13 @@ cd "$(dirname "$0")/.."
 target=${TARGET:-$(rustc -vV | sed -n 's/^host: //p')}
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 name=recrawl-$version-$target
-built=${CARGO_TARGET_DIR:-target}/${TARGET:+$TARGET/}$([ "${PROFILE:-release}" = dev ] && echo debug || echo "${PROFILE:-release}")
+profile=${PROFILE:-shipped}
+built=${CARGO_TARGET_DIR:-target}/${TARGET:+$TARGET/}$([ "$profile" = dev ] && echo debug || echo "$profile")
 out=${CARGO_TARGET_DIR:-target}/dist
 # The time of the last commit, for reproducible archives.
 moment=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 
-cargo build --locked --package recrawl --profile "${PROFILE:-release}" ${TARGET:+--target "$TARGET"}
+cargo build --locked --package recrawl --profile "$profile" ${TARGET:+--target "$TARGET"}
 
 rm -rf "${out:?}/$name"
 mkdir -p "$out/$name"/{bin,share/man/man1,share/completions,share/doc,etc,deploy,licences}

@@ -86,6 +86,10 @@ fn visited(site: &Site) -> World {
     world
 }
 
+fn url_host(url: &str) -> String {
+    url.split('/').nth(2).and_then(|place| place.split(':').next()).expect("a host").to_owned()
+}
+
 fn sum(reports: &[Value], name: &str) -> u64 {
     reports.iter().map(|report| count(report, name).expect("a count")).sum()
 }
@@ -142,7 +146,7 @@ fn pages_outside_of_the_scope_come_back_in_the_cycle_after_it_was_widened() {
 
     world.configure(&settings("1%", ""));
     let told = succeeds(world.run(&["explain", &site.url("/closed/1")]));
-    assert!(told.contains("none: refused by a rule in cycle"), "{told}");
+    assert!(told.contains("none: refused by a rule or a takedown"), "{told}");
     world.crawl(1);
     assert_eq!(refused(&world), 0);
     world.configure(&settings("100%", ""));
@@ -170,6 +174,42 @@ fn a_block_that_is_lifted_within_its_cycle_refuses_no_page_of_the_next_ones() {
     let reports = daemon.get("/api/v1/cycles?last=9");
     daemon.stop();
     assert!(sum(reports.as_array().expect("reports"), "blocked") > 0, "{reports:#}");
+    assert_eq!(refused(&world), before);
+}
+
+#[test]
+fn a_takedown_that_ends_before_the_next_plan_lets_its_pages_back() {
+    let world = World::new(web(60, 2), "[cycle]\npages = \"100%\"\n");
+    world.warm_up();
+    let before = refused(&world);
+    let host = url_host(&world.server.seeds()[0]);
+    succeeds(world.run(&["takedown", "--host", &host]));
+    succeeds(world.run(&["takedown", "--host", &host, "--keep-crawling"]));
+    world.crawl(2);
+    assert_eq!(refused(&world), before);
+}
+
+#[test]
+fn a_scope_that_was_narrow_for_the_rest_of_a_cycle_refuses_no_page_of_the_next_ones() {
+    let wide =
+        "[cycle]\npages = \"100%\"\n[politeness]\ndelay_per_host = \"40 ms\"\ndelay_per_latency = 0.0\n";
+    let world = World::new(web(100, 2), "[cycle]\npages = \"100%\"\n");
+    (0..4).for_each(|_| drop(world.next_cycle()));
+    let before = refused(&world);
+    world.configure(wide);
+    let asked = || world.server.log(0).expect("the log is in memory").len();
+    let (begun, child) = (asked(), world.spawn_crawl(1));
+    while asked() < begun + 8 {
+        thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    succeeds(child.wait_with_output().unwrap());
+    world.configure(&format!("{wide}[scope]\nrefuse_prefixes = [\"{}\"]\n", world.server.seeds()[0]));
+    let report = world.crawl(1).remove(0);
+    assert!(count(&report, "skipped") > Some(0), "{report}");
+    world.configure("[cycle]\npages = \"100%\"\n");
+    world.crawl(2);
     assert_eq!(refused(&world), before);
 }
 

@@ -177,7 +177,7 @@ impl Frontier {
     /// whether the host stays open.
     pub fn set_address(&mut self, id: HostId, address: IpAddr) -> bool {
         let host = self.hosts[id].as_mut().expect("a host id refers to an open host");
-        if host.counted_address.is_some() {
+        if host.counted_address.is_some() || host.slot_state.is_at_rest() {
             return true;
         }
         if let Some(host_index) = host.unstarted()

@@ -195,7 +195,7 @@ impl Control {
     /// As [`Control::pause`].
     pub fn block(&self, pattern: &str, mark: Option<Mark>) -> Result<Effect, Failure> {
         if mark.is_none() {
-            keep(&self.tables, LIFTED, &(self.lifted()? + 1))?;
+            Control::note_lifted(&self.tables)?;
         }
         self.decide(
             |next| decided::set(&mut next.blocks, pattern, mark, MAX_BLOCKS),
@@ -206,13 +206,22 @@ impl Control {
         )
     }
 
-    /// How often a block was lifted. A block that is set and lifted within a cycle leaves refused pages, and no other
+    /// How often a block or takedown was lifted. A block that is set and lifted within a cycle leaves refused pages, and no other
     /// trace.
     ///
     /// # Errors
     /// When the tables cannot be read.
     pub fn lifted(&self) -> Result<u64, Failure> {
         Ok(kept(&self.tables, LIFTED)?.unwrap_or_default())
+    }
+
+    /// Notes that a block or takedown ends, before it does.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    pub fn note_lifted(tables: &SledTables) -> Result<(), Failure> {
+        let times: u64 = kept(tables, LIFTED)?.unwrap_or_default();
+        keep(tables, LIFTED, &(times + 1))
     }
 
     /// The blocks in force.

@@ -20,6 +20,7 @@
 use recrawl_fetcher::{FetchResult, FetchedPage, Hold};
 use recrawl_types::Site;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::mpsc::error::TryRecvError;
@@ -84,6 +85,15 @@ impl Work {
     /// The measured cost.
     pub fn took(self, work: u64, time: Duration) -> Taken {
         Taken { expected: self, work, time }
+    }
+}
+
+/// Held by a reader. When the reader ends, even by a panic, no other one waits for its page.
+pub struct Reading<'i>(pub &'i Mutex<Inbox>);
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_reading_alone = false;
     }
 }
 

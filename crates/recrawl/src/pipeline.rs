@@ -10,7 +10,7 @@
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::hints::HintRules;
-use crate::inbox::{Inbox, Turn, Work};
+use crate::inbox::{Inbox, Reading, Turn, Work};
 use crate::page::{PageReader, ReadPage};
 use crate::plan::{Plan, UNAVAILABLE, unavailable};
 use crate::progress::Progress;
@@ -155,6 +155,7 @@ fn join_stages(
             let (read, pages, span) = (read.clone(), pages.clone(), span.clone());
             let worker = move || {
                 let _span = span.entered();
+                let _reading = Reading(&pages);
                 let mut compressor = Compressor::new();
                 let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
                 loop {

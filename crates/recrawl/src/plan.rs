@@ -114,7 +114,15 @@ pub fn resume_or_make(
     }
     let found = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
     let (facts, schedule) = match found {
-        Some(schedule) => (facts(crawl, cycle, &schedule)?, schedule),
+        Some(schedule) => {
+            let mut facts = facts(crawl, cycle, &schedule)?;
+            if facts.rules != readmission::digest(crawl)? {
+                // Pages that only this run refuses are checked when the next cycle is planned.
+                facts.rules = 0;
+                keep(&crawl.tables, FACTS, &facts)?;
+            }
+            (facts, schedule)
+        }
         None if recovered.done.count() > 0 => {
             let text = "has visits but no schedule; restore the data directory from a backup";
             return Err(Failure::Work(format!(

@@ -121,13 +121,17 @@ pub fn run(settings: &Settings, order: &Order, only_count: bool, now: u64) -> Re
     let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
     let stopped = Stopped { settings, storage, repository, tables, decided };
     if only_count {
-        return stopped.take_down(order, true, now);
+        return stopped.take_down(order, true, now)?;
     }
-    audit::logged(folder, order, || {
+    let log = || {
         let done = stopped.take_down(order, false, now)?;
-        let detail = done.removed.to_string();
+        let detail = match &done {
+            Ok(done) => done.removed.to_string(),
+            Err(unfinished) => format!("decided, but nothing is removed yet: {unfinished}"),
+        };
         Ok((done, Accepted { did: Did::Done, detail }))
-    })
+    };
+    audit::logged(folder, order, log)?
 }
 
 /// A stopped crawl, whose lock this process holds.
@@ -140,23 +144,35 @@ struct Stopped<'s> {
 }
 
 impl Stopped<'_> {
-    fn take_down(mut self, order: &Order, only_count: bool, now: u64) -> Result<Done, Failure> {
+    /// The inner error says that the decision is in force, but nothing could be removed.
+    fn take_down(
+        mut self,
+        order: &Order,
+        only_count: bool,
+        now: u64,
+    ) -> Result<Result<Done, Failure>, Failure> {
         let Order { pattern: meant, keep_crawling } = order;
         let folder = &self.settings.data_dir;
         let is_new = decide(&mut self.decided, order)?;
         if is_new && !only_count {
+            if *keep_crawling {
+                Control::note_lifted(&self.tables)?;
+            }
             self.decided.write(&*self.storage)?;
         }
         let in_progress = reading::in_progress(&*self.storage, &self.repository.current())?;
         if !only_count {
             Decisions::forget_older(&self.tables)?;
             if let Some(InProgress { cycle, .. }) = in_progress {
-                let blocked = if *keep_crawling { "" } else { "they are already blocked; " };
-                return Err(Failure::Work(format!(
+                let blocked = match keep_crawling {
+                    true => "their takedown has ended; ",
+                    false => "they are already blocked; ",
+                };
+                return Ok(Err(Failure::Work(format!(
                     "data directory {}: cycle {cycle} is in progress and its log may contain these pages; \
                      {blocked}finish it with `recrawl crawl --cycles 1`, then run takedown again",
                     folder.display(),
-                )));
+                ))));
             }
         }
         let covered =
@@ -194,7 +210,7 @@ impl Stopped<'_> {
             noise_floors,
             asked,
         };
-        Ok(Done { removed, covered, in_progress })
+        Ok(Ok(Done { removed, covered, in_progress }))
     }
 }
 
@@ -213,10 +229,14 @@ fn in_the_way(error: OpenError, order: &Order, only_count: bool) -> Failure {
             let bare = order.pattern.bare();
             // A block covers subdomains anyway.
             let pattern = bare.strip_prefix("*.").unwrap_or(&bare);
+            let wider = match order.pattern {
+                Pattern::Page(_) => "; it also blocks addresses that begin with it",
+                _ => "",
+            };
             Failure::Work(format!(
                 "{error}, then run takedown again. To block the pages until then, use \
                  `PUT /api/v1/blocks/PATTERN` in the console of `recrawl serve` \
-                 (PATTERN is {pattern}, percent-encoded)"
+                 (PATTERN is {pattern}, percent-encoded{wider})"
             ))
         }
         other => Failure::work(other),

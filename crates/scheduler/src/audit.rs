@@ -65,6 +65,14 @@ impl Response {
         *(if is_part { &mut host.part } else { &mut host.rest }) += weight;
     }
 
+    /// If pages are missing, the residuals of one host, or of hosts that are all alike, show no
+    /// variance. The effective size is then at most the number of hosts.
+    fn max_effective(&self, share: f64) -> f64 {
+        let hosts = self.hosts.len() as f64;
+        let is_blind = hosts < 2.0 || share <= 0.0 || share >= 1.0;
+        if self.unanswered > 0.0 && is_blind { hosts } else { f64::INFINITY }
+    }
+
     /// The variance that missing responses add to this share of this weight.
     fn variance(&self, share: f64, weight: f64) -> f64 {
         let hosts = self.hosts.len() as f64;
@@ -143,7 +151,12 @@ impl Estimate {
         let sampled = population.map_or(0.0, |pages| (all.pages as f64 / pages as f64).min(1.0));
         // Infinite for a census; then the interval equals the share.
         let n = drawn / (1.0 - sampled);
-        let (effective, n) = if by_hosts > 0.0 { (of(varies / drawn), of(varies / n)) } else { (drawn, n) };
+        let most = response.max_effective(share);
+        let (effective, n) = if by_hosts > 0.0 {
+            (of(varies / drawn), of(varies / n))
+        } else {
+            (drawn.min(most), n.min(most))
+        };
         let square = Z * Z / n;
         let middle = (share + square / 2.0) / (1.0 + square);
         let half = (Z * Z * share * (1.0 - share) / n + square * square / 4.0).sqrt() / (1.0 + square);
@@ -212,6 +225,12 @@ mod tests {
         let expected = 0.25 / (1.0 / 160.0 + 0.5 * 4.0 / 3.0 * 4.0 * 100.0 / 6_400.0);
         let (share, effective) = of(&alike);
         assert!(share == 0.5 && (effective - expected).abs() < 1e-9, "{effective} beside {expected}");
+        // Four hosts that all have only fresh pages tell as much as four pages.
+        let mut fresh = Response::default();
+        (0..40).for_each(|page| fresh.count(&format!("h{}", page % 4), Some(true), 0.5));
+        fresh.count("h9", None, 0.5);
+        let found = Estimate::of_answered(drawn(40, 0.5), Weighted::default(), None, &fresh).unwrap();
+        assert_eq!((found.share, found.effective), (1.0, 4.0));
     }
 
     /// Of a thousand pages half are stale: all but one of the large host, which has four slots, and

@@ -83,7 +83,7 @@ impl Responses {
                     self.audit.count(&host, has_changed, probability);
                 }
             }
-            Share::Score => self.score.count(&host, has_changed, 1.0),
+            Share::Score if !is_gone => self.score.count(&host, has_changed, 1.0),
             _ => {}
         }
     }

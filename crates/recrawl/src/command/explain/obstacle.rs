@@ -44,6 +44,9 @@ impl Explanation {
     /// the next visit.
     pub fn obstacles(&self) -> Vec<Obstacle> {
         let mut all = Vec::new();
+        if self.gate == Gate::Gone {
+            all.extend(self.by_plan());
+        }
         if let Some(why) = &self.opted_out {
             all.push(Obstacle::new("opted_out", "never", why, END_OPT_OUT));
         }
@@ -77,7 +80,10 @@ impl Explanation {
             Obstacle::new("host_fails", "only if it ranks first on its host", evidence, lifted)
         }));
         all.extend(self.host_places());
-        all.extend(self.by_plan());
+        // A rule that refuses the page is listed already.
+        if self.gate != Gate::Gone && (self.gate != Gate::Refused || all.is_empty()) {
+            all.extend(self.by_plan());
+        }
         all.extend(self.refused_in().map(|cycle| {
             let evidence = format!("refused in cycle {cycle}: {}", words::REFUSED_ADDRESS);
             let lifted = "list the host's address in fetch.allow_addresses, if the network is your own";
@@ -129,8 +135,8 @@ impl Explanation {
                 "refused",
                 "none",
                 format!(
-                    "refused by a rule in cycle {}; no cycle has found a change of the rules since (each \
-                     is checked every {} cycles)",
+                    "refused by a rule or a takedown, last attempt in cycle {}; no cycle has found a change \
+                     since (each page is checked every {} cycles)",
                     known.last_attempt,
                     crate::readmission::RECHECK_EVERY
                 ),
