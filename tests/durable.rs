@@ -2,7 +2,7 @@
 //! flipped bits.
 
 use crate::daemon::{self, Daemon};
-use crate::harness::{World, count, fails, succeeds, web};
+use crate::harness::{World, count, fails, host_of, succeeds, web};
 use flate2::read::GzDecoder;
 use recrawl_mockweb::Validators;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ fn what_was_decided_outlives_the_tables_and_its_file_cannot_be_done_without() {
     let world = daemon::world(20, 2, "[cycle]\npages = \"100%\"");
     world.crawl(2);
     let beginning = world.server.seeds()[0].clone();
-    let host = beginning.split('/').nth(2).unwrap().split(':').next().unwrap().to_owned();
+    let host = host_of(&beginning);
     succeeds(world.run(&["takedown", "--host", &host]));
     let daemon = Daemon::start(&world);
     daemon.change("PUT", "/api/v1/blocks/b.test", None);

@@ -232,6 +232,11 @@ pub fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{l}: {e}"))).collect()
 }
 
+/// The host of a URL, without its port.
+pub fn host_of(url: &str) -> String {
+    url.split('/').nth(2).and_then(|place| place.split(':').next()).expect("a host").to_owned()
+}
+
 /// A count in a report or record; none where it is null.
 pub fn count(value: &Value, name: &str) -> Option<u64> {
     value[name].as_u64()

@@ -1,7 +1,7 @@
 //! Pages that a rule keeps out: what they cost a cycle, and how they come back.
 
 use crate::daemon::{self, Daemon};
-use crate::harness::{World, count, succeeds, web};
+use crate::harness::{World, count, host_of, succeeds, web};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -84,10 +84,6 @@ fn visited(site: &Site) -> World {
     world.crawl(3);
     assert!(world.pages().values().all(|page| count(page, "n") >= Some(0)), "all were visited");
     world
-}
-
-fn url_host(url: &str) -> String {
-    url.split('/').nth(2).and_then(|place| place.split(':').next()).expect("a host").to_owned()
 }
 
 fn sum(reports: &[Value], name: &str) -> u64 {
@@ -182,7 +178,7 @@ fn a_takedown_that_ends_before_the_next_plan_lets_its_pages_back() {
     let world = World::new(web(60, 2), "[cycle]\npages = \"100%\"\n");
     world.warm_up();
     let before = refused(&world);
-    let host = url_host(&world.server.seeds()[0]);
+    let host = host_of(&world.server.seeds()[0]);
     succeeds(world.run(&["takedown", "--host", &host]));
     succeeds(world.run(&["takedown", "--host", &host, "--keep-crawling"]));
     world.crawl(2);

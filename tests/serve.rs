@@ -144,7 +144,7 @@ fn a_cycle_under_way_is_held_and_goes_on_and_a_host_waits_alone() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(requests(&world), before, "nothing was asked for while it was held");
-    let host = world.server.url(0).split('/').nth(2).unwrap().split(':').next().unwrap().to_owned();
+    let host = host_of(&world.server.url(0));
     assert_eq!(daemon.change("PUT", &format!("/api/v1/hosts/{host}/pause"), None), "done");
     daemon.change("DELETE", "/api/v1/pause", None);
     daemon.until("going on", |_| requests(&world) > before + 5);
@@ -322,7 +322,7 @@ fn sighup_takes_up_what_can_change_and_names_what_cannot() {
     let world = world(30, 2, QUICK);
     world.crawl(1);
     let daemon = Daemon::start(&world);
-    let host = world.server.url(0).split('/').nth(2).unwrap().split(':').next().unwrap().to_owned();
+    let host = host_of(&world.server.url(0));
     let tokens = world.folder.path().join("tokens");
     std::fs::write(&tokens, format!("ben {}\n", "x".repeat(32))).unwrap();
     let read_only = "[serve]\nlisten = \"127.0.0.1:9\"\nrequests = 1000";

@@ -1,7 +1,7 @@
 //! What is taken down is nowhere any more, is not asked for again, and nothing else has moved.
 
 use crate::daemon::{self, Daemon};
-use crate::harness::{World, count, fails, json_lines, succeeds, web};
+use crate::harness::{World, count, fails, host_of, json_lines, succeeds, web};
 use crate::outputs::is_what_other_programs_read;
 use flate2::read::MultiGzDecoder;
 use recrawl_mockweb::Validators;
@@ -27,7 +27,7 @@ fn takedown(world: &World, words: &[&str]) -> Value {
 /// The host of the first seed, as a URL begins and as a name.
 fn first_host(world: &World) -> (String, String) {
     let seed = world.server.seeds()[0].clone();
-    let name = seed.split('/').nth(2).unwrap().split(':').next().unwrap().to_owned();
+    let name = host_of(&seed);
     (seed, name)
 }
 

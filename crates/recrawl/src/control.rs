@@ -211,8 +211,8 @@ impl Control {
     ///
     /// # Errors
     /// When the tables cannot be read.
-    pub fn lifted(&self) -> Result<u64, Failure> {
-        Ok(kept(&self.tables, LIFTED)?.unwrap_or_default())
+    pub fn lifted(tables: &SledTables) -> Result<u64, Failure> {
+        Ok(kept(tables, LIFTED)?.unwrap_or_default())
     }
 
     /// Notes that a block or takedown ends, before it does.
@@ -220,8 +220,7 @@ impl Control {
     /// # Errors
     /// When the tables cannot be read or written.
     pub fn note_lifted(tables: &SledTables) -> Result<(), Failure> {
-        let times: u64 = kept(tables, LIFTED)?.unwrap_or_default();
-        keep(tables, LIFTED, &(times + 1))
+        keep(tables, LIFTED, &(Control::lifted(tables)? + 1))
     }
 
     /// The blocks in force.

@@ -116,7 +116,7 @@ pub fn resume_or_make(
     let (facts, schedule) = match found {
         Some(schedule) => {
             let mut facts = facts(crawl, cycle, &schedule)?;
-            if facts.rules != readmission::digest(crawl)? {
+            if facts.rules != 0 && facts.rules != readmission::digest(crawl)? {
                 // Pages that only this run refuses are checked when the next cycle is planned.
                 facts.rules = 0;
                 keep(&crawl.tables, FACTS, &facts)?;

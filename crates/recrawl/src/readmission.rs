@@ -58,7 +58,7 @@ impl Refusals {
 /// # Errors
 /// When the tables cannot be read.
 pub fn digest(crawl: &Crawl) -> Result<u64, Failure> {
-    let lifted = match crawl.control.lifted()? {
+    let lifted = match Control::lifted(&crawl.tables)? {
         0 => String::new(),
         times => format!(" {times}"),
     };

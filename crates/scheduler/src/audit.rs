@@ -147,16 +147,12 @@ impl Estimate {
         let drawn = by_residuals.min(squared / all.squares);
         let varies = share * (1.0 - share);
         let by_hosts = response.variance(share, all.weight);
-        let of = |variance: f64| varies / (variance + by_hosts);
+        let most = response.max_effective(share);
+        let with_hosts = |n: f64| if by_hosts > 0.0 { varies / (varies / n + by_hosts) } else { n.min(most) };
+        let effective = with_hosts(drawn);
         let sampled = population.map_or(0.0, |pages| (all.pages as f64 / pages as f64).min(1.0));
         // Infinite for a census; then the interval equals the share.
-        let n = drawn / (1.0 - sampled);
-        let most = response.max_effective(share);
-        let (effective, n) = if by_hosts > 0.0 {
-            (of(varies / drawn), of(varies / n))
-        } else {
-            (drawn.min(most), n.min(most))
-        };
+        let n = with_hosts(drawn / (1.0 - sampled));
         let square = Z * Z / n;
         let middle = (share + square / 2.0) / (1.0 + square);
         let half = (Z * Z * share * (1.0 - share) / n + square * square / 4.0).sqrt() / (1.0 + square);

@@ -22,7 +22,7 @@ use crate::{
     Request, Steering,
 };
 use recrawl_types::host::MemoryHostTable;
-use recrawl_types::schedule::MemorySchedule;
+use recrawl_types::schedule::{MemorySchedule, ScheduleSource};
 use recrawl_types::{
     CanonicalUrl, Cycle, HostState, HostTable, Known, Origin, Outcome, PageRecord, ScheduleEntry, Share,
     UrlRules,
@@ -83,6 +83,27 @@ pub fn plain() -> FetchConfig {
         delay_per_latency: 0.0,
         validator_checks: 0.0,
         ..FetchConfig::default()
+    }
+}
+
+/// A plain job over a schedule.
+pub fn job(schedule: Arc<dyn ScheduleSource>, out: Sender<FetchedPage>) -> Job {
+    Job {
+        schedule,
+        done: Arc::new(|_| false),
+        refuses: Arc::new(|_| None),
+        opted_out: Arc::new(|_| false),
+        rules: Arc::default(),
+        out,
+        stop: CancellationToken::new(),
+        followed: Vec::new(),
+        spent: Default::default(),
+        cycle: Cycle(2),
+        precedence: Default::default(),
+        unavailable: Unavailable::default(),
+        deadline: None,
+        held_deadline: None,
+        control: Arc::default(),
     }
 }
 

@@ -111,23 +111,7 @@ async fn rfc_9309_section_2_4_a_clock_that_is_set_back_makes_no_file_eternal() {
     });
     let fetcher = Fetcher::new(setup.config.clone(), setup.network.clone(), setup.hosts.clone(), clock);
     let (out, taken) = channel(4);
-    let job = Job {
-        schedule: Arc::new(MemorySchedule::new(setup.entries.clone())),
-        done: setup.done.clone(),
-        refuses: setup.refuses.clone(),
-        opted_out: Arc::new(|_| false),
-        rules: Arc::default(),
-        out,
-        stop: setup.stop.clone(),
-        followed: Vec::new(),
-        spent: Default::default(),
-        cycle: Cycle(2),
-        precedence: Default::default(),
-        unavailable: Unavailable::default(),
-        deadline: None,
-        held_deadline: None,
-        control: Arc::default(),
-    };
+    let job = setup.job(out);
     let (report, pages) = tokio::join!(fetcher.run(job), collect(taken));
     assert_eq!((report.unwrap().robots_requests, pages.len()), (2, 20), "requested again, once");
 }

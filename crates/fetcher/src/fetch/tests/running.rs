@@ -47,27 +47,6 @@ async fn a_run_with_nothing_to_do_ends() {
     assert_eq!(setup.run().await.report.stopped_by, crate::StoppedBy::Stop);
 }
 
-/// A plain job over a schedule.
-fn job(schedule: Arc<dyn ScheduleSource>, out: tokio::sync::mpsc::Sender<FetchedPage>) -> Job {
-    Job {
-        schedule,
-        done: Arc::new(|_| false),
-        refuses: Arc::new(|_| None),
-        opted_out: Arc::new(|_| false),
-        rules: Arc::default(),
-        out,
-        stop: CancellationToken::new(),
-        followed: Vec::new(),
-        spent: Default::default(),
-        cycle: Cycle(2),
-        precedence: Default::default(),
-        unavailable: Unavailable::default(),
-        deadline: None,
-        held_deadline: None,
-        control: Arc::default(),
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn no_request_starts_while_no_reader_takes_pages() {
     let entries = (0..100).map(|i| entry(&format!("http://h{i}.test/"))).collect();

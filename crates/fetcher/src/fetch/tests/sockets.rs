@@ -71,23 +71,7 @@ async fn a_run_over_real_sockets() {
     let network = Arc::new(HttpNetwork::new(&config).unwrap());
     let fetcher = Fetcher::new(config, network, Arc::new(MemoryHostTable::default()), system_clock());
     let (out, pages) = channel(16);
-    let job = Job {
-        schedule: Arc::new(MemorySchedule::new(entries)),
-        done: Arc::new(|_| false),
-        refuses: Arc::new(|_| None),
-        opted_out: Arc::new(|_| false),
-        rules: Arc::default(),
-        out,
-        stop: CancellationToken::new(),
-        followed: Vec::new(),
-        spent: Default::default(),
-        cycle: Cycle(2),
-        precedence: Default::default(),
-        unavailable: Unavailable::default(),
-        deadline: None,
-        held_deadline: None,
-        control: Arc::default(),
-    };
+    let job = job(Arc::new(MemorySchedule::new(entries)), out);
     let (report, pages) = tokio::join!(fetcher.run(job), collect(pages));
     let output = RunOutput { report: report.unwrap(), pages };
     assert_eq!((output.report.outcomes.page, output.report.robots_requests), (2000, 20));
