@@ -5,10 +5,12 @@ use crate::failure::Failure;
 use recrawl_console::view::{Accepted, Who};
 use recrawl_console::{Audit, Entry};
 use recrawl_fetcher::system_clock;
+use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::Ipv4Addr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -65,10 +67,18 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
 }
 
-/// Opens the file. The last line may be incomplete, after a crash or on a full disk: then the
-/// second value is true.
+/// Opens the file for this process alone. Other processes wait, so that only one of them rotates it.
+/// The last line may be incomplete, after a crash or on a full disk: then the second value is true.
 fn open(path: &Path) -> io::Result<(File, bool)> {
-    let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+    let mut file = loop {
+        let file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+        flock(&file, FlockOperation::LockExclusive)?;
+        let is_newest =
+            fs::metadata(path).is_ok_and(|newest| newest.ino() == file.metadata().map_or(0, |m| m.ino()));
+        if is_newest {
+            break file;
+        }
+    };
     if file.metadata()?.len() == 0 {
         return Ok((file, false));
     }
@@ -85,6 +95,7 @@ fn append<C: Serialize>(path: &Path, entry: &Entry<C>) -> io::Result<()> {
         let (mut file, mut is_torn) = open(path)?;
         if file.metadata()?.len() >= MAX_LOG {
             fs::rename(path, path.with_extension("jsonl.1"))?;
+            drop(file);
             (file, is_torn) = open(path)?;
         }
         let mut line = Vec::new();
@@ -178,5 +189,23 @@ mod tests {
         fs::rename(&path, path.with_extension("jsonl.1")).unwrap();
         tell(&entry).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
+    }
+
+    #[test]
+    fn processes_that_rotate_at_once_lose_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let who = Who { name: "anna".into(), from: [127, 0, 0, 1].into() };
+        let entry = Entry::begun(7, &who, &Change::Pause { host: None });
+        for _ in 0..50 {
+            File::create(&path).unwrap().set_len(MAX_LOG).unwrap();
+            std::thread::scope(|threads| {
+                (0..8).for_each(|_| {
+                    threads.spawn(|| append(&path, &entry).unwrap());
+                });
+            });
+            assert_eq!(fs::metadata(path.with_extension("jsonl.1")).unwrap().len(), MAX_LOG);
+            assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 8);
+        }
     }
 }

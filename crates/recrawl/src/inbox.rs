@@ -40,7 +40,7 @@ const PATIENCE: u32 = 4;
 const CREDIT: Duration = Duration::from_secs(4);
 
 /// How often a reader that waits looks again.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Number of sites whose virtual times are stored before past ones are dropped.
 const MIN_SITES: usize = 1 << 12;
@@ -113,11 +113,13 @@ impl Inbox {
         Inbox { pages, room, order: Order::default(), debts: Debts::default(), is_reading_alone: false }
     }
 
-    /// Moves up to `most` pages to `batch`, and waits for one if there is none. `taken` has the measured costs of this
-    /// reader's batch before. A reader that is told to wait does so without the lock: the other one has costs to tell.
+    /// Moves up to `most` pages to `batch`. If there is none, it waits for one if it `may_block`. `taken` has the
+    /// measured costs of this reader's batch before. A reader that is told to wait does so without the lock: the
+    /// other one has costs to tell.
     pub fn take(
         &mut self,
         most: usize,
+        may_block: bool,
         batch: &mut Vec<(Work, FetchedPage)>,
         taken: &mut Vec<Taken>,
     ) -> Turn {
@@ -130,19 +132,23 @@ impl Inbox {
             }
         }
         loop {
+            let mut is_closed = false;
             while self.order.len() < self.room {
                 match self.pages.try_recv() {
                     Ok(page) => self.put(page),
                     Err(TryRecvError::Empty) => break,
                     // No site has to wait for pages that will not come.
                     Err(TryRecvError::Disconnected) => {
-                        self.debts = Debts::default();
+                        (self.debts, is_closed) = (Debts::default(), true);
                         break;
                     }
                 }
             }
             if self.order.len() > 0 {
                 break;
+            }
+            if !may_block && !is_closed {
+                return Turn::Wait(LOOK_EVERY);
             }
             match self.pages.blocking_recv() {
                 Some(page) => self.put(page),
@@ -434,7 +440,7 @@ mod tests {
         let mut inbox = Inbox::new(pages, 9);
         let mut take = |taken: &mut Vec<Taken>| {
             let mut batch = Vec::new();
-            let turn = inbox.take(8, &mut batch, taken);
+            let turn = inbox.take(8, false, &mut batch, taken);
             assert!(matches!(turn, Turn::Pages) || batch.is_empty());
             batch
         };

@@ -10,7 +10,7 @@
 use crate::crawl::Crawl;
 use crate::failure::Failure;
 use crate::hints::HintRules;
-use crate::inbox::{Inbox, Reading, Turn, Work};
+use crate::inbox::{Inbox, LOOK_EVERY, Reading, Turn, Work};
 use crate::page::{PageReader, ReadPage};
 use crate::plan::{Plan, UNAVAILABLE, unavailable};
 use crate::progress::Progress;
@@ -26,8 +26,8 @@ use recrawl_repository::{Done, VisitLog};
 use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share};
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::{Arc, LockResult, Mutex, MutexGuard, TryLockError};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -151,25 +151,33 @@ fn join_stages(
     let span = tracing::Span::current();
     thread::scope(|scope| {
         let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
-        for _ in 0..workers {
+        // The last reader waits for pages. The others only look now and then whether some are left: if all
+        // waited, each page would wake another one, and no batch would ever be full.
+        let mut others: Vec<Thread> = Vec::new();
+        for left in (0..workers).rev() {
             let (read, pages, span) = (read.clone(), pages.clone(), span.clone());
+            let (is_last, earlier) = (left == 0, others.clone());
             let worker = move || {
                 let _span = span.entered();
                 let _reading = Reading(&pages);
                 let mut compressor = Compressor::new();
                 let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
                 loop {
-                    let inbox = pages.lock();
-                    let mut inbox = inbox.expect("no panic under the lock");
-                    let turn = inbox.take(BATCH, &mut fetched, &mut taken);
-                    drop(inbox);
-                    match turn {
+                    let inbox = if is_last { Some(pages.lock()) } else { locked_if_free(&pages) };
+                    let turn = inbox.map(|inbox| {
+                        let mut inbox = inbox.expect("no panic under the lock");
+                        inbox.take(BATCH, is_last, &mut fetched, &mut taken)
+                    });
+                    match turn.unwrap_or(Turn::Wait(LOOK_EVERY)) {
                         Turn::Pages => {}
                         Turn::Wait(time) => {
-                            thread::sleep(time);
+                            thread::park_timeout(time);
                             continue;
                         }
-                        Turn::End => return,
+                        Turn::End => {
+                            earlier.iter().for_each(Thread::unpark);
+                            return;
+                        }
                     }
                     let read_one = |(expected, page): (Work, FetchedPage)| {
                         let start = processor_time();
@@ -184,7 +192,8 @@ fn join_stages(
                     }
                 }
             };
-            thread::Builder::new().name("reader".into()).spawn_scoped(scope, worker)?;
+            let reader = thread::Builder::new().name("reader".into()).spawn_scoped(scope, worker)?;
+            others.push(reader.thread().clone());
         }
         drop((read, pages));
         let recorder = move || span.in_scope(|| record(&reads, &mut recorder, stop));
@@ -202,6 +211,15 @@ fn join_stages(
             .map_err(|_| Failure::work("the recorder panicked; the visits before that are in the log"))??;
         report.map_err(Failure::from)
     })
+}
+
+/// The lock, if no other thread has it.
+fn locked_if_free<T>(mutex: &Mutex<T>) -> Option<LockResult<MutexGuard<'_, T>>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(Ok(guard)),
+        Err(TryLockError::Poisoned(error)) => Some(Err(error)),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// What this thread took of the processor. On a busy machine a cheap page takes long by the clock.

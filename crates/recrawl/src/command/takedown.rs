@@ -22,7 +22,7 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
         print_json(&json!({
             "meant": order.pattern, "dry_run": args.dry_run, "blocked": !args.dry_run && !args.keep_crawling,
             "removed": removed, "stays": stays, "pages": covered.listed,
-            "still_forbidden": covered.forbidden, "cycle_in_progress": in_progress,
+            "still_forbidden": covered.forbidden, "still_forbidden_of": covered.checked, "cycle_in_progress": in_progress,
         }))?;
         return whole(removed);
     }
@@ -114,7 +114,7 @@ fn print_pages(covered: &Covered) -> Result<(), Failure> {
 
 /// The rules that forbid the pages also after the end of their takedown.
 fn print_forbidden(covered: &Covered) -> Result<(), Failure> {
-    if covered.forbidden.is_empty() {
+    if covered.forbidden.is_empty() && covered.checked == covered.pages {
         return print("recrawl may fetch them again, from the cycle after the next one on");
     }
     let mut rules: Vec<(&String, u64)> =
@@ -123,9 +123,12 @@ fn print_forbidden(covered: &Covered) -> Result<(), Failure> {
     for (rule, pages) in rules.iter().take(RULES) {
         print(format!("still not fetched: {}: {rule}", counted(*pages, "page")))?;
     }
-    match rules.len().saturating_sub(RULES) as u64 {
+    if let more @ 1.. = rules.len().saturating_sub(RULES) as u64 {
+        print(format!("… and {}", counted(more, "more rule")))?;
+    }
+    match covered.pages - covered.checked {
         0 => Ok(()),
-        more => print(format!("… and {}", counted(more, "more rule"))),
+        rest => print(format!("not checked for other rules: {}", counted(rest, "further page"))),
     }
 }
 

@@ -21,7 +21,9 @@ pub struct Covered {
     pub visited: u64,
     /// The first pages.
     pub listed: Vec<String>,
-    /// Rules apart from this takedown that forbid some of the pages, with their number.
+    /// Pages whose other rules were looked up: the first.
+    pub checked: u64,
+    /// Rules apart from this takedown that forbid some of the checked pages, with their number.
     pub forbidden: BTreeMap<String, u64>,
 }
 
@@ -56,6 +58,7 @@ impl Covered {
             if covered.pages > MAX_LOOKED_AT {
                 continue;
             }
+            covered.checked += 1;
             let origin = Origin::of(&url);
             if last.as_ref().is_none_or(|(last, _)| *last != origin) {
                 let state = tables.load(&origin)?.unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::StoppedBy;
+use crate::client::{AddressFuture, Meter, ReplyFuture};
 use crate::control::{HostActivity, MAX_ASKED, MAX_HELD_HOSTS};
 use recrawl_types::Skip;
 
@@ -73,6 +74,37 @@ async fn hosts_that_are_held_take_no_other_hosts_place() {
         20,
         "nothing was sent to those that are held, not even for robots.txt"
     );
+}
+
+/// A network that takes two seconds to find an address.
+struct SlowNames(Arc<ScriptedNetwork>);
+
+impl crate::Network for SlowNames {
+    fn get<'a>(&'a self, request: &'a Request, received: &'a Meter) -> ReplyFuture<'a> {
+        self.0.get(request, received)
+    }
+
+    fn address<'a>(&'a self, host: &'a str) -> AddressFuture<'a> {
+        Box::pin(async move {
+            tokio::time::sleep(SECOND * 2).await;
+            self.0.address(host).await
+        })
+    }
+}
+
+/// Else the address would be counted a second time when the host goes on, and stay full for ever.
+#[tokio::test(start_paused = true)]
+async fn a_host_held_while_its_address_is_looked_up_is_counted_once() {
+    let mut setup = Setup::new(&["http://a.test/", "http://b.test/"], friendly);
+    setup.network = ScriptedNetwork::with_addresses(friendly, |_| Ok([10, 0, 0, 1].into()));
+    (setup.config.hosts_per_address, setup.config.open_hosts) = (1, 2);
+    at(&setup, 0, |control| assert!(control.hold_host("a.test", true)));
+    at(&setup, 5, |control| assert!(control.hold_host("a.test", false)));
+    let network = Arc::new(SlowNames(setup.network.clone()));
+    let fetcher = Fetcher::new(setup.config.clone(), network, setup.hosts.clone(), tokio_clock(0));
+    let (out, taken) = channel(4);
+    let (report, pages) = tokio::join!(fetcher.run(setup.job(out)), collect(taken));
+    assert_eq!((report.unwrap().stopped_by, pages.len()), (StoppedBy::End, 2));
 }
 
 #[tokio::test(start_paused = true)]
