@@ -60,12 +60,7 @@ pub enum LeftAlone {
 impl HostDelay {
     /// Computes delay and back-off from a host's state at the time `now`.
     pub fn of(state: &HostState, config: &FetchConfig, now: u64) -> HostDelay {
-        let robots = state.robots.as_ref();
-        let policy = robots.map(|r| RobotsPolicy::from_body(&r.body, config.product_token()));
-        let asked = match policy {
-            Some(RobotsPolicy::Rules(rules)) => rules.crawl_delay,
-            _ => None,
-        };
+        let asked = crawl_delay(state, config);
         let kept = asked.filter(|d| *d <= config.max_crawl_delay).unwrap_or_default();
         let base = kept.max(config.delay_per_host);
         let adaptive_delay = AdaptiveDelay::of(state);
@@ -80,18 +75,9 @@ impl HostDelay {
             () if base > config.delay_per_host => Some(DelayReason::CrawlDelay),
             () => None,
         };
-        let left_alone = match robots {
-            _ if state.back_off_until > now => Some(LeftAlone::BackOff { until: state.back_off_until }),
-            Some(robots @ RobotsState { body: RobotsBody::DisallowAll(why), .. }) => {
-                Some(LeftAlone::NoRobots {
-                    why: *why,
-                    since: robots.unreachable_since.unwrap_or(robots.fetched),
-                    again: refetch_at(robots, config),
-                })
-            }
-            _ => asked
-                .filter(|d| *d > config.max_crawl_delay)
-                .map(|asked| LeftAlone::CrawlDelay { asked, kept: config.max_crawl_delay }),
+        let left_alone = match state.back_off_until {
+            until if until > now => Some(LeftAlone::BackOff { until }),
+            _ => LeftAlone::by_robots(state, config),
         };
         HostDelay { delay, because, left_alone }
     }
@@ -107,7 +93,26 @@ impl fmt::Display for DelayReason {
     }
 }
 
+/// The Crawl-delay of the stored robots.txt.
+fn crawl_delay(state: &HostState, config: &FetchConfig) -> Option<Duration> {
+    let robots = state.robots.as_ref()?;
+    match RobotsPolicy::from_body(&robots.body, config.product_token()) {
+        RobotsPolicy::Rules(rules) => rules.crawl_delay,
+        RobotsPolicy::Unreachable(_) | RobotsPolicy::Refused => None,
+    }
+}
+
 impl LeftAlone {
+    /// Why the stored robots.txt keeps the whole host from being requested, if it does.
+    pub fn by_robots(state: &HostState, config: &FetchConfig) -> Option<LeftAlone> {
+        if let Some(robots @ RobotsState { body: RobotsBody::DisallowAll(why), .. }) = &state.robots {
+            let since = robots.unreachable_since.unwrap_or(robots.fetched);
+            return Some(LeftAlone::NoRobots { why: *why, since, again: refetch_at(robots, config) });
+        }
+        let asked = crawl_delay(state, config).filter(|asked| *asked > config.max_crawl_delay)?;
+        Some(LeftAlone::CrawlDelay { asked, kept: config.max_crawl_delay })
+    }
+
     /// The name in JSON.
     pub fn name(&self) -> &'static str {
         match self {

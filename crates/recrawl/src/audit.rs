@@ -1,9 +1,9 @@
 //! The log of operators' changes: `control.jsonl` in the data directory, with two lines per change:
 //! the attempt and its result. The console and the commands that change decisions write it.
 
-use crate::failure::Failure;
 use recrawl_console::view::{Accepted, Who};
 use recrawl_console::{Audit, Entry};
+use recrawl_crawl::failure::Failure;
 use recrawl_fetcher::system_clock;
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;

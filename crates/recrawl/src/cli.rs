@@ -6,11 +6,13 @@ mod replay;
 pub use learn::{FoldBy, LearnArgs, Protocol, Terminals};
 pub use replay::ReplayArgs;
 
-use crate::failure::Failure;
-use crate::settings::Settings;
-use crate::units::Span;
+use crate::process::logging;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use recrawl_crawl::config::ConfigError;
+use recrawl_crawl::config::units::Span;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::Settings;
+use std::path::{Path, PathBuf};
 
 /// An incremental web crawler that learns what to revisit.
 #[derive(Parser)]
@@ -128,8 +130,21 @@ impl Where {
     /// # Errors
     /// When the configuration is invalid.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        Settings::load(self.config.as_deref(), self.data_dir.as_deref())
+        load(self.config.as_deref(), self.data_dir.as_deref())
     }
+}
+
+/// Reads and checks a configuration file, or the defaults.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the file and the key.
+pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
+    let settings = Settings::load(file, data_dir)?;
+    logging::check(&settings.config.log).map_err(|problem| match file {
+        Some(file) => Failure::from(ConfigError::Parse(file.into(), problem)),
+        None => Failure::Usage(problem),
+    })?;
+    Ok(settings)
 }
 
 /// `recrawl crawl`

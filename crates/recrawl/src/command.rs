@@ -17,11 +17,13 @@ pub mod status;
 mod takedown;
 mod traps;
 
+pub use recrawl_crawl::labels::{counted, thousands};
+
 use crate::cli::Command;
-use crate::config::Log;
-use crate::failure::Failure;
-use crate::logging;
-use crate::terminal;
+use crate::process::logging;
+use crate::process::terminal;
+use recrawl_crawl::config::Log;
+use recrawl_crawl::failure::Failure;
 use std::io::{self, Write};
 
 /// Runs a command.
@@ -71,41 +73,4 @@ fn print(text: impl AsRef<str>) -> Result<(), Failure> {
 /// As [`print()`].
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(serde_json::to_string_pretty(value).map_err(Failure::work)?)
-}
-
-/// 1234567 as "1,234,567".
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// A number and its noun: "1 page", "1,234 pages".
-pub fn counted(number: u64, noun: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{s}", thousands(number))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{counted, thousands};
-
-    #[test]
-    fn one_is_singular() {
-        let said = [0, 1, 2, 1234].map(|number| counted(number, "page"));
-        assert_eq!(said, ["0 pages", "1 page", "2 pages", "1,234 pages"]);
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(thousands(number), text);
-        }
-    }
 }

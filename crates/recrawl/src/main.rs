@@ -1,68 +1,16 @@
 //! recrawl: an incremental web crawler that learns what to revisit.
 //!
-//! The program: joins the other crates, and is the only crate that knows TOML, the command line,
-//! JSON and WARC. Start reading at [`cycle`], which shows the crawl cycle on one screen.
+//! The program: command line, terminal, signals and console around the crate `crawl`.
 
-mod access;
 mod audit;
 mod cli;
-mod clock;
 mod command;
-mod config;
-mod consent;
-mod contact;
-mod control;
-mod crawl;
-mod cycle;
-mod cycle_cache;
-mod data_dir;
-mod decisions;
-mod errors;
-mod events;
-mod failure;
-mod files;
-mod filters;
-mod forbidding;
-mod formula_file;
-mod gather;
-mod hints;
-mod import;
-mod inbox;
-mod lastmods;
-mod live;
-mod logging;
-mod named_host;
-mod opt_out;
-mod page;
-mod page_history;
-mod pipeline;
-mod plan;
-mod printed;
-mod priors;
-mod progress;
-mod ranks;
-mod reading;
-mod readmission;
-mod report;
-mod scope;
-mod secret;
-mod seeds;
+mod process;
 mod serve;
-mod settings;
-mod shutdown;
-mod sign_of_life;
-mod site_noise;
-mod sorted_lines;
-mod space;
-mod takedown;
-mod terminal;
-mod traces;
-mod traps;
-mod trust;
-mod units;
-mod words;
 
 use clap::Parser;
+use process::{clock, logging};
+use recrawl_crawl::Failure;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -73,5 +21,9 @@ fn main() -> ExitCode {
         logging::say(tracing::Level::ERROR, &failure.to_string());
     }
     logging::settle();
-    ended.map_or_else(|failure| ExitCode::from(failure.exit_code()), |()| ExitCode::SUCCESS)
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Work(_)) => ExitCode::from(1),
+        Err(Failure::Usage(_)) => ExitCode::from(2),
+    }
 }

@@ -22,16 +22,17 @@ mod view;
 
 use crate::audit;
 use crate::cli::ServeArgs;
-use crate::crawl::Crawl;
-use crate::cycle::{self, Turn};
-use crate::events::Events;
-use crate::failure::Failure;
-use crate::files;
-use crate::logging;
-use crate::settings::Settings;
+use crate::process;
+use crate::process::logging;
+use crate::process::open_files;
 use desk::{Desk, Phase};
 use hangup::Hangup;
 use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
+use recrawl_crawl::crawl::Crawl;
+use recrawl_crawl::cycle::{self, Turn};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::output::events::Events;
+use recrawl_crawl::settings::Settings;
 use recrawl_repository::ScheduleFile;
 use rhythm::Rhythm;
 use std::sync::Arc;
@@ -55,9 +56,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     logging::start(&settings.config.log, "info")?;
     let hangup = hangup::Caught::new().map_err(Failure::work)?;
     let console = settings.config.serve.connections;
-    files::make_room(&mut settings, console)?;
+    open_files::make_room(&mut settings, console)?;
     let tokens = tokens_of(&settings)?;
-    let mut crawl = Crawl::open(settings, &[], args.random_seed)?;
+    let mut crawl = Crawl::open(settings, &[], args.random_seed, process::of_crawl()?)?;
     let desk = Arc::new(Desk::new(&crawl)?);
     let end = CancellationToken::new();
     let console = recrawl_console::serve(
@@ -168,7 +169,11 @@ fn crawl_on(
 /// The configured stream of events.
 fn events_of(crawl: &Crawl) -> Result<Option<Events>, Failure> {
     let at = &crawl.settings.config.serve.events;
-    if at.as_os_str().is_empty() { Ok(None) } else { Events::open(at, crawl).map(Some) }
+    if at.as_os_str().is_empty() {
+        Ok(None)
+    } else {
+        Events::open(at, crawl, process::printer(crawl)).map(Some)
+    }
 }
 
 /// Adds the events of the cycle. If that fails, they follow after the next commit.

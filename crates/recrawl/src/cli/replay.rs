@@ -1,7 +1,7 @@
 //! Arguments for the rules of a replay.
 
-use crate::failure::Failure;
 use clap::{Args, ValueEnum};
+use recrawl_crawl::failure::Failure;
 use recrawl_scheduler::Ties;
 use recrawl_simulation::{Budget, Dataset, Rules};
 

@@ -2,9 +2,9 @@
 
 use super::print;
 use crate::cli::Cli;
-use crate::failure::Failure;
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
+use recrawl_crawl::failure::Failure;
 
 /// Prints the script for `shell`.
 ///

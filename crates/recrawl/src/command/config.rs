@@ -1,15 +1,14 @@
 //! `recrawl config`: checks or prints a configuration.
 
 use super::{print, print_json};
-use crate::cli::ConfigCommand;
-use crate::failure::Failure;
+use crate::cli::{ConfigCommand, load};
 use crate::serve;
-use crate::settings::Settings;
+use recrawl_crawl::failure::Failure;
 
 pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::Check { config } => {
-            let settings = Settings::load(config.as_deref(), None)?;
+            let settings = load(config.as_deref(), None)?;
             // Checked as the daemon does at its start.
             serve::tokens_of(&settings)?;
             match config {
@@ -18,7 +17,7 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
             }
         }
         ConfigCommand::Show { config, json } => {
-            let settings = Settings::load(config.as_deref(), None)?;
+            let settings = load(config.as_deref(), None)?;
             if *json {
                 print_json(&settings.config)
             } else {

@@ -2,20 +2,21 @@
 
 use super::{counted, thousands};
 use crate::cli::CrawlArgs;
-use crate::control::Mark;
-use crate::crawl::Crawl;
-use crate::cycle::{self, Turn};
-use crate::data_dir;
-use crate::events::Events;
-use crate::failure::Failure;
-use crate::files;
-use crate::formula_file;
-use crate::logging;
-use crate::printed::Printed;
-use crate::report::{CycleReport, Tally};
-use crate::seeds;
-use crate::words;
+use crate::process;
+use crate::process::logging;
+use crate::process::open_files;
+use crate::process::stdout::Printed;
 use recrawl_archive::timestamp;
+use recrawl_crawl::crawl::Crawl;
+use recrawl_crawl::cycle::report::{CycleReport, Tally};
+use recrawl_crawl::cycle::{self, Turn};
+use recrawl_crawl::data_dir;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::labels;
+use recrawl_crawl::operator::control::Mark;
+use recrawl_crawl::operator::seeds;
+use recrawl_crawl::output::events::Events;
+use recrawl_crawl::settings::formula_file;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -37,7 +38,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(text.into()));
     }
     settings.files.extend([&args.seed_file, &args.events].into_iter().flatten().cloned());
-    files::make_room(&mut settings, 0)?;
+    open_files::make_room(&mut settings, 0)?;
     let seeds = seeds::read(&args.seeds, args.seed_file.as_deref(), &settings.rules)?;
     // The tables of an existing crawl may have seeds that were sent to the console.
     if seeds.is_empty() && !data_dir::is_begun(&settings.data_dir) {
@@ -47,7 +48,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     if !args.json && std::io::stderr().is_terminal() {
         eprintln!("data directory: {}", settings.data_dir.display());
     }
-    let mut crawl = Crawl::open(settings, &seeds, args.random_seed)?;
+    let mut crawl = Crawl::open(settings, &seeds, args.random_seed, process::of_crawl()?)?;
     if let Some(Mark { who, at }) = crawl.control.paused() {
         let text = format!(
             "{who} paused this crawl at {}; resume it in the console of `recrawl serve`",
@@ -55,7 +56,8 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
         );
         return Err(Failure::Usage(text));
     }
-    let mut events = args.events.as_deref().map(|at| Events::open(at, &crawl)).transpose()?;
+    let mut events =
+        args.events.as_deref().map(|at| Events::open(at, &crawl, process::printer(&crawl))).transpose()?;
     let mut printed = Printed::new(crawl.shutdown.token().clone());
     let mut rows = 0;
     let mut refused = Refused::default();
@@ -109,7 +111,7 @@ impl Refused {
             return Ok(());
         }
         let visits = counted(self.refused, "visit");
-        let why = words::REFUSED_ADDRESS;
+        let why = labels::REFUSED_ADDRESS;
         Err(Failure::Work(format!("nothing was fetched: {visits} refused, and no other: {why}")))
     }
 }

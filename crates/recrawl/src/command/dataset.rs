@@ -2,11 +2,11 @@
 
 use super::{print, print_json, thousands};
 use crate::cli::{DatasetCommand, PageSet};
-use crate::failure::Failure;
-use crate::units::Span;
+use recrawl_crawl::config::units::Span;
+use recrawl_crawl::failure::Failure;
 use recrawl_simulation::format::{self, Reading};
 use recrawl_simulation::summary::Quantiles;
-use recrawl_simulation::{Dataset, Recipe, Summary, generate};
+use recrawl_simulation::{Dataset, DatasetError, Recipe, Summary, generate};
 use serde_json::json;
 use std::path::Path;
 
@@ -16,12 +16,12 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
             info(&read(path, format.as_deref(), *cycle)?, *json)
         }
         DatasetCommand::Convert { from, to, format, from_format, cycle, set } => {
-            format::check_target(to, format)?;
+            format::check_target(to, format).map_err(failure)?;
             let data = read(from, from_format.as_deref(), *cycle)?;
             write(&chosen(data, *set)?, to, format)
         }
         DatasetCommand::Generate { to, preset, pages, sites, cycles, random_seed, format } => {
-            format::check_target(to, format)?;
+            format::check_target(to, format).map_err(failure)?;
             let mut recipe = Recipe::named(preset).map_err(Failure::usage)?;
             if let Some(pages) = *pages {
                 recipe.resize(pages);
@@ -34,11 +34,16 @@ pub fn run(command: &DatasetCommand) -> Result<(), Failure> {
     }
 }
 
+/// The error of a data set as one of the command.
+pub fn failure(error: DatasetError) -> Failure {
+    if error.is_usage() { Failure::usage(error) } else { Failure::work(error) }
+}
+
 fn read(path: &Path, format: Option<&str>, cycle: Option<Span>) -> Result<Dataset, Failure> {
     // A cycle length with a fraction of a second is invalid: 0 makes the reader reject it with a
     // reason.
     let seconds = |span: Span| if span.0.subsec_nanos() == 0 { span.0.as_secs() } else { 0 };
-    Ok(Reading { format, cycle_seconds: cycle.map(seconds) }.open(path)?)
+    Reading { format, cycle_seconds: cycle.map(seconds) }.open(path).map_err(failure)
 }
 
 fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
@@ -54,7 +59,7 @@ fn chosen(data: Dataset, set: PageSet) -> Result<Dataset, Failure> {
 }
 
 fn write(data: &Dataset, to: &Path, format: &str) -> Result<(), Failure> {
-    let losses = format::create(data, to, format)?;
+    let losses = format::create(data, to, format).map_err(failure)?;
     print(format!(
         "{}: {}, cycles 0 to {}, format {format}",
         to.display(),

@@ -1,7 +1,7 @@
 //! Trust in the dates of an origin's sitemaps and feeds, as text and as JSON.
 
-use crate::lastmods::is_trusted;
-use crate::settings::Settings;
+use recrawl_crawl::lessons::dates::is_trusted;
+use recrawl_crawl::settings::Settings;
 use recrawl_types::LastmodCounts;
 use serde_json::{Value, json};
 

@@ -12,25 +12,26 @@ pub use lookup::unknown;
 use super::export::page_json;
 use super::{counted, print, print_json, traps};
 use crate::cli::ExplainArgs;
-use crate::crawl::WARC;
-use crate::decisions::Decisions;
-use crate::failure::Failure;
-use crate::formula_file;
-use crate::page_history::PageHistory;
-use crate::plan;
-use crate::priors::SitePriors;
-use crate::ranks::Ranks;
-use crate::reading::{self, Tables};
-use crate::report::CycleReport;
-use crate::scope::Refusal;
-use crate::settings::Settings;
-use crate::trust;
 use canonical::Standing;
 use competition::Competition;
 use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::timestamp;
+use recrawl_crawl::admission::gates::ClosedGate;
+use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::crawl::WARC;
+use recrawl_crawl::cycle::plan;
+use recrawl_crawl::cycle::priors::SitePriors;
+use recrawl_crawl::cycle::ranks::Ranks;
+use recrawl_crawl::cycle::report::CycleReport;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::lessons::trust;
+use recrawl_crawl::open_read::{self, Tables};
+use recrawl_crawl::operator::decisions::Decisions;
+use recrawl_crawl::output::page_history::PageHistory;
+use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::formula_file;
 use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::system_clock;
 use recrawl_fetcher::unavailable::Unavailable;
@@ -77,8 +78,9 @@ pub struct Explanation {
     /// Trust in the host's validators; none if it cannot be read, or the host is unknown.
     trust: Option<ValidatorTrust>,
     in_scope: Option<bool>,
-    /// Why the page is outside the scope, if it is.
-    refusal: Option<Refusal>,
+    /// The gates that are closed to it, in order. While a crawl has the tables, only those of the
+    /// configuration and of operators are known.
+    closed: Vec<ClosedGate>,
     /// Evidence about the URL's trap patterns.
     trap: Option<traps::Standing>,
     /// The list and line by which the host's owner opted out.
@@ -102,23 +104,23 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some(text) => formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?,
         None => formula_file::in_force(&settings)?,
     };
-    let repository = reading::repository(&settings)?;
+    let repository = open_read::repository(&settings)?;
     let generation = repository.current();
     let data_dir = settings.data_dir.clone();
     let Some((ordinal, record)) = generation.get(&url).map_err(Failure::work)? else {
-        let tables = reading::tables(&data_dir);
-        let decided = reading::decisions(&data_dir, || tables.clone())?;
+        let tables = open_read::tables(&data_dir);
+        let decided = open_read::decisions(&data_dir, || tables.clone())?;
         return Err(unknown(&mut settings, &decided, &tables, &url)?);
     };
-    let mut reports = reading::last_reports(&repository, RECENT)?;
+    let mut reports = open_read::last_reports(&repository, RECENT)?;
     let random_seed =
         reports.iter().rev().find(|report| report.is_of_crawl()).map(|report| report.random_seed);
     let last = reports.pop();
     let history = PageHistory::read(&repository.kept(), &url)?;
     // Opened last and only briefly: one process at a time can open the tables, and a crawl may be
     // about to start.
-    let tables = || reading::tables(&data_dir);
-    let decided = reading::decisions(&data_dir, tables)?;
+    let tables = || open_read::tables(&data_dir);
+    let decided = open_read::decisions(&data_dir, tables)?;
     let origins = generation.origins().map_err(Failure::work)?;
     let page = Page {
         url,
@@ -209,7 +211,7 @@ impl Explanation {
         let places = places.map(|counter| among.places(counter, &host)).transpose()?;
         let tables = tables();
         let standing = lookup::scope(settings, decided, &tables, &url)?;
-        let (in_scope, refusal) = (standing.as_ref().map(Option::is_none), standing.flatten());
+        let in_scope = standing.as_ref().map(Option::is_none);
         let trap = lookup::trap(settings, &tables, &url)?;
         let opted_out = settings.scope.opt_out().because(&url.host());
         let canonical = Standing::of(generation, &url, &record)?;
@@ -224,6 +226,7 @@ impl Explanation {
         let trust = state.map(|state| state.trust);
         let lastmod = lookup::lastmod(settings, &tables, &url, &record)?;
         let held = lookup::held(decided, &url);
+        let closed = lookup::closed(settings, decided, &tables, &url, record.visited.is_some())?;
         // The cut-off of another formula is not comparable with this formula's scores.
         let cutoff = last.filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
         Ok(Explanation {
@@ -246,7 +249,7 @@ impl Explanation {
             delay: promise.map(|promise| promise.delay),
             trust,
             in_scope,
-            refusal,
+            closed,
             trap,
             opted_out,
             held,
@@ -276,6 +279,14 @@ impl Explanation {
                 None => "depends on its score".into(),
             },
         }
+    }
+
+    /// Why the page is outside the scope, if it is.
+    fn refusal(&self) -> Option<&Refusal> {
+        self.closed.iter().find_map(|gate| match gate {
+            ClosedGate::Scope(refusal) => Some(refusal),
+            _ => None,
+        })
     }
 
     /// The cycle of the last attempt, if the address guard refused it.
@@ -349,7 +360,7 @@ impl Explanation {
             "robots": self.robots.words, "robots_rule": self.robots.rule, "robots_fetched": self.robots.fetched,
             "host_delay_ms": self.delay.map(|d| d.as_millis() as u64), "left_alone": self.left_alone.map(|l| l.name()),
             "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope,
-            "refused_by": self.refusal.as_ref().map(Refusal::to_string),
+            "refused_by": self.refusal().map(Refusal::to_string),
             "trap": self.trap.as_ref().map(traps::Standing::json),
             "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(Standing::name),
             "visited_next": self.next_visit(&obstacles),
@@ -427,7 +438,7 @@ impl Explanation {
         if let Some(trap) = &self.trap {
             print(format!("trap        {}", trap.words()))?;
         }
-        let scope = match (&self.refusal, self.in_scope) {
+        let scope = match (self.refusal(), self.in_scope) {
             (Some(refusal), _) => format!("outside: {refusal}"),
             (None, Some(_)) => "inside".into(),
             (None, None) => "unknown: the running crawl has the seed sites locked".into(),

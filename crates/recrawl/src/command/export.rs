@@ -11,7 +11,7 @@ mod visits;
 
 use super::print;
 use crate::cli::{ExportArgs, Exported, Format};
-use crate::failure::Failure;
+use recrawl_crawl::failure::Failure;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;

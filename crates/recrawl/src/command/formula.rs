@@ -3,10 +3,10 @@
 use super::{print, print_json};
 use crate::audit;
 use crate::cli::FormulaCommand;
-use crate::data_dir;
-use crate::failure::Failure;
-use crate::formula_file;
 use recrawl_console::view::{Accepted, Change, Did};
+use recrawl_crawl::data_dir;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::formula_file;
 use recrawl_formula::{Formula, builtin};
 use serde_json::json;
 

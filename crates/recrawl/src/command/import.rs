@@ -2,9 +2,9 @@
 
 use super::{counted, print, print_json, thousands};
 use crate::cli::{ImportArgs, ImportCommand};
-use crate::failure::Failure;
-use crate::import::lines::TextLines;
-use crate::import::{Import, Offered};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::operator::import::lines::TextLines;
+use recrawl_crawl::operator::import::{Import, Offered};
 use recrawl_extractor::dated_line;
 use recrawl_simulation::format::{Capture, IndexLines, shown};
 use serde_json::json;

@@ -5,12 +5,12 @@ mod json;
 mod order;
 mod progress;
 
-use super::{counted, print, print_json, thousands};
+use super::{counted, dataset, print, print_json, thousands};
 use crate::cli::LearnArgs;
-use crate::failure::Failure;
-use crate::shutdown::Shutdown;
+use crate::process::signals;
 use files::Files;
 use progress::Progress;
+use recrawl_crawl::failure::Failure;
 use recrawl_formula::Protection;
 use recrawl_learner::{Checkpoint, Ending, FoldsError, LearnError, Learned, Options, Preset, Report, learn};
 use recrawl_simulation::compare::Verdict;
@@ -20,14 +20,14 @@ use std::time::Instant;
 pub fn run(args: &LearnArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     let order = order::of(args)?;
-    let data = recrawl_simulation::open(&args.data, args.format.as_deref())?;
+    let data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(dataset::failure)?;
     let files = Files::new(args.out.as_deref(), &data.name)?;
     let data = args.replay.cut(data)?;
     args.replay.warn_of_few(&data);
     let options = order.for_data(&data, files.name());
     let runs =
         if args.resume { files.resume(&data, &options)?.runs } else { files.vacant().map(|()| vec![])? };
-    let shutdown = Shutdown::new("stopping after this generation (a second signal stops at once)")?;
+    let shutdown = signals::shutdown("stopping after this generation (a second signal stops at once)")?;
     let threads = args.threads.map_or(0, |n| n as usize);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)?;
     tracing::info!(pages = data.pages.len(), cycles = data.truth.cycles(), "learning started");

@@ -1,8 +1,8 @@
 //! `recrawl man`: writes manual pages generated from the command-line help.
 
 use crate::cli::Cli;
-use crate::failure::Failure;
 use clap::CommandFactory;
+use recrawl_crawl::failure::Failure;
 use std::fs;
 use std::io;
 use std::path::Path;

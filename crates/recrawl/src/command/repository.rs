@@ -6,11 +6,11 @@ mod stats;
 
 use super::{counted, print, print_json};
 use crate::cli::RepositoryCommand;
-use crate::crawl::{TABLES, WARC};
-use crate::failure::Failure;
-use crate::reading;
-use crate::settings::Settings;
 use recrawl_archive::verify;
+use recrawl_crawl::crawl::{TABLES, WARC};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::FileStorage;
 use recrawl_repository::{SledTables, TablesFound};
 use serde_json::json;
@@ -53,7 +53,7 @@ fn tables(settings: &Settings) -> Result<Option<TablesFound>, Failure> {
 }
 
 fn check(settings: &Settings, as_json: bool) -> Result<(), Failure> {
-    let repository = reading::repository(settings)?;
+    let repository = open_read::repository(settings)?;
     let mut damage = repository.verify();
     let summary = *repository.current().summary();
     let bodies = settings.data_dir.join(WARC);

@@ -5,10 +5,10 @@ mod curves;
 mod entry;
 mod report;
 
-use super::{print, print_json};
+use super::{dataset, print, print_json};
 use crate::cli::{Estimators, PageSet, SimulateArgs};
-use crate::failure::Failure;
 use entry::Entry;
+use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
 use recrawl_simulation::compare::Comparison;
 use recrawl_simulation::{Dataset, Rules, RulesError, table};
@@ -21,7 +21,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(Failure::Usage(format!("--plot: {}: no such folder", folder.display())));
     }
-    let data = recrawl_simulation::open(&args.data, args.format.as_deref())?;
+    let data = recrawl_simulation::open(&args.data, args.format.as_deref()).map_err(dataset::failure)?;
     let data = chosen_pages(data, args)?;
     rules.check(data.pages.len(), data.truth.cycles()).map_err(|error| match error {
         RulesError::NoPages => Failure::Work(format!("{}: {error}", args.data.display())),

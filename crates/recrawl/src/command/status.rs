@@ -6,17 +6,17 @@ mod standing;
 
 use super::{counted, dates, print, print_json, thousands, traps};
 use crate::cli::StatusArgs;
-use crate::crawl::WARC;
-use crate::decisions::Decisions;
-use crate::failure::Failure;
-use crate::forbidding::Forbidding;
-use crate::formula_file;
-use crate::named_host::NamedHost;
-use crate::reading;
-use crate::settings::Settings;
-use crate::trust;
-use crate::words;
 use recrawl_archive::{cap, timestamp};
+use recrawl_crawl::admission::named_host::NamedHost;
+use recrawl_crawl::crawl::WARC;
+use recrawl_crawl::explain::forbidding::Forbidding;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::labels;
+use recrawl_crawl::lessons::trust;
+use recrawl_crawl::open_read;
+use recrawl_crawl::operator::decisions::Decisions;
+use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::formula_file;
 use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_fetcher::system_clock;
 use recrawl_repository::{Generation, OriginRun, SledTables};
@@ -50,13 +50,13 @@ fn origin_text(key: &[u8]) -> String {
 }
 
 fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
-    let repository = reading::repository(settings)?;
+    let repository = open_read::repository(settings)?;
     let generation = repository.current();
-    let reports = reading::last_reports(&repository, CYCLES)?;
+    let reports = open_read::last_reports(&repository, CYCLES)?;
     let mut origins = generation.origins().map_err(Failure::work)?;
     origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
     let standing = Standing::of(settings);
-    let in_progress = reading::in_progress(&**repository.storage(), &generation);
+    let in_progress = open_read::in_progress(&**repository.storage(), &generation);
     if let Err(fault) = &in_progress {
         tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");
     }
@@ -134,7 +134,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let refused: u64 = reports.iter().map(|report| report.tally.refused).sum();
     if refused > 0 {
         let visits = counted(refused, "visit");
-        print(format!("\nrefused     {visits} in these cycles: {}", words::REFUSED_ADDRESS))?;
+        print(format!("\nrefused     {visits} in these cycles: {}", labels::REFUSED_ADDRESS))?;
     }
     print("\nlargest hosts                                 pages    visited")?;
     for origin in origins.iter().take(HOSTS) {
@@ -208,7 +208,9 @@ pub fn host_document(
     let forbidding = Forbidding::of(settings, tables, decided)?;
     let document = |(origin, KnownOrigin { state, run }): (&Origin, &KnownOrigin)| {
         let mut host = host_json(settings, origin, state);
-        host["refused"] = Refusals::of(&forbidding, generation, run.as_ref(), state)?.json();
+        host["refused"] =
+            Refusals::of(&forbidding, generation, run.as_ref(), &forbidding.of_origin(tables, origin)?)?
+                .json();
         host["decisions"] = json!(decisions);
         host["lastmod"] = dates::json(settings, &tables.lastmods(origin)?);
         host["traps"] = traps::list(&traps::of_host(&settings.traps, tables, origin)?);
@@ -219,12 +221,12 @@ pub fn host_document(
 
 fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failure> {
     let named = NamedHost::parse(host).map_err(|what| Failure::Usage(format!("--host: {what}")))?;
-    let tables = reading::tables(&settings.data_dir)
+    let tables = open_read::tables(&settings.data_dir)
         .map_err(|why| Failure::Work(format!("{host}: {}", beside(why, "GET /api/v1/hosts/HOST"))))?;
     let unknown = || Failure::Work(format!("{host}: unknown host; `recrawl status` lists the largest hosts"));
-    let repository = reading::repository(settings)?;
+    let repository = open_read::repository(settings)?;
     let generation = repository.current();
-    let decided = reading::decisions(&settings.data_dir, || Ok(tables.clone()))?;
+    let decided = open_read::decisions(&settings.data_dir, || Ok(tables.clone()))?;
     if as_json {
         let found = host_document(settings, &tables, &generation, &decided, &named)?;
         return print_json(&found.ok_or_else(unknown)?);
@@ -247,9 +249,10 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
         print_decisions()?;
         if let Some((cycle, visits)) = guarded::refused(&repository.kept(), origin)? {
             let visits = counted(visits, "visit");
-            print(format!("addresses     {visits} refused in cycle {cycle}: {}", words::REFUSED_ADDRESS))?;
+            print(format!("addresses     {visits} refused in cycle {cycle}: {}", labels::REFUSED_ADDRESS))?;
         }
-        let refusals = Refusals::of(&forbidding, &generation, run.as_ref(), state)?;
+        let refusals =
+            Refusals::of(&forbidding, &generation, run.as_ref(), &forbidding.of_origin(&tables, origin)?)?;
         refusals.lines().iter().try_for_each(|line| print(format!("refused       {line}")))?;
         print(format!("lastmod       {}", dates::text(settings, &tables.lastmods(origin)?)))?;
         let known = traps::of_host(&settings.traps, &tables, origin)?;
@@ -292,7 +295,7 @@ fn host_json(settings: &Settings, origin: &Origin, state: &HostState) -> Value {
         _ => None,
     });
     let unreachable = robots.and_then(|r| match &r.body {
-        RobotsBody::DisallowAll(why) => Some(words::no_robots(*why)),
+        RobotsBody::DisallowAll(why) => Some(labels::no_robots(*why)),
         _ => None,
     });
     let delay = host_delay(settings, state);
@@ -336,7 +339,7 @@ fn print_host(settings: &Settings, origin: &Origin, state: &HostState) -> Result
             let meaning = match &robots.body {
                 RobotsBody::AllowAll => "not found: everything is allowed".into(),
                 RobotsBody::DisallowAll(why) => {
-                    format!("{}: everything is forbidden (RFC 9309 section 2.3.1.4)", words::no_robots(*why))
+                    format!("{}: everything is forbidden (RFC 9309 section 2.3.1.4)", labels::no_robots(*why))
                 }
                 RobotsBody::Rules(_) => "in force:".to_owned(),
             };

@@ -1,11 +1,14 @@
 //! `recrawl takedown`: removes the data of pages and stops fetching them.
 
 use super::{counted, print, print_json};
+use crate::audit;
 use crate::cli::TakedownArgs;
-use crate::failure::Failure;
-use crate::settings::Settings;
-use crate::takedown::{self, Covered, Done, Order, Pattern, Summary};
-use crate::units::Size;
+use recrawl_console::view::{Accepted, Did};
+use recrawl_crawl::admission::pattern::Pattern;
+use recrawl_crawl::config::units::Size;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::operator::takedown::{self, Covered, Done, Order, Stopped, Summary};
+use recrawl_crawl::settings::Settings;
 use serde_json::json;
 
 /// Rules printed that keep pages from being requested.
@@ -15,7 +18,11 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
     let order = Order { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling };
     let now = (recrawl_fetcher::system_clock())();
-    let done = takedown::run(&settings, &order, args.dry_run, now)?;
+    let stopped = takedown::open(&settings, &order, args.dry_run)?;
+    let done = match args.dry_run {
+        true => stopped.take_down(&order, true, now)?,
+        false => logged(stopped, &settings, &order, now)?,
+    }?;
     let Done { removed, covered, in_progress } = &done;
     let stays = stays(&order.pattern, removed);
     if args.json {
@@ -45,6 +52,23 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
         ))?;
     }
     whole(removed)
+}
+
+/// Takes the pages down, and logs it as a change of an operator.
+fn logged(
+    stopped: Stopped<'_>,
+    settings: &Settings,
+    order: &Order,
+    now: u64,
+) -> Result<Result<Done, Failure>, Failure> {
+    audit::logged(&settings.data_dir, order, || {
+        let done = stopped.take_down(order, false, now)?;
+        let detail = match &done {
+            Ok(done) => done.removed.to_string(),
+            Err(unfinished) => format!("decided, but nothing is removed yet: {unfinished}"),
+        };
+        Ok((done, Accepted { did: Did::Done, detail }))
+    })
 }
 
 /// The pages that the arguments name.

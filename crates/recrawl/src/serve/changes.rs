@@ -4,17 +4,18 @@ use super::desk::Desk;
 use super::formulas;
 use super::hosts;
 use super::view::failed;
-use crate::command::counted;
-use crate::contact;
-use crate::control::{
-    Blocks, Effect, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_BYTES, MAX_WAITING_SEEDS, Mark,
-};
-use crate::live::Stage;
-use crate::scope;
-use crate::takedown::Pattern;
-use crate::words;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
+use recrawl_crawl::admission::blocks::Blocks;
+use recrawl_crawl::admission::contact_check;
+use recrawl_crawl::admission::pattern::Pattern;
+use recrawl_crawl::admission::scope;
+use recrawl_crawl::labels;
+use recrawl_crawl::labels::counted;
+use recrawl_crawl::operator::control::{
+    Effect, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_BYTES, MAX_WAITING_SEEDS, Mark,
+};
+use recrawl_crawl::progress::figures::Stage;
 use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site, Status};
 
 /// A takedown cannot be undone over HTTP.
@@ -91,7 +92,7 @@ fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Ref
         Some(_) => format!("blocked {what}"),
         None if down.is_empty() => format!("unblocked {what}"),
         None => {
-            let down = words::some_of(&down);
+            let down = labels::some_of(&down);
             format!("unblocked {what}, but these stay taken down: {down}; {END_TAKEDOWN}")
         }
     };
@@ -116,7 +117,7 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
         }
         seeds.push(url);
     }
-    contact::check_pages(&settings, &seeds)
+    contact_check::check_pages(&settings, &seeds)
         .map_err(|e| Refusal::invalid("urls", e.to_string(), "set crawler.contact and send SIGHUP"))?;
     seeds.sort_unstable();
     seeds.dedup();
@@ -139,7 +140,7 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
         news.iter().filter(|url| blocks.cover(url).is_some()).map(ToString::to_string).collect();
     let but = match blocked.is_empty() {
         true => String::new(),
-        false => format!("; not requested until you unblock them: {}", words::some_of(&blocked)),
+        false => format!("; not requested until you unblock them: {}", labels::some_of(&blocked)),
     };
     match desk.control.add_seeds(&news).map_err(failed)? {
         None => Err(Refusal::Busy(format!(

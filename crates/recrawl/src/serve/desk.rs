@@ -4,16 +4,16 @@ use super::disk::{self, Disk};
 use super::hosts::Hosts;
 use super::next::Next;
 use super::scans::Scans;
-use crate::control::Control;
-use crate::crawl::Crawl;
-use crate::failure::Failure;
-use crate::live::Live;
-use crate::page_history::VisitedPages;
-use crate::ranks::KeptRanks;
-use crate::reading;
-use crate::report::CycleReport;
-use crate::settings::Settings;
-use crate::shutdown::Shutdown;
+use recrawl_crawl::crawl::Crawl;
+use recrawl_crawl::cycle::ranks::KeptRanks;
+use recrawl_crawl::cycle::report::CycleReport;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::operator::control::Control;
+use recrawl_crawl::output::page_history::VisitedPages;
+use recrawl_crawl::process::Shutdown;
+use recrawl_crawl::progress::figures::Live;
+use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::{Steering, WallClock};
 use recrawl_formula::Formula;
 use recrawl_repository::storage::Storage;
@@ -87,7 +87,7 @@ impl Desk {
     /// # Errors
     /// When the reports cannot be read.
     pub fn new(crawl: &Crawl) -> Result<Desk, Failure> {
-        let reports = reading::last_reports(&crawl.repository, MAX_REPORTS)?;
+        let reports = open_read::last_reports(&crawl.repository, MAX_REPORTS)?;
         let generation = crawl.repository.current();
         Ok(Desk {
             tables: crawl.tables.clone(),

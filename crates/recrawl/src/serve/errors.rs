@@ -1,8 +1,8 @@
 //! Pages that could not be fetched, for the console.
 
 use super::desk::Desk;
-use crate::errors::Missed;
 use recrawl_console::view::{ErrorCount, ErrorKind, Errors, PageError};
+use recrawl_crawl::progress::errors::Missed;
 use recrawl_types::{Origin, Outcome};
 
 /// Recent errors.

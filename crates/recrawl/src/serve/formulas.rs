@@ -5,14 +5,14 @@ use super::next::Turn;
 use super::status::formula_text;
 use super::view::failed;
 use crate::audit::COMMAND_LINE;
-use crate::control::{Chosen, Mark};
-use crate::failure::Failure;
-use crate::plan;
-use crate::priors::SitePriors;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
     Accepted, Did, FormulaCheck, FormulaUse, Formulas, RankChange, RankChanges, Who,
 };
+use recrawl_crawl::cycle::plan;
+use recrawl_crawl::cycle::priors::SitePriors;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::operator::control::{Chosen, Mark};
 use recrawl_formula::{Formula, builtin};
 use recrawl_repository::{Generation, OriginRun};
 use recrawl_scheduler::policy::formula::FormulaPolicy;

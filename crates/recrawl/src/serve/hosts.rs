@@ -4,9 +4,9 @@ mod glance;
 
 use super::desk::Desk;
 use super::view::failed;
-use crate::named_host::NamedHost;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{HostList, HostQuery, HostRow, HostSort, HostState};
+use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_fetcher::control::{HostActivity, HostFigures};
 use recrawl_fetcher::host_delay::HostDelay;
 use recrawl_repository::OriginRun;

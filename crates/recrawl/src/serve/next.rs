@@ -5,9 +5,9 @@
 //! commit reads it again. So the file and the shared state are read and changed together, under a
 //! lock.
 
-use crate::failure::Failure;
-use crate::formula_file;
-use crate::settings::Settings;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::Settings;
+use recrawl_crawl::settings::formula_file;
 use recrawl_formula::Formula;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
@@ -109,7 +109,7 @@ impl Turn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
+    use recrawl_crawl::config::Config;
     use recrawl_formula::builtin;
 
     #[test]

@@ -3,12 +3,13 @@
 use super::desk::Desk;
 use super::tokens_of;
 use crate::cli::ServeArgs;
-use crate::config::{Config, Log, Serve};
-use crate::crawl::{Crawl, seed_sites};
-use crate::failure::Failure;
-use crate::logging;
-use crate::settings::Settings;
+use crate::process::logging;
 use recrawl_console::Running;
+use recrawl_crawl::config::{Config, Log, Serve};
+use recrawl_crawl::crawl::Crawl;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::Settings;
+use recrawl_crawl::stored::seed_sites;
 use recrawl_fetcher::{Fetcher, HttpNetwork};
 use recrawl_types::HostTable;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ fn put_in_force(
     }
     settings.scope.refuse_taken_down(crawl.control.decided().taken_down.clone());
     settings.scope.read_opt_out().map_err(Failure::Usage)?;
-    crate::contact::check_known(&settings, &crawl.repository.current())?;
+    recrawl_crawl::admission::contact_check::check_known(&settings, &crawl.repository.current())?;
     let tokens = tokens_of(&settings)?;
     if settings.fetch != old.fetch {
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);

@@ -8,10 +8,10 @@
 
 mod difference;
 
-use crate::settings::Settings;
 use difference::Difference;
 use recrawl_archive::answer::Answer;
 use recrawl_archive::{file_name, timestamp};
+use recrawl_crawl::settings::Settings;
 use recrawl_extractor::{Extracted, Fields, extract};
 use recrawl_types::{ArchivePosition, CanonicalUrl, Visited};
 use serde_json::{Value, json};

@@ -3,14 +3,14 @@
 use super::desk::Desk;
 use super::{changes, errors, formulas, hosts, pages, status};
 use crate::command::status::host_document;
-use crate::control::Mark;
-use crate::takedown::Pattern;
 use recrawl_console::CrawlView;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{
     Accepted, Change, Controls, Decision, Errors, FormulaCheck, Formulas, HostList, HostQuery, PageList,
     PageQuery, RankChanges, Status, Who,
 };
+use recrawl_crawl::admission::pattern::Pattern;
+use recrawl_crawl::operator::control::Mark;
 use serde_json::Value;
 use std::sync::Arc;
 

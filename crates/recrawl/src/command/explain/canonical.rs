@@ -1,7 +1,7 @@
 //! The directives of a page, and whether its canonical claim holds.
 
-use crate::failure::Failure;
 use recrawl_archive::timestamp;
+use recrawl_crawl::failure::Failure;
 use recrawl_repository::Generation;
 use recrawl_types::{Canonical, CanonicalUrl, PageRecord, Site, Status};
 

@@ -1,7 +1,7 @@
 //! The page's rank among all pages, and among those of its host, in the next cycle.
 
-use crate::failure::Failure;
-use crate::priors::SitePriors;
+use recrawl_crawl::cycle::priors::SitePriors;
+use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_repository::Generation;
 use recrawl_scheduler::policy::formula::FormulaPolicy;

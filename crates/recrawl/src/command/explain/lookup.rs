@@ -2,15 +2,18 @@
 //! answers that need them are then unknown.
 
 use crate::command::{dates, traps};
-use crate::control::{Blocks, Mark};
-use crate::crawl::TABLES;
-use crate::decisions::Decisions;
-use crate::failure::Failure;
-use crate::lastmods::is_trusted;
-use crate::reading::Tables;
-use crate::scope::Refusal;
-use crate::settings::Settings;
-use crate::words;
+use recrawl_crawl::admission::blocks::Blocks;
+use recrawl_crawl::admission::gates::{ClosedGate, Gates, OriginGates};
+use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::crawl::TABLES;
+use recrawl_crawl::explain::forbidding::Forbidding;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::labels;
+use recrawl_crawl::lessons::dates::is_trusted;
+use recrawl_crawl::open_read::Tables;
+use recrawl_crawl::operator::control::Mark;
+use recrawl_crawl::operator::decisions::Decisions;
+use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::robots::Rules;
 use recrawl_fetcher::system_clock;
@@ -62,9 +65,32 @@ pub fn scope(
     settings.scope.refuse_taken_down(decided.taken_down.clone());
     if settings.config.scope.hosts.is_empty() {
         let Ok(tables) = tables else { return Ok(None) };
-        settings.scope.admit_sites(crate::crawl::seed_sites(tables, &[])?);
+        settings.scope.admit_sites(recrawl_crawl::stored::seed_sites(tables, &[])?);
     }
     Ok(Some(settings.scope.refuse(url)))
+}
+
+/// The gates that are closed to a page, in order; with locked tables, those that are known without them.
+/// The settings have the scope as [`scope`] left it.
+pub fn closed(
+    settings: &Settings,
+    decided: &Decisions,
+    tables: &Tables,
+    url: &CanonicalUrl,
+    is_visited: bool,
+) -> Result<Vec<ClosedGate>, Failure> {
+    if let Ok(tables) = tables {
+        let forbidding = Forbidding::of(settings, tables, decided)?;
+        let of_origin = forbidding.of_origin(tables, &Origin::of(url))?;
+        return Ok(forbidding.gates(&of_origin, url, is_visited));
+    }
+    let has_hosts = !settings.config.scope.hosts.is_empty();
+    let (blocks, origin) = (Blocks::of(decided.blocks.keys()), OriginGates::default());
+    let scope = has_hosts.then_some(&settings.scope);
+    let gates = Gates { scope, blocks: &blocks, is_trap: &|_| false, origin: &origin };
+    let opted_out = settings.scope.opt_out().because(&url.host()).filter(|_| !has_hosts);
+    let opted_out = opted_out.map(|why| ClosedGate::Scope(Refusal::OptedOut(why)));
+    Ok(opted_out.into_iter().chain(gates.closed_to(url, is_visited)).collect())
 }
 
 /// Why the page's host is skipped, if it is.
@@ -118,7 +144,7 @@ pub fn robots(settings: &Settings, tables: &Tables, url: &CanonicalUrl) -> Resul
     let (words, rule) = match robots.body {
         RobotsBody::AllowAll => (format!("allowed: no robots.txt at {when}"), None),
         RobotsBody::DisallowAll(why) => {
-            (format!("{} at {when}: everything is forbidden for now", words::no_robots(why)), None)
+            (format!("{} at {when}: everything is forbidden for now", labels::no_robots(why)), None)
         }
         RobotsBody::Rules(body) => {
             let rules = Rules::parse(&body, settings.fetch.product_token());

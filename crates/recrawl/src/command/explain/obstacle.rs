@@ -2,9 +2,10 @@
 
 use super::{Chance, Explanation};
 use crate::command::{counted, traps};
-use crate::scope::Refusal;
-use crate::words;
 use recrawl_archive::timestamp;
+use recrawl_crawl::admission::gates::ClosedGate;
+use recrawl_crawl::admission::scope::Refusal;
+use recrawl_crawl::labels;
 use recrawl_fetcher::host_delay::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
 use recrawl_types::Origin;
@@ -47,22 +48,7 @@ impl Explanation {
         if self.gate == Gate::Gone {
             all.extend(self.by_plan());
         }
-        if let Some(why) = &self.opted_out {
-            all.push(Obstacle::new("opted_out", "never", why, END_OPT_OUT));
-        }
-        all.extend(self.refusal.as_ref().filter(|_| self.opted_out.is_none()).map(scope));
-        if let Some((pattern, by)) = &self.held.blocked {
-            let evidence = format!("{} blocked {pattern} at {}", by.who, timestamp(by.at));
-            all.push(Obstacle::new("blocked", "none", evidence, format!("unblock {pattern}")));
-        }
-        let trap = self.trap.as_ref().filter(|_| self.record.visited.is_none());
-        if let Some(evidence) = trap.and_then(traps::Standing::refusal) {
-            let lifted = format!(
-                "add {} to traps.allow_hosts, or wait until fewer pages of the pattern are alike",
-                self.url.host()
-            );
-            all.push(Obstacle::new("trap", "none", evidence, lifted));
-        }
+        all.extend(self.closed.iter().map(|gate| self.closed_gate(gate)));
         if let Some(by) = &self.held.all {
             let evidence = format!("{} paused the crawl at {}", by.who, timestamp(by.at));
             all.push(Obstacle::new("paused", "none", evidence, "resume the crawl"));
@@ -71,8 +57,8 @@ impl Explanation {
             let evidence = format!("{} paused the host at {}", by.who, timestamp(by.at));
             all.push(Obstacle::new("paused", "none", evidence, "resume the host"));
         }
-        all.extend(self.robots());
-        all.extend(self.left_alone.and_then(left_alone));
+        let back_off = self.left_alone.filter(|why| matches!(why, LeftAlone::BackOff { .. }));
+        all.extend(back_off.map(left_alone));
         all.extend(self.host_failures.filter(|_| self.left_alone.is_none()).map(|failures| {
             let evidence =
                 format!("{}; each cycle tries one of its pages until it answers", host_failed(failures));
@@ -85,11 +71,36 @@ impl Explanation {
             all.extend(self.by_plan());
         }
         all.extend(self.refused_in().map(|cycle| {
-            let evidence = format!("refused in cycle {cycle}: {}", words::REFUSED_ADDRESS);
+            let evidence = format!("refused in cycle {cycle}: {}", labels::REFUSED_ADDRESS);
             let lifted = "list the host's address in fetch.allow_addresses, if the network is your own";
             Obstacle::new("address", "none", evidence, lifted)
         }));
         all
+    }
+
+    fn closed_gate(&self, gate: &ClosedGate) -> Obstacle {
+        match gate {
+            ClosedGate::Scope(refusal) => scope(refusal),
+            ClosedGate::Block(pattern) => {
+                let by = self.held.blocked.as_ref().map(|(_, by)| by);
+                let by = by.map(|by| format!("{} blocked {pattern} at {}", by.who, timestamp(by.at)));
+                let evidence = by.unwrap_or_else(|| gate.to_string());
+                Obstacle::new("blocked", "none", evidence, format!("unblock {pattern}"))
+            }
+            ClosedGate::Trap => {
+                let evidence = self.trap.as_ref().and_then(traps::Standing::refusal);
+                let lifted = format!(
+                    "add {} to traps.allow_hosts, or wait until fewer pages of the pattern are alike",
+                    self.url.host()
+                );
+                Obstacle::new("trap", "none", evidence.unwrap_or_else(|| gate.to_string()), lifted)
+            }
+            ClosedGate::Robots(line) => {
+                let lifted = format!("ask the site owner to remove `{line}` from robots.txt");
+                Obstacle::new("robots", "none", &self.robots.words, lifted)
+            }
+            ClosedGate::Host(why) => left_alone(*why),
+        }
     }
 
     fn host_places(&self) -> Option<Obstacle> {
@@ -112,12 +123,6 @@ impl Explanation {
         Some(Obstacle::new("max_per_host", NOT_SELECTED, evidence, lifted))
     }
 
-    fn robots(&self) -> Option<Obstacle> {
-        let rule = self.robots.rule.as_ref()?;
-        let lifted = format!("ask the site owner to remove `{rule}` from robots.txt");
-        Some(Obstacle::new("robots", "none", &self.robots.words, lifted))
-    }
-
     fn by_plan(&self) -> Option<Obstacle> {
         let known = &self.record.known;
         match self.gate {
@@ -138,7 +143,7 @@ impl Explanation {
                     "refused by a rule or a takedown, last attempt in cycle {}; no cycle has found a change \
                      since (each page is checked every {} cycles)",
                     known.last_attempt,
-                    crate::readmission::RECHECK_EVERY
+                    recrawl_crawl::cycle::readmission::RECHECK_EVERY
                 ),
                 "change the rule (the next cycle checks it again), or use \"Fetch now\"",
             )),
@@ -203,6 +208,9 @@ const NOT_SELECTED: &str = "not in the next cycle, unless the audit sample selec
 const END_OPT_OUT: &str = "remove the host from the scope.opt_out file, if its owner agrees";
 
 fn scope(refusal: &Refusal) -> Obstacle {
+    if let Refusal::OptedOut(why) = refusal {
+        return Obstacle::new("opted_out", "never", why, END_OPT_OUT);
+    }
     let lifted = match refusal {
         Refusal::Host => "add its host to scope.hosts, or add a seed on its site",
         Refusal::RefusedHost => "remove its host from scope.refuse_hosts",
@@ -219,7 +227,7 @@ fn scope(refusal: &Refusal) -> Obstacle {
 
 /// The gate of a host that is skipped as a whole; rules of robots.txt for single pages are another
 /// gate.
-fn left_alone(why: LeftAlone) -> Option<Obstacle> {
+fn left_alone(why: LeftAlone) -> Obstacle {
     let lifted = match why {
         LeftAlone::BackOff { until } => {
             format!("wait until {}, when the host's back-off ends", timestamp(until))
@@ -231,5 +239,5 @@ fn left_alone(why: LeftAlone) -> Option<Obstacle> {
     };
     let gate = if matches!(why, LeftAlone::NoRobots { .. }) { "robots" } else { why.name() };
     let when = why.until().map_or("none".into(), |at| format!("none before {}", timestamp(at)));
-    Some(Obstacle::new(gate, when, format!("the host is skipped: {why}"), lifted))
+    Obstacle::new(gate, when, format!("the host is skipped: {why}"), lifted)
 }

@@ -1,7 +1,7 @@
 //! The stored visits of a page.
 
-use crate::command::counted;
-use crate::words;
+use recrawl_crawl::labels;
+use recrawl_crawl::labels::counted;
 use recrawl_repository::KeptVisit;
 use recrawl_types::{Change, Cycle, Outcome};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub fn json(visits: &[(Cycle, KeptVisit)]) -> Value {
         });
         json!({
             "cycle": cycle.0, "time": visit.at, "outcome": visit.outcome.name(), "changed": changed,
-            "why": visit.outcome.why(), "status": visit.outcome.status(), "share": words::share(visit.share).0,
+            "why": visit.outcome.why(), "status": visit.outcome.status(), "share": labels::share(visit.share).0,
         })
     };
     visits.iter().map(one).collect()
@@ -38,7 +38,7 @@ pub fn strip(visits: &[(Cycle, KeptVisit)]) -> Option<String> {
     ))
 }
 
-/// Failed and skipped as in the reports of cycles ([`crate::report::Tally::all_failed`]).
+/// Failed and skipped as in the reports of cycles ([`recrawl_crawl::cycle::report::Tally::all_failed`]).
 fn sign(outcome: Outcome) -> char {
     match outcome.change() {
         Some(Change::First) => '*',

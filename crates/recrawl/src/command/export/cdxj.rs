@@ -1,13 +1,13 @@
 //! `recrawl export cdxj`: the sorted index of the WARC files that replay programs need.
 
 use super::lines::Lines;
-use crate::crawl::WARC;
-use crate::failure::Failure;
-use crate::settings::Settings;
-use crate::sorted_lines::SortedLines;
 use recrawl_archive::records::{Found, Records};
 use recrawl_archive::surt::surt;
 use recrawl_archive::{file_name, file_numbers, file_path};
+use recrawl_crawl::crawl::WARC;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::output::sorted_lines::SortedLines;
+use recrawl_crawl::settings::Settings;
 use std::fmt::Write as _;
 use std::path::Path;
 

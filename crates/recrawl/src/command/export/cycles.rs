@@ -2,9 +2,9 @@
 //! --json`.
 
 use super::lines::Lines;
-use crate::failure::Failure;
-use crate::reading;
-use crate::settings::Settings;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
 use std::path::Path;
 
 /// Writes a line of JSON for each cycle, oldest first.
@@ -12,7 +12,7 @@ use std::path::Path;
 /// # Errors
 /// When the reports cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path) -> Result<(), Failure> {
-    let repository = reading::repository(settings)?;
+    let repository = open_read::repository(settings)?;
     let mut reports = repository.reports().map_err(Failure::work)?;
     let mut lines = Lines::create(out)?;
     while let Some(report) = reports.next_report().map_err(Failure::work)? {

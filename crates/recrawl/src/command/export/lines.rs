@@ -1,7 +1,7 @@
 //! Writes lines to a file or to standard output, whose reader may close it early.
 
 use super::{named, report};
-use crate::failure::Failure;
+use recrawl_crawl::failure::Failure;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

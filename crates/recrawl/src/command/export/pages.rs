@@ -2,12 +2,12 @@
 
 use super::rows::{Cell, Column, Kind, Rows};
 use crate::cli::Format;
-use crate::consent::claim;
-use crate::crawl::WARC;
-use crate::failure::Failure;
-use crate::reading;
-use crate::settings::Settings;
 use recrawl_archive::cap::Bodies;
+use recrawl_crawl::admission::consent::claim;
+use recrawl_crawl::crawl::WARC;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
 use recrawl_types::{CanonicalUrl, ContentKind, PageRecord, Status};
 use serde_json::Value;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub const COLUMNS: &[Column] = &[
 /// # Errors
 /// When the pages cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
-    let repository = reading::repository(settings)?;
+    let repository = open_read::repository(settings)?;
     let bodies = Bodies::of(&settings.data_dir.join(WARC))?;
     let mut rows = Rows::create(out, format, COLUMNS)?;
     let generation = repository.current();

@@ -2,13 +2,13 @@
 
 use super::rows::{Cell, Column, Kind};
 use super::{named, report};
-use crate::failure::Failure;
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
+use recrawl_crawl::failure::Failure;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use super::lines::Lines;
 use super::parquet::ParquetFile;
 use crate::cli::Format;
-use crate::failure::Failure;
-use crate::terminal;
+use crate::process::terminal;
+use recrawl_crawl::failure::Failure;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Write as _;

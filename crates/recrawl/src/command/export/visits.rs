@@ -3,10 +3,10 @@
 
 use super::rows::{Cell, Column, Kind, Rows};
 use crate::cli::Format;
-use crate::failure::Failure;
-use crate::reading;
-use crate::settings::Settings;
-use crate::words;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::labels;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
 use recrawl_repository::KeptVisit;
 use recrawl_types::{Change, Cycle, Outcome, Site};
 use std::path::Path;
@@ -31,7 +31,7 @@ pub const COLUMNS: &[Column] = &[
 /// # Errors
 /// When no visits are stored, they cannot be read, or `out` cannot be written.
 pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Failure> {
-    let repository = reading::repository(settings)?;
+    let repository = open_read::repository(settings)?;
     let cycles = repository.kept().list().map_err(Failure::work)?;
     if cycles.is_empty() {
         return Err(Failure::Work(format!(
@@ -58,7 +58,7 @@ pub fn export(settings: &Settings, out: &Path, format: Format) -> Result<(), Fai
 }
 
 fn row(cycle: Cycle, visit: &KeptVisit) -> [Cell; 11] {
-    let (share, probability) = words::share(visit.share);
+    let (share, probability) = labels::share(visit.share);
     let changed = match visit.outcome.change() {
         Some(Change::Changed) => Some(true),
         Some(Change::Unchanged) => Some(false),

@@ -1,7 +1,7 @@
 //! The files of a learning run, in one folder: formula, report, curves, and a checkpoint until it
 //! ends.
 
-use crate::failure::Failure;
+use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_learner::{Checkpoint, Options};
 use recrawl_simulation::Dataset;

@@ -1,8 +1,8 @@
 //! Converts command-line arguments to the learner's options.
 
 use crate::cli::{FoldBy, LearnArgs, Protocol, Terminals};
-use crate::clock;
-use crate::failure::Failure;
+use crate::process::clock;
+use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_formula::terminal::Set;
 use recrawl_learner::{Fitness, Options, Preset, Start, folds, options};
@@ -88,7 +88,8 @@ fn start(preset: &Preset) -> Result<Vec<recrawl_formula::Expr>, Failure> {
 /// An expression, or a file whose protection and basis match the preset.
 fn formula(text: &str, preset: &Preset) -> Result<Formula, Failure> {
     if !text.ends_with(".toml") {
-        return crate::formula_file::find(text).map_err(|e| Failure::Usage(format!("--start-from: {e}")));
+        return recrawl_crawl::settings::formula_file::find(text)
+            .map_err(|e| Failure::Usage(format!("--start-from: {e}")));
     }
     let formula = Formula::load(Path::new(text)).map_err(Failure::usage)?;
     let (theirs, ours) = ((formula.protection, formula.basis), (preset.protection, preset.estimators));

@@ -1,8 +1,8 @@
 //! Progress of a learning run on a terminal; nothing elsewhere.
 
-use crate::progress;
-use crate::shutdown::Shutdown;
+use crate::process::progress_bar;
 use indicatif::ProgressBar;
+use recrawl_crawl::process::Shutdown;
 use recrawl_learner::Observer;
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ pub struct Progress<'a> {
 impl<'a> Progress<'a> {
     /// Draws only if standard error is a terminal.
     pub fn new(shutdown: &'a Shutdown) -> Progress<'a> {
-        let bar = progress::line(None, "{bar:20} {pos}/{len}  {msg}  {eta} left");
+        let bar = progress_bar::line(None, "{bar:20} {pos}/{len}  {msg}  {eta} left");
         Progress { shutdown, bar, begun: Instant::now() }
     }
 

@@ -2,12 +2,12 @@
 
 use super::new_folder;
 use crate::command::{counted, print, print_json, thousands};
-use crate::crawl::{TABLES, WARC};
-use crate::failure::Failure;
-use crate::reading;
-use crate::settings::Settings;
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::verify;
+use recrawl_crawl::crawl::{TABLES, WARC};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Damage, LostRange, Repository, Salvaged, SledTables, TablesFound};
 use recrawl_types::{CanonicalUrl, PageRecord};
@@ -88,7 +88,7 @@ fn tables(folder: &Path, out: &Path) -> Result<TablesFound, Failure> {
 
 /// Decisions of a crawl by an older version, which kept them in the tables.
 fn older_decisions(folder: &Path) -> Option<String> {
-    reading::decisions(folder, || reading::tables(folder)).ok().map(|decided| decided.to_json())
+    open_read::decisions(folder, || open_read::tables(folder)).ok().map(|decided| decided.to_json())
 }
 
 fn text(saved: &Saved, out: &Path, from: &Path) -> Result<(), Failure> {

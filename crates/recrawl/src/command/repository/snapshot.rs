@@ -2,22 +2,22 @@
 
 use super::new_folder;
 use crate::command::{counted, print, print_json, thousands};
-use crate::failure::Failure;
-use crate::reading;
-use crate::settings::Settings;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
 use recrawl_repository::storage::FileStorage;
 use serde_json::json;
 use std::path::Path;
 
 pub fn run(settings: &Settings, out: &Path, as_json: bool) -> Result<(), Failure> {
     let folder = &settings.data_dir;
-    let repository = reading::repository(settings)?;
+    let repository = open_read::repository(settings)?;
     let from = FileStorage::existing(folder)
         .map_err(|e| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display())))?;
     let to = new_folder(out, folder)?;
     // If a hard link fails (another disk, a file system without links), the file is copied.
     let link = |name: &str| from.link(name, &to).is_ok();
-    let decided = reading::decisions(folder, || reading::tables(folder))?.to_json();
+    let decided = open_read::decisions(folder, || open_read::tables(folder))?.to_json();
     let made = repository.snapshot(&to, &link, &decided).map_err(Failure::work)?;
     if as_json {
         return print_json(&json!({

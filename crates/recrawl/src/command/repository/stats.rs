@@ -1,9 +1,9 @@
 //! `recrawl repository stats`: counts and disk usage.
 
 use crate::command::{counted, print, print_json, thousands};
-use crate::failure::Failure;
-use crate::reading;
-use crate::settings::Settings;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::open_read;
+use recrawl_crawl::settings::Settings;
 use recrawl_types::Site;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ impl Spread {
 }
 
 pub fn run(settings: &Settings, as_json: bool) -> Result<(), Failure> {
-    let repository = reading::repository(settings)?;
+    let repository = open_read::repository(settings)?;
     let generation = repository.current();
     let summary = generation.summary();
     let (mut pages, mut sites, mut last_site) = (Vec::new(), 0u64, String::new());

@@ -1,9 +1,9 @@
 //! Runs the replays in parallel. They do not influence each other.
 
 use super::Entry;
-use crate::failure::Failure;
-use crate::progress;
+use crate::process::progress_bar;
 use rayon::prelude::*;
+use recrawl_crawl::failure::Failure;
 use recrawl_formula::Basis;
 use recrawl_simulation::{Bootstrap, Dataset, Rules, Trace, replay};
 
@@ -20,8 +20,10 @@ const MOST_AT_A_TIME: usize = 8;
 pub fn run(data: &Dataset, rules: &Rules, entries: &[Entry], basis: Basis) -> Result<Vec<Trace>, Failure> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_A_TIME);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Failure::work)?;
-    let progress =
-        progress::line(Some(entries.len() as u64), "{bar:24} {pos}/{len} policies  {elapsed}  {eta} left");
+    let progress = progress_bar::line(
+        Some(entries.len() as u64),
+        "{bar:24} {pos}/{len} policies  {elapsed}  {eta} left",
+    );
     let one = |entry: &Entry| {
         let mut policy = entry.policy(data, basis);
         let mut trace = replay::run(data, rules, &mut *policy).expect("the rules were checked");

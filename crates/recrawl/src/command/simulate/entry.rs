@@ -1,7 +1,7 @@
 //! Entries of a simulation: policies by name, formulas by text or file.
 
-use crate::failure::Failure;
-use crate::formula_file;
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::settings::formula_file;
 use recrawl_formula::builtin::Builtin;
 use recrawl_formula::{Basis, Formula};
 use recrawl_simulation::Dataset;

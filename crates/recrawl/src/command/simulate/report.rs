@@ -2,7 +2,7 @@
 
 use super::Entry;
 use crate::cli::{Estimators, PageSet, SimulateArgs};
-use crate::command::thousands;
+use recrawl_crawl::labels::thousands;
 use recrawl_scheduler::Ties;
 use recrawl_simulation::compare::{Comparison, Role};
 use recrawl_simulation::{Dataset, Rules, Trace, metric};

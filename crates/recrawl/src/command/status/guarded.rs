@@ -1,6 +1,6 @@
 //! The visits of a host that the address guard refused.
 
-use crate::failure::Failure;
+use recrawl_crawl::failure::Failure;
 use recrawl_repository::KeptCycles;
 use recrawl_types::{Cycle, Origin, Outcome};
 

@@ -1,10 +1,9 @@
 //! The known pages of a host that robots.txt, the scope or an operator excludes, counted per rule.
 
-use crate::command::counted;
-use crate::failure::Failure;
-use crate::forbidding::{Forbidding, MAX_LOOKED_AT};
+use recrawl_crawl::explain::forbidding::{Forbidding, MAX_LOOKED_AT, OfOrigin};
+use recrawl_crawl::failure::Failure;
+use recrawl_crawl::labels::counted;
 use recrawl_repository::{Generation, OriginRun};
-use recrawl_types::HostState;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -36,16 +35,16 @@ impl Refusals {
         forbidding: &Forbidding<'_>,
         generation: &Generation,
         run: Option<&OriginRun>,
-        state: &HostState,
+        of: &OfOrigin,
     ) -> Result<Refusals, Failure> {
-        let robots = forbidding.robots(state);
         let (pages, known) =
             run.map_or((0..0, 0), |run| (run.first..run.first + run.pages.min(MAX_LOOKED_AT), run.pages));
         let looked_at = pages.end - pages.start;
         let mut by_rule = BTreeMap::<String, Refused>::new();
         let mut gather = generation.gather(pages);
-        while let Some((_, url, _)) = gather.next_page().map_err(Failure::work)? {
-            if let Some(rule) = forbidding.rules(robots.as_ref(), &url).next() {
+        while let Some((_, url, record)) = gather.next_page().map_err(Failure::work)? {
+            if let Some(gate) = forbidding.gates(of, &url, record.visited.is_some()).first() {
+                let rule = gate.to_string();
                 let new = || Refused { rule: rule.clone(), pages: 0, example: url.to_string() };
                 by_rule.entry(rule.clone()).or_insert_with(new).pages += 1;
             }

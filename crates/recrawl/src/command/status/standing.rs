@@ -1,12 +1,12 @@
 //! Operators' decisions in `recrawl status`, readable while a crawl runs.
 
 use crate::command::{counted, thousands};
-use crate::decisions::{Decisions, Mark};
-use crate::named_host::NamedHost;
-use crate::reading;
-use crate::settings::Settings;
-use crate::takedown::Pattern;
 use recrawl_archive::timestamp;
+use recrawl_crawl::admission::named_host::NamedHost;
+use recrawl_crawl::admission::pattern::Pattern;
+use recrawl_crawl::open_read;
+use recrawl_crawl::operator::decisions::{Decisions, Mark};
+use recrawl_crawl::settings::Settings;
 use recrawl_types::host::is_within;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -57,8 +57,8 @@ impl Kind {
 impl Standing {
     /// Reads the decisions of a data directory.
     pub fn of(settings: &Settings) -> Standing {
-        let tables = || reading::tables(&settings.data_dir);
-        reading::decisions(&settings.data_dir, tables)
+        let tables = || open_read::tables(&settings.data_dir);
+        open_read::decisions(&settings.data_dir, tables)
             .map_or_else(|fault| Standing::Unknown(fault.to_string()), Standing::Known)
     }
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::config::Config;
 use recrawl_archive::{Archive, Compressor, Head, Record};
+use recrawl_crawl::config::Config;
 use recrawl_types::{Consent, Content, History, UrlRules};
 
 const NOW: u64 = 1_800_000_000_000;

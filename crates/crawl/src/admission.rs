@@ -1,0 +1,11 @@
+//! What may be fetched: scope, opt-outs, takedowns, blocks, page directives.
+
+pub mod blocks;
+pub mod consent;
+pub mod contact_check;
+pub mod filters;
+pub mod gates;
+pub mod named_host;
+pub mod opt_out;
+pub mod pattern;
+pub mod scope;

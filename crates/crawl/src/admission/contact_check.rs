@@ -1,0 +1,126 @@
+//! Crawling beyond loopback requires `crawler.contact`.
+//!
+//! This module checks the hosts known at the start, before anything is changed. Hosts found later,
+//! by links, redirects or names, are refused by the fetcher's address guard when it connects.
+
+use crate::failure::Failure;
+use crate::settings::Settings;
+use recrawl_fetcher::guard::literal;
+use recrawl_repository::{Generation, OriginRun};
+use recrawl_types::CanonicalUrl;
+use recrawl_types::host::is_within;
+
+/// Checks that these pages may be fetched.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the first host that may not.
+pub fn check_pages(settings: &Settings, pages: &[CanonicalUrl]) -> Result<(), Failure> {
+    // If the configuration names no hosts, those of the seeds are in scope.
+    let has_hosts = !settings.config.scope.hosts.is_empty();
+    let belong = pages.iter().filter(|url| !has_hosts || settings.scope.admits(url));
+    belong.map(|url| url.host()).try_for_each(|host| check(settings, &host))
+}
+
+/// Checks that the in-scope hosts of a repository may be fetched. If some of them are loopback
+/// hosts, it is a crawl of a local web, which a link to the outside must not end: then the address
+/// guard refuses outside hosts one by one.
+///
+/// # Errors
+/// As [`check_pages`], if no host may be fetched.
+pub fn check_known(settings: &Settings, generation: &Generation) -> Result<(), Failure> {
+    if settings.fetch.contact.is_some() {
+        return Ok(());
+    }
+    check_origins(settings, &generation.origins().map_err(Failure::work)?)
+}
+
+fn check_origins(settings: &Settings, origins: &[OriginRun]) -> Result<(), Failure> {
+    let mut outside = None;
+    for origin in origins {
+        let home = origin.home().map_err(Failure::work)?;
+        if settings.scope.admits_host(&home.host()) {
+            match check(settings, &home.host()) {
+                Ok(()) => return Ok(()),
+                Err(failure) => outside = outside.or(Some(failure)),
+            }
+        }
+    }
+    outside.map_or(Ok(()), Err)
+}
+
+fn check(settings: &Settings, host: &str) -> Result<(), Failure> {
+    if settings.fetch.contact.is_some() || is_loopback(settings, host) {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "cannot crawl {host}: crawler.contact is not set. Set it, or --contact, to an e-mail address or URL \
+         at which site owners can reach you; only loopback addresses need none"
+    )))
+}
+
+/// Is the host on this machine: by its address, by `dns.overrides`, or by its name (RFC 6761 §6.3)?
+fn is_loopback(settings: &Settings, host: &str) -> bool {
+    let overrides = &settings.fetch.dns_overrides;
+    let named = overrides.iter().find(|(name, _)| name.trim_end_matches('.').eq_ignore_ascii_case(host));
+    match literal(host).or(named.map(|(_, address)| *address)) {
+        Some(address) => address.to_canonical().is_loopback(),
+        None => is_within(host, "localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn refused(config: &str, url: &str) -> bool {
+        let settings = Settings::check(toml::from_str::<Config>(config).unwrap()).unwrap();
+        let url = settings.rules.canonicalize(url).unwrap();
+        match check_pages(&settings, &[url]) {
+            Ok(()) => false,
+            Err(failure) => {
+                assert!(failure.is_usage() && failure.to_string().contains("crawler.contact"));
+                true
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_loopback_is_crawled_without_a_contact() {
+        const NAMES: &str = "[dns.overrides]\n\"In.test.\" = \"127.0.0.9\"\n\"out.test\" = \"9.9.9.9\"\n\"mapped.test\" = \"::ffff:127.0.0.1\"";
+        for (config, url, expected) in [
+            ("", "http://127.0.0.1:8000/", false),
+            ("", "http://[::1]/", false),
+            ("", "http://localhost/", false),
+            ("", "http://a.localhost/", false),
+            ("", "https://example.com/", true),
+            ("", "http://9.9.9.9/", true),
+            ("", "http://10.0.0.1/", true),
+            ("", "http://localhost.example/", true),
+            (NAMES, "http://in.test/", false),
+            (NAMES, "http://mapped.test/", false),
+            (NAMES, "http://out.test/", true),
+            ("[crawler]\ncontact = \"  \"", "https://example.com/", true),
+            ("[crawler]\ncontact = \"me@example.org\"", "https://example.com/", false),
+            // Pages out of scope are not crawled.
+            ("[scope]\nhosts = [\"a.test\"]", "https://example.com/", false),
+            ("[scope]\nhosts = [\"*\"]", "https://example.com/", true),
+        ] {
+            assert_eq!(refused(config, url), expected, "{config} {url}");
+        }
+    }
+
+    #[test]
+    fn a_known_host_outside_ends_no_crawl_of_the_loopback() {
+        let settings =
+            Settings::check(toml::from_str::<Config>("[scope]\nhosts = [\"*\"]").unwrap()).unwrap();
+        let known = |text: &str| {
+            let url = settings.rules.canonicalize(text).unwrap();
+            OriginRun { key: url.origin_key().to_vec(), first: 0, pages: 1, visited: 0 }
+        };
+        let (ours, theirs) = (known("http://127.0.0.1/"), known("http://169.254.169.254/"));
+        assert!(check_origins(&settings, &[]).is_ok());
+        assert!(check_origins(&settings, &[theirs.clone(), ours]).is_ok());
+        assert!(check_origins(&settings, &[theirs]).unwrap_err().to_string().contains("169.254.169.254"));
+    }
+}

@@ -1,0 +1,176 @@
+//! The gates that keep a page from being requested, in the order in which they apply.
+//!
+//! One list for all who ask: a cycle takes the first gate that is closed, `explain`, `status` and
+//! `takedown` name all of them. Gates that open by themselves (a pause, a back-off, a budget, the deadline)
+//! are not among them: they keep no page from being due.
+
+use crate::admission::blocks::Blocks;
+use crate::admission::scope::{Refusal, Scope};
+use recrawl_fetcher::FetchConfig;
+use recrawl_fetcher::host_delay::LeftAlone;
+use recrawl_fetcher::robots::Rules;
+use recrawl_types::host::RobotsBody;
+use recrawl_types::{CanonicalUrl, HostState, Outcome, Skip};
+use std::fmt;
+
+/// A gate that keeps a page out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClosedGate {
+    /// The scope.
+    Scope(Refusal),
+    /// An operator's block, with its pattern.
+    Block(String),
+    /// The URL was never fetched, and its pattern is cut off as a trap.
+    Trap,
+    /// A rule of robots.txt, as a line of the file.
+    Robots(String),
+    /// The whole host is skipped.
+    Host(LeftAlone),
+}
+
+impl ClosedGate {
+    /// The outcome of a page that is kept out.
+    pub fn outcome(&self) -> Outcome {
+        Outcome::Skipped(match self {
+            ClosedGate::Scope(Refusal::OptedOut(_)) => Skip::OptedOut,
+            ClosedGate::Scope(_) => Skip::OutOfScope,
+            ClosedGate::Block(_) => Skip::Blocked,
+            ClosedGate::Trap => Skip::Trap,
+            ClosedGate::Robots(_) => return Outcome::RobotsDenied,
+            ClosedGate::Host(LeftAlone::BackOff { .. }) => Skip::HostBackOff,
+            ClosedGate::Host(LeftAlone::CrawlDelay { .. }) => Skip::CrawlDelay,
+            ClosedGate::Host(LeftAlone::NoRobots { why, .. }) => return Outcome::RobotsUnreachable(*why),
+        })
+    }
+}
+
+/// A clause for people, without a full stop.
+impl fmt::Display for ClosedGate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClosedGate::Scope(refusal) => refusal.fmt(f),
+            ClosedGate::Block(pattern) => write!(f, "the block of {pattern}"),
+            ClosedGate::Trap => f.write_str("its URL pattern is cut off as a trap"),
+            ClosedGate::Robots(line) => write!(f, "robots.txt: {line}"),
+            ClosedGate::Host(why) => why.fmt(f),
+        }
+    }
+}
+
+/// The gates of one origin. The default has none.
+#[derive(Clone, Debug, Default)]
+pub struct OriginGates {
+    rules: Option<Rules>,
+    left_alone: Option<LeftAlone>,
+}
+
+impl OriginGates {
+    /// By the robots.txt that is stored, whatever its age.
+    pub fn of(state: &HostState, config: &FetchConfig) -> OriginGates {
+        let rules = state.robots.as_ref().and_then(|robots| match &robots.body {
+            RobotsBody::Rules(file) => Some(Rules::parse(file, config.product_token())),
+            RobotsBody::AllowAll | RobotsBody::DisallowAll(_) => None,
+        });
+        OriginGates { rules, left_alone: LeftAlone::by_robots(state, config) }
+    }
+}
+
+/// What the gates look at.
+pub struct Gates<'g> {
+    /// None if the sites of the seeds are unknown.
+    pub scope: Option<&'g Scope>,
+    /// The operators' blocks.
+    pub blocks: &'g Blocks,
+    /// Is the pattern of this URL cut off as a trap?
+    pub is_trap: &'g dyn Fn(&CanonicalUrl) -> bool,
+    /// The gates of the page's origin.
+    pub origin: &'g OriginGates,
+}
+
+/// Closed for this URL? The flag says that the page was visited before.
+type Gate = fn(&Gates<'_>, &CanonicalUrl, bool) -> Option<ClosedGate>;
+
+/// All gates, in the order in which they apply.
+const GATES: &[Gate] = &[
+    |gates, url, _| gates.scope?.refuse(url).map(ClosedGate::Scope),
+    |gates, url, _| gates.blocks.cover(url).map(ClosedGate::Block),
+    |gates, url, is_visited| (!is_visited && (gates.is_trap)(url)).then_some(ClosedGate::Trap),
+    |gates, url, _| gates.origin.rules.as_ref()?.forbids(url.path_and_query()).map(ClosedGate::Robots),
+    |gates, _, _| gates.origin.left_alone.map(ClosedGate::Host),
+];
+
+impl Gates<'_> {
+    /// The gates that are closed for a page, in order.
+    pub fn closed_to(&self, url: &CanonicalUrl, is_visited: bool) -> impl Iterator<Item = ClosedGate> {
+        GATES.iter().filter_map(move |gate| gate(self, url, is_visited))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+    use recrawl_types::outcome::Effect;
+    use recrawl_types::{Failure, UrlRules};
+    use std::time::Duration;
+
+    fn url(text: &str) -> CanonicalUrl {
+        UrlRules::default().canonicalize(text).unwrap()
+    }
+
+    /// One of each variant. The `match` fails to compile when a variant is added to `LeftAlone`.
+    fn all() -> Vec<ClosedGate> {
+        let hosts = [
+            LeftAlone::BackOff { until: 1 },
+            LeftAlone::CrawlDelay { asked: Duration::from_secs(99), kept: Duration::from_secs(30) },
+            LeftAlone::NoRobots { why: Some(Failure::Timeout), since: 1, again: 2 },
+        ];
+        match hosts[0] {
+            LeftAlone::BackOff { .. } | LeftAlone::CrawlDelay { .. } | LeftAlone::NoRobots { .. } => {}
+        }
+        let others = [
+            ClosedGate::Scope(Refusal::Host),
+            ClosedGate::Scope(Refusal::OptedOut("line 1".into())),
+            ClosedGate::Block("a.test".into()),
+            ClosedGate::Trap,
+            ClosedGate::Robots("Disallow: /".into()),
+        ];
+        others.into_iter().chain(hosts.map(ClosedGate::Host)).collect()
+    }
+
+    #[test]
+    fn each_reason_to_refuse_a_page_is_a_gate_and_each_gate_has_its_outcome() {
+        let outcomes: Vec<Outcome> = all().iter().map(ClosedGate::outcome).collect();
+        for outcome in Outcome::all(500).into_iter().filter(|outcome| outcome.effect() == Effect::Refusal) {
+            assert!(outcomes.contains(&outcome), "{outcome:?} is the outcome of no gate");
+        }
+        let texts: std::collections::BTreeSet<String> = all().iter().map(ClosedGate::to_string).collect();
+        assert_eq!((outcomes.len(), texts.len()), (all().len(), all().len()));
+    }
+
+    #[test]
+    fn every_closed_gate_is_named_in_order() {
+        let scope = config::Scope { hosts: vec!["b.test".into()], ..config::Scope::default() };
+        let scope = Scope::new(&scope).unwrap();
+        let blocks = Blocks::of(["a.test".to_owned()].iter());
+        let rules = Some(Rules::parse(b"User-agent: *\nDisallow: /private", "recrawl"));
+        let unreachable = LeftAlone::NoRobots { why: None, since: 1, again: 2 };
+        let origin = OriginGates { rules, left_alone: Some(unreachable) };
+        let gates = Gates { scope: Some(&scope), blocks: &blocks, is_trap: &|_| true, origin: &origin };
+        let closed =
+            |text: &str, is_visited| -> Vec<ClosedGate> { gates.closed_to(&url(text), is_visited).collect() };
+        assert_eq!(
+            closed("http://a.test/private/x", false),
+            [
+                ClosedGate::Scope(Refusal::Host),
+                ClosedGate::Block("a.test".into()),
+                ClosedGate::Trap,
+                ClosedGate::Robots("Disallow: /private".into()),
+                ClosedGate::Host(unreachable),
+            ]
+        );
+        let open = Gates { is_trap: &|_| true, origin: &OriginGates::default(), ..gates };
+        assert_eq!(open.closed_to(&url("http://b.test/"), false).collect::<Vec<_>>(), [ClosedGate::Trap]);
+        assert_eq!(open.closed_to(&url("http://b.test/"), true).next(), None, "it was visited before");
+    }
+}

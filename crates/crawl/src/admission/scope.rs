@@ -1,0 +1,300 @@
+//! The scope of the crawl: hosts, prefixes, depth and shapes of URLs.
+
+use crate::admission::filters::{Filters, TooMuch};
+use crate::admission::opt_out::OptOut;
+use crate::admission::pattern::Pattern;
+use recrawl_types::host::is_within;
+use recrawl_types::{CanonicalUrl, Site, UrlRules};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// The checked scope, which is applied to every link.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Host patterns in scope; if empty, `seed_sites` decides.
+    hosts: Vec<HostPattern>,
+    refuse_hosts: Vec<HostPattern>,
+    prefixes: Vec<String>,
+    refuse_prefixes: Vec<String>,
+    /// Maximum links from a seed.
+    max_depth: u16,
+    /// The sites of all seeds so far; used only if no host is configured.
+    seed_sites: BTreeSet<String>,
+    /// Hosts that opted out, which overrides all else.
+    opt_out: Arc<OptOut>,
+    /// Patterns of takedowns, never fetched again.
+    taken_down: Arc<[Pattern]>,
+    /// Limits on the shapes of URLs.
+    filters: Filters,
+}
+
+/// Why a URL is out of scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its host is not configured, and no seed is on its site.
+    Host,
+    /// `scope.refuse_hosts` matches its host.
+    RefusedHost,
+    /// Its host opted out, with the line that says so.
+    OptedOut(String),
+    /// It was taken down, with the pattern.
+    TakenDown(String),
+    /// No prefix in `scope.prefixes` matches.
+    Prefix,
+    /// A prefix in `scope.refuse_prefixes` matches.
+    RefusedPrefix,
+    /// Its shape exceeds a limit.
+    Shape(TooMuch),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Host => f.write_str("its host is not in scope.hosts, and no seed is on its site"),
+            Refusal::RefusedHost => f.write_str("its host is in scope.refuse_hosts"),
+            Refusal::OptedOut(why) => f.write_str(why),
+            Refusal::TakenDown(pattern) => write!(f, "taken down (recrawl takedown, {pattern})"),
+            Refusal::Prefix => f.write_str("no prefix in scope.prefixes matches"),
+            Refusal::RefusedPrefix => f.write_str("a prefix in scope.refuse_prefixes matches"),
+            Refusal::Shape(rule) => rule.fmt(f),
+        }
+    }
+}
+
+/// `*`, `example.com` or `*.example.com`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostPattern {
+    /// Every host.
+    Any,
+    /// This host.
+    Exact(String),
+    /// This host and its subdomains.
+    WithSubdomains(String),
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostPattern::Any => f.write_str("*"),
+            HostPattern::Exact(name) => f.write_str(name),
+            HostPattern::WithSubdomains(name) => write!(f, "*.{name}"),
+        }
+    }
+}
+
+impl HostPattern {
+    /// Parses a pattern and makes its host canonical.
+    ///
+    /// # Errors
+    /// That it is invalid, and how to write one.
+    pub fn parse(text: &str) -> Result<HostPattern, String> {
+        if text == "*" {
+            return Ok(HostPattern::Any);
+        }
+        let (name, subdomains) = match text.strip_prefix("*.") {
+            Some(name) => (name, true),
+            None => (text, false),
+        };
+        let url = UrlRules::keep_all()
+            .canonicalize(&format!("http://{name}/"))
+            .ok()
+            .filter(|u| u.path_and_query() == "/" && u.port() == 80)
+            .ok_or_else(|| format!("{text:?} is not a host; write example.com, *.example.com or *"))?;
+        let host = url.host().into_owned();
+        Ok(if subdomains { HostPattern::WithSubdomains(host) } else { HostPattern::Exact(host) })
+    }
+
+    /// Does the pattern match this canonical host?
+    pub fn matches(&self, host: &str) -> bool {
+        match self {
+            HostPattern::Any => true,
+            HostPattern::Exact(name) => host == name,
+            HostPattern::WithSubdomains(name) => is_within(host, name),
+        }
+    }
+}
+
+impl Scope {
+    /// Checks the `[scope]` table.
+    ///
+    /// # Errors
+    /// The key, and what is not a host or URL.
+    pub fn new(config: &crate::config::Scope) -> Result<Scope, String> {
+        let hosts = |key: &str, list: &[String]| {
+            list.iter()
+                .map(|h| HostPattern::parse(h).map_err(|e| format!("scope.{key}: {e}")))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let prefixes = |key: &str, list: &[String]| {
+            list.iter()
+                .map(|p| {
+                    let url = UrlRules::keep_all()
+                        .canonicalize(p)
+                        .map_err(|e| format!("scope.{key}: {p:?}: {e}"))?;
+                    Ok(url.to_string())
+                })
+                .collect::<Result<Vec<_>, String>>()
+        };
+        Ok(Scope {
+            hosts: hosts("hosts", &config.hosts)?,
+            refuse_hosts: hosts("refuse_hosts", &config.refuse_hosts)?,
+            prefixes: prefixes("prefixes", &config.prefixes)?,
+            refuse_prefixes: prefixes("refuse_prefixes", &config.refuse_prefixes)?,
+            max_depth: config.max_depth,
+            seed_sites: BTreeSet::new(),
+            opt_out: Arc::new(OptOut::read(&config.opt_out)?),
+            taken_down: Arc::default(),
+            filters: Filters::new(config),
+        })
+    }
+
+    /// Admits these sites, which count if the configuration names no hosts.
+    pub fn admit_sites(&mut self, sites: impl IntoIterator<Item = String>) {
+        self.seed_sites.extend(sites);
+    }
+
+    /// Sets the patterns of takedowns.
+    pub fn refuse_taken_down(&mut self, patterns: Vec<Pattern>) {
+        self.taken_down = patterns.into();
+    }
+
+    /// The patterns of takedowns.
+    pub fn taken_down(&self) -> &[Pattern] {
+        &self.taken_down
+    }
+
+    /// Reads the opt-out list again.
+    ///
+    /// # Errors
+    /// The file, and its bad lines.
+    pub fn read_opt_out(&mut self) -> Result<(), String> {
+        self.opt_out = Arc::new(self.opt_out.again()?);
+        Ok(())
+    }
+
+    /// Hosts that opted out.
+    pub fn opt_out(&self) -> &Arc<OptOut> {
+        &self.opt_out
+    }
+
+    /// The limits on the shapes of URLs.
+    pub fn filters(&self) -> &Filters {
+        &self.filters
+    }
+
+    /// Is the host in scope?
+    pub fn admits_host(&self, host: &str) -> bool {
+        self.refuse_host(host).is_none()
+    }
+
+    fn refuse_host(&self, host: &str) -> Option<Refusal> {
+        let named = |list: &[HostPattern]| list.iter().any(|p| p.matches(host));
+        let host_belongs = if self.hosts.is_empty() {
+            self.seed_sites.contains(Site::of_host(host).as_str())
+        } else {
+            named(&self.hosts)
+        };
+        match () {
+            () if self.opt_out.line(host).is_some() => self.opt_out.because(host).map(Refusal::OptedOut),
+            () if !host_belongs => Some(Refusal::Host),
+            () if named(&self.refuse_hosts) => Some(Refusal::RefusedHost),
+            () => None,
+        }
+    }
+
+    fn refuse_place(&self, url: &CanonicalUrl) -> Option<Refusal> {
+        if let Some(pattern) = self.taken_down.iter().find(|pattern| pattern.matches(url)) {
+            return Some(Refusal::TakenDown(pattern.to_string()));
+        }
+        let refusal = self.refuse_host(&url.host());
+        if refusal.is_some() || self.prefixes.is_empty() && self.refuse_prefixes.is_empty() {
+            return refusal;
+        }
+        let text = url.to_string();
+        let begins = |list: &[String]| list.iter().any(|p| text.starts_with(p.as_str()));
+        match () {
+            () if !self.prefixes.is_empty() && !begins(&self.prefixes) => Some(Refusal::Prefix),
+            () if begins(&self.refuse_prefixes) => Some(Refusal::RefusedPrefix),
+            () => None,
+        }
+    }
+
+    /// A digest that changes with the scope.
+    pub fn digest(&self) -> u64 {
+        let lists = (&self.hosts, &self.refuse_hosts, &self.prefixes, &self.refuse_prefixes);
+        let rest = (&self.seed_sites, &self.taken_down, &self.filters, self.opt_out.digest());
+        xxhash_rust::xxh3::xxh3_64(format!("{lists:?}{rest:?}").as_bytes())
+    }
+
+    /// Why the URL is out of scope, if it is.
+    pub fn refuse(&self, url: &CanonicalUrl) -> Option<Refusal> {
+        self.refuse_place(url).or_else(|| self.filters.refuse(url).map(Refusal::Shape))
+    }
+
+    /// Is the URL in scope?
+    pub fn admits(&self, url: &CanonicalUrl) -> bool {
+        self.refuse(url).is_none()
+    }
+
+    /// Does a link at this depth lead into the scope? Its shape is checked later, where skipped
+    /// links are counted.
+    pub fn admits_link(&self, url: &CanonicalUrl, depth: u16) -> bool {
+        depth <= self.max_depth && self.refuse_place(url).is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn scope(edit: impl FnOnce(&mut config::Scope)) -> Scope {
+        let mut raw = config::Scope::default();
+        edit(&mut raw);
+        Scope::new(&raw).unwrap()
+    }
+
+    fn url(text: &str) -> CanonicalUrl {
+        UrlRules::default().canonicalize(text).unwrap()
+    }
+
+    #[test]
+    fn without_hosts_the_sites_of_the_seeds_belong() {
+        let mut scope = scope(|_| {});
+        assert!(!scope.admits(&url("http://example.com/")));
+        scope.admit_sites([Site::of(&url("https://www.example.com/")).to_string()]);
+        assert!(scope.admits(&url("http://example.com/")));
+        assert!(scope.admits(&url("http://other.example.com/")));
+        assert!(!scope.admits(&url("http://example.org/")));
+    }
+
+    #[test]
+    fn hosts_and_prefixes_admit_and_refuse() {
+        let scope = scope(|s| {
+            s.hosts = vec!["*.Example.com".into(), "a.org".into()];
+            s.refuse_hosts = vec!["bad.example.com".into()];
+            s.refuse_prefixes = vec!["http://a.org/private/".into()];
+            s.max_depth = 3;
+        });
+        for (text, admitted) in [
+            ("http://example.com/", true),
+            ("http://x.y.example.com/", true),
+            ("http://notexample.com/", false),
+            ("http://bad.example.com/", false),
+            ("http://a.org/public", true),
+            ("http://a.org/private/x", false),
+            ("http://b.a.org/", false),
+        ] {
+            assert_eq!(scope.admits(&url(text)), admitted, "{text}");
+        }
+        assert!(scope.admits_link(&url("http://a.org/"), 3));
+        assert!(!scope.admits_link(&url("http://a.org/"), 4));
+    }
+
+    #[test]
+    fn what_is_no_host_is_refused_by_name() {
+        let raw = config::Scope { hosts: vec!["http://a/b".into()], ..config::Scope::default() };
+        assert!(Scope::new(&raw).unwrap_err().contains("scope.hosts"));
+    }
+}

@@ -1,0 +1,583 @@
+//! The configuration as typed: TOML, one table per stage, all keys optional, unknown keys refused.
+//!
+//! This is the first of two steps. It only parses values with their units; [`crate::settings`]
+//! checks them together.
+
+pub mod secrets;
+pub mod units;
+
+use crate::config::secrets::Secret;
+use crate::config::units::{Amount, Share, Size, Span};
+use recrawl_change::ChangeRules;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// Declares a table of the configuration with its defaults.
+macro_rules! table {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident : $type:ty = $default:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+        impl Default for $name {
+            fn default() -> Self { $name { $($field: $default,)* } }
+        }
+    };
+}
+
+table! {
+    /// The whole file. config/recrawl.toml explains the keys.
+    Config {
+        /// User agent and contact.
+        crawler: Crawler = Crawler::default(),
+        /// The cycle and its budget.
+        cycle: CycleConfig = CycleConfig::default(),
+        /// Request rates per host and address.
+        politeness: Politeness = Politeness::default(),
+        /// Requests and responses.
+        fetch: Fetch = Fetch::default(),
+        /// Byte limits.
+        budget: Budget = Budget::default(),
+        /// The HTTP proxy.
+        proxy: ProxyTable = ProxyTable::default(),
+        /// Credentials, headers and cookies for single hosts.
+        hosts: Vec<HostTable> = Vec::new(),
+        /// Name resolution.
+        dns: Dns = Dns::default(),
+        /// URL normalization.
+        urls: Urls = Urls::default(),
+        /// Hosts and URLs that belong to the crawl.
+        scope: Scope = Scope::default(),
+        /// Crawler traps.
+        traps: Traps = Traps::default(),
+        /// Sitemaps and feeds.
+        hints: Hints = Hints::default(),
+        /// Page directives that are obeyed.
+        consent: Consent = Consent::default(),
+        /// Extraction of text and links.
+        extract: Extract = Extract::default(),
+        /// Change detection.
+        change: ChangeRules = ChangeRules::default(),
+        /// Ranking of pages.
+        schedule: Schedule = Schedule::default(),
+        /// Data directory and archive.
+        storage: Storage = Storage::default(),
+        /// The HTTP console.
+        serve: Serve = Serve::default(),
+        /// Rotation of the events file.
+        events: Events = Events::default(),
+        /// Logs and traces.
+        log: Log = Log::default(),
+    }
+}
+
+table! {
+    /// `[crawler]`
+    Crawler {
+        /// Product token and version; the token selects the group of robots.txt.
+        user_agent: String = concat!("recrawl/", env!("CARGO_PKG_VERSION")).into(),
+        /// E-mail address or URL at which site owners reach the operator.
+        contact: String = String::new(),
+    }
+}
+
+table! {
+    /// `[cycle]`
+    CycleConfig {
+        /// From the start of one cycle to the start of the next.
+        period: Span = Span::millis(24 * 3_600_000),
+        /// No request starts later than this after the start of the cycle.
+        deadline: Option<Span> = None,
+        /// The budget k.
+        pages: Amount = Amount::Share(0.05),
+        /// Lower limit of k.
+        pages_min: u64 = 100,
+        /// Visits after the first that are due regardless of the score.
+        warmup: u32 = 2,
+        /// Share of k for URLs never fetched.
+        discovery_share: Share = Share(0.2),
+        /// Never-fetched URLs that are visited even if they exceed k.
+        discovery_min: u64 = 0,
+        /// Share of k for pages whose trusted date announces a change.
+        announced_share: Share = Share(0.1),
+        /// Share of k for the uniform audit sample.
+        audit_share: Share = Share(0.01),
+    }
+}
+
+table! {
+    /// `[politeness]`
+    Politeness {
+        /// Minimum delay between two requests to one host.
+        delay_per_host: Span = Span::millis(1000),
+        /// Minimum delay between two requests to one IP address, over all its hosts.
+        delay_per_ip: Span = Span::millis(250),
+        /// A host's delay is at least this many times its response time.
+        delay_per_latency: f64 = 2.0,
+        /// Maximum of the adaptive delay, which latency, 429 and 503 raise.
+        max_adaptive_delay: Span = Span::millis(30_000),
+        /// Maximum requests in flight per host.
+        connections_per_host: u32 = 1,
+        /// A host with a longer Crawl-delay is skipped.
+        max_crawl_delay: Span = Span::millis(30_000),
+        /// Longest Retry-After that is waited for within the cycle.
+        max_retry_after: Span = Span::millis(60_000),
+        /// Time after which robots.txt is fetched again.
+        robots_cache: Span = Span::millis(24 * 3_600_000),
+        /// Consecutive failures after which a host is backed off for the rest of the cycle.
+        host_failures: u32 = 5,
+        /// Maximum open hosts per site while hosts of other sites wait; 0 for no limit.
+        hosts_per_site: u32 = 64,
+        /// Maximum open hosts per IP address; 0 for no limit.
+        hosts_per_address: u32 = 16,
+    }
+}
+
+table! {
+    /// `[fetch]`
+    Fetch {
+        /// Maximum requests in flight, over all hosts.
+        connections: u32 = 256,
+        /// Maximum hosts whose pages and robots rules are in memory.
+        open_hosts: u32 = 512,
+        /// Timeout of a whole response.
+        timeout: Span = Span::millis(30_000),
+        /// Timeout of connecting.
+        connect_timeout: Span = Span::millis(10_000),
+        /// Maximum bytes of a body that are kept, after decompression.
+        max_body: Size = Size(2 << 20),
+        /// Maximum redirects in a row.
+        max_redirects: u8 = 5,
+        /// Share of 304 responses that are verified by a request without validators.
+        validator_checks: Share = Share(0.05),
+        /// PEM files of certificate authorities that are trusted besides those of the system.
+        extra_ca: Vec<PathBuf> = Vec::new(),
+        /// CIDR blocks exempt from the refusal of private and loopback addresses.
+        allow_addresses: Vec<String> = Vec::new(),
+    }
+}
+
+table! {
+    /// `[budget]`
+    Budget {
+        /// Maximum bytes per second, over all hosts; 0 for no limit.
+        bytes_per_second: Size = Size(0),
+        /// Maximum bytes per host and cycle; 0 for no limit.
+        bytes_per_host: Size = Size(0),
+        /// Maximum bytes per cycle; 0 for no limit.
+        bytes_per_cycle: Size = Size(0),
+    }
+}
+
+table! {
+    /// `[proxy]`
+    ProxyTable {
+        /// URL of the proxy; empty for none.
+        url: String = String::new(),
+        /// User name at the proxy; empty for none.
+        user: String = String::new(),
+        /// Password at the proxy.
+        password: Secret = Secret::default(),
+        /// Hosts that are contacted without the proxy.
+        except: Vec<String> = Vec::new(),
+    }
+}
+
+table! {
+    /// `[[hosts]]`
+    HostTable {
+        /// Name or address, with the port unless it is the default of the scheme.
+        host: String = String::new(),
+        /// Are credentials, headers and cookies sent over plain HTTP too?
+        over_http: bool = false,
+        /// For Basic authentication.
+        user: String = String::new(),
+        /// For Basic authentication.
+        password: Secret = Secret::default(),
+        /// For Bearer authentication.
+        bearer: Secret = Secret::default(),
+        /// Header fields that are sent.
+        headers: BTreeMap<String, Secret> = BTreeMap::new(),
+        /// Cookies that are sent.
+        cookies: BTreeMap<String, Secret> = BTreeMap::new(),
+    }
+}
+
+table! {
+    /// `[dns]`
+    Dns {
+        /// Name → address, used before any resolver.
+        overrides: BTreeMap<String, IpAddr> = BTreeMap::new(),
+        /// Name servers with ports; empty for those of the system.
+        servers: Vec<SocketAddr> = Vec::new(),
+        /// Minimum time that addresses are cached.
+        min_ttl: Span = Span::millis(60_000),
+        /// Maximum time that addresses are cached.
+        max_ttl: Span = Span::millis(24 * 3_600_000),
+        /// Maximum time that the absence of addresses is cached.
+        max_negative_ttl: Span = Span::millis(300_000),
+    }
+}
+
+table! {
+    /// `[urls]`
+    Urls {
+        /// Query and path parameters that are removed from URLs.
+        drop_parameters: Vec<String> = recrawl_types::UrlRules::default().drop_parameters,
+    }
+}
+
+table! {
+    /// `[scope]`
+    Scope {
+        /// Hosts in scope; empty for the sites of the seeds, `*` for all, `*.example.com` with
+        /// subdomains.
+        hosts: Vec<String> = Vec::new(),
+        /// Hosts out of scope, in the same notation.
+        refuse_hosts: Vec<String> = Vec::new(),
+        /// URL prefixes in scope; empty for all.
+        prefixes: Vec<String> = Vec::new(),
+        /// URL prefixes out of scope.
+        refuse_prefixes: Vec<String> = Vec::new(),
+        /// File of hosts that opted out; empty for none.
+        opt_out: PathBuf = PathBuf::new(),
+        /// Maximum links from a seed.
+        max_depth: u16 = 50,
+        /// Maximum known URLs per host. URLs that only a sitemap index or a redirect names: half of it.
+        max_pages_per_host: u64 = 1_000_000,
+        /// Maximum length of a URL.
+        max_url_bytes: u32 = 2000,
+        /// Maximum segments of a path.
+        max_segments: u32 = 30,
+        /// Maximum occurrences of the same segment in a path.
+        max_repeats: u32 = 4,
+        /// Maximum parameters of a query.
+        max_parameters: u32 = 16,
+    }
+}
+
+table! {
+    /// `[traps]`
+    Traps {
+        /// Are trap patterns cut off?
+        enabled: bool = true,
+        /// First visits needed for a verdict.
+        min_pages: u32 = 100,
+        /// The share of near-duplicates among them that makes a trap.
+        near_duplicates: Share = Share(0.95),
+        /// Maximum bits in which the SimHashes of near-duplicates differ.
+        max_distance: u8 = 3,
+        /// Hosts on which no pattern is cut off.
+        allow_hosts: Vec<String> = Vec::new(),
+    }
+}
+
+table! {
+    /// `[hints]`
+    Hints {
+        /// Are the sitemaps visited that robots.txt names?
+        sitemaps: bool = true,
+        /// Is /sitemap.xml tried if robots.txt names no sitemap?
+        guess: bool = false,
+        /// Are the feeds visited that pages link to?
+        feeds: bool = true,
+        /// Maximum entries taken from one sitemap or feed.
+        max_entries: u32 = 50_000,
+        /// Maximum unpacked bytes of one sitemap or feed in gzip.
+        max_unpacked: Size = Size(50 << 20),
+        /// Maximum nesting of sitemap indexes.
+        max_nesting: u8 = 3,
+        /// Minimum trust at which a host's dates are used.
+        min_trust: Share = Share(0.5),
+    }
+}
+
+table! {
+    /// `[consent]`
+    Consent {
+        /// Obey a page's `nofollow`: follow none of its links.
+        nofollow: bool = true,
+        /// Obey a link's `nofollow`, `ugc` or `sponsored`: do not follow it.
+        link_nofollow: bool = true,
+        /// Obey a page's `noindex`, or its `unavailable_after` once past: do not archive the body.
+        noindex: bool = true,
+        /// Obey a page's `noarchive`: do not archive the body.
+        noarchive: bool = true,
+        /// Follow a page's canonical URL like a link.
+        canonical: bool = true,
+    }
+}
+
+table! {
+    /// `[extract]`
+    Extract {
+        /// Media types that are parsed.
+        types: Vec<String> = ["text/html", "application/xhtml+xml", "text/*"].map(String::from).into(),
+        /// Maximum distinct links taken from one page.
+        max_links: u32 = 10_000,
+        /// Maximum bytes of visible text that are compared.
+        max_text: Size = Size(1 << 20),
+    }
+}
+
+table! {
+    /// `[schedule]`
+    Schedule {
+        /// Name, file or expression of a formula.
+        formula: String = String::from("default"),
+        /// Maximum pages per host and cycle; 0 for no limit.
+        max_per_host: u64 = 0,
+        /// `hash` or `index`: how ties between equal scores are broken.
+        ties: String = String::from("hash"),
+    }
+}
+
+table! {
+    /// `[storage]`
+    Storage {
+        /// Folder of the repository.
+        data_dir: PathBuf = PathBuf::from("data"),
+        /// Are page bodies archived, as WARC files?
+        archive: bool = true,
+        /// Size at which a WARC file is closed.
+        archive_file: Size = Size(1 << 30),
+        /// Maximum size of all WARC files, beyond which the oldest are removed between cycles; 0
+        /// for no limit.
+        archive_max: Size = Size(0),
+        /// Interval of syncs: a power cut loses at most the work of this long.
+        sync_every: Span = Span::millis(5_000),
+        /// Number of cycles whose visits are kept; 0 for none.
+        keep_visits: u32 = 100,
+        /// Minimum free bytes on the disk of the data directory, below which the crawl stops; 0 for
+        /// no check.
+        reserve: Size = Size(1 << 30),
+        /// Memory for the plan of a cycle before it spills to disk.
+        plan_memory: Size = Size(128 << 20),
+        /// Memory for the batch before it spills to disk.
+        batch_memory: Size = Size(64 << 20),
+        /// Maximum cycles that a link waits if nothing else touches its block of pages; 0 for none.
+        link_wait: u32 = 3,
+        /// URLs linked to in one block at which they no longer wait.
+        link_batch: usize = 32,
+    }
+}
+
+table! {
+    /// `[serve]`
+    Serve {
+        /// Address at which the console listens.
+        listen: SocketAddr = SocketAddr::from(([127, 0, 0, 1], 8420)),
+        /// File of lines `name token`; if empty, nothing can be changed.
+        tokens: PathBuf = PathBuf::new(),
+        /// Names accepted in the Host header besides addresses and localhost.
+        names: Vec<String> = Vec::new(),
+        /// Maximum requests per second of one address.
+        requests: u32 = 50,
+        /// Maximum simultaneous connections.
+        connections: u32 = 256,
+        /// Time without progress after which the crawl counts as stalled.
+        stall: Span = Span::millis(600_000),
+        /// Events file; `-` for standard output, empty for none.
+        events: PathBuf = PathBuf::new(),
+    }
+}
+
+table! {
+    /// `[events]`
+    Events {
+        /// Size at which the file is rotated; 0 for never.
+        max_bytes: Size = Size(1 << 30),
+        /// Number of rotated files that are kept.
+        keep: u32 = 9,
+    }
+}
+
+table! {
+    /// `[log]`
+    Log {
+        /// Format of log lines.
+        format: LogFormat = LogFormat::Human,
+        /// Log filter; empty for the default.
+        filter: String = String::new(),
+        /// URL of a trace collector; empty for none.
+        otlp: String = String::new(),
+    }
+}
+
+/// Format of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Human,
+    /// A JSON object a line.
+    Json,
+}
+
+/// Why a configuration cannot be used. Nothing was changed.
+#[derive(Debug)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    Read(PathBuf, std::io::Error),
+    /// Invalid TOML, or a value of the wrong type.
+    Parse(PathBuf, String),
+    /// Unknown key.
+    UnknownKey {
+        /// The file.
+        file: PathBuf,
+        /// The key with its table.
+        key: String,
+        /// The most similar key.
+        nearest: Option<String>,
+    },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Read(file, why) => write!(f, "cannot read configuration {}: {why}", file.display()),
+            ConfigError::Parse(file, why) => write!(f, "configuration {}: {why}", file.display()),
+            ConfigError::UnknownKey { file, key, nearest } => {
+                write!(f, "configuration {}: unknown key `{key}`", file.display())?;
+                match nearest {
+                    Some(near) => write!(f, "; did you mean `{near}`?"),
+                    None => write!(f, "; config/recrawl.toml lists all keys"),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ConfigError`], naming the file, the line and, for an unknown key, the most similar one.
+    pub fn read(file: &Path) -> Result<Config, ConfigError> {
+        let text = std::fs::read_to_string(file).map_err(|e| ConfigError::Read(file.into(), e))?;
+        Config::parse(&text, file)
+    }
+
+    /// Parses a text; `file` is for messages.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn parse(text: &str, file: &Path) -> Result<Config, ConfigError> {
+        let parse_error = |e: toml::de::Error| ConfigError::Parse(file.into(), on_one_line(&e, text));
+        let table: toml::Table = toml::from_str(text).map_err(parse_error)?;
+        check_keys(&table, file)?;
+        toml::from_str(text).map_err(parse_error)
+    }
+}
+
+/// "line 3: message" instead of the parser's multi-line drawing.
+fn on_one_line(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message().replace('\n', "; ");
+    match error.span() {
+        Some(span) => format!("line {}: {message}", text[..span.start].matches('\n').count() + 1),
+        None => message,
+    }
+}
+
+/// Checks that every key exists, by the keys of the default configuration.
+fn check_keys(table: &toml::Table, file: &Path) -> Result<(), ConfigError> {
+    let known = all_keys();
+    for (name, value) in table {
+        let keys: Vec<String> = match value {
+            toml::Value::Table(inner) if inner.is_empty() => vec![format!("{name}.")],
+            toml::Value::Table(inner) => inner.keys().map(|k| format!("{name}.{k}")).collect(),
+            toml::Value::Array(all) => {
+                let tables = all.iter().filter_map(toml::Value::as_table);
+                let keys = tables.flat_map(|t| t.keys().map(|k| format!("{name}.{k}"))).collect::<Vec<_>>();
+                if keys.is_empty() { vec![name.clone()] } else { keys }
+            }
+            _ => vec![name.clone()],
+        };
+        for key in keys {
+            let exists = known.iter().any(|k| *k == key || (key.ends_with('.') && k.starts_with(&key)));
+            if !exists {
+                let nearest = known
+                    .iter()
+                    .map(|k| (strsim::normalized_damerau_levenshtein(k, &key), k))
+                    .max_by(|a, b| a.0.total_cmp(&b.0))
+                    .filter(|(likeness, _)| *likeness > 0.4)
+                    .map(|(_, k)| k.clone());
+                return Err(ConfigError::UnknownKey { file: file.into(), key, nearest });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every key as `table.key`.
+pub fn all_keys() -> Vec<String> {
+    let complete = Config {
+        cycle: CycleConfig { deadline: Some(Span::millis(1000)), ..CycleConfig::default() },
+        hosts: vec![HostTable::default()],
+        ..Config::default()
+    };
+    let tables = toml::Table::try_from(complete).expect("the configuration is a table of tables");
+    let keys_of = |(name, value): (String, toml::Value)| {
+        let one = value.as_array().map_or(Some(&value), |all| all.first());
+        let inner = one.and_then(toml::Value::as_table).cloned().unwrap_or_default();
+        inner.into_iter().map(move |(key, _)| format!("{name}.{key}")).collect::<Vec<_>>()
+    };
+    tables.into_iter().flat_map(keys_of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reference: every key with its default, its unit and the reason.
+    const REFERENCE: &str = include_str!("../../../config/recrawl.toml");
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(text, Path::new("f.toml")).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_reference_names_every_key_and_states_the_defaults() {
+        assert_eq!(parse(REFERENCE).unwrap(), Config::default());
+        for key in all_keys() {
+            let (_, name) = key.split_once('.').unwrap();
+            let stated = REFERENCE.lines().any(|l| {
+                l.trim_start_matches("# ").split_once('=').is_some_and(|(left, _)| left.trim() == name)
+            });
+            assert!(
+                stated,
+                "config/recrawl.toml does not state `{key}`: add it with default, unit and reason"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest() {
+        let error = parse("[politeness]\ndelay_per_hots = \"1 s\"").unwrap_err();
+        assert!(error.contains("politeness.delay_per_hots"), "{error}");
+        assert!(error.contains("did you mean `politeness.delay_per_host`"), "{error}");
+        let error = parse("[polite]\ndelay_per_host = \"1 s\"").unwrap_err();
+        assert!(error.contains("politeness.delay_per_host"), "{error}");
+        assert!(parse("[nonsense]\n").unwrap_err().contains("nonsense"));
+        assert!(parse("x = 1").unwrap_err().contains("unknown key `x`"));
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_line() {
+        let error = parse("[cycle]\n\nperiod = 5\n").unwrap_err();
+        assert!(error.contains("line 3") && error.contains("unit"), "{error}");
+        assert!(parse("[cycle]\npages = \"101%\"").unwrap_err().contains("line 2"));
+        assert!(parse("[cycle\n").unwrap_err().contains("line 1"));
+    }
+
+    #[test]
+    fn names_may_hold_dots() {
+        let config = parse("[dns.overrides]\n\"a.example\" = \"127.0.0.1\"\n").unwrap();
+        assert_eq!(config.dns.overrides["a.example"], "127.0.0.1".parse::<IpAddr>().unwrap());
+    }
+}

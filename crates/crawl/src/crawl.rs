@@ -1,0 +1,256 @@
+//! An open crawl: everything that outlives a cycle.
+
+use crate::admission::contact_check;
+use crate::data_dir;
+use crate::failure::Failure;
+use crate::open_read;
+use crate::operator::control::Control;
+use crate::operator::decisions::Decisions;
+use crate::process::{Display, Process, Shutdown};
+use crate::progress::figures::Live;
+use crate::progress::storage::Watched;
+use crate::settings::Settings;
+use crate::space::Space;
+use crate::stored::{keep, kept, seed_sites};
+use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
+use recrawl_change::Features;
+use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
+use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_repository::{Repository, SledTables, SyncFolder};
+use recrawl_types::{CanonicalUrl, HostTable, UrlRules};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The folder of the tables, in the data directory.
+pub const TABLES: &str = "hosts.sled";
+/// The folder of the page bodies, in the data directory.
+pub const WARC: &str = "warc";
+
+/// Names of settings in the tables.
+const PINNED: &str = "pinned";
+const ARCHIVE_END: &str = "archive_end";
+
+/// The storage of a crawl.
+pub struct Disk {
+    /// The files of the data directory.
+    pub files: Arc<dyn Storage>,
+    /// The files of the archive.
+    pub warc: Arc<dyn Storage>,
+    /// Makes the tables durable.
+    pub sync: SyncFolder,
+}
+
+/// An open crawl. It holds the lock of its data directory.
+pub struct Crawl {
+    /// The configuration; its scope admits the sites of the seeds.
+    pub settings: Settings,
+    /// The files of the data directory.
+    pub storage: Arc<dyn Storage>,
+    /// The WARC files.
+    pub warc: Arc<dyn Storage>,
+    /// The generations.
+    pub repository: Repository,
+    /// Free space on the disk.
+    pub space: Space,
+    /// Hosts, sites and settings.
+    pub tables: Arc<SledTables>,
+    /// Fetches pages within the rules of politeness.
+    pub fetcher: Fetcher,
+    /// Decisions of operators.
+    pub control: Arc<Control>,
+    /// Passes decisions to a running cycle.
+    pub steering: Arc<Steering>,
+    /// Figures of the running cycle.
+    pub live: Arc<Live>,
+    /// Runs the crawl, and stops it on a signal.
+    pub shutdown: Shutdown,
+    /// Shows the progress of a cycle.
+    pub display: Box<dyn Display>,
+    /// The time, in milliseconds since 1970.
+    pub clock: WallClock,
+    /// Random seed for ties and samples.
+    pub random_seed: u64,
+}
+
+/// Settings that are fixed for the life of a repository: other values would give pages other names,
+/// or make the stored fingerprints useless.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Pinned {
+    rules: UrlRules,
+    features: Features,
+}
+
+impl Crawl {
+    /// Opens the crawl in the data directory of `settings`, or creates one there.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when the configuration differs from the one of the repository, or names
+    /// no contact where one is needed, or the directory holds something else than a crawl;
+    /// [`Failure::Work`] when the directory is in use, of another version, damaged, or cannot be
+    /// written to.
+    pub fn open(
+        settings: Settings,
+        seeds: &[CanonicalUrl],
+        random_seed: u64,
+        process: Process,
+    ) -> Result<Crawl, Failure> {
+        contact_check::check_pages(&settings, seeds)?;
+        data_dir::check_ours(&settings)?;
+        let folder = &settings.data_dir;
+        let files = Arc::new(FileStorage::create(folder).map_err(|e| in_folder(folder, e))?);
+        let warc = FileStorage::create(&folder.join(WARC)).map_err(|e| in_folder(folder, e))?;
+        let live = Arc::new(Live::new(recrawl_fetcher::system_clock()));
+        let disk = Disk { files, warc: Arc::new(warc), sync: recrawl_repository::sync_files() };
+        Crawl::over(disk, live, settings, seeds, random_seed, process)
+    }
+
+    /// Opens it on this disk, with these figures.
+    pub fn over(
+        Disk { files, warc, sync }: Disk,
+        live: Arc<Live>,
+        mut settings: Settings,
+        seeds: &[CanonicalUrl],
+        random_seed: u64,
+        process: Process,
+    ) -> Result<Crawl, Failure> {
+        let folder = settings.data_dir.clone();
+        let storage: Arc<dyn Storage> = Arc::new(Watched::new(files, live.clone()));
+        let warc: Arc<dyn Storage> = Arc::new(Watched::new(warc, live.clone()));
+        let repository = Repository::open(storage.clone()).map_err(Failure::work)?;
+        let repository = repository.keeping_visits(settings.config.storage.keep_visits);
+        let space = Space::of(&storage, settings.config.storage.reserve);
+        let tables = Arc::new(open_read::own_tables(&folder, sync)?);
+        check_pinned(&tables, &settings)?;
+        let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
+        settings.scope.refuse_taken_down(decided.taken_down.clone());
+        if settings.config.scope.hosts.is_empty() {
+            settings.scope.admit_sites(seed_sites(&tables, seeds)?);
+        }
+        contact_check::check_known(&settings, &repository.current())?;
+        let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);
+        if let Some(proxy) = &settings.fetch.proxy {
+            let what = "the address guard cannot check the connections of this proxy; \
+                        configure the proxy to refuse private addresses";
+            tracing::warn!(%proxy, "{what}");
+        }
+        let clock = recrawl_fetcher::system_clock();
+        let hosts: Arc<dyn HostTable> = tables.clone();
+        let fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, clock.clone());
+        let steering = Arc::new(Steering::default());
+        let control = Arc::new(Control::open(decided, storage.clone(), tables.clone(), steering.clone())?);
+        Ok(Crawl {
+            settings,
+            storage,
+            warc,
+            repository,
+            space,
+            tables,
+            fetcher,
+            control,
+            steering,
+            live,
+            shutdown: process.shutdown,
+            display: process.display,
+            clock,
+            random_seed,
+        })
+    }
+
+    /// Admits the sites of seeds to the scope, unless the configuration names hosts.
+    ///
+    /// # Errors
+    /// When they are too many, or the tables cannot be read or written.
+    pub fn admit(&mut self, seeds: &[CanonicalUrl]) -> Result<(), Failure> {
+        if !seeds.is_empty() && self.settings.config.scope.hosts.is_empty() {
+            self.settings.scope.admit_sites(seed_sites(&self.tables, seeds)?);
+        }
+        Ok(())
+    }
+
+    /// Finds the end of the archive after any kind of stop. Must run before the log is opened,
+    /// which may name bodies behind that end.
+    ///
+    /// # Errors
+    /// When a file or the tables cannot be read or written.
+    pub fn recover_archive(&self) -> Result<Recovery, Failure> {
+        let mark = kept(&self.tables, ARCHIVE_END)?;
+        let named = || {
+            let generation = self.repository.current();
+            let (mut records, mut highest) = (generation.records(), 0);
+            while let Some((_, _, record)) = records.next_record()? {
+                self.live.moved();
+                let position = record.visited.and_then(|visited| visited.content.archive);
+                highest = highest.max(position.map_or(0, |position| position.file));
+            }
+            Ok(highest)
+        };
+        Ok(archive::recover(&*self.warc, mark, named)?)
+    }
+
+    /// Opens the archive at its end; none if bodies are not archived.
+    ///
+    /// # Errors
+    /// When a file or the tables cannot be written.
+    pub fn open_archive(&self, recovery: &Recovery) -> Result<Option<Archive>, Failure> {
+        let storage = &self.settings.config.storage;
+        if !storage.archive {
+            return Ok(None);
+        }
+        // Mark it open before anything is appended: only a closed archive may be continued.
+        keep(&self.tables, ARCHIVE_END, &ArchiveMark { end: recovery.end, is_open: true })?;
+        self.tables.flush()?;
+        let limit = storage.archive_file.0;
+        Ok(Some(Archive::open(self.warc.clone(), limit, recovery.end, recovery.is_new_file)?))
+    }
+
+    /// Removes the oldest WARC files beyond `storage.archive_max`. This happens between two cycles,
+    /// so that only committed records point to a removed file. A file that cannot be removed is
+    /// tried again after the next cycle.
+    pub fn cap_archive(&self) {
+        let max = self.settings.config.storage.archive_max.0;
+        if max == 0 {
+            return;
+        }
+        match cap::keep_within(&*self.warc, max) {
+            Ok(removed) if removed.files == 0 => {}
+            Ok(cap::Files { files, bytes }) => {
+                tracing::info!(files, bytes, "removed the oldest WARC files (storage.archive_max)");
+            }
+            Err(error) => tracing::warn!("cannot remove WARC files beyond storage.archive_max: {error}"),
+        }
+    }
+
+    /// Stores durably where the archive was closed. Archive and log are durable by then.
+    ///
+    /// # Errors
+    /// When the tables cannot be written.
+    pub fn close_archive(&self, end: Option<ArchiveEnd>) -> Result<(), Failure> {
+        if let Some(end) = end {
+            keep(&self.tables, ARCHIVE_END, &ArchiveMark { end, is_open: false })?;
+        }
+        self.tables.flush().map_err(Failure::from)
+    }
+}
+
+fn in_folder(folder: &Path, error: std::io::Error) -> Failure {
+    Failure::Work(format!("cannot open data directory {}: {error}", folder.display()))
+}
+
+/// Pins the settings at the first opening, and checks the configuration against them at every later
+/// one.
+pub fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
+    let pinned = Pinned { rules: settings.rules.clone(), features: settings.change.features };
+    let Some(before) = kept::<Pinned>(tables, PINNED)? else {
+        return keep(tables, PINNED, &pinned);
+    };
+    let key = match () {
+        () if before.rules != pinned.rules => "urls.drop_parameters",
+        () if before.features != pinned.features => "change.features",
+        () => return Ok(()),
+    };
+    Err(Failure::Usage(format!(
+        "{key} differs from the value that {} was created with; restore it, or use another data directory",
+        settings.data_dir.display()
+    )))
+}

@@ -1,0 +1,57 @@
+//! Turns the cycle's log into the verifier's batch, the report's counts and the updates of noise
+//! and trust.
+
+use crate::crawl::Crawl;
+use crate::cycle::report::{Responses, Tally};
+use crate::failure::Failure;
+use crate::lessons::site_noise::NoiseLesson;
+use crate::lessons::traps::Traps;
+use crate::lessons::trust::TrustLesson;
+use recrawl_repository::VisitLog;
+use recrawl_types::{Cycle, Visit};
+use recrawl_verifier::{Batch, BatchLimits, SortedBatch};
+
+/// The content of a cycle's log.
+pub struct Gathered {
+    /// Visits and links, sorted.
+    pub batch: SortedBatch,
+    /// Counts for the report.
+    pub tally: Tally,
+    /// Responses by host, for the report's intervals.
+    pub responses: Responses,
+    /// Noise of sites.
+    pub noise: NoiseLesson,
+    /// Trust in hosts' validators.
+    pub trust: TrustLesson,
+}
+
+/// Reads the log once, from front to back, in bounded memory.
+///
+/// # Errors
+/// When the log cannot be read, or the batch cannot spill.
+#[tracing::instrument(level = "error", name = "gather", skip_all)]
+pub fn read_log(crawl: &Crawl, cycle: Cycle, traps: &Traps) -> Result<Gathered, Failure> {
+    let limits = BatchLimits { memory_bytes: crawl.settings.config.storage.batch_memory.0 as usize };
+    let mut batch = Batch::new(crawl.storage.clone(), cycle, limits);
+    let (mut tally, mut responses) = (Tally::default(), Responses::default());
+    let (mut noise, mut trust) = (NoiseLesson::default(), TrustLesson::default());
+    let log = VisitLog::read(&*crawl.storage, cycle).map_err(Failure::work)?;
+    let observe = |visit: &Visit, links: usize| {
+        tally.add(visit, links);
+        responses.add(visit);
+        noise.observe(visit);
+        trust.observe(visit);
+        crawl.live.moved();
+    };
+    let (mut late, mut left_out) = (traps.late(), 0);
+    let admit = |key: &[u8]| {
+        let is_left_out = late.leave_out(key);
+        left_out += u64::from(is_left_out);
+        !is_left_out
+    };
+    batch.add_log(log, observe, admit).map_err(Failure::work)?;
+    tally.links_seen -= left_out;
+    tally.links_trapped += left_out;
+    let batch = batch.finish().map_err(Failure::work)?;
+    Ok(Gathered { batch, tally, responses, noise, trust })
+}

@@ -1,0 +1,297 @@
+//! Turns a fetched page into a visit: parses it, compares it, and prepares its archive record.
+//!
+//! It has no side effects but cached noise floors, and pages are independent, so workers share
+//! nothing.
+
+use crate::admission::consent;
+use crate::admission::scope::Scope;
+use crate::config;
+use crate::cycle::hints::HintRules;
+use crate::failure::Failure;
+use crate::lessons::site_noise::SiteNoise;
+use crate::lessons::traps::Traps;
+use crate::lessons::trust;
+use recrawl_archive::cap::Bodies;
+use recrawl_archive::{Compressor, Head, Record};
+use recrawl_change::ChangeRules;
+use recrawl_extractor::{Extracted, Options};
+use recrawl_fetcher::{FetchResult, FetchedPage, Response};
+use recrawl_types::{
+    ArchivePosition, CanonicalUrl, Change, Consent, Content, ContentKind, Cycle, Difference, Fingerprint,
+    History, LeftOut, Link, Outcome, Site, UrlRules, Validators, Visit, Visited,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Everything needed to parse a page.
+pub struct PageReader<'c> {
+    pub cycle: Cycle,
+    /// URL normalization.
+    pub rules: &'c UrlRules,
+    pub scope: &'c Scope,
+    /// Change detection.
+    pub change: &'c ChangeRules,
+    /// Trap patterns that are cut off.
+    pub traps: &'c Traps,
+    /// Noise floors of sites.
+    pub noise: &'c SiteNoise<'c>,
+    /// Options of the extractor.
+    pub reading: &'c Options,
+    /// Page directives that are obeyed.
+    pub consent: &'c config::Consent,
+    /// Rules for sitemaps and feeds.
+    pub hints: &'c HintRules<'c>,
+    /// Are bodies archived?
+    pub archive: bool,
+    /// The present WARC files: a body whose file was removed is archived again.
+    pub bodies: &'c Bodies,
+}
+
+/// A parsed and compared page.
+pub struct ReadPage {
+    /// For the visit log.
+    pub visit: Visit,
+    /// For the archive: one gzip member.
+    pub member: Option<Vec<u8>>,
+    /// Does the member contain the body? Otherwise it refers to an earlier record.
+    pub holds_body: bool,
+    /// Cost of parsing: [`Extracted::work`].
+    pub work: u64,
+}
+
+impl PageReader<'_> {
+    /// Parses one page. If the extractor panics, only this page is affected: it is recorded as
+    /// failed, and backs off like any other failure.
+    ///
+    /// # Errors
+    /// When the noise floor of the site cannot be read.
+    pub fn read(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
+        let _page = tracing::error_span!("page", host = %page.entry.url.host()).entered();
+        let mut failed = blank_visit(&page);
+        failed.outcome = Outcome::Failed(recrawl_types::Failure::Encoding);
+        let reading = AssertUnwindSafe(|| self.read_sound(page, compressor));
+        let read = catch_unwind(reading).unwrap_or_else(|_| {
+            tracing::error!(url = %failed.url, "internal error while parsing the page; please report it");
+            *compressor = Compressor::new();
+            Ok(ReadPage { visit: failed, member: None, holds_body: false, work: 0 })
+        })?;
+        let Visit { url, outcome, bytes, .. } = &read.visit;
+        let (outcome, why) = (outcome.name(), outcome.why());
+        tracing::debug!(%url, outcome, why, bytes, "visited");
+        Ok(read)
+    }
+
+    fn read_sound(&self, page: FetchedPage, compressor: &mut Compressor) -> Result<ReadPage, Failure> {
+        let mut visit = blank_visit(&page);
+        let mut work = 0;
+        let member = match &page.result {
+            FetchResult::Page(response) => {
+                let extracted = self.extract(&page, response);
+                work = extracted.work();
+                self.document(&page, response, extracted, &mut visit, compressor)?
+            }
+            FetchResult::NotModified(response) => {
+                let visited = page.entry.record.visited.as_ref();
+                let renewed = visited.map(|v| self.renewed(&v.content, response, &visit));
+                if let Some((Visited { history, content }, renewed)) = visited.zip(renewed.as_ref()) {
+                    visit.content = Some(renewed).filter(|renewed| *renewed != content).cloned();
+                    visit.difference = difference(history, self.cycle, content, content);
+                }
+                match renewed.is_none_or(|content| self.consent.admits_archive(&content.consent, visit.at)) {
+                    true => self.member(&visit, response, &Record::NotModified, compressor),
+                    false => None,
+                }
+            }
+            FetchResult::Redirect { target, response } => {
+                self.redirect(&page, target, &mut visit);
+                let before = body_before(&page);
+                let record = Record::Response { truncated: false, body: b"", before };
+                self.member(&visit, response, &record, compressor)
+            }
+            FetchResult::Nothing(outcome) => {
+                visit.outcome = *outcome;
+                None
+            }
+        };
+        let before = page.entry.record.visited.as_ref().map(|v| v.content.payload);
+        let is_same = before.is_some() && visit.content.as_ref().map(|c| c.payload) == before;
+        visit.sign = trust::sign(page.condition, &page.result, visit.outcome.change(), is_same);
+        visit.links.extend(self.hints.named(&page));
+        visit.left_out = self.traps.sift(self.scope.filters(), &mut visit.links)?;
+        let holds_body = visit.content.as_ref().is_some_and(|c| c.archive.is_none())
+            && !matches!(page.result, FetchResult::NotModified(_));
+        Ok(ReadPage { visit, member, holds_body, work })
+    }
+
+    fn extract(&self, page: &FetchedPage, response: &Response) -> Extracted {
+        let fields = consent::fields(response);
+        recrawl_extractor::extract(&response.body, &fields, &page.entry.url, self.rules, self.reading)
+    }
+
+    /// 2xx: compares the page and collects links.
+    fn document(
+        &self,
+        page: &FetchedPage,
+        response: &Response,
+        extracted: Extracted,
+        visit: &mut Visit,
+        compressor: &mut Compressor,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let (kind, fingerprint) = match &extracted {
+            Extracted::Page(read) => (ContentKind::Text, self.change.fingerprint(&read.text)),
+            Extracted::Listing(hints, _) => {
+                (ContentKind::Hints, Fingerprint::of_bytes(&hints.comparable_bytes()))
+            }
+            Extracted::Opaque(_) => (ContentKind::Opaque, Fingerprint::of_bytes(&response.body)),
+        };
+        let mut content = Content {
+            kind,
+            fingerprint,
+            payload: Content::payload_of(&response.body),
+            validators: response.validators.clone(),
+            archive: None,
+            consent: extracted.consent().clone(),
+        };
+        let before = page.entry.record.visited.as_ref();
+        let change = match before {
+            _ if page.index.is_none() => Change::Undecided,
+            None => Change::First,
+            Some(Visited { history, content: before }) => {
+                visit.difference = difference(history, self.cycle, before, &content);
+                let floor = self.noise.of(&Site::of(&page.entry.url))?;
+                if self.change.changed(before, &content, &floor) {
+                    Change::Changed
+                } else {
+                    Change::Unchanged
+                }
+            }
+        };
+        visit.outcome = Outcome::Fetched(change);
+        visit.bytes = response.body.len() as u64;
+        if self.consent.follows(&content.consent) {
+            visit.links = self.links(page, extracted, &content.consent, change)?;
+        }
+        if !self.consent.admits_archive(&content.consent, visit.at) {
+            visit.content = Some(content);
+            return Ok(None);
+        }
+        let same = before.map(|b| &b.content).filter(|b| b.payload == content.payload);
+        let record = match same.and_then(|b| b.archive).filter(|position| self.bodies.has(*position)) {
+            Some(position) => {
+                content.archive = Some(position);
+                Record::Same { body: &response.body }
+            }
+            None => {
+                let (truncated, before) = (response.truncated, body_before(page));
+                Record::Response { truncated, body: &response.body, before }
+            }
+        };
+        visit.content = Some(content);
+        Ok(self.member(visit, response, &record, compressor))
+    }
+
+    /// The links of a page, a sitemap or a feed.
+    fn links(
+        &self,
+        page: &FetchedPage,
+        extracted: Extracted,
+        consent: &Consent,
+        change: Change,
+    ) -> Result<Vec<Link>, Failure> {
+        let (found, feeds) = match extracted {
+            Extracted::Listing(hints, _) => return self.hints.entries(page, hints).map_err(Failure::from),
+            Extracted::Page(read) => (read.links, read.feeds),
+            Extracted::Opaque(_) => Default::default(),
+        };
+        let depth = page.entry.record.known.depth.saturating_add(1);
+        let counted = change == Change::First;
+        let followed = self.consent.links(found, consent).into_iter();
+        let in_scope = followed.filter(|url| self.scope.admits_link(url, depth));
+        let links = in_scope.map(|url| Link { counted, ..Link::to(url, depth) });
+        Ok(links.chain(self.hints.feeds(page, feeds)).collect())
+    }
+
+    /// 3xx: changed exactly if the target differs from that of the last visit.
+    fn redirect(&self, page: &FetchedPage, target: &CanonicalUrl, visit: &mut Visit) {
+        let content = Content {
+            kind: ContentKind::Redirect,
+            fingerprint: Fingerprint::of_redirect(target),
+            ..Content::default()
+        };
+        let change = match page.entry.record.visited.as_ref().map(|v| &v.content) {
+            _ if page.index.is_none() => Change::Undecided,
+            None => Change::First,
+            Some(b) if b.kind == content.kind && b.fingerprint == content.fingerprint => Change::Unchanged,
+            Some(_) => Change::Changed,
+        };
+        let known = &page.entry.record.known;
+        if self.scope.admits_link(target, known.depth) {
+            let hops = page.hops.saturating_add(1);
+            visit.links.push(Link { hops, ..Link::to(target.clone(), known.depth) });
+        }
+        visit.outcome = Outcome::Redirected(change);
+        visit.content = Some(content);
+    }
+
+    /// After a 304: the content of the last visit, with new validators if any came, and with
+    /// directives added by the header. An archived body that these forbid is forgotten.
+    fn renewed(&self, before: &Content, response: &Response, visit: &Visit) -> Content {
+        let Validators { etag, last_modified } = response.validators.clone();
+        let old = before.validators.clone();
+        let validators =
+            Validators { etag: etag.or(old.etag), last_modified: last_modified.or(old.last_modified) };
+        let fields = consent::fields(response);
+        let added = recrawl_extractor::consent_of_header(&fields, &visit.url, self.rules, self.reading);
+        let consent = before.consent.and(&added);
+        let archive = before.archive.filter(|_| self.consent.admits_archive(&consent, visit.at));
+        Content { validators, consent, archive, ..before.clone() }
+    }
+
+    fn member(
+        &self,
+        visit: &Visit,
+        response: &Response,
+        record: &Record<'_>,
+        compressor: &mut Compressor,
+    ) -> Option<Vec<u8>> {
+        if !self.archive {
+            return None;
+        }
+        let url = visit.url.as_text();
+        let headers = response.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let peer = response.peer.map(|p| p.ip());
+        Some(record.compress(
+            compressor,
+            &Head { url: &url, at: visit.at, peer, status: response.status },
+            headers,
+        ))
+    }
+}
+
+/// A visit with only its page and time known.
+fn blank_visit(page: &FetchedPage) -> Visit {
+    Visit {
+        url: page.entry.url.clone(),
+        index: page.index,
+        share: page.entry.share,
+        at: page.at,
+        outcome: Outcome::NotModified,
+        content: None,
+        difference: None,
+        sign: None,
+        left_out: LeftOut::default(),
+        links: Vec::new(),
+        bytes: 0,
+    }
+}
+
+/// Position of the last archived body.
+fn body_before(page: &FetchedPage) -> Option<ArchivePosition> {
+    page.entry.record.visited.as_ref().and_then(|visited| visited.content.archive)
+}
+
+/// Distance of the texts, if both visits saw text.
+fn difference(history: &History, cycle: Cycle, before: &Content, after: &Content) -> Option<Difference> {
+    let distance = recrawl_change::distance(before, after)?;
+    let same_digest = before.fingerprint.digest == after.fingerprint.digest;
+    Some(Difference { same_digest, distance: distance as u8, cycles: cycle.since(history.last) })
+}

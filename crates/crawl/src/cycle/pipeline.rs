@@ -1,0 +1,344 @@
+//! The stages of a running cycle, connected by bounded queues: fetch, parse, record.
+//!
+//! The fetcher runs on this thread's runtime. Page workers parse, compare and compress. One
+//! recorder appends to the archive and then to the visit log, so that a logged visit never points
+//! at a missing record. It syncs both in that order every `storage.sync_every`. Pages waiting to be
+//! parsed are bounded by the fetcher's connections, and taken in an order that is fair by site
+//! ([`Inbox`]). Every other queue holds at most [`QUEUE`] pages, so a slow disk slows down the
+//! fetcher.
+
+use crate::crawl::Crawl;
+use crate::cycle::hints::HintRules;
+use crate::cycle::inbox::{Inbox, LOOK_EVERY, Reading, Turn, Work};
+use crate::cycle::page::{PageReader, ReadPage};
+use crate::cycle::plan::{Plan, UNAVAILABLE, unavailable};
+use crate::cycle::readmission::Refusals;
+use crate::failure::Failure;
+use crate::lessons::site_noise::SiteNoise;
+use crate::lessons::traps::Traps;
+use crate::process::Display;
+use crate::space::Watch;
+use crossbeam_channel::RecvTimeoutError;
+use recrawl_archive::cap::Bodies;
+use recrawl_archive::{Archive, ArchiveEnd, Compressor};
+use recrawl_fetcher::{FetchReport, FetchedPage, Job, Precedence, StoppedBy, UnvisitedHosts};
+use recrawl_repository::{Done, VisitLog};
+use recrawl_types::{LogRecord, ScheduleEntry, ScheduleSource, Share};
+use rustix::time::{ClockId, clock_gettime};
+use std::convert::Infallible;
+use std::sync::{Arc, LockResult, Mutex, MutexGuard, TryLockError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Maximum pages between two stages. Each may hold a body of `fetch.max_body` bytes.
+const QUEUE: usize = 32;
+
+/// Maximum pages that a worker takes and hands on at a time, so that threads wake each other less
+/// often. No worker waits for a full batch.
+const BATCH: usize = 8;
+
+/// Setting that stores the hosts whose pages did not come up.
+const LEFT_OUT: &str = "left_out";
+
+/// Interval at which a waiting run reports progress.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
+/// Pages parsed together.
+type Batch = Vec<Result<ReadPage, Failure>>;
+
+/// How the fetching of a cycle ended.
+pub struct Fetched {
+    pub stopped_by: StoppedBy,
+    /// End of the archive; none if bodies are not archived.
+    pub archive: Option<ArchiveEnd>,
+}
+
+/// Runs the schedule to its end, to the deadline or to a signal. When this returns, even with an
+/// error, the log has everything that was fetched.
+///
+/// # Errors
+/// When a stage cannot continue: the schedule cannot be read, or the disk is full.
+#[tracing::instrument(level = "error", name = "fetch", skip_all)]
+pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Failure> {
+    let Plan { facts, schedule, mut log, recovered, mut archive } = plan;
+    let bodies = Bodies::in_storage(&*crawl.warc)?;
+    let noise = SiteNoise::new(&crawl.tables);
+    let hints = HintRules {
+        config: &crawl.settings.config.hints,
+        scope: &crawl.settings.scope,
+        canonical: &crawl.settings.rules,
+        hosts: &*crawl.tables,
+        product_token: crawl.settings.fetch.product_token(),
+    };
+    let reader = PageReader {
+        cycle: facts.cycle,
+        rules: &crawl.settings.rules,
+        scope: &crawl.settings.scope,
+        change: &crawl.settings.change,
+        traps,
+        noise: &noise,
+        reading: &crawl.settings.reading,
+        consent: &crawl.settings.config.consent,
+        hints: &hints,
+        archive: archive.is_some(),
+        bodies: &bodies,
+    };
+    let done = Arc::new(recovered.done);
+    crawl.display.begin(facts.cycle, schedule.len(), schedule.hosts().len(), done.count());
+    let room = crawl.space.watch();
+    let recorder =
+        Recorder { archive: archive.as_mut(), log: &mut log, traps, display: &*crawl.display, room, crawl };
+    ask_again(crawl)?;
+    // A separate token: a full disk stops this cycle, but is no signal.
+    let stop = crawl.shutdown.token().child_token();
+    // If the clock was set back, the cycle still ends by its deadline.
+    let ran = Duration::from_millis((crawl.clock)().saturating_sub(facts.started));
+    let left = crawl.settings.config.cycle.deadline.map(|d| d.0.saturating_sub(ran));
+    let left_for_held = crawl.settings.config.cycle.period.0.saturating_sub(ran);
+    let (fetched, pages) = mpsc::channel::<FetchedPage>(QUEUE);
+    let refusals = Refusals::of(crawl, traps.clone());
+    let unvisited =
+        crawl.tables.setting(LEFT_OUT)?.map(|bytes| UnvisitedHosts::from_bytes(&bytes)).unwrap_or_default();
+    let precedence = Precedence { seed: crawl.random_seed, unvisited };
+    let unavailable = unavailable(&crawl.tables)?;
+    let report = join_stages(crawl, &reader, recorder, &stop, pages, |now| {
+        let opt_out = crawl.settings.scope.opt_out().clone();
+        Job {
+            cycle: facts.cycle,
+            schedule: schedule.clone(),
+            done: Arc::new(move |index| Done::contains(&done, index)),
+            refuses: Arc::new(move |entry: &ScheduleEntry| refusals.refuse(entry)),
+            opted_out: Arc::new(move |host: &str| opt_out.line(host).is_some()),
+            rules: Arc::new(crawl.settings.rules.clone()),
+            out: fetched,
+            stop: stop.clone(),
+            followed: recovered.followed,
+            spent: recovered.bytes,
+            precedence,
+            unavailable,
+            deadline: left.map(|left| now + left),
+            held_deadline: Some(now + left_for_held),
+            control: crawl.steering.clone(),
+        }
+    });
+    crawl.display.end();
+    let report = report?;
+    crawl.steering.forget_asked();
+    crawl.control.keep_answers();
+    crawl.tables.set_setting(LEFT_OUT, &report.unvisited_hosts.to_bytes())?;
+    crawl.tables.set_setting(UNAVAILABLE, &report.unavailable.to_bytes())?;
+    let stopped_by = report.stopped_by;
+    if stopped_by != StoppedBy::Stop {
+        crawl.live.merging();
+    }
+    Ok(Fetched { stopped_by, archive: archive.as_ref().map(Archive::end) })
+}
+
+/// Starts workers and recorder, runs the fetcher, and waits for all of them.
+fn join_stages(
+    crawl: &Crawl,
+    reader: &PageReader<'_>,
+    mut recorder: Recorder<'_>,
+    stop: &CancellationToken,
+    pages: mpsc::Receiver<FetchedPage>,
+    job: impl FnOnce(tokio::time::Instant) -> Job,
+) -> Result<FetchReport, Failure> {
+    // Two at least: while one reads a costly page, the other reads those of other sites.
+    let workers = thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)).max(2);
+    // Only the workers hold the receiver: should they all end, the fetcher learns that nobody takes pages.
+    let room = crawl.settings.fetch.connections + QUEUE;
+    let pages = Arc::new(Mutex::new(Inbox::new(pages, room)));
+    let span = tracing::Span::current();
+    thread::scope(|scope| {
+        let (read, reads) = crossbeam_channel::bounded::<Batch>(QUEUE / BATCH);
+        // The last reader waits for pages. The others only look now and then whether some are left: if all
+        // waited, each page would wake another one, and no batch would ever be full.
+        let mut others: Vec<Thread> = Vec::new();
+        for left in (0..workers).rev() {
+            let (read, pages, span) = (read.clone(), pages.clone(), span.clone());
+            let (is_last, earlier) = (left == 0, others.clone());
+            let worker = move || {
+                let _span = span.entered();
+                let _reading = Reading(&pages);
+                let mut compressor = Compressor::new();
+                let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+                loop {
+                    let inbox = if is_last { Some(pages.lock()) } else { locked_if_free(&pages) };
+                    let turn = inbox.map(|inbox| {
+                        let mut inbox = inbox.expect("no panic under the lock");
+                        inbox.take(BATCH, is_last, &mut fetched, &mut taken)
+                    });
+                    match turn.unwrap_or(Turn::Wait(LOOK_EVERY)) {
+                        Turn::Pages => {}
+                        Turn::Wait(time) => {
+                            thread::park_timeout(time);
+                            continue;
+                        }
+                        Turn::End => {
+                            earlier.iter().for_each(Thread::unpark);
+                            return;
+                        }
+                    }
+                    let read_one = |(expected, page): (Work, FetchedPage)| {
+                        let start = processor_time();
+                        let read = reader.read(page, &mut compressor);
+                        let work = read.as_ref().map_or(0, |read| read.work);
+                        taken.push(expected.took(work, processor_time().saturating_sub(start)));
+                        read
+                    };
+                    let batch: Batch = fetched.drain(..).map(read_one).collect();
+                    if read.send(batch).is_err() {
+                        return;
+                    }
+                }
+            };
+            let reader = thread::Builder::new().name("reader".into()).spawn_scoped(scope, worker)?;
+            others.push(reader.thread().clone());
+        }
+        drop((read, pages));
+        let recorder = move || span.in_scope(|| record(&reads, &mut recorder, stop));
+        let recording = thread::Builder::new().name("recorder".into()).spawn_scoped(scope, recorder)?;
+        let job = job(tokio::time::Instant::now());
+        let run = async {
+            tokio::select! {
+                report = crawl.fetcher.run(job) => report,
+                never = sign_of_life(crawl) => match never {},
+            }
+        };
+        let report = crawl.shutdown.runtime().block_on(run);
+        recording
+            .join()
+            .map_err(|_| Failure::work("the recorder panicked; the visits before that are in the log"))??;
+        report.map_err(Failure::from)
+    })
+}
+
+/// The lock, if no other thread has it.
+fn locked_if_free<T>(mutex: &Mutex<T>) -> Option<LockResult<MutexGuard<'_, T>>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(Ok(guard)),
+        Err(TryLockError::Poisoned(error)) => Some(Err(error)),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// What this thread took of the processor. On a busy machine a cheap page takes long by the clock.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Reports progress while no page is recorded because the run waits for hosts or is paused.
+/// Requests in flight report progress when they end, as each must.
+async fn sign_of_life(crawl: &Crawl) -> Infallible {
+    loop {
+        tokio::time::sleep(SIGN_OF_LIFE).await;
+        if crawl.steering.is_held() || crawl.steering.figures().in_flight == 0 {
+            crawl.live.moved();
+        }
+    }
+}
+
+/// Requests the pages that operators asked for and no cycle has reached yet.
+fn ask_again(crawl: &Crawl) -> Result<(), Failure> {
+    crawl.steering.forget_asked();
+    let generation = crawl.repository.current();
+    for url in crawl.control.asked() {
+        if let Some((_, record)) = generation.get(&url).map_err(Failure::work)? {
+            crawl.steering.ask(ScheduleEntry { url, share: Share::Asked, record });
+        }
+    }
+    Ok(())
+}
+
+/// The state of the recorder.
+struct Recorder<'r> {
+    crawl: &'r Crawl,
+    /// Page bodies; none if they are not archived.
+    archive: Option<&'r mut Archive>,
+    log: &'r mut VisitLog,
+    /// Learns from each logged visit.
+    traps: &'r Traps,
+    display: &'r dyn Display,
+    /// Watches the free space on the disk.
+    room: Watch<'r>,
+}
+
+/// Records pages until there are no more. After an error the remaining pages are dropped, so that
+/// the other stages can end; they will be fetched again. If the disk is nearly full, the remaining
+/// pages still fit and are recorded.
+fn record(
+    reads: &crossbeam_channel::Receiver<Batch>,
+    recorder: &mut Recorder<'_>,
+    stop: &CancellationToken,
+) -> Result<(), Failure> {
+    let (mut outcome, mut room) = (Ok(()), Ok(()));
+    let every = recorder.crawl.settings.config.storage.sync_every.0;
+    // When the oldest page that is not yet durable must be.
+    let mut due: Option<Instant> = None;
+    loop {
+        let next = match due {
+            Some(due) => reads.recv_deadline(due),
+            None => reads.recv().map_err(RecvTimeoutError::from),
+        };
+        let batch = match next {
+            Ok(batch) => batch,
+            Err(RecvTimeoutError::Timeout) => Batch::new(),
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        for page in batch {
+            if outcome.is_ok() {
+                outcome = page.and_then(|page| record_page(page, recorder));
+                due.get_or_insert_with(|| Instant::now() + every);
+                if room.is_ok() {
+                    room = recorder.room.recorded();
+                }
+            }
+        }
+        if outcome.is_ok() && due.is_some_and(|due| due <= Instant::now()) {
+            outcome = recorder.sync();
+            due = None;
+        }
+        if outcome.is_err() || room.is_err() {
+            stop.cancel();
+            // After an error, nothing is synced.
+            due = due.filter(|_| outcome.is_ok());
+        }
+    }
+    outcome?;
+    recorder.sync()?;
+    room
+}
+
+impl Recorder<'_> {
+    /// Makes recorded pages durable. Bodies come first, so that no durable visit names a missing
+    /// body.
+    fn sync(&mut self) -> Result<(), Failure> {
+        if let Some(archive) = self.archive.as_deref_mut() {
+            archive.sync()?;
+        }
+        self.log.sync().map_err(Failure::work)
+    }
+}
+
+fn record_page(page: ReadPage, recorder: &mut Recorder<'_>) -> Result<(), Failure> {
+    let ReadPage { mut visit, member, holds_body, work: _ } = page;
+    if let (Some(member), Some(archive)) = (member, recorder.archive.as_deref_mut()) {
+        let position = archive.append(&member)?;
+        // A revisit record has no body: the page keeps the position of its body, if any.
+        if let Some(content) = visit.content.as_mut().filter(|_| holds_body) {
+            content.archive = Some(position);
+        }
+    }
+    let record = LogRecord::Visit(Box::new(visit));
+    recorder.log.append(&record).map_err(Failure::work)?;
+    if let LogRecord::Visit(visit) = &record {
+        recorder.traps.observe(visit)?;
+        recorder.crawl.live.recorded(visit);
+        recorder.crawl.control.recorded(visit);
+    }
+    recorder.display.page_done();
+    Ok(())
+}

@@ -1,0 +1,377 @@
+//! From generation g to a schedule: one pass scores every page, another reads the chosen ones.
+
+use crate::crawl::Crawl;
+use crate::cycle::priors::SitePriors;
+use crate::cycle::readmission::{self, Refusals, Since};
+use crate::failure::Failure;
+use crate::lessons::dates::TrustedDates;
+use crate::lessons::traps::Traps;
+use crate::progress::figures::Live;
+use crate::settings::Settings;
+use crate::settings::formula_file;
+use crate::stored::{keep, kept};
+use recrawl_archive::Archive;
+use recrawl_archive::cap::Bodies;
+use recrawl_fetcher::unavailable::Unavailable;
+use recrawl_formula::Formula;
+use recrawl_repository::spill::SpillRuns;
+use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
+use recrawl_scheduler::policy::formula::FormulaPolicy;
+use recrawl_scheduler::visit_order::{DuePage, visit_order};
+use recrawl_scheduler::{Chosen, HostPages, PlanMemory, PlanRequest, Planner};
+use recrawl_types::{
+    CanonicalUrl, Cycle, Link, LogRecord, Origin, PageRecord, ScheduleEntry, ScheduleSource, Share, Status,
+    Visit,
+};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// Setting that stores a cycle's facts beside its schedule.
+const FACTS: &str = "plan";
+/// The name under which origins are kept that gave no page when they were last asked.
+pub const UNAVAILABLE: &str = "unavailable";
+/// Seeds per log record.
+const SEEDS_A_RECORD: usize = 1000;
+
+/// A cycle ready to run or resume.
+pub struct Plan {
+    /// Decisions made when it was planned.
+    pub facts: Facts,
+    /// The pages to visit.
+    pub schedule: Arc<ScheduleFile>,
+    /// The log, open after its last sound record.
+    pub log: VisitLog,
+    /// The work of an earlier run of the cycle.
+    pub recovered: Recovered,
+    /// Page bodies; none if they are not archived.
+    pub archive: Option<Archive>,
+}
+
+/// Decisions made when a cycle was planned; stored, so that a resumed cycle reports the same.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Facts {
+    /// The planned cycle.
+    pub cycle: Cycle,
+    /// Start time, in milliseconds since 1970.
+    pub started: u64,
+    /// Name of the formula.
+    pub formula: String,
+    /// Text of the formula; none in cycles planned by an older version, and if nothing is ranked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formula_toml: Option<String>,
+    /// The lowest score that was selected; none without a score share.
+    pub cutoff: Option<f64>,
+    /// Scheduled pages, seeds included.
+    pub scheduled: u64,
+    /// Random seed for ties and samples; 0 in cycles planned by an older version.
+    #[serde(default)]
+    pub random_seed: u64,
+    /// Of the scheduled pages, those chosen by score; none if unknown.
+    #[serde(default)]
+    pub by_score: Option<u64>,
+    /// Pages from which the audit sample was drawn; none if unknown.
+    #[serde(default)]
+    pub audit_eligible: Option<u64>,
+    /// Digest of the operator's rules that refuse pages: [`readmission::digest`].
+    #[serde(default)]
+    pub rules: u64,
+}
+
+/// Resumes the cycle's schedule if one was completed, or else makes it. New seeds enter the log in
+/// either case.
+///
+/// # Errors
+/// When the repository cannot be read, or the schedule cannot be written.
+#[tracing::instrument(level = "error", name = "plan", skip_all)]
+pub fn resume_or_make(
+    crawl: &Crawl,
+    generation: &Generation,
+    cycle: Cycle,
+    seeds: &[CanonicalUrl],
+    traps: &Arc<Traps>,
+) -> Result<Plan, Failure> {
+    crawl.live.begin(cycle);
+    let news = new_seeds(crawl, generation, seeds)?;
+    let archived = crawl.recover_archive()?;
+    let mut observed = Ok(());
+    let observe = |visit: &Visit| {
+        let body = visit.content.as_ref().and_then(|content| content.archive);
+        let stays = body.is_none_or(|position| archived.sound.is_behind(position));
+        if stays {
+            crawl.live.recovered(visit);
+            if observed.is_ok() {
+                observed = traps.observe(visit);
+            }
+        }
+        stays
+    };
+    let (mut log, recovered) =
+        VisitLog::open_observed(&*crawl.storage, cycle, observe).map_err(Failure::work)?;
+    observed?;
+    if recovered.cut > 0 {
+        tracing::warn!(
+            bytes = recovered.cut,
+            "truncated the visit log (incomplete, or ahead of the archive); its last pages are visited again"
+        );
+    }
+    let found = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
+    let (facts, schedule) = match found {
+        Some(schedule) => {
+            let mut facts = facts(crawl, cycle, &schedule)?;
+            if facts.rules != 0 && facts.rules != readmission::digest(crawl)? {
+                // Pages that only this run refuses are checked when the next cycle is planned.
+                facts.rules = 0;
+                keep(&crawl.tables, FACTS, &facts)?;
+            }
+            (facts, schedule)
+        }
+        None if recovered.done.count() > 0 => {
+            let text = "has visits but no schedule; restore the data directory from a backup";
+            return Err(Failure::Work(format!(
+                "{}: cycle {cycle} {text}",
+                crawl.settings.data_dir.display()
+            )));
+        }
+        None => {
+            let facts = make(crawl, generation, cycle, &news, traps, &mut log)?;
+            let made = ScheduleFile::open(&*crawl.storage, cycle).map_err(Failure::work)?;
+            (facts, made.ok_or_else(|| Failure::work("the schedule just written is missing"))?)
+        }
+    };
+    // Bounded records: a reader needs no more memory than for a page with many links.
+    for part in news.chunks(SEEDS_A_RECORD) {
+        let links = part.iter().map(|(url, _)| Link::to(url.clone(), 0));
+        log.append(&LogRecord::Seeds(links.collect())).map_err(Failure::work)?;
+    }
+    crawl.live.planned(&facts, schedule.len(), recovered.done.count());
+    let archive = crawl.open_archive(&archived)?;
+    Ok(Plan { facts, schedule: Arc::new(schedule), log, recovered, archive })
+}
+
+/// The decisions for this schedule. An existing schedule is run even if the tables lost its facts,
+/// since the visits in the log refer to its numbers.
+fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, Failure> {
+    let kept: Option<Facts> = kept(&crawl.tables, FACTS)?;
+    Ok(kept.filter(|facts| facts.cycle == cycle).unwrap_or_else(|| {
+        tracing::warn!(%cycle, "the plan data of this cycle is lost; running its schedule anyway");
+        Facts {
+            cycle,
+            started: (crawl.clock)(),
+            formula: "unknown".into(),
+            formula_toml: None,
+            cutoff: None,
+            scheduled: schedule.len(),
+            random_seed: crawl.random_seed,
+            by_score: None,
+            audit_eligible: None,
+            rules: 0,
+        }
+    }))
+}
+
+/// A seed to visit, with its record: a new page, or one that is gone.
+type NewSeed = (CanonicalUrl, PageRecord);
+
+/// Seeds that are unknown or gone, in URL order without duplicates. Seeds out of scope are skipped.
+fn new_seeds(
+    crawl: &Crawl,
+    generation: &Generation,
+    seeds: &[CanonicalUrl],
+) -> Result<Vec<NewSeed>, Failure> {
+    let seeds: BTreeSet<&CanonicalUrl> = seeds.iter().collect();
+    let mut news = Vec::new();
+    let blocks = crawl.control.blocks();
+    for url in seeds {
+        crawl.live.moved();
+        if let Some(why) = crawl.settings.scope.refuse(url) {
+            tracing::warn!(%url, "skipped a seed: {why}");
+            continue;
+        }
+        let record = match generation.get(url).map_err(Failure::work)? {
+            Some((_, record)) if record.known.status != Status::Gone => continue,
+            Some((_, record)) => record,
+            None => PageRecord::discovered(generation.number().next(), 0),
+        };
+        if let Some(pattern) = blocks.cover(url) {
+            tracing::warn!(%url, "a seed is not requested until you unblock {pattern}");
+        }
+        news.push((url.clone(), record));
+    }
+    Ok(news)
+}
+
+/// The plan request for this many known pages.
+pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> PlanRequest {
+    let config = &settings.config;
+    PlanRequest {
+        cycle,
+        pages: config.cycle.pages.of(known).max(config.cycle.pages_min),
+        discovery_share: config.cycle.discovery_share.0,
+        discovery_min: config.cycle.discovery_min,
+        audit_share: config.cycle.audit_share.0,
+        announced_share: config.cycle.announced_share.0,
+        warmup: config.cycle.warmup,
+        max_per_host: Some(config.schedule.max_per_host).filter(|cap| *cap > 0),
+        seed,
+        ties: settings.ties,
+    }
+}
+
+fn make(
+    crawl: &Crawl,
+    generation: &Generation,
+    cycle: Cycle,
+    news: &[NewSeed],
+    traps: &Arc<Traps>,
+    log: &mut VisitLog,
+) -> Result<Facts, Failure> {
+    let rules = readmission::digest(crawl)?;
+    let formula = formula_file::in_force(&crawl.settings)?;
+    let whole = request(&crawl.settings, cycle, generation.pages() + news.len() as u64, crawl.random_seed);
+    // New seeds come first: they reduce all shares of k alike.
+    let seeds = (news.len() as u64).min(whole.pages.max(whole.discovery_min));
+    let request = PlanRequest {
+        pages: whole.pages.saturating_sub(seeds),
+        discovery_min: whole.discovery_min.saturating_sub(seeds),
+        ..whole
+    };
+    let plan = choose(crawl, generation, request, &formula)?;
+    if plan.counts.refused > 0 {
+        let last: Option<Facts> = kept(&crawl.tables, FACTS)?;
+        let since = Since {
+            cycle,
+            planned: last.as_ref().map_or(0, |last| last.started),
+            rules_changed: last.is_some_and(|last| last.rules != rules),
+        };
+        readmission::readmit(crawl, generation, &since, Refusals::of(crawl, traps.clone()), log)?;
+    }
+    let order = |pages: &[Ranked]| in_turn(pages, cycle);
+    let mut writer = ScheduleWriter::in_order(&*crawl.storage, cycle, order).map_err(Failure::work)?;
+    let bodies = Bodies::in_storage(&*crawl.warc)?;
+    let scheduled =
+        write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize], &bodies)?;
+    let facts = Facts {
+        cycle,
+        started: (crawl.clock)(),
+        formula_toml: formula.to_toml().ok(),
+        formula: formula.name,
+        cutoff: plan.cutoff,
+        scheduled,
+        random_seed: crawl.random_seed,
+        by_score: Some(plan.counts.score),
+        audit_eligible: Some(plan.counts.audit_eligible),
+        rules,
+    };
+    keep(&crawl.tables, FACTS, &facts)?;
+    crawl.tables.flush()?;
+    // Finish last: an existing schedule is complete, and its facts are durable.
+    writer.finish().map_err(Failure::work)?;
+    Ok(facts)
+}
+
+/// The origins that gave no page when last contacted.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn unavailable(tables: &SledTables) -> Result<Unavailable, Failure> {
+    let bytes = tables.setting(UNAVAILABLE)?;
+    Ok(bytes.map(|bytes| Unavailable::from_bytes(&bytes)).unwrap_or_default())
+}
+
+/// The pass over the state columns, preceded by another if the formula needs the rates of sites.
+fn choose(
+    crawl: &Crawl,
+    generation: &Generation,
+    request: PlanRequest,
+    formula: &Formula,
+) -> Result<recrawl_scheduler::Plan, Failure> {
+    let origins = generation.origins().map_err(Failure::work)?;
+    let passes = 1 + u64::from(SitePriors::are_wanted_by(formula));
+    crawl.live.begin_passing(passes * generation.pages());
+    let passed = |pages: usize| crawl.live.passed(pages as u64);
+    let priors = SitePriors::wanted_by(formula, generation, &origins, &passed)?;
+    let mut policy = FormulaPolicy::new(formula);
+    let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
+    let unavailable = unavailable(&crawl.tables)?;
+    let now = (crawl.clock)();
+    let hosts = origins.iter().map(|origin| {
+        let named = if unavailable.is_empty() { None } else { origin.home().ok() };
+        let at_most = named.and_then(|home| unavailable.at_most(&Origin::of(&home), now));
+        HostPages { pages: origin.pages, at_most }
+    });
+    // Without a limit, hosts are not counted; this limit binds no available host.
+    let max_per_host = request.max_per_host.or((!unavailable.is_empty()).then_some(generation.pages()));
+    let request = PlanRequest { max_per_host, ..request };
+    let runs = SpillRuns::new(crawl.storage.clone(), request.cycle);
+    let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
+    let mut planner = Planner::new(request, &mut policy, hosts, memory).map_err(Failure::work)?;
+    generation.scan(|first, columns| {
+        if let Some(priors) = &priors {
+            priors.fill(first, columns);
+        }
+        dates.keep_trusted(first, columns)?;
+        passed(columns.len());
+        planner.scan(columns).map_err(Failure::work)
+    })?;
+    planner.finish().map_err(Failure::work)
+}
+
+/// The order in which a host's pages are requested.
+fn in_turn(pages: &[Ranked], cycle: Cycle) -> Vec<u32> {
+    let due = |page: &Ranked| DuePage::of(page.entry.share, page.rank, &page.entry.record, cycle);
+    visit_order(&pages.iter().map(due).collect::<Vec<_>>())
+}
+
+/// Writes chosen pages and new seeds in URL order.
+fn write(
+    live: &Live,
+    writer: &mut ScheduleWriter<'_>,
+    generation: &Generation,
+    chosen: Chosen,
+    seeds: &[NewSeed],
+    bodies: &Bodies,
+) -> Result<u64, Failure> {
+    let mut seeds = seeds.iter().peekable();
+    let mut scheduled = 0;
+    let mut push = |mut entry: ScheduleEntry, rank: u64| {
+        scheduled += 1;
+        bodies.forget_lost(&mut entry.record);
+        writer.push_ranked(Ranked { entry, rank }).map_err(Failure::work)
+    };
+    let seed_entry = |(url, record): &NewSeed| ScheduleEntry {
+        url: url.clone(),
+        share: Share::Discovery,
+        record: record.clone(),
+    };
+    // Share and rank of the pages requested from `gather` and not yet returned.
+    let shares = RefCell::new(VecDeque::new());
+    let failed = RefCell::new(None);
+    let mut pages = generation.gather(chosen.map_while(|page| match page {
+        Ok(page) => {
+            shares.borrow_mut().push_back((page.share, page.rank));
+            Some(page.ordinal)
+        }
+        Err(error) => {
+            failed.replace(Some(error));
+            None
+        }
+    }));
+    while let Some((_, url, record)) = pages.next_page().map_err(Failure::work)? {
+        live.moved();
+        while let Some(seed) = seeds.next_if(|s| s.0 < url) {
+            push(seed_entry(seed), 0)?;
+        }
+        let (share, rank) = shares.borrow_mut().pop_front().expect("one page for each chosen one");
+        push(ScheduleEntry { url, share, record }, rank)?;
+    }
+    if let Some(error) = failed.take() {
+        return Err(Failure::work(error));
+    }
+    seeds.try_for_each(|seed| push(seed_entry(seed), 0))?;
+    Ok(scheduled)
+}
+
+#[cfg(test)]
+mod tests;

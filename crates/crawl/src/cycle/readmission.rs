@@ -1,0 +1,191 @@
+//! Readmits pages when the rule that refused them no longer does.
+//!
+//! A page refused by robots.txt, the scope, an opt-out, a block or a trap is marked in its record,
+//! and is no candidate in a cycle. Instead, the rules are checked again when a cycle is planned,
+//! without a request: for all pages after the operator's rules changed, for an origin's pages after
+//! its robots.txt changed, and for each origin every [`RECHECK_EVERY`] cycles. A page that they
+//! admit is passed to the merge like a seed, and competes from the next cycle on.
+//!
+//! robots.txt is only fetched for a visit. If an outdated one forbids all other pages of an origin,
+//! one page is admitted every [`RECHECK_EVERY`] cycles, so that it is fetched again.
+
+use crate::admission::gates::{ClosedGate, Gates, OriginGates};
+use crate::admission::scope::Scope;
+use crate::crawl::Crawl;
+use crate::failure::Failure;
+use crate::lessons::traps::Traps;
+use crate::operator::control::Control;
+use recrawl_repository::{Generation, OriginRun, VisitLog};
+use recrawl_types::{
+    CanonicalUrl, Cycle, HostState, HostTable, Link, LogRecord, Origin, Outcome, ScheduleEntry, Share, Skip,
+    Status,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Cycles after which the pages of an origin are checked again, whatever changed.
+pub const RECHECK_EVERY: u32 = 32;
+/// Pages per log record.
+const PAGES_A_RECORD: usize = 1000;
+
+/// The rules that refuse pages without a request.
+pub struct Refusals {
+    scope: Scope,
+    control: Arc<Control>,
+    traps: Arc<Traps>,
+}
+
+impl Refusals {
+    /// The rules of this cycle.
+    pub fn of(crawl: &Crawl, traps: Arc<Traps>) -> Refusals {
+        Refusals { scope: crawl.settings.scope.clone(), control: crawl.control.clone(), traps }
+    }
+
+    /// Why the page is skipped, if it is. The fetcher knows the newest robots.txt and applies it.
+    pub fn refuse(&self, entry: &ScheduleEntry) -> Option<Skip> {
+        match self.first(entry, &OriginGates::default())?.outcome() {
+            Outcome::Skipped(skip) => Some(skip),
+            _ => None,
+        }
+    }
+
+    /// The first gate that keeps the page out.
+    fn first(&self, entry: &ScheduleEntry, origin: &OriginGates) -> Option<ClosedGate> {
+        let (blocks, is_trap) = (self.control.blocks(), |url: &CanonicalUrl| self.traps.refuse(url));
+        let gates = Gates { scope: Some(&self.scope), blocks: &blocks, is_trap: &is_trap, origin };
+        gates.closed_to(&entry.url, entry.record.visited.is_some()).next()
+    }
+}
+
+/// A digest that changes with the operator's rules.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn digest(crawl: &Crawl) -> Result<u64, Failure> {
+    let lifted = match Control::lifted(&crawl.tables)? {
+        0 => String::new(),
+        times => format!(" {times}"),
+    };
+    let rules = format!("{} {}{lifted}", crawl.settings.scope.digest(), crawl.control.blocks().digest());
+    Ok(xxh3_64(rules.as_bytes()))
+}
+
+/// Changes since the last plan.
+pub struct Since {
+    /// The cycle being planned.
+    pub cycle: Cycle,
+    /// Time of the last plan, in milliseconds since 1970.
+    pub planned: u64,
+    /// Have the operator's rules changed?
+    pub rules_changed: bool,
+}
+
+/// Checks refused pages again, and writes those that the rules admit to the log. Two passes: over
+/// the states, and over the refused pages whose turn it is.
+///
+/// # Errors
+/// When the generation or the tables cannot be read, or the log cannot be written.
+pub fn readmit(
+    crawl: &Crawl,
+    generation: &Generation,
+    since: &Since,
+    refusals: Refusals,
+    log: &mut VisitLog,
+) -> Result<(), Failure> {
+    let origins = generation.origins().map_err(Failure::work)?;
+    let mut hosts = Hosts { crawl, origins: &origins, since, last: None };
+    let mut admitted = Vec::new();
+    let mut total = 0;
+    let mut states = generation.states();
+    while let Some((first, columns)) = states.next_block().map_err(Failure::work)? {
+        crawl.live.moved();
+        let mut looked_at = Vec::new();
+        for (ordinal, known) in (first..).zip(&columns.known) {
+            if known.status == Status::Refused && hosts.of(ordinal)?.is_looked_at {
+                looked_at.push(ordinal);
+            }
+        }
+        let mut pages = generation.gather(looked_at.into_iter());
+        while let Some((ordinal, url, record)) = pages.next_page().map_err(Failure::work)? {
+            let entry = ScheduleEntry { url, share: Share::Score, record };
+            if !hosts.of(ordinal)?.admits(&entry, &refusals) {
+                continue;
+            }
+            let known = entry.record.known;
+            admitted.push(Link { hops: known.hops, ..Link::to(entry.url, known.depth) });
+            total += 1;
+            if admitted.len() == PAGES_A_RECORD {
+                let record = LogRecord::Seeds(std::mem::take(&mut admitted));
+                log.append(&record).map_err(Failure::work)?;
+            }
+        }
+    }
+    if !admitted.is_empty() {
+        log.append(&LogRecord::Seeds(admitted)).map_err(Failure::work)?;
+    }
+    if total > 0 {
+        tracing::info!(pages = total, "readmitted pages: no rule refuses them any more");
+    }
+    Ok(())
+}
+
+/// The hosts of refused pages, one at a time, in page order.
+struct Hosts<'c> {
+    crawl: &'c Crawl,
+    origins: &'c [OriginRun],
+    since: &'c Since,
+    last: Option<(usize, Host)>,
+}
+
+/// An origin with refused pages.
+struct Host {
+    is_looked_at: bool,
+    gates: OriginGates,
+    /// May a page be admitted so that robots.txt is fetched again?
+    may_probe: bool,
+}
+
+impl Hosts<'_> {
+    fn of(&mut self, ordinal: u64) -> Result<&mut Host, Failure> {
+        let at = self.origins.partition_point(|origin| origin.first + origin.pages <= ordinal);
+        if self.last.as_ref().is_none_or(|(last, _)| *last != at) {
+            let run = self.origins.get(at);
+            let run =
+                run.ok_or_else(|| Failure::work("a page has no origin; run `recrawl repository verify`"))?;
+            self.last = Some((at, self.read(run)?));
+        }
+        Ok(&mut self.last.as_mut().expect("read just before").1)
+    }
+
+    fn read(&self, run: &OriginRun) -> Result<Host, Failure> {
+        let home = run.home().map_err(Failure::work)?;
+        let state = self.crawl.tables.load(&Origin::of(&home))?.unwrap_or_default();
+        let turn = xxh3_64(&run.key).wrapping_add(u64::from(self.since.cycle.0));
+        let has_its_turn = turn.is_multiple_of(u64::from(RECHECK_EVERY));
+        let config = &self.crawl.settings.fetch;
+        Ok(Host {
+            is_looked_at: has_its_turn
+                || self.since.rules_changed
+                || state.rules_changed >= self.since.planned && state.rules_changed > 0,
+            may_probe: has_its_turn && is_out_of_date(&state, config.robots_cache, (self.crawl.clock)()),
+            gates: OriginGates::of(&state, config),
+        })
+    }
+}
+
+fn is_out_of_date(state: &HostState, cache: Duration, now: u64) -> bool {
+    let until = |fetched: u64| fetched.saturating_add(cache.as_millis() as u64);
+    state.robots.as_ref().is_some_and(|robots| !(robots.fetched..until(robots.fetched)).contains(&now))
+}
+
+impl Host {
+    /// Is no gate closed to the page, or is it admitted so that robots.txt is fetched again?
+    fn admits(&mut self, entry: &ScheduleEntry, refusals: &Refusals) -> bool {
+        match refusals.first(entry, &self.gates) {
+            None => true,
+            Some(ClosedGate::Robots(_) | ClosedGate::Host(_)) => std::mem::take(&mut self.may_probe),
+            Some(ClosedGate::Scope(_) | ClosedGate::Block(_) | ClosedGate::Trap) => false,
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The report of a cycle, counted from its visit log, so the same after any number of
+//! interruptions.
+
+mod estimates;
+
+pub use estimates::{AuditTally, Estimates, Responses};
+
+use crate::cycle::plan::Facts;
+use recrawl_fetcher::StoppedBy;
+use recrawl_types::{Change, Outcome, Share, Skip, Visit};
+use recrawl_verifier::MergeReport;
+use serde::{Deserialize, Serialize};
+
+/// Counts of the visits of one cycle.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Visits: pages fetched, not modified or redirected.
+    pub fetched: u64,
+    /// Of these, first successful fetches.
+    pub first_visits: u64,
+    /// Visits due for a page's warm-up.
+    pub warmup_visits: u64,
+    /// Visits that found a change, in any share.
+    pub changed: u64,
+    /// Visits that found no change.
+    pub unchanged: u64,
+    /// Of these, 304 responses.
+    pub not_modified: u64,
+    /// Of the visits, redirects.
+    pub redirected: u64,
+    /// Visits chosen by score that could be compared.
+    pub score_visits: u64,
+    /// Of these, changed.
+    pub score_changed: u64,
+    /// Visits of the uniform audit sample that could be compared.
+    pub audit_visits: u64,
+    /// Of these, changed.
+    pub audit_changed: u64,
+    /// Visits announced by a trusted date that could be compared.
+    pub announced_visits: u64,
+    /// Of these, changed.
+    pub announced_changed: u64,
+    /// 404 and 410.
+    pub not_found: u64,
+    /// Requested without a result.
+    pub failed: u64,
+    /// Forbidden by robots.txt, or robots.txt could not be fetched.
+    pub robots_denied: u64,
+    /// Refused addresses.
+    pub refused: u64,
+    /// Scheduled but not requested.
+    pub skipped: u64,
+    /// Of these, on hosts that opted out.
+    pub opted_out: u64,
+    /// Of these, never fetched because their pattern is cut off as a trap.
+    pub trapped: u64,
+    /// Of these, blocked by an operator.
+    pub blocked: u64,
+    /// Fetched pages with `noindex`.
+    pub noindex: u64,
+    /// Fetched pages with `nofollow`.
+    pub nofollow: u64,
+    /// Fetched pages with `noarchive`.
+    pub noarchive: u64,
+    /// Fetched pages that name another page as canonical.
+    pub duplicates: u64,
+    /// Links found, duplicates included.
+    pub links_seen: u64,
+    /// Further links, skipped for their shape, such as by `scope.max_segments`.
+    pub links_filtered: u64,
+    /// Further links, skipped because their pattern is cut off as a trap.
+    pub links_trapped: u64,
+    /// Bytes of the bodies.
+    pub bytes: u64,
+    /// Outcomes of the audit sample, each page weighted by its probability.
+    pub audit: AuditTally,
+}
+
+impl Tally {
+    /// The column "failed" of tables: visits that asked for the page and got none.
+    pub fn all_failed(&self) -> u64 {
+        self.failed + self.not_found
+    }
+
+    /// The column "skipped" of tables: visits that did not ask for the page.
+    pub fn all_skipped(&self) -> u64 {
+        self.robots_denied + self.refused + self.skipped
+    }
+
+    /// Counts one visit with this many links. [`Change::Undecided`] is counted by [`Tally::decide`]
+    /// once the verifier has decided.
+    pub fn add(&mut self, visit: &Visit, links: usize) {
+        self.bytes += visit.bytes;
+        self.links_seen += links as u64;
+        self.links_filtered += u64::from(visit.left_out.filtered);
+        self.links_trapped += u64::from(visit.left_out.trapped);
+        if let Share::Audit(probability) = visit.share {
+            self.audit.add(visit.outcome, probability);
+        }
+        match visit.outcome {
+            Outcome::Fetched(change) => {
+                self.wishes(visit);
+                self.compared(change, visit.share);
+            }
+            Outcome::Redirected(change) => {
+                self.redirected += 1;
+                self.compared(change, visit.share);
+            }
+            Outcome::NotModified => {
+                self.not_modified += 1;
+                self.compared(Change::Unchanged, visit.share);
+            }
+            Outcome::NotFound(_) => self.not_found += 1,
+            Outcome::Failed(_) => self.failed += 1,
+            Outcome::RobotsDenied | Outcome::RobotsUnreachable(_) => self.robots_denied += 1,
+            Outcome::RefusedAddress => self.refused += 1,
+            Outcome::Skipped(skip) => {
+                self.skipped += 1;
+                self.opted_out += u64::from(skip == Skip::OptedOut);
+                self.trapped += u64::from(skip == Skip::Trap);
+                self.blocked += u64::from(skip == Skip::Blocked);
+            }
+        }
+    }
+
+    fn wishes(&mut self, visit: &Visit) {
+        let Some(consent) = visit.content.as_ref().map(|content| &content.consent) else { return };
+        self.noindex += u64::from(consent.forbids_index(visit.at / 1000));
+        self.nofollow += u64::from(consent.nofollow);
+        self.noarchive += u64::from(consent.noarchive);
+        self.duplicates += u64::from(consent.canonical.other().is_some());
+    }
+
+    fn compared(&mut self, change: Change, share: Share) {
+        self.fetched += 1;
+        let changed = match change {
+            Change::First => {
+                self.first_visits += 1;
+                return;
+            }
+            Change::Undecided => return,
+            Change::Changed => true,
+            Change::Unchanged => false,
+        };
+        let count = |changed_or_not: &mut u64, visits: &mut u64| {
+            *visits += 1;
+            *changed_or_not += u64::from(changed);
+        };
+        match share {
+            Share::Score => count(&mut self.score_changed, &mut self.score_visits),
+            Share::Audit(_) => count(&mut self.audit_changed, &mut self.audit_visits),
+            Share::Warmup => self.warmup_visits += 1,
+            Share::Announced => count(&mut self.announced_changed, &mut self.announced_visits),
+            Share::Discovery | Share::Followed | Share::Asked => {}
+        }
+        if changed {
+            self.changed += 1;
+        } else {
+            self.unchanged += 1;
+        }
+    }
+
+    /// Counts the verifier's decisions about pages whose record was not available before.
+    pub fn decide(&mut self, first: u64, changed: u64, unchanged: u64) {
+        self.first_visits += first;
+        self.changed += changed;
+        self.unchanged += unchanged;
+    }
+}
+
+/// `formula` and `stopped_by` in the report of an import.
+pub const IMPORT: &str = "import";
+/// `formula` and `stopped_by` in the report of a takedown.
+pub const TAKEDOWN: &str = "takedown";
+
+/// The report of a cycle: one object per line with `--json`, stored with the generation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CycleReport {
+    /// The cycle.
+    pub cycle: u32,
+    /// Pages in the schedule.
+    pub scheduled: u64,
+    /// Counts of the visits.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Pages confirmed gone in this cycle.
+    pub gone: u64,
+    /// Links to previously unknown URLs.
+    pub links_new: u64,
+    /// Linked URLs that wait for the merge of a later cycle (`storage.link_wait`).
+    pub links_pending: u64,
+    /// URLs known after the cycle.
+    pub pages_known: u64,
+    /// Of these, fetched at least once.
+    pub pages_visited: u64,
+    /// Live URLs that were never requested; in reports before format 4, those due in the next
+    /// cycle.
+    #[serde(alias = "never_fetched")]
+    pub never_tried: u64,
+    /// score_changed / score_visits; none if no page was chosen by score.
+    pub change_rate: Option<f64>,
+    /// Share of changed pages in the population of the audit sample:
+    /// [`Estimates::audit_change_rate`].
+    pub audit_change_rate: Option<f64>,
+    /// Pages from which the audit sample was drawn; none if unknown.
+    #[serde(default)]
+    pub audit_eligible: Option<u64>,
+    /// Estimates with intervals.
+    #[serde(default)]
+    pub estimates: Estimates,
+    /// The lowest score that was selected; none without a score share.
+    pub cutoff: Option<f64>,
+    /// Name of the formula.
+    pub formula: String,
+    /// Random seed for ties and samples (`--random-seed`); 0 in reports of older versions, and if
+    /// nothing was crawled.
+    #[serde(default)]
+    pub random_seed: u64,
+    /// Start time, in milliseconds since 1970.
+    pub started: u64,
+    /// Duration, interruptions included.
+    pub seconds: f64,
+    /// `schedule` (all done), `deadline` or `byte_budget`; [`IMPORT`] or [`TAKEDOWN`] if nothing
+    /// was crawled.
+    pub stopped_by: String,
+}
+
+impl CycleReport {
+    /// The report of a cycle to be committed at `now` (milliseconds since 1970).
+    pub fn new(
+        facts: &Facts,
+        mut tally: Tally,
+        responses: &Responses,
+        merged: &MergeReport,
+        stopped_by: StoppedBy,
+        now: u64,
+    ) -> CycleReport {
+        tally.decide(merged.decided_first, merged.decided_changed, merged.decided_unchanged);
+        let estimates = Estimates::of(&tally, responses, facts);
+        CycleReport {
+            cycle: facts.cycle.0,
+            scheduled: facts.scheduled,
+            gone: merged.newly_gone,
+            links_new: merged.links_new,
+            links_pending: merged.links_waiting,
+            pages_known: merged.pages,
+            pages_visited: merged.visited,
+            never_tried: merged.never_tried,
+            change_rate: ratio(tally.score_changed, tally.score_visits),
+            audit_change_rate: estimates.audit_change_rate.map(|estimate| estimate.share),
+            audit_eligible: facts.audit_eligible,
+            estimates,
+            cutoff: facts.cutoff.filter(|c| c.is_finite()),
+            formula: facts.formula.clone(),
+            random_seed: facts.random_seed,
+            started: facts.started,
+            seconds: now.saturating_sub(facts.started) as f64 / 1000.0,
+            stopped_by: match stopped_by {
+                StoppedBy::Deadline => "deadline".into(),
+                StoppedBy::ByteBudget => "byte_budget".into(),
+                StoppedBy::End | StoppedBy::Stop => "schedule".into(),
+            },
+            tally,
+        }
+    }
+
+    /// Is this the report of a crawl? Imports and takedowns are commits without visits, so they do
+    /// not count for the cycle period or the ChangeRate.
+    pub fn is_of_crawl(&self) -> bool {
+        self.stopped_by != IMPORT && self.stopped_by != TAKEDOWN
+    }
+
+    /// Logs the report as one line.
+    pub fn log(&self) {
+        tracing::info!(
+            cycle = self.cycle,
+            scheduled = self.scheduled,
+            fetched = self.tally.fetched,
+            changed = self.tally.changed,
+            known = self.pages_known,
+            seconds = self.seconds,
+            "cycle committed"
+        );
+    }
+
+    /// The report as committed, and as printed with `--json`.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a report is plain data")
+    }
+}
+
+/// part / whole; none if `whole` is 0.
+pub fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Failure, UrlRules};
+
+    fn visit(outcome: Outcome, share: Share) -> Visit {
+        Visit {
+            index: Some(0),
+            share,
+            bytes: 10,
+            ..Visit::new(UrlRules::default().canonicalize("http://a.example/").unwrap(), outcome)
+        }
+    }
+
+    #[test]
+    fn only_visits_that_the_score_chose_enter_the_change_rate() {
+        let mut tally = Tally::default();
+        for (outcome, share) in [
+            (Outcome::Fetched(Change::First), Share::Discovery),
+            (Outcome::Fetched(Change::Changed), Share::Warmup),
+            (Outcome::Fetched(Change::Changed), Share::Score),
+            (Outcome::NotModified, Share::Score),
+            (Outcome::Redirected(Change::Changed), Share::Score),
+            (Outcome::Fetched(Change::Unchanged), Share::Audit(0.1)),
+            (Outcome::Failed(Failure::Timeout), Share::Audit(0.1)),
+            (Outcome::NotFound(410), Share::Audit(0.5)),
+            (Outcome::Fetched(Change::Undecided), Share::Followed),
+            (Outcome::Failed(Failure::Timeout), Share::Score),
+            (Outcome::NotFound(404), Share::Score),
+            (Outcome::RobotsDenied, Share::Score),
+            (Outcome::Skipped(Skip::Deadline), Share::Score),
+        ] {
+            tally.add(&visit(outcome, share), 0);
+        }
+        tally.decide(1, 0, 0);
+        assert_eq!((tally.score_visits, tally.score_changed), (3, 2));
+        assert_eq!((tally.audit_visits, tally.audit_changed), (1, 0));
+        assert_eq!((tally.changed, tally.unchanged, tally.not_modified), (3, 2, 1));
+        assert_eq!((tally.fetched, tally.first_visits, tally.warmup_visits), (7, 2, 1));
+        assert_eq!((tally.failed, tally.not_found, tally.robots_denied, tally.skipped), (2, 2, 1, 1));
+        assert_eq!((tally.all_failed(), tally.all_skipped()), (4, 2 + tally.refused));
+        let AuditTally { unchanged, changed, not_found, unanswered } = tally.audit;
+        assert_eq!([unchanged, changed, not_found, unanswered].map(|part| part.pages), [1, 0, 1, 1]);
+        assert_eq!((unchanged.weight, not_found.weight), (10.0, 2.0));
+        assert_eq!(tally.first_visits + tally.changed + tally.unchanged, tally.fetched);
+        assert_eq!(ratio(tally.score_changed, tally.score_visits), Some(2.0 / 3.0));
+        assert_eq!(ratio(0, 0), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! Estimates for a population of pages from a cycle's visits.
+
+use super::Tally;
+use crate::cycle::plan::Facts;
+use recrawl_scheduler::{Estimate, Response, Weighted};
+use recrawl_types::{Change, Outcome, Share, Visit};
+use serde::{Deserialize, Serialize};
+
+/// The audit sample of one cycle. Pages without a response are counted, but left out of estimates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AuditTally {
+    /// Same as at the last visit.
+    pub unchanged: Weighted,
+    /// Changed since.
+    pub changed: Weighted,
+    /// Answered with 404 or 410: the stored page no longer exists.
+    pub not_found: Weighted,
+    /// Failed, forbidden, refused or skipped.
+    pub unanswered: Weighted,
+}
+
+impl AuditTally {
+    /// Counts a page drawn with this probability.
+    pub fn add(&mut self, outcome: Outcome, probability: f64) {
+        let of = match (outcome.change(), outcome) {
+            (Some(Change::Unchanged), _) => &mut self.unchanged,
+            (Some(Change::Changed), _) => &mut self.changed,
+            (_, Outcome::NotFound(_)) => &mut self.not_found,
+            _ => &mut self.unanswered,
+        };
+        of.count(probability);
+    }
+
+    /// Pages that changed or no longer exist.
+    fn stale(&self) -> Weighted {
+        self.changed + self.not_found
+    }
+
+    /// Pages whose response shows whether the stored state is fresh.
+    pub fn answered(&self) -> Weighted {
+        self.unchanged + self.stale()
+    }
+
+    /// The freshness of a population of this size, from the pages with a response.
+    pub fn freshness(&self, population: Option<u64>, response: &Response) -> Option<Estimate> {
+        Estimate::of_answered(self.unchanged, self.stale(), population, response)
+    }
+
+    /// Bounds of the freshness given the pages without a response: the lower end of the interval if
+    /// all of them are stale, and the upper end if all are fresh (Manski 1989). None without a
+    /// sample.
+    pub fn freshness_bounds(&self, population: Option<u64>) -> Option<[f64; 2]> {
+        let AuditTally { unchanged, unanswered, .. } = *self;
+        let low = Estimate::of(unchanged, self.stale() + unanswered, population)?.low;
+        Some([low, Estimate::of(unchanged + unanswered, self.stale(), population)?.high])
+    }
+}
+
+/// Host by host, which pages had a response: for the intervals of [`Estimates`].
+#[derive(Clone, Debug, Default)]
+pub struct Responses {
+    freshness: Response,
+    /// Of the audit sample, without pages that no longer exist.
+    audit: Response,
+    score: Response,
+}
+
+impl Responses {
+    /// Counts a visit.
+    pub fn add(&mut self, visit: &Visit) {
+        let (host, outcome) = (visit.url.host(), visit.outcome);
+        let has_changed = match outcome.change() {
+            Some(Change::Changed) => Some(true),
+            Some(Change::Unchanged) => Some(false),
+            Some(Change::First | Change::Undecided) | None => None,
+        };
+        let is_gone = matches!(outcome, Outcome::NotFound(_));
+        match visit.share {
+            Share::Audit(probability) => {
+                let is_fresh = if is_gone { Some(false) } else { has_changed.map(|changed| !changed) };
+                self.freshness.count(&host, is_fresh, probability);
+                if !is_gone {
+                    self.audit.count(&host, has_changed, probability);
+                }
+            }
+            Share::Score if !is_gone => self.score.count(&host, has_changed, 1.0),
+            _ => {}
+        }
+    }
+}
+
+/// Shares of pages with 95 % intervals; none without a sample. Pages without a response are assumed
+/// to be like the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimates {
+    /// Share of pages unchanged since their last visit, before the cycle's visits, among those due
+    /// to compete by score on hosts with free places.
+    pub freshness: Option<Estimate>,
+    /// Bounds of the freshness given the pages without a response.
+    pub freshness_bounds: Option<[f64; 2]>,
+    /// Share of changed pages among the same, without those that no longer exist.
+    pub audit_change_rate: Option<Estimate>,
+    /// Share of changed pages among those chosen by score. Without failures it is exact: low and
+    /// high equal the share.
+    pub change_rate: Option<Estimate>,
+}
+
+impl Estimates {
+    /// From the counts of a cycle.
+    pub fn of(tally: &Tally, responses: &Responses, facts: &Facts) -> Estimates {
+        let AuditTally { unchanged, changed, .. } = tally.audit;
+        let unchanged_by_score = tally.score_visits - tally.score_changed;
+        Estimates {
+            freshness: tally.audit.freshness(facts.audit_eligible, &responses.freshness),
+            freshness_bounds: tally.audit.freshness_bounds(facts.audit_eligible),
+            audit_change_rate: Estimate::of_answered(
+                changed,
+                unchanged,
+                facts.audit_eligible,
+                &responses.audit,
+            ),
+            change_rate: Estimate::of_answered(
+                Weighted::certain(tally.score_changed),
+                Weighted::certain(unchanged_by_score),
+                facts.by_score,
+                &responses.score,
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

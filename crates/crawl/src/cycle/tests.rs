@@ -1,0 +1,206 @@
+//! A power cut at every point of a whole cycle, over all durable data: repository, archive, tables
+//! of hosts and decisions.
+
+use super::*;
+use crate::config::Config;
+use crate::crawl::{Disk, TABLES};
+use crate::operator::control::Mark;
+use crate::operator::decisions::Decisions;
+use crate::process::Process;
+use crate::progress::figures::Live;
+use crate::settings::Settings;
+use recrawl_archive::answer::holds;
+use recrawl_archive::verify::verify;
+use recrawl_mockweb::procedural::ProceduralConfig;
+use recrawl_mockweb::{Server, WebConfig};
+use recrawl_repository::storage::{Fault, FaultyStorage, Storage, Survivors};
+use recrawl_repository::{Generation, SyncFolder};
+use recrawl_types::{HostTable, Origin, UrlRules};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// A machine: a disk with a planned power cut, and the folder of the tables with their durable
+/// copy.
+struct Machine {
+    storage: Arc<FaultyStorage>,
+    folder: tempfile::TempDir,
+}
+
+impl Machine {
+    /// A machine with these files.
+    fn with(files: &Files, tables: Option<&Path>) -> Machine {
+        let machine = Machine {
+            storage: Arc::new(FaultyStorage::with_files(files.clone())),
+            folder: tempfile::tempdir().unwrap(),
+        };
+        if let Some(tables) = tables {
+            copy(tables, &machine.tables());
+            copy(tables, &machine.durable());
+        }
+        machine
+    }
+
+    fn tables(&self) -> PathBuf {
+        self.folder.path().join(TABLES)
+    }
+
+    fn durable(&self) -> PathBuf {
+        self.folder.path().join("durable")
+    }
+
+    /// A sync makes the present contents durable. Without power nothing is synced.
+    fn sync(&self) -> SyncFolder {
+        let (storage, durable) = (self.storage.clone(), self.durable());
+        Arc::new(move |dir| {
+            // An extra point of failure, which changes nothing.
+            match storage.remove("nothing") {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+            let _ = std::fs::remove_dir_all(&durable);
+            copy(dir, &durable);
+            Ok(())
+        })
+    }
+
+    fn crawl(&self, seeds: &[CanonicalUrl]) -> Result<Crawl, Failure> {
+        let mut config: Config = toml::from_str(
+            "[cycle]\npages = \"100%\"\npages_min = 1\ndiscovery_min = 1000\ndiscovery_share = 0\naudit_share = 0\n\
+             [politeness]\ndelay_per_host = \"0 ms\"\ndelay_per_ip = \"0 ms\"\n\
+             [fetch]\nallow_addresses = [\"127.0.0.0/8\"]\nvalidator_checks = 0\n\
+             [storage]\nreserve = \"0 B\"\nsync_every = \"0 s\"\narchive_file = \"1 MiB\"\n",
+        )
+        .unwrap();
+        config.storage.data_dir = self.folder.path().into();
+        let mut settings = Settings::check(config).unwrap();
+        // So that a cycle needs more than one file.
+        settings.config.storage.archive_file.0 = 6_000;
+        let live = Arc::new(Live::new(recrawl_fetcher::system_clock()));
+        let disk = Disk { files: self.storage.clone(), warc: self.storage.clone(), sync: self.sync() };
+        Crawl::over(disk, live, settings, seeds, 1, Process::quiet().unwrap())
+    }
+
+    /// The state after a restart; of the tables either what is durable, or all that was written.
+    fn after(&self, survivors: Survivors) -> Machine {
+        let files = self.storage.after_power_cut(survivors).image();
+        let tables = if survivors == Survivors::All { self.tables() } else { self.durable() };
+        Machine::with(&files, tables.exists().then_some(&*tables))
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        // sled removes a file now and then.
+        if path.is_dir() { copy(&path, &to) } else { drop(std::fs::copy(&path, &to)) }
+    }
+}
+
+fn mark() -> Mark {
+    Mark { who: "anna".into(), at: 7 }
+}
+
+/// The data that the cycle reported as stored.
+#[derive(Default)]
+struct Told {
+    blocked: bool,
+    committed: bool,
+}
+
+/// An operator blocks a pattern, and a cycle runs.
+fn run(machine: &Machine, seeds: &[CanonicalUrl], block: &str, told: &mut Told) -> Result<(), Failure> {
+    let mut crawl = machine.crawl(seeds)?;
+    crawl.control.block(block, Some(mark()))?;
+    told.blocked = true;
+    match turn(&mut crawl, seeds)? {
+        Turn::Committed(_) => told.committed = true,
+        Turn::Interrupted => panic!("no signal came"),
+    }
+    Ok(())
+}
+
+/// The data of pages that can be compared between runs: visits, changes, digest.
+fn pages(generation: &Generation) -> BTreeMap<String, (u32, u32, u64)> {
+    let mut pages = BTreeMap::new();
+    let mut records = generation.records();
+    while let Some((_, key, record)) = records.next_record().unwrap() {
+        let visited = record.visited.map(|v| (v.history.visits, v.history.changes, v.content.payload));
+        pages.insert(CanonicalUrl::from_key(key).unwrap().to_string(), visited.unwrap_or_default());
+    }
+    pages
+}
+
+/// Each visited page has a body at its position.
+fn each_body_is_there(storage: &dyn Storage, generation: &Generation, what: &str) -> u64 {
+    let mut records = generation.records();
+    let mut bodies = 0;
+    while let Some((_, key, record)) = records.next_record().unwrap() {
+        let Some(visited) = record.visited else { continue };
+        let url = CanonicalUrl::from_key(key).unwrap();
+        let position = visited.content.archive.unwrap_or_else(|| panic!("{what}: {url} has no body"));
+        assert!(holds(storage, position, &url.as_text()), "{what}: {position:?} is no body of {url}");
+        bodies += 1;
+    }
+    bodies
+}
+
+#[test]
+fn after_a_power_cut_at_any_point_of_a_cycle_nothing_is_lost_and_no_position_means_another_page() {
+    let procedural =
+        ProceduralConfig { pages: 14, hosts: 2, seed: 7, page_bytes: 900, ..ProceduralConfig::default() };
+    let server = Server::start(recrawl_mockweb::Config::new(WebConfig::Procedural(procedural))).unwrap();
+    let canonical = |url: &String| UrlRules::default().canonicalize(url).unwrap();
+    let seeds: Vec<CanonicalUrl> = server.seeds().iter().map(canonical).collect();
+    // Two undisturbed cycles, and the expected result of the third.
+    let start = Machine::with(&Files::new(), None);
+    (0..2).for_each(|_| run(&start, &seeds, "earlier.test", &mut Told::default()).unwrap());
+    server.advance().unwrap();
+    let begun = start.after(Survivors::All);
+    let files = begun.storage.image();
+    let undisturbed = Machine::with(&files, Some(&begun.tables()));
+    run(&undisturbed, &seeds, "blocked.test", &mut Told::default()).unwrap();
+    let expected = pages(&undisturbed.crawl(&[]).unwrap().repository.current());
+    assert!(expected.len() > 10 && expected.values().any(|(_, changes, _)| *changes > 0), "{expected:?}");
+
+    let (mut points, mut tried, mut bodies) = (0, 0, 0);
+    for point in 1.. {
+        let machine = Machine::with(&files, Some(&begun.tables()));
+        machine.storage.set_fault(Fault::Stop(point));
+        let mut told = Told::default();
+        if run(&machine, &seeds, "blocked.test", &mut told).is_ok() {
+            break;
+        }
+        points += 1;
+        for survivors in [Survivors::Synced, Survivors::Some(point * 1_031), Survivors::All] {
+            let what = format!("cut at point {point}, {survivors:?}");
+            let left = machine.after(survivors);
+            let decided = Decisions::read(&*left.storage).unwrap().unwrap();
+            assert!(decided.blocks.contains_key("earlier.test"), "{what}: an earlier block is lost");
+            assert!(
+                !told.blocked || decided.blocks.contains_key("blocked.test"),
+                "{what}: the block is lost"
+            );
+            let mut crawl = left.crawl(&seeds).unwrap_or_else(|e| panic!("{what}: {e}"));
+            let number = crawl.repository.current().number().0;
+            assert!(number == 3 || number == 2 && !told.committed, "{what}: generation {number}");
+            if number == 2 {
+                turn(&mut crawl, &seeds).unwrap_or_else(|e| panic!("{what}: {e}"));
+            }
+            let generation = crawl.repository.current();
+            assert_eq!(pages(&generation), expected, "{what}");
+            bodies += each_body_is_there(&*left.storage, &generation, &what);
+            assert_eq!(crawl.repository.verify(), [], "{what}");
+            assert_eq!(verify(&*left.storage, &generation).unwrap().damage, [], "{what}");
+            let host = crawl.tables.load(&Origin::of(&seeds[0])).unwrap();
+            assert!(host.is_some_and(|host| host.requests > 0), "{what}: what was learned of hosts is lost");
+            tried += 1;
+        }
+    }
+    println!("{points} points of a cycle, {tried} power cuts, {bodies} positions of bodies followed");
+    assert!(points > 60 && tried == 3 * points, "{points} points, {tried} cuts");
+}

@@ -1,0 +1,118 @@
+//! Refuses a data directory that belongs to something else.
+//!
+//! A crawl has a manifest or tables; opening it checks the rest. A directory without a crawl may
+//! contain what a file system, a shell or an operator puts there: hidden entries, `lost+found`,
+//! empty files, files named in the configuration or on the command line, and files that other
+//! recrawl commands create before the first crawl. Anything else suggests a wrong path.
+
+use crate::crawl::{TABLES, WARC};
+use crate::failure::Failure;
+use crate::labels;
+use crate::settings::Settings;
+use std::fs::{self, DirEntry};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// If one of these exists, the directory holds a crawl.
+const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
+/// Names that may exist before: the lock, files written before the manifest, a restored archive.
+const OURS: [&str; 5] = ["LOCK", "reports", WARC, "formula.toml", "lost+found"];
+/// Prefixes of names that may exist before: files of cycles, about which the repository reports
+/// more, and the log of changes.
+const OURS_BEGIN: [&str; 5] = ["MANIFEST.", "generation-", "cycle-", "visits-", "control.jsonl"];
+
+/// Refuses a directory that holds foreign files and no crawl.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the files; [`Failure::Work`] when the directory cannot be read.
+pub fn check_ours(settings: &Settings) -> Result<(), Failure> {
+    let folder = &settings.data_dir;
+    let foreign = foreign(folder, &settings.files)
+        .map_err(|e| Failure::Work(format!("cannot read data directory {}: {e}", folder.display())))?;
+    if foreign.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "data directory {}: contains {} but no crawl; \
+         use an empty or new directory (--data-dir, storage.data_dir)",
+        folder.display(),
+        labels::some_of(&foreign)
+    )))
+}
+
+/// Does the folder hold a crawl?
+pub fn is_begun(folder: &Path) -> bool {
+    BEGUN.iter().any(|name| folder.join(name).exists())
+}
+
+/// Foreign names in a directory without a crawl, in order.
+fn foreign(folder: &Path, named: &[PathBuf]) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        // Creating the directory later reports why it cannot be one.
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    if is_begun(folder) {
+        return Ok(Vec::new());
+    }
+    let named: Vec<PathBuf> = named.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
+    let mut foreign = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_expected = is_empty_file(&entry) || is_output(&entry) || is_named(&entry, &named);
+        if !is_ours(&name) && !is_expected {
+            foreign.push(name);
+        }
+    }
+    foreign.sort_unstable();
+    Ok(foreign)
+}
+
+fn is_ours(name: &str) -> bool {
+    name.starts_with('.') || OURS.contains(&name) || OURS_BEGIN.iter().any(|begin| name.starts_with(begin))
+}
+
+/// A shell creates such a file when it redirects output.
+fn is_empty_file(entry: &DirEntry) -> bool {
+    entry.metadata().is_ok_and(|data| data.is_file() && data.len() == 0)
+}
+
+/// Does the entry receive standard output or standard error? It may hold output of an earlier
+/// start.
+fn is_output(entry: &DirEntry) -> bool {
+    let place = |data: fs::Metadata| (data.dev(), data.ino());
+    let outputs = ["/dev/stdout", "/dev/stderr"].map(|path| fs::metadata(path).ok().map(place));
+    entry.metadata().ok().map(place).is_some_and(|file| outputs.contains(&Some(file)))
+}
+
+fn is_named(entry: &DirEntry, named: &[PathBuf]) -> bool {
+    fs::canonicalize(entry.path()).is_ok_and(|path| named.contains(&path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_lie_where_a_crawl_begins_and_what_may_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path();
+        let none: Vec<String> = Vec::new();
+        assert_eq!(foreign(&data.join("new"), &[]).unwrap(), none);
+        fs::create_dir(data.join("lost+found")).unwrap();
+        fs::create_dir(data.join("warc")).unwrap();
+        for name in ["LOCK", ".profile", "formula.toml", "control.jsonl", "control.jsonl.1", "MANIFEST.new"] {
+            fs::write(data.join(name), "x").unwrap();
+        }
+        fs::write(data.join("out.jsonl"), "").unwrap();
+        assert_eq!(foreign(data, &[]).unwrap(), none);
+        fs::write(data.join("recrawl.toml"), "x").unwrap();
+        fs::create_dir(data.join("photos")).unwrap();
+        assert_eq!(foreign(data, &[]).unwrap(), ["photos", "recrawl.toml"]);
+        assert_eq!(foreign(data, &[data.join("warc/../recrawl.toml")]).unwrap(), ["photos"]);
+        fs::create_dir(data.join(TABLES)).unwrap();
+        assert_eq!(foreign(data, &[]).unwrap(), none, "a crawl was begun");
+    }
+}

@@ -1,0 +1,3 @@
+//! Why pages are not fetched.
+
+pub mod forbidding;

@@ -1,0 +1,122 @@
+//! Dates in sitemaps and feeds: what a cycle shows about their accuracy, and which hosts' dates are
+//! used.
+
+use recrawl_repository::{OriginRun, SledTables};
+use recrawl_types::{CanonicalUrl, Cycle, LastmodCounts, Origin, StateColumns};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+
+/// Counts of a cycle by origin, a small entry for each whose pages have dates. Collected while
+/// records are merged.
+#[derive(Default)]
+pub struct LastmodLesson {
+    counts: RefCell<BTreeMap<Origin, LastmodCounts>>,
+}
+
+impl LastmodLesson {
+    /// Adds one comparison.
+    pub fn observe(&self, url: &CanonicalUrl, newer: bool, changed: bool) {
+        self.counts.borrow_mut().entry(Origin::of(url)).or_default().observe(newer, changed);
+    }
+
+    /// Adds the counts to the tables.
+    ///
+    /// # Errors
+    /// When the tables cannot be read or written.
+    pub fn keep(self, tables: &SledTables, cycle: Cycle) -> io::Result<()> {
+        tables.apply_lastmods(cycle, self.counts.into_inner())
+    }
+}
+
+/// Tests which pages' dates are trusted, in the order of a pass. Each origin is looked up at most
+/// once, and only if a date has moved.
+pub struct TrustedDates<'p> {
+    tables: &'p SledTables,
+    origins: &'p [OriginRun],
+    min_trust: f64,
+    /// The last origin looked up, and whether it is trusted.
+    last: Option<(usize, bool)>,
+}
+
+impl<'p> TrustedDates<'p> {
+    /// Reads the trust of each origin from the tables.
+    pub fn new(tables: &'p SledTables, origins: &'p [OriginRun], min_trust: f64) -> TrustedDates<'p> {
+        TrustedDates { tables, origins, min_trust, last: None }
+    }
+
+    /// Drops the announcements of pages whose dates are not trusted. `first` is the ordinal of the
+    /// first page.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub fn keep_trusted(&mut self, first: u64, columns: &mut StateColumns) -> io::Result<()> {
+        for (ordinal, known) in (first..).zip(&mut columns.known) {
+            if known.is_announced {
+                known.is_announced = self.is_trusted(ordinal)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_trusted(&mut self, ordinal: u64) -> io::Result<bool> {
+        let at = self.origins.partition_point(|o| o.first + o.pages <= ordinal);
+        if let Some((last, is_trusted)) = self.last
+            && last == at
+        {
+            return Ok(is_trusted);
+        }
+        let is_trusted = match self.origins.get(at).and_then(|origin| origin.home().ok()) {
+            Some(home) => is_trusted(&self.tables.lastmods(&Origin::of(&home))?, self.min_trust),
+            None => false,
+        };
+        self.last = Some((at, is_trusted));
+        Ok(is_trusted)
+    }
+}
+
+/// Are dates of an origin with these counts used? Never before anything was counted.
+pub fn is_trusted(counts: &LastmodCounts, min_trust: f64) -> bool {
+    counts.total() > 0 && counts.trust() >= min_trust
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Known, UrlRules};
+
+    #[test]
+    fn only_announcements_of_trusted_origins_stand() {
+        let tables = SledTables::temporary().unwrap();
+        let homes = ["https://honest.example/", "https://liar.example/", "https://new.example/"];
+        let homes = homes.map(|text| UrlRules::default().canonicalize(text).unwrap());
+        let lesson = LastmodLesson::default();
+        for _ in 0..20 {
+            for (newer, changed) in [(true, true), (false, false)] {
+                lesson.observe(&homes[0], newer, changed);
+                lesson.observe(&homes[1], newer, !changed);
+            }
+        }
+        lesson.keep(&tables, Cycle(1)).unwrap();
+        let origins: Vec<OriginRun> = (0..3)
+            .map(|i| OriginRun {
+                key: homes[i].origin_key().to_vec(),
+                first: 2 * i as u64,
+                pages: 2,
+                visited: 2,
+            })
+            .collect();
+        let kept = |min_trust: f64| {
+            let mut columns = StateColumns::default();
+            // The pass begins at the second page; the last page is not announced.
+            for is_announced in [true, true, true, true, false] {
+                columns.push(Known { is_announced, ..Known::default() }, None);
+            }
+            TrustedDates::new(&tables, &origins, min_trust).keep_trusted(1, &mut columns).unwrap();
+            columns.known.iter().map(|k| k.is_announced).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(0.5), [true, false, false, false, false]);
+        assert_eq!(kept(0.99), [false; 5]);
+        assert_eq!(kept(0.0), [true, true, true, false, false], "of the third, nothing is known");
+    }
+}

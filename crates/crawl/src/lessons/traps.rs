@@ -1,0 +1,246 @@
+//! Crawler traps: scripts that produce endless URLs, detected by their pages and cut off by URL
+//! pattern.
+//!
+//! A calendar, a session in each link, all combinations of facets, a host that answers every URL:
+//! no URL looks wrong by itself, but the pages say nearly the same. So for each page's first visit
+//! it is counted, by the patterns of its URL, whether its SimHash is near that of an earlier page
+//! (Manku et al. 2007). If a pattern is cut off, links to its URLs are skipped, and its pages are
+//! not visited for the first time. Pages that were visited before stay.
+
+mod evidence;
+mod lesson;
+mod pattern;
+mod running;
+
+pub use evidence::{Evidence, OriginTraps};
+pub use lesson::TrapLesson;
+pub use pattern::Pattern;
+
+use crate::admission::filters::Filters;
+use crate::admission::scope::HostPattern;
+use crate::config;
+use crate::lessons::cycle_cache::CycleCache;
+use evidence::Rule;
+use recrawl_repository::SledTables;
+use recrawl_types::{CanonicalUrl, Change, ContentKind, Cycle, LeftOut, Link, Origin, Outcome, Visit};
+use running::Running;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::{Arc, RwLock};
+
+/// Of the URLs of a cut pattern, one in this many is still visited, as a probe whether it is still
+/// a trap.
+pub const PROBED: u64 = 64;
+/// Maximum probes of one pattern that are recorded, and visited, per cycle. Otherwise a trap with
+/// more than [`PROBED`] links per page would grow by its probes alone.
+pub const MAX_PROBES: u32 = 32;
+
+/// The checked `[traps]` table.
+#[derive(Clone, Debug)]
+pub struct TrapRules {
+    is_enabled: bool,
+    rule: Rule,
+    allow_hosts: Vec<HostPattern>,
+}
+
+impl TrapRules {
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// The key, and what is wrong with it.
+    pub fn new(config: &config::Traps) -> Result<TrapRules, String> {
+        let host = |text: &String| HostPattern::parse(text).map_err(|e| format!("traps.allow_hosts: {e}"));
+        if config.min_pages < 2 {
+            return Err("traps.min_pages must be at least 2".into());
+        }
+        if config.near_duplicates.0 <= 0.5 {
+            return Err("traps.near_duplicates must be more than 0.5 (half of it readmits a pattern)".into());
+        }
+        if config.max_distance > 16 {
+            return Err("traps.max_distance must be at most 16 (unrelated texts differ in 32 bits)".into());
+        }
+        let (min_pages, near_duplicates) = (config.min_pages, config.near_duplicates.0);
+        Ok(TrapRules {
+            is_enabled: config.enabled,
+            rule: Rule { min_pages, near_duplicates, max_distance: config.max_distance.into() },
+            allow_hosts: config.allow_hosts.iter().map(host).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// May patterns of this host be cut off?
+    pub fn hold_for(&self, host: &str) -> bool {
+        self.is_enabled && !self.allow_hosts.iter().any(|pattern| pattern.matches(host))
+    }
+
+    /// The pattern by which the URL is cut off, given the evidence of its origin.
+    pub fn cut(&self, known: &OriginTraps, url: &CanonicalUrl) -> Option<Pattern> {
+        known.cut(url, &self.rule).filter(|_| self.hold_for(&url.host()))
+    }
+}
+
+/// Is the URL a probe, visited whatever its pattern? Always the same URLs are.
+pub fn is_probe(url: &CanonicalUrl) -> bool {
+    const SEED: u64 = 0x7472_6170; // "trap": other lots must not draw the same pages
+    xxhash_rust::xxh3::xxh3_64_with_seed(url.key(), SEED).is_multiple_of(PROBED)
+}
+
+/// The stored evidence of an origin.
+///
+/// # Errors
+/// When it cannot be read or parsed.
+pub fn known(tables: &SledTables, origin: &Origin) -> io::Result<OriginTraps> {
+    let Some(bytes) = tables.traps(origin)? else { return Ok(OriginTraps::default()) };
+    let wrong = |e: io::Error| io::Error::new(e.kind(), format!("cannot read trap data of {origin}: {e}"));
+    OriginTraps::from_bytes(&bytes).map_err(wrong)
+}
+
+/// The patterns that are cut off while a cycle runs: by the evidence at its start, and by its own
+/// visits as they are logged. [`TrapLesson`] makes the verdict over the whole cycle when it is
+/// merged.
+pub struct Traps {
+    rules: TrapRules,
+    tables: Arc<SledTables>,
+    cycle: Cycle,
+    /// The evidence at the start of the cycle, by the key of an origin.
+    begun: CycleCache<[u8], CutOff>,
+    running: RwLock<Running>,
+}
+
+/// The evidence of an origin; none if nothing of it is cut off, as for nearly all.
+type CutOff = Option<Arc<OriginTraps>>;
+
+impl Traps {
+    /// Reads what is known of URL patterns, as of this cycle.
+    pub fn new(rules: &TrapRules, tables: &Arc<SledTables>, cycle: Cycle) -> Traps {
+        let (begun, running) = (CycleCache::default(), RwLock::default());
+        Traps { rules: rules.clone(), tables: tables.clone(), cycle, begun, running }
+    }
+
+    /// Adds a logged visit, in log order.
+    ///
+    /// # Errors
+    /// When the evidence of its origin cannot be read.
+    pub fn observe(&self, visit: &Visit) -> io::Result<()> {
+        let Visit { url, outcome: Outcome::Fetched(Change::First), content: Some(content), .. } = visit
+        else {
+            return Ok(());
+        };
+        if content.kind != ContentKind::Text || !self.rules.hold_for(&url.host()) {
+            return Ok(());
+        }
+        let load = || known(&self.tables, &Origin::of(url));
+        let mut running = self.running.write().expect("no panic under the lock");
+        let news = running.observe(url, content.fingerprint.simhash, self.cycle, &self.rules.rule, load)?;
+        for pattern in news {
+            let origin = Origin::of(url);
+            tracing::info!(
+                %origin,
+                %pattern,
+                "trap: pattern cut off for the rest of the cycle, its pages are near-duplicates"
+            );
+        }
+        Ok(())
+    }
+
+    /// The evidence of the URL's origin, if something of it is cut off.
+    fn of(&self, url: &CanonicalUrl) -> io::Result<CutOff> {
+        let if_cut = |known: &Arc<OriginTraps>| known.cut_patterns().next().is_some();
+        if let Some(known) = self.running.read().expect("no panic under the lock").get(url.origin_key()) {
+            return Ok(Some(known).filter(|known| if_cut(known)).cloned());
+        }
+        self.begun.get_or_load(url.origin_key(), || {
+            if !self.rules.hold_for(&url.host()) {
+                return Ok(None);
+            }
+            let known = Arc::new(known(&self.tables, &Origin::of(url))?);
+            Ok(Some(known).filter(if_cut))
+        })
+    }
+
+    /// Is this URL cut off, and not a probe?
+    fn cuts_off(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
+        self.rules.cut(known, url).is_some() && !is_probe(url)
+    }
+
+    /// Is this URL cut off, with all probes of its pattern visited in this cycle?
+    fn is_enough(&self, known: &OriginTraps, url: &CanonicalUrl) -> bool {
+        let pattern = self.rules.cut(known, url);
+        pattern.and_then(|pattern| known.evidence(&pattern)).is_some_and(|cut| cut.probes >= MAX_PROBES)
+    }
+
+    /// Is this URL, never fetched before, skipped? If the evidence cannot be read, the page is visited: at
+    /// worst that is one visit too many.
+    pub fn refuse(&self, url: &CanonicalUrl) -> bool {
+        let known = self.of(url).unwrap_or_else(|error| {
+            tracing::warn!(%error, %url, "cannot read trap data; fetching the page anyway");
+            None
+        });
+        known.is_some_and(|known| self.cuts_off(&known, url) || self.is_enough(&known, url))
+    }
+
+    /// Removes the links that must not be recorded, for their shape or because their pattern is cut
+    /// off.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn sift(&self, filters: &Filters, links: &mut Vec<Link>) -> io::Result<LeftOut> {
+        let (mut left_out, mut failed) = (LeftOut::default(), None);
+        // Links of a page mostly stay on its host: one cache lookup serves all in a row.
+        let mut last: Option<(CanonicalUrl, CutOff)> = None;
+        links.retain(|Link { url, .. }| {
+            if filters.refuse(url).is_some() {
+                left_out.filtered += 1;
+                return false;
+            }
+            if !last.as_ref().is_some_and(|(other, _)| other.same_origin(url)) {
+                let known = self.of(url).unwrap_or_else(|error| {
+                    failed.get_or_insert(error);
+                    None
+                });
+                last = Some((url.clone(), known));
+            }
+            let known = last.as_ref().and_then(|(_, known)| known.as_deref());
+            let is_cut = known.is_some_and(|known| self.cuts_off(known, url));
+            left_out.trapped += u32::from(is_cut);
+            !is_cut
+        });
+        failed.map_or(Ok(left_out), Err)
+    }
+
+    /// What this cycle's visits have cut off, once all are logged: for links that were logged
+    /// before.
+    pub fn late(&self) -> LateTraps<'_> {
+        let running = self.running.read().expect("no panic under the lock");
+        let cut = running.cut().map(|(key, known)| (key.into(), known.clone())).collect();
+        LateTraps { traps: self, cut, taken: BTreeMap::new() }
+    }
+}
+
+/// What is cut off after a cycle's last visit, for the origins with first visits.
+pub struct LateTraps<'t> {
+    traps: &'t Traps,
+    /// By the key of an origin.
+    cut: HashMap<Box<[u8]>, Arc<OriginTraps>>,
+    /// Number of links to probes, by pattern.
+    taken: BTreeMap<(Box<[u8]>, Pattern), u32>,
+}
+
+impl LateTraps<'_> {
+    /// Must the link with this key be skipped?
+    pub fn leave_out(&mut self, key: &[u8]) -> bool {
+        let Some((origin, known)) = self.cut.get_key_value(CanonicalUrl::origin_of(key)) else {
+            return false;
+        };
+        let Ok(url) = CanonicalUrl::from_key(key) else { return false };
+        let Some(pattern) = self.traps.rules.cut(known, &url) else { return false };
+        if !is_probe(&url) {
+            return true;
+        }
+        let taken = self.taken.entry((origin.clone(), pattern)).or_default();
+        *taken += 1;
+        *taken > MAX_PROBES
+    }
+}
+
+#[cfg(test)]
+mod tests;

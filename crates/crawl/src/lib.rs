@@ -1,0 +1,30 @@
+//! The crawl: one cycle after another over a data directory.
+//!
+//! Start reading at [`cycle`], which shows a cycle on one screen. The arrows between the folders point
+//! down: [`config`] is the configuration as typed and [`settings`] as checked; [`admission`] has the rules
+//! of what may be fetched; [`lessons`] is what the crawl learns of hosts and sites; [`operator`] has the
+//! decisions of people; [`cycle`] uses all of these; [`output`], [`explain`] and [`progress`] tell about it.
+//!
+//! The crate knows no terminal and no console. The program around it passes in what it offers:
+//! [`process::Process`].
+
+pub mod admission;
+pub mod config;
+pub mod crawl;
+pub mod cycle;
+pub mod data_dir;
+pub mod explain;
+pub mod failure;
+pub mod labels;
+pub mod lessons;
+pub mod open_read;
+pub mod operator;
+pub mod output;
+pub mod process;
+pub mod progress;
+pub mod settings;
+pub mod space;
+pub mod stored;
+
+pub use crawl::Crawl;
+pub use failure::Failure;

@@ -1,0 +1,7 @@
+//! What people decide: seeds, imports, requested pages, pauses, blocks, takedowns.
+
+pub mod control;
+pub mod decisions;
+pub mod import;
+pub mod seeds;
+pub mod takedown;

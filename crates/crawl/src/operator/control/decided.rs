@@ -1,0 +1,51 @@
+//! Decisions stored in the tables, as JSON. Every field has a default, so that older entries can be
+//! read.
+
+use super::Effect;
+use crate::operator::decisions::{Mark, Marks};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Queued seeds.
+pub type Seeds = BTreeSet<String>;
+/// Requested pages.
+pub type Asked = BTreeMap<String, Wish>;
+/// The history of formulas.
+pub type Chosens = Vec<Chosen>;
+
+/// Who requested a page, and how often it was skipped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    /// Who requested it, and when.
+    #[serde(flatten)]
+    pub mark: Mark,
+    /// Cycles that skipped it for a temporary reason.
+    #[serde(default)]
+    pub tries: u32,
+}
+
+/// A chosen formula.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// Text of the formula file.
+    pub toml: String,
+    /// Who chose it, and when.
+    #[serde(flatten)]
+    pub mark: Mark,
+    /// The first cycle ranked by it; none if unknown.
+    pub from_cycle: Option<u64>,
+}
+
+/// Adds a decision, or removes it if `mark` is none.
+pub fn set(all: &mut Marks, what: &str, mark: Option<Mark>, limit: usize) -> Effect {
+    match mark {
+        Some(_) if all.contains_key(what) => Effect::Already,
+        Some(_) if all.len() >= limit => Effect::Full,
+        Some(mark) => {
+            all.insert(what.to_owned(), mark);
+            Effect::Done
+        }
+        None if all.remove(what).is_some() => Effect::Done,
+        None => Effect::Already,
+    }
+}

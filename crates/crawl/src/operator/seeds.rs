@@ -1,0 +1,99 @@
+//! Seeds: URLs given on the command line or in a file.
+
+use crate::failure::Failure;
+use recrawl_types::{CanonicalUrl, UrlRules};
+use std::path::Path;
+
+/// Maximum bytes of a seed file.
+const MAX_SEED_FILE: u64 = 1 << 30;
+/// Maximum number of bad lines that are listed; the rest is counted.
+const NAMED_LINES: usize = 5;
+
+/// Reads the seeds, sorted and without duplicates.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the argument, or the first lines, that cannot be crawled.
+pub fn read(words: &[String], file: Option<&Path>, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure> {
+    let mut seeds = Vec::new();
+    for word in words {
+        let url = rules.canonicalize(word.trim());
+        seeds.push(url.map_err(|e| Failure::Usage(format!("--seed {word:?}: {e}{}", hint(word))))?);
+    }
+    if let Some(path) = file {
+        seeds.extend(read_file(path, rules)?);
+    }
+    seeds.sort();
+    seeds.dedup();
+    Ok(seeds)
+}
+
+fn read_file(path: &Path, rules: &UrlRules) -> Result<Vec<CanonicalUrl>, Failure> {
+    let named = |e: std::io::Error| Failure::Usage(format!("cannot read seed file {}: {e}", path.display()));
+    let length = std::fs::metadata(path).map_err(named)?.len();
+    if length > MAX_SEED_FILE {
+        let text =
+            format!("seed file {}: {length} bytes, limit {MAX_SEED_FILE}; split the file", path.display());
+        return Err(Failure::Usage(text));
+    }
+    let bytes = std::fs::read(path).map_err(named)?;
+    let (mut seeds, mut bad) = (Vec::new(), Vec::new());
+    for (number, line) in bytes.split(|b| *b == b'\n').enumerate() {
+        let problem = match std::str::from_utf8(line) {
+            Ok(line) => match line.trim().trim_start_matches('\u{feff}') {
+                "" => continue,
+                comment if comment.starts_with('#') => continue,
+                text => match rules.canonicalize(text) {
+                    Ok(url) => {
+                        seeds.push(url);
+                        continue;
+                    }
+                    Err(error) => format!("{error}{}", hint(text)),
+                },
+            },
+            Err(_) => "not UTF-8".to_owned(),
+        };
+        bad.push(format!("line {}: {problem}", number + 1));
+    }
+    if bad.is_empty() {
+        return Ok(seeds);
+    }
+    let more = bad.len().saturating_sub(NAMED_LINES);
+    let named = bad[..bad.len() - more].join("; ");
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    Err(Failure::Usage(format!("seed file {}: {named}{rest}", path.display())))
+}
+
+/// A hint at the most common mistake.
+fn hint(text: &str) -> &'static str {
+    if text.contains("://") { "" } else { " (write it with https:// or http://)" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_file_may_hold_comments_and_repetitions() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = "\u{feff}# mine\nhttps://b.example/\r\n\n  https://a.example/#x\nhttps://a.example/\n";
+        std::fs::write(file.path(), text).unwrap();
+        let seeds = read(&["http://c.example".into()], Some(file.path()), &UrlRules::default()).unwrap();
+        let texts: Vec<_> = seeds.iter().map(|s| s.to_string()).collect();
+        assert_eq!(texts, ["https://a.example/", "https://b.example/", "http://c.example/"]);
+    }
+
+    #[test]
+    fn bad_lines_are_named_by_number() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"https://a.example/\nexample.com\n\xff\xfe\nftp://a/\n").unwrap();
+        let error = read(&[], Some(file.path()), &UrlRules::default()).unwrap_err();
+        assert!(error.is_usage());
+        let text = error.to_string();
+        assert!(text.contains("line 2") && text.contains("https://"), "{text}");
+        assert!(text.contains("line 3: not UTF-8") && text.contains("line 4"), "{text}");
+        std::fs::write(file.path(), "x\n".repeat(100)).unwrap();
+        let text = read(&[], Some(file.path()), &UrlRules::default()).unwrap_err().to_string();
+        assert!(text.contains("line 5") && !text.contains("line 6") && text.contains("95 more"), "{text}");
+        assert!(read(&["x".into()], None, &UrlRules::default()).is_err());
+    }
+}

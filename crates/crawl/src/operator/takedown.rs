@@ -1,0 +1,310 @@
+//! Takedown of pages: removes bodies from the archive, contents from page records, and stored
+//! visits, and stops fetching the pages.
+//!
+//! The steps, in order: the pattern is blocked; bodies are overwritten; visits are removed; a
+//! generation without the pages' contents is committed, as by a cycle without visits; data learned
+//! of whole hosts is removed from the tables. Each step is durable before the next. Idempotent:
+//! safe to run again after an interruption.
+
+mod covered;
+
+use crate::admission::pattern::Pattern;
+pub use covered::Covered;
+
+use crate::crawl::{TABLES, WARC, check_pinned};
+use crate::cycle::plan::Facts;
+use crate::cycle::report::{CycleReport, Responses, TAKEDOWN, Tally};
+use crate::failure::Failure;
+use crate::labels::{counted, thousands};
+use crate::open_read::{self, InProgress};
+use crate::operator::control::Control;
+use crate::operator::decisions::Decisions;
+use crate::settings::Settings;
+use crate::space::Space;
+use recrawl_archive::takedown::{TakenDown, take_down};
+use recrawl_fetcher::StoppedBy;
+use recrawl_repository::storage::{FileStorage, Storage};
+use recrawl_repository::{Forgotten, Generation, OpenError, Repository, SledTables};
+use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
+use recrawl_verifier::MergeReport;
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Maximum number of takedown patterns: each link is compared with all of them.
+const MAX_PATTERNS: usize = 1000;
+
+/// What was removed, or would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Matching known pages; their URLs stay known.
+    pub pages: u64,
+    /// Of these, visited pages, which lose history, digests, SimHash and validators.
+    pub emptied: u64,
+    /// Stored visits.
+    pub visits: u64,
+    /// Records in WARC files.
+    pub warc_records: u64,
+    /// WARC files with such records.
+    pub warc_files: u64,
+    /// Bytes of these records.
+    pub warc_bytes: u64,
+    /// WARC files that could only be read in part, and why.
+    pub warc_unreadable: Vec<String>,
+    /// Origins whose robots.txt, delays and counts were stored. For a URL prefix nothing is removed
+    /// from the tables, since their data is about whole hosts.
+    pub hosts: u64,
+    /// Origins whose pages' dates were counted.
+    pub dates: u64,
+    /// Origins with stored URL patterns, which have SimHashes of pages.
+    pub trap_patterns: u64,
+    /// Sites with a stored noise floor that have a host whose pages all match.
+    pub noise_floors: u64,
+    /// Page requests and queued seeds.
+    pub asked: u64,
+}
+
+/// The main figures.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Summary { pages, emptied, visits, .. } = self;
+        let [pages, visits] = [counted(*pages, "known page"), counted(*visits, "kept visit")];
+        write!(f, "{pages}, {} with data; {visits}", thousands(*emptied))
+    }
+}
+
+/// What a takedown is to do.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename = "takedown")]
+pub struct Order {
+    /// The pages.
+    pub pattern: Pattern,
+    /// Block nothing, and remove an earlier block.
+    pub keep_crawling: bool,
+}
+
+/// The result of a takedown, or of its dry run.
+pub struct Done {
+    /// What was removed, or would be.
+    pub removed: Summary,
+    /// The pages that it covers.
+    pub covered: Covered,
+    /// The cycle in progress. It must be finished first, so only a dry run meets one.
+    pub in_progress: Option<InProgress>,
+}
+
+/// Opens a stopped crawl for a takedown, or with `only_count` for its dry run.
+///
+/// # Errors
+/// [`Failure::Usage`] if there is no crawl; [`Failure::Work`] when the crawl is in use, or something
+/// cannot be read.
+pub fn open<'s>(settings: &'s Settings, order: &Order, only_count: bool) -> Result<Stopped<'s>, Failure> {
+    let folder = &settings.data_dir;
+    let in_folder =
+        |e: std::io::Error| Failure::Usage(format!("cannot open data directory {}: {e}", folder.display()));
+    let storage = FileStorage::existing(folder).map_err(in_folder)?;
+    if !folder.join("MANIFEST").exists() {
+        return Err(Failure::Usage(format!(
+            "data directory {}: no crawl here; check --data-dir or storage.data_dir",
+            folder.display()
+        )));
+    }
+    let storage: Arc<dyn Storage> = Arc::new(storage);
+    // Takes the lock: fails beside a running crawl.
+    let repository = Repository::open(storage.clone()).map_err(|e| in_the_way(e, order, only_count))?;
+    let repository = repository.keeping_visits(settings.config.storage.keep_visits);
+    let tables = open_read::own_tables(folder, recrawl_repository::sync_files())?;
+    check_pinned(&tables, settings)?;
+    let decided = Decisions::open(&*storage, &tables, repository.has_decisions())?;
+    Ok(Stopped { settings, storage, repository, tables, decided })
+}
+
+/// A stopped crawl, whose lock this process holds.
+pub struct Stopped<'s> {
+    settings: &'s Settings,
+    storage: Arc<dyn Storage>,
+    repository: Repository,
+    tables: SledTables,
+    decided: Decisions,
+}
+
+impl Stopped<'_> {
+    /// Removes the matching data. With `only_count`, nothing is changed. `now` in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// When something cannot be read or written. Completed steps stay done. The inner error says that the
+    /// decision is in force, but nothing could be removed, since a cycle is in progress.
+    pub fn take_down(
+        mut self,
+        order: &Order,
+        only_count: bool,
+        now: u64,
+    ) -> Result<Result<Done, Failure>, Failure> {
+        let Order { pattern: meant, keep_crawling } = order;
+        let folder = &self.settings.data_dir;
+        let is_new = decide(&mut self.decided, order)?;
+        if is_new && !only_count {
+            if *keep_crawling {
+                Control::note_lifted(&self.tables)?;
+            }
+            self.decided.write(&*self.storage)?;
+        }
+        let in_progress = open_read::in_progress(&*self.storage, &self.repository.current())?;
+        if !only_count {
+            Decisions::forget_older(&self.tables)?;
+            if let Some(InProgress { cycle, .. }) = in_progress {
+                let blocked = match keep_crawling {
+                    true => "their takedown has ended; ",
+                    false => "they are already blocked; ",
+                };
+                return Ok(Err(Failure::Work(format!(
+                    "data directory {}: cycle {cycle} is in progress and its log may contain these pages; \
+                     {blocked}finish it with `recrawl crawl --cycles 1`, then run takedown again",
+                    folder.display(),
+                ))));
+            }
+        }
+        let covered =
+            Covered::by(meant, self.settings, &self.tables, &self.decided, &self.repository.current())?;
+        let TakenDown { files, records, bytes, unreadable } =
+            overwrite(&folder.join(WARC), meant, now, only_count)?;
+        let visits =
+            self.repository.remove_visits(&|url| meant.matches(url), only_count).map_err(Failure::work)?;
+        let emptied = covered.visited;
+        if !only_count && emptied > 0 {
+            let reserve = self.settings.config.storage.reserve;
+            Space::of(&self.storage, reserve).check_merge(&self.repository.current(), 0)?;
+            empty(&mut self.repository, meant, *keep_crawling, now)?;
+        }
+        let tables = self.tables;
+        let asked = Control::forget(&tables, &|url| meant.matches(url), only_count)?;
+        let forgotten =
+            tables.forget(&|host| meant.covers_host(host), &|site| meant.touches_site(site), only_count)?;
+        if !only_count {
+            tables.flush()?;
+            drop(tables.written_anew(&folder.join(TABLES))?);
+        }
+        let Forgotten { hosts, lastmods: dates, traps: trap_patterns, sites: noise_floors } = forgotten;
+        let removed = Summary {
+            pages: covered.pages,
+            emptied,
+            visits,
+            warc_records: records,
+            warc_files: files,
+            warc_bytes: bytes,
+            warc_unreadable: unreadable,
+            hosts,
+            dates,
+            trap_patterns,
+            noise_floors,
+            asked,
+        };
+        Ok(Ok(Done { removed, covered, in_progress }))
+    }
+}
+
+/// Overwrites the bodies in the archive, or only counts them.
+fn overwrite(warc: &Path, meant: &Pattern, now: u64, only_count: bool) -> Result<TakenDown, Failure> {
+    if !warc.is_dir() {
+        return Ok(TakenDown::default());
+    }
+    Ok(take_down(&FileStorage::existing(warc)?, &|url| is_meant(meant, url), now, only_count)?)
+}
+
+/// Why the crawl cannot be opened; if a daemon has it, with an alternative.
+fn in_the_way(error: OpenError, order: &Order, only_count: bool) -> Failure {
+    match error {
+        OpenError::InUse(_) if !only_count && !order.keep_crawling => {
+            let bare = order.pattern.bare();
+            // A block covers subdomains anyway.
+            let pattern = bare.strip_prefix("*.").unwrap_or(&bare);
+            let wider = match order.pattern {
+                Pattern::Page(_) => "; it also blocks addresses that begin with it",
+                _ => "",
+            };
+            Failure::Work(format!(
+                "{error}, then run takedown again. To block the pages until then, use \
+                 `PUT /api/v1/blocks/PATTERN` in the console of `recrawl serve` \
+                 (PATTERN is {pattern}, percent-encoded{wider})"
+            ))
+        }
+        other => Failure::work(other),
+    }
+}
+
+/// URLs in our WARC files are canonical.
+fn is_meant(meant: &Pattern, address: &str) -> bool {
+    UrlRules::keep_all().canonicalize(address).is_ok_and(|url| meant.matches(&url))
+}
+
+/// Blocks the pattern, or unblocks it. Returns whether that is a change.
+fn decide(decided: &mut Decisions, order: &Order) -> Result<bool, Failure> {
+    let patterns = &mut decided.taken_down;
+    let before = patterns.len();
+    patterns.retain(|known| *known != order.pattern);
+    if !order.keep_crawling {
+        patterns.push(order.pattern.clone());
+    }
+    if patterns.len() > MAX_PATTERNS {
+        let text = format!(
+            "limit of {MAX_PATTERNS} takedown patterns reached; \
+             add the host to scope.opt_out and run takedown with --keep-crawling"
+        );
+        return Err(Failure::Usage(text));
+    }
+    Ok(patterns.len() != before)
+}
+
+/// Commits a generation in which these pages are only known. It is rewritten from the first page to
+/// the last, since an unused part of an old file would still contain the data.
+fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now: u64) -> Result<(), Failure> {
+    let generation = repository.current();
+    let cycle = generation.number().next();
+    let nothing = Generation::default();
+    let mut next = repository.begin(&nothing).map_err(Failure::work)?;
+    let mut records = generation.records();
+    while let Some((_, key, record)) = records.next_record()? {
+        let is_meant = meant.matches(&CanonicalUrl::from_key(key).map_err(Failure::work)?);
+        let record = if is_meant { forgotten(record, keep_crawling) } else { record };
+        next.push(key, &record).map_err(Failure::work)?;
+    }
+    if let Some(mut links) = generation.waiting() {
+        while let Some(link) = links.next_record()? {
+            next.wait(link).map_err(Failure::work)?;
+        }
+    }
+    let facts = Facts {
+        cycle,
+        started: now,
+        formula: TAKEDOWN.into(),
+        formula_toml: None,
+        cutoff: None,
+        scheduled: 0,
+        random_seed: 0,
+        by_score: None,
+        audit_eligible: None,
+        rules: 0,
+    };
+    let summary = *generation.summary();
+    let merged = MergeReport {
+        links_waiting: summary.waiting,
+        pages: summary.pages,
+        visited: next.summary().visited,
+        never_tried: summary.untried,
+        ..MergeReport::default()
+    };
+    let report = CycleReport {
+        stopped_by: TAKEDOWN.into(),
+        ..CycleReport::new(&facts, Tally::default(), &Responses::default(), &merged, StoppedBy::End, now)
+    };
+    repository.commit(next, &report.to_json()).map_err(Failure::work)
+}
+
+/// The record of a known page without content; an announced change has nothing to be compared with. A blocked page is
+/// refused at once, so that it takes no place of the next cycles.
+fn forgotten(record: PageRecord, keep_crawling: bool) -> PageRecord {
+    let known = record.known;
+    let status = if keep_crawling || known.status == Status::Gone { known.status } else { Status::Refused };
+    PageRecord { known: Known { is_announced: false, status, ..known }, visited: None }
+}

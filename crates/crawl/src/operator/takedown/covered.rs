@@ -1,0 +1,76 @@
+//! The known pages that a takedown covers, and what else keeps them from being requested.
+
+use crate::admission::pattern::Pattern;
+use crate::explain::forbidding::{Forbidding, MAX_LOOKED_AT, OfOrigin};
+use crate::failure::Failure;
+use crate::operator::decisions::Decisions;
+use crate::settings::Settings;
+use recrawl_repository::{Generation, SledTables};
+use recrawl_types::{CanonicalUrl, Origin, Status};
+use std::collections::BTreeMap;
+
+/// Pages that are listed: the first in URL order.
+const LISTED: usize = 20;
+
+/// Known pages.
+#[derive(Debug, Default)]
+pub struct Covered {
+    /// All of them.
+    pub pages: u64,
+    /// Visited pages among them.
+    pub visited: u64,
+    /// The first pages.
+    pub listed: Vec<String>,
+    /// Pages whose other rules were looked up: the first.
+    pub checked: u64,
+    /// Rules apart from this takedown that forbid some of the checked pages, with their number.
+    pub forbidden: BTreeMap<String, u64>,
+}
+
+impl Covered {
+    /// The pages of a pattern, under the decisions as they will be.
+    ///
+    /// # Errors
+    /// When pages or tables cannot be read.
+    pub fn by(
+        meant: &Pattern,
+        settings: &Settings,
+        tables: &SledTables,
+        decided: &Decisions,
+        generation: &Generation,
+    ) -> Result<Covered, Failure> {
+        let mut others = decided.clone();
+        others.taken_down.retain(|pattern| pattern != meant);
+        let forbidding = Forbidding::of(settings, tables, &others)?;
+        let mut covered = Covered::default();
+        let mut last: Option<(Origin, OfOrigin)> = None;
+        let mut records = generation.records();
+        while let Some((_, key, record)) = records.next_record()? {
+            let url = CanonicalUrl::from_key(key).map_err(Failure::work)?;
+            if !meant.matches(&url) {
+                continue;
+            }
+            covered.pages += 1;
+            covered.visited += u64::from(record.visited.is_some());
+            if covered.listed.len() < LISTED {
+                covered.listed.push(url.to_string());
+            }
+            if covered.pages > MAX_LOOKED_AT {
+                continue;
+            }
+            covered.checked += 1;
+            let origin = Origin::of(&url);
+            let of = match last.take() {
+                Some((last, of)) if last == origin => of,
+                _ => forbidding.of_origin(tables, &origin)?,
+            };
+            let gone = (record.known.status == Status::Gone).then(|| "gone; add it as a seed".to_owned());
+            let closed = forbidding.gates(&of, &url, record.visited.is_some());
+            last = Some((origin, of));
+            for rule in closed.iter().map(ToString::to_string).chain(gone) {
+                *covered.forbidden.entry(rule).or_default() += 1;
+            }
+        }
+        Ok(covered)
+    }
+}

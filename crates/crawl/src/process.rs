@@ -1,0 +1,93 @@
+//! What the program around a crawl provides.
+
+use recrawl_types::Cycle;
+use std::io::Write;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+/// What the program around a crawl provides.
+pub struct Process {
+    /// The runtime, and the token that stops the crawl.
+    pub shutdown: Shutdown,
+    /// Shows the progress of a cycle.
+    pub display: Box<dyn Display>,
+}
+
+impl Process {
+    /// Without signals and without a display.
+    ///
+    /// # Errors
+    /// When the system gives no event queue.
+    pub fn quiet() -> std::io::Result<Process> {
+        Ok(Process { shutdown: Shutdown::new()?, display: Box::new(Hidden) })
+    }
+}
+
+/// A runtime, and the token that stops what runs on it.
+pub struct Shutdown {
+    runtime: Runtime,
+    token: CancellationToken,
+}
+
+impl Shutdown {
+    /// Starts the runtime. One thread is enough: the fetcher waits more than it works.
+    ///
+    /// # Errors
+    /// When the system gives no event queue.
+    pub fn new() -> std::io::Result<Shutdown> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Shutdown { runtime, token: CancellationToken::new() })
+    }
+
+    /// The runtime of the crawl.
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// Cancelled when the crawl is to stop.
+    pub fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    /// Is the crawl to stop?
+    pub fn requested(&self) -> bool {
+        self.token.is_cancelled()
+    }
+
+    /// Waits for `time` or a stop; returns true if it was a stop.
+    pub fn wait(&self, time: Duration) -> bool {
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = self.token.cancelled() => true,
+                () = tokio::time::sleep(time) => false,
+            }
+        })
+    }
+}
+
+/// Shows the progress of a cycle, such as a line on a terminal.
+pub trait Display: Send + Sync {
+    /// A cycle begins to fetch so many pages on so many hosts. An earlier run of it fetched `done`.
+    fn begin(&self, cycle: Cycle, pages: u64, hosts: usize, done: u64);
+
+    /// A page is done.
+    fn page_done(&self);
+
+    /// The cycle fetches no more.
+    fn end(&self);
+}
+
+struct Hidden;
+
+impl Display for Hidden {
+    fn begin(&self, _: Cycle, _: u64, _: usize, _: u64) {}
+    fn page_done(&self) {}
+    fn end(&self) {}
+}
+
+/// An output that cannot be cut off, such as standard output.
+pub trait Printer: Write + Send {
+    /// Did a write fail because a stop was requested and nobody reads the output?
+    fn gave_up(&self) -> bool;
+}

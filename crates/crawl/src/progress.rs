@@ -1,0 +1,5 @@
+//! Figures of a running cycle, and signs that it moves.
+
+pub mod errors;
+pub mod figures;
+pub mod storage;

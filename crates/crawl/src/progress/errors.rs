@@ -1,0 +1,99 @@
+//! Pages that could not be fetched: the last ones, and their number by outcome in a cycle.
+
+use recrawl_types::{CanonicalUrl, Outcome, Visit};
+use std::collections::VecDeque;
+
+/// Number of pages that are remembered; the stored visits have the older ones.
+pub const MAX_ERRORS: usize = 50;
+
+/// Recent errors.
+#[derive(Clone, Debug, Default)]
+pub struct Errors {
+    /// Of the running or last cycle. There are about as many kinds as HTTP statuses.
+    kinds: Vec<(Outcome, u64)>,
+    /// Newest last.
+    last: VecDeque<Missed>,
+}
+
+/// A page that could not be fetched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missed {
+    /// Time of the visit, in milliseconds since 1970.
+    pub at: u64,
+    /// The page.
+    pub url: CanonicalUrl,
+    /// What happened.
+    pub outcome: Outcome,
+}
+
+impl Errors {
+    /// Clears the counts at the start of a cycle.
+    pub fn begin(&mut self) {
+        self.kinds.clear();
+    }
+
+    /// Counts a recorded visit, if it is an error.
+    pub fn note(&mut self, visit: &Visit) {
+        let outcome = visit.outcome;
+        if outcome.is_visit() {
+            return;
+        }
+        // A deadline skips thousands of pages at once, without anything wrong with them: count, do not
+        // list.
+        if !outcome.is_skip() {
+            if self.last.len() == MAX_ERRORS {
+                self.last.pop_front();
+            }
+            self.last.push_back(Missed { at: visit.at, url: visit.url.clone(), outcome });
+        }
+        match self.kinds.iter_mut().find(|(kind, _)| *kind == outcome) {
+            Some((_, pages)) => *pages += 1,
+            None => self.kinds.push((outcome, 1)),
+        }
+    }
+
+    /// Each outcome with its number of pages, the most frequent first.
+    pub fn kinds(&self) -> Vec<(Outcome, u64)> {
+        let mut kinds = self.kinds.clone();
+        kinds.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));
+        kinds
+    }
+
+    /// The last ones, newest first.
+    pub fn last(&self) -> impl Iterator<Item = &Missed> {
+        self.last.iter().rev()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Change, Failure, Skip, UrlRules};
+
+    fn visit(page: usize, outcome: Outcome) -> Visit {
+        let url = UrlRules::default().canonicalize(&format!("http://a.test/{page}")).unwrap();
+        Visit { at: page as u64, ..Visit::new(url, outcome) }
+    }
+
+    #[test]
+    fn the_last_are_remembered_and_all_are_counted_by_kind() {
+        let mut errors = Errors::default();
+        for page in 0..MAX_ERRORS + 10 {
+            errors.note(&visit(page, Outcome::Failed(Failure::Status(503))));
+            errors.note(&visit(page, Outcome::Fetched(Change::Changed)));
+            errors.note(&visit(page, Outcome::Skipped(Skip::Deadline)));
+            errors.note(&visit(page, Outcome::Skipped(Skip::Deadline)));
+        }
+        errors.note(&visit(1000, Outcome::NotFound(404)));
+        let last: Vec<u64> = errors.last().map(|missed| missed.at).collect();
+        assert_eq!((last.len(), last[0], last[1], last[MAX_ERRORS - 1]), (MAX_ERRORS, 1000, 59, 11));
+        let kinds = [
+            (Outcome::Skipped(Skip::Deadline), 120),
+            (Outcome::Failed(Failure::Status(503)), 60),
+            (Outcome::NotFound(404), 1),
+        ];
+        assert_eq!(errors.kinds(), kinds);
+        errors.begin();
+        assert!(errors.kinds().is_empty() && errors.last().count() == MAX_ERRORS);
+    }
+}

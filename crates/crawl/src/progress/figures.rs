@@ -1,0 +1,283 @@
+//! Figures of the running cycle: written by the stages, read by the console.
+//!
+//! A page costs one uncontended lock. Reports are not made from these figures, but from the log.
+
+use crate::cycle::plan::Facts;
+use crate::cycle::report::Tally;
+use crate::progress::errors::Errors;
+use recrawl_fetcher::WallClock;
+use recrawl_formula::Formula;
+use recrawl_types::{Cycle, Visit};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Time since some moment, by a monotonic clock.
+pub type Uptime = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// Maximum hosts whose changes are counted in a cycle.
+const MAX_CHANGED_HOSTS: usize = 100_000;
+
+/// Stage of the crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Pages are scored, the best are chosen.
+    Planning,
+    /// Pages are fetched.
+    Fetching,
+    /// Visits and links become the next generation.
+    Merging,
+}
+
+/// The running cycle.
+#[derive(Clone, Debug)]
+pub struct Now {
+    /// The cycle.
+    pub cycle: Cycle,
+    /// What it does.
+    pub stage: Stage,
+    /// Start time, in milliseconds since 1970.
+    pub started: u64,
+    /// Pages in its schedule; 0 until it is made.
+    pub scheduled: u64,
+    /// Name of the formula; empty until known.
+    pub formula: String,
+    /// The formula; none until known, and in a cycle planned by an older version.
+    pub ranked_by: Option<Arc<Formula>>,
+    /// Processed pages of the schedule.
+    pub done: u64,
+    /// Of these, the pages processed by an earlier run of the cycle.
+    pub done_before: u64,
+    /// When this run began to fetch, in milliseconds since 1970.
+    pub fetching_since: u64,
+    /// Outcomes of these pages, and of pages outside the schedule.
+    pub tally: Tally,
+    /// Known pages processed by a plan or a merge; a page counts once per pass.
+    pub passed: u64,
+    /// Known pages to process in all; 0 while no pass runs.
+    pub to_pass: u64,
+}
+
+/// The figures.
+pub struct Live {
+    clock: WallClock,
+    uptime: Uptime,
+    /// Time of the last progress, in milliseconds by `uptime`.
+    moved: AtomicU64,
+    /// See [`Now::passed`].
+    passed: AtomicU64,
+    /// See [`Now::to_pass`].
+    to_pass: AtomicU64,
+    figures: Mutex<Figures>,
+}
+
+#[derive(Default)]
+struct Figures {
+    now: Option<Now>,
+    /// Of all cycles since the process started.
+    totals: Tally,
+    /// Changes found by host, in the running cycle or else the last.
+    changed: HashMap<Box<str>, u64>,
+    errors: Errors,
+}
+
+impl Live {
+    /// Figures of a crawl that has not started.
+    pub fn new(clock: WallClock) -> Live {
+        let began = Instant::now();
+        Live::by(clock, Arc::new(move || began.elapsed()))
+    }
+
+    /// The same, by the caller's clock.
+    pub fn by(clock: WallClock, uptime: Uptime) -> Live {
+        let moved = AtomicU64::new(uptime().as_millis() as u64);
+        let (passed, to_pass, figures) = Default::default();
+        Live { clock, uptime, moved, passed, to_pass, figures }
+    }
+
+    fn figures(&self) -> MutexGuard<'_, Figures> {
+        self.figures.lock().expect("no panic under the lock")
+    }
+
+    /// Notes progress of the crawl.
+    pub fn moved(&self) {
+        self.moved.store((self.uptime)().as_millis() as u64, Relaxed);
+    }
+
+    /// Starts a plan or merge pass over this many pages.
+    pub fn begin_passing(&self, pages: u64) {
+        self.moved();
+        self.passed.store(0, Relaxed);
+        self.to_pass.store(pages, Relaxed);
+    }
+
+    /// Notes that the pass has processed this many more pages.
+    pub fn passed(&self, pages: u64) {
+        self.moved();
+        self.passed.fetch_add(pages, Relaxed);
+    }
+
+    /// Milliseconds since the last progress, by a monotonic clock.
+    pub fn idle_ms(&self) -> u64 {
+        ((self.uptime)().as_millis() as u64).saturating_sub(self.moved.load(Relaxed))
+    }
+
+    /// Starts or resumes a cycle.
+    pub fn begin(&self, cycle: Cycle) {
+        self.begin_passing(0);
+        let (mut figures, now) = (self.figures(), (self.clock)());
+        figures.changed.clear();
+        figures.errors.begin();
+        figures.now = Some(Now {
+            cycle,
+            stage: Stage::Planning,
+            started: now,
+            scheduled: 0,
+            formula: String::new(),
+            ranked_by: None,
+            done: 0,
+            done_before: 0,
+            fetching_since: now,
+            tally: Tally::default(),
+            passed: 0,
+            to_pass: 0,
+        });
+    }
+
+    /// The schedule is made: it has `scheduled` pages, `done` of them processed by an earlier run.
+    pub fn planned(&self, facts: &Facts, scheduled: u64, done: u64) {
+        self.begin_passing(0);
+        let ranked_by = facts.formula_toml.as_ref().and_then(|text| Formula::from_toml(text).ok());
+        let mut figures = self.figures();
+        if let Some(now) = &mut figures.now {
+            *now = Now {
+                stage: Stage::Fetching,
+                started: facts.started,
+                scheduled,
+                formula: facts.formula.clone(),
+                ranked_by: ranked_by.map(Arc::new),
+                done,
+                done_before: done,
+                fetching_since: (self.clock)(),
+                ..now.clone()
+            };
+        }
+    }
+
+    /// Counts a visit of an earlier run of the cycle.
+    pub fn recovered(&self, visit: &Visit) {
+        self.moved();
+        let mut figures = self.figures();
+        figures.count_change(visit);
+        figures.errors.note(visit);
+        if let Some(now) = &mut figures.now {
+            now.tally.add(visit, visit.links.len());
+        }
+    }
+
+    /// Counts a visit.
+    pub fn recorded(&self, visit: &Visit) {
+        self.moved();
+        let mut figures = self.figures();
+        figures.count_change(visit);
+        figures.errors.note(visit);
+        figures.totals.add(visit, visit.links.len());
+        if let Some(now) = &mut figures.now {
+            now.tally.add(visit, visit.links.len());
+            now.done += u64::from(visit.index.is_some());
+        }
+    }
+
+    /// Fetching is complete.
+    pub fn merging(&self) {
+        self.moved();
+        if let Some(now) = &mut self.figures().now {
+            now.stage = Stage::Merging;
+        }
+    }
+
+    /// The cycle has ended, or was interrupted.
+    pub fn ended(&self) {
+        self.moved();
+        self.figures().now = None;
+    }
+
+    /// The running cycle; none between two.
+    pub fn now(&self) -> Option<Now> {
+        let (passed, to_pass) = (self.passed.load(Relaxed), self.to_pass.load(Relaxed));
+        // A pass may begin between the two loads.
+        self.figures().now.clone().map(|now| Now { passed: passed.min(to_pass), to_pass, ..now })
+    }
+
+    /// Counts of all visits recorded since the process started.
+    pub fn totals(&self) -> Tally {
+        self.figures().totals.clone()
+    }
+
+    /// Pages that could not be fetched.
+    pub fn errors(&self) -> Errors {
+        self.figures().errors.clone()
+    }
+
+    /// Changes found on a host in the running cycle, or in the last.
+    pub fn changed_at(&self, host: &str) -> u64 {
+        self.figures().changed.get(host).copied().unwrap_or_default()
+    }
+}
+
+impl Figures {
+    fn count_change(&mut self, visit: &Visit) {
+        if visit.outcome.change() != Some(recrawl_types::Change::Changed) {
+            return;
+        }
+        let host = visit.url.host();
+        if self.changed.len() < MAX_CHANGED_HOSTS || self.changed.contains_key(&*host) {
+            *self.changed.entry(host.into()).or_default() += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recrawl_types::{Change, Failure, Outcome, UrlRules};
+
+    fn visit(page: &str, index: Option<u64>, outcome: Outcome) -> Visit {
+        Visit { index, ..Visit::new(UrlRules::default().canonicalize(page).unwrap(), outcome) }
+    }
+
+    #[test]
+    fn figures_go_on_where_an_earlier_run_of_the_cycle_stopped() {
+        let live = Live::new(Arc::new(|| 5_000));
+        assert!(live.now().is_none());
+        live.begin(Cycle(3));
+        live.recovered(&visit("http://a.test/1", Some(0), Outcome::Fetched(Change::Changed)));
+        let toml = recrawl_formula::builtin::resolve("age").unwrap().to_toml().unwrap();
+        let facts = Facts {
+            cycle: Cycle(3),
+            started: 1_000,
+            formula: "age".into(),
+            formula_toml: Some(toml),
+            cutoff: None,
+            scheduled: 10,
+            random_seed: 0,
+            by_score: None,
+            audit_eligible: None,
+            rules: 0,
+        };
+        live.planned(&facts, 10, 1);
+        live.recorded(&visit("http://a.test/2", Some(1), Outcome::Fetched(Change::Changed)));
+        live.recorded(&visit("http://b.test/3", None, Outcome::Failed(Failure::Dns)));
+        let now = live.now().unwrap();
+        assert_eq!((now.started, now.fetching_since, now.scheduled), (1_000, 5_000, 10));
+        assert_eq!((now.done, now.done_before, now.tally.changed, now.tally.failed), (2, 1, 2, 1));
+        assert_eq!(now.ranked_by.unwrap().name, "age");
+        let totals = live.totals();
+        assert_eq!((totals.changed, totals.failed), (1, 1), "what this process saw");
+        assert_eq!(live.errors().kinds(), [(Outcome::Failed(Failure::Dns), 1)]);
+        assert_eq!((live.changed_at("a.test"), live.changed_at("b.test")), (2, 0));
+        live.ended();
+        assert!(live.now().is_none() && live.totals() == totals);
+    }
+}

@@ -1,0 +1,238 @@
+//! The checked configuration: converts every value for its stage, before anything is changed.
+
+mod access;
+pub mod formula_file;
+
+use crate::admission::scope::Scope;
+use crate::config::secrets::Secret;
+use crate::config::{Config, ConfigError};
+use crate::failure::Failure;
+use crate::lessons::traps::TrapRules;
+use recrawl_change::ChangeRules;
+use recrawl_extractor::{Limits, Options, Types};
+use recrawl_fetcher::FetchConfig;
+use recrawl_formula::Formula;
+use recrawl_scheduler::Ties;
+use recrawl_types::UrlRules;
+use recrawl_verifier::Waiting;
+use std::path::{Path, PathBuf};
+
+/// Maximum number of longest links that fit in a record of the visit log.
+const MAX_LINKS: u32 = 30_000;
+
+/// Maximum entries of a sitemap, by its protocol.
+const MAX_ENTRIES: u32 = 50_000;
+
+/// A checked configuration.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// As read, with defaults.
+    pub config: Config,
+    /// The data directory.
+    pub data_dir: PathBuf,
+    /// Options of the fetcher.
+    pub fetch: FetchConfig,
+    /// The scope; the sites of the seeds are added when the crawl opens.
+    pub scope: Scope,
+    /// Rules for traps.
+    pub traps: TrapRules,
+    /// Rules for URLs.
+    pub rules: UrlRules,
+    /// Rules for comparing pages.
+    pub change: ChangeRules,
+    /// Options of the extractor.
+    pub reading: Options,
+    /// The formula, unless the data directory has one of its own.
+    pub formula: Formula,
+    /// Was it given on the command line? Then it overrides that of the data directory.
+    pub formula_is_given: bool,
+    /// Order of pages with equal scores.
+    pub ties: Ties,
+    /// Files named by the configuration or the command line, and the configuration itself: they may
+    /// be in a new data directory.
+    pub files: Vec<PathBuf>,
+}
+
+impl Settings {
+    /// Reads and checks a configuration file, or uses the defaults.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`], naming the file and the key.
+    pub fn load(file: Option<&Path>, data_dir: Option<&Path>) -> Result<Settings, Failure> {
+        let config = match file {
+            Some(file) => Config::read(file)?,
+            None => Config::default(),
+        };
+        let mut settings = Settings::check(config).map_err(|problem| match file {
+            Some(file) => Failure::from(ConfigError::Parse(file.into(), problem)),
+            None => Failure::Usage(problem),
+        })?;
+        settings.files.extend(file.map(Path::to_owned));
+        if let Some(folder) = data_dir {
+            settings.data_dir = folder.into();
+        }
+        Ok(settings)
+    }
+
+    /// Maximum hops from a linked URL, by redirects or nested sitemap indexes.
+    pub fn max_hops(&self) -> u8 {
+        self.fetch.max_redirects.max(self.config.hints.max_nesting)
+    }
+
+    /// Which links may wait for the merge of a later cycle.
+    pub fn waiting(&self) -> Waiting {
+        let storage = &self.config.storage;
+        Waiting { max_cycles: storage.link_wait, enough: storage.link_batch }
+    }
+
+    /// Checks values and their relations.
+    ///
+    /// # Errors
+    /// The key, and what is wrong with it.
+    pub fn check(config: Config) -> Result<Settings, String> {
+        let cycle = &config.cycle;
+        let shares = cycle.discovery_share.0 + cycle.announced_share.0 + cycle.audit_share.0;
+        if shares > 1.0 {
+            return Err(format!(
+                "cycle.discovery_share, announced_share and audit_share add up to {shares}; the maximum is 1"
+            ));
+        }
+        if cycle.period.0.is_zero() {
+            return Err("cycle.period must not be 0".into());
+        }
+        if cycle.deadline.is_some_and(|d| d.0.is_zero()) {
+            return Err("cycle.deadline must not be 0; omit it for no deadline".into());
+        }
+        if config.storage.archive_file.0 < 1 << 20 {
+            return Err("storage.archive_file must be at least 1 MiB".into());
+        }
+        if config.storage.plan_memory.0 < 1 << 20 {
+            return Err("storage.plan_memory must be at least 1 MiB".into());
+        }
+        let max = config.storage.archive_max.0;
+        if max > 0 && max < config.storage.archive_file.0 {
+            return Err("storage.archive_max must be 0 or at least storage.archive_file".into());
+        }
+        if config.storage.batch_memory.0 < 1 << 20 {
+            return Err("storage.batch_memory must be at least 1 MiB".into());
+        }
+        if config.extract.max_links == 0 || config.extract.max_text.0 == 0 {
+            return Err("extract.max_links and extract.max_text must not be 0".into());
+        }
+        if config.extract.max_links > MAX_LINKS {
+            return Err(format!("extract.max_links must be at most {MAX_LINKS} (a visit is one log record)"));
+        }
+        if config.hints.max_entries > MAX_ENTRIES {
+            return Err(format!("hints.max_entries must be at most {MAX_ENTRIES}, the sitemap limit"));
+        }
+        let serve = &config.serve;
+        if serve.requests == 0 || serve.connections == 0 || serve.stall.0.is_zero() {
+            return Err("serve.requests, serve.connections and serve.stall must not be 0".into());
+        }
+        if config.events.keep == 0 {
+            return Err("events.keep must not be 0: a restart continues the last file".into());
+        }
+        let ties = match config.schedule.ties.as_str() {
+            "hash" => Ties::Hash,
+            "index" => Ties::Index,
+            other => return Err(format!("schedule.ties is {other:?}; write \"hash\" or \"index\"")),
+        };
+        let formula =
+            formula_file::find(&config.schedule.formula).map_err(|e| format!("schedule.formula: {e}"))?;
+        if config.change.max_distance > 64 {
+            return Err("change.max_distance must be at most 64, the bits of a SimHash".into());
+        }
+        Ok(Settings {
+            data_dir: config.storage.data_dir.clone(),
+            fetch: fetch_config(&config)?,
+            scope: Scope::new(&config.scope)?,
+            traps: TrapRules::new(&config.traps)?,
+            rules: UrlRules { drop_parameters: config.urls.drop_parameters.clone() },
+            change: config.change.clone(),
+            reading: reading(&config)?,
+            formula,
+            formula_is_given: false,
+            ties,
+            files: files(&config),
+            config,
+        })
+    }
+}
+
+fn files(config: &Config) -> Vec<PathBuf> {
+    let named = [&config.scope.opt_out, &config.serve.tokens, &config.serve.events];
+    let secrets = config.hosts.iter().flat_map(|host| {
+        [&host.password, &host.bearer].into_iter().chain(host.headers.values()).chain(host.cookies.values())
+    });
+    let secrets = secrets.chain([&config.proxy.password]).filter_map(Secret::file);
+    // If this is a name or an expression, no such file exists.
+    let formula = PathBuf::from(&config.schedule.formula);
+    named.into_iter().chain(&config.fetch.extra_ca).cloned().chain(secrets).chain([formula]).collect()
+}
+
+fn authority(file: &PathBuf) -> Result<Vec<u8>, String> {
+    std::fs::read(file).map_err(|e| format!("fetch.extra_ca: cannot read {}: {e}", file.display()))
+}
+
+fn reading(config: &Config) -> Result<Options, String> {
+    let extract = &config.extract;
+    let types = Types::new(extract.types.iter().map(String::as_str));
+    let limits = Limits {
+        max_links: extract.max_links as usize,
+        max_text: extract.max_text.0 as usize,
+        max_entries: config.hints.max_entries as usize,
+        max_unpacked: config.hints.max_unpacked.0 as usize,
+    };
+    let agent = recrawl_fetcher::limits::product_token(&config.crawler.user_agent).to_owned();
+    Ok(Options { limits, types: types.map_err(|e| format!("extract.types: {e}"))?, agent })
+}
+
+fn fetch_config(config: &Config) -> Result<FetchConfig, String> {
+    let (fetch, politeness) = (&config.fetch, &config.politeness);
+    let block = |text: &String| {
+        let address = || text.parse::<std::net::IpAddr>().ok().map(ipnet::IpNet::from);
+        text.parse::<ipnet::IpNet>().ok().or_else(address).ok_or_else(|| {
+            format!(
+                "fetch.allow_addresses: {text:?} is not a CIDR block; write 10.0.0.0/8, ::1/128 or an address"
+            )
+        })
+    };
+    let checked = FetchConfig {
+        user_agent: config.crawler.user_agent.clone(),
+        contact: Some(config.crawler.contact.trim().to_owned()).filter(|c| !c.is_empty()),
+        connections: fetch.connections as usize,
+        connections_per_host: politeness.connections_per_host as usize,
+        open_hosts: fetch.open_hosts as usize,
+        hosts_per_site: politeness.hosts_per_site as usize,
+        hosts_per_address: politeness.hosts_per_address as usize,
+        delay_per_host: politeness.delay_per_host.0,
+        delay_per_ip: politeness.delay_per_ip.0,
+        delay_per_latency: politeness.delay_per_latency,
+        max_adaptive_delay: politeness.max_adaptive_delay.0,
+        max_crawl_delay: politeness.max_crawl_delay.0,
+        max_retry_after: politeness.max_retry_after.0,
+        host_failures: politeness.host_failures,
+        timeout: fetch.timeout.0,
+        connect_timeout: fetch.connect_timeout.0,
+        max_body: fetch.max_body.0 as usize,
+        max_redirects: fetch.max_redirects,
+        bytes_per_second: config.budget.bytes_per_second.0,
+        bytes_per_host: config.budget.bytes_per_host.0,
+        bytes_per_cycle: config.budget.bytes_per_cycle.0,
+        validator_checks: fetch.validator_checks.0,
+        allow_addresses: fetch.allow_addresses.iter().map(block).collect::<Result<_, _>>()?,
+        dns_overrides: config.dns.overrides.clone(),
+        dns_servers: config.dns.servers.clone(),
+        dns_min_ttl: config.dns.min_ttl.0,
+        dns_max_ttl: config.dns.max_ttl.0,
+        dns_max_negative_ttl: config.dns.max_negative_ttl.0,
+        access: access::of_hosts(&config.hosts)?,
+        proxy: access::of_proxy(&config.proxy)?,
+        extra_ca: fetch.extra_ca.iter().map(authority).collect::<Result<_, _>>()?,
+        robots_cache: politeness.robots_cache.0,
+    };
+    match checked.problem() {
+        Some(problem) => Err(problem),
+        None => Ok(checked),
+    }
+}

@@ -1,0 +1,29 @@
+//! The process: signals, logs, traces, terminal and standard output.
+
+pub mod clock;
+pub mod logging;
+pub mod open_files;
+pub mod progress_bar;
+pub mod signals;
+pub mod stdout;
+pub mod terminal;
+pub mod traces;
+
+use progress_bar::CycleBar;
+use recrawl_crawl::process::{Printer, Process};
+use recrawl_crawl::{Crawl, Failure};
+use stdout::Printed;
+
+/// What this process provides to a crawl.
+///
+/// # Errors
+/// When the system gives no event queue or no signal handler.
+pub fn of_crawl() -> Result<Process, Failure> {
+    let shutdown = signals::shutdown("stopping after the pages in flight (a second signal stops at once)")?;
+    Ok(Process { shutdown, display: Box::new(CycleBar::default()) })
+}
+
+/// Standard output, which the crawl abandons when it stops and nobody reads it.
+pub fn printer(crawl: &Crawl) -> Box<dyn Printer> {
+    Box::new(Printed::new(crawl.shutdown.token().clone()))
+}

@@ -1,0 +1,229 @@
+//! Output on standard error: log events and plain messages.
+//!
+//! All of it goes through one [`Queue`], written by a thread of its own. So a slow reader of
+//! standard error never blocks the crawl; it only costs lines, which are counted.
+//!
+//! Text from the network is escaped ([`terminal`]), so that it can neither control a terminal nor
+//! begin a line.
+//!
+//! Lines carry their spans: the cycle, its stage, the host. Spans have the level `error`, so that
+//! every line has them with any filter.
+
+mod queue;
+
+use crate::process::clock;
+use crate::process::terminal;
+use crate::process::traces::{self, Collector};
+use queue::Queue;
+use recrawl_crawl::config::{Log, LogFormat};
+use recrawl_crawl::failure::Failure;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, SystemTime};
+use tracing::Level;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
+
+/// The queue of lines.
+static QUEUE: Queue = Queue::new();
+/// The running log; empty before [`start`].
+static STARTED: OnceLock<Started> = OnceLock::new();
+/// Patience with a slow reader at the end of the program.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Patience when the program must end at once.
+const SHORT_PATIENCE: Duration = Duration::from_millis(200);
+
+struct Started {
+    format: LogFormat,
+    filter: reload::Handle<EnvFilter, Registry>,
+    /// Filter used if the configuration has none.
+    usual: &'static str,
+    /// Was the filter set by RECRAWL_LOG?
+    by_environment: bool,
+}
+
+/// Starts logging to standard error. The filter is RECRAWL_LOG, or else that of the configuration,
+/// or else `usual`.
+///
+/// # Errors
+/// When RECRAWL_LOG is not a filter, or no thread can be started.
+#[expect(clippy::disallowed_methods, reason = "RECRAWL_LOG and NO_COLOR only change log detail and colours")]
+pub fn start(log: &Log, usual: &'static str) -> Result<(), Failure> {
+    let environment = std::env::var("RECRAWL_LOG").ok();
+    let by_environment = environment.is_some();
+    let filter = match environment {
+        Some(text) => parse(&text).map_err(|e| Failure::Usage(format!("RECRAWL_LOG: {e}")))?,
+        None => of(log, usual).map_err(Failure::Usage)?,
+    };
+    let (filter, handle) = reload::Layer::new(filter);
+    let is_coloured =
+        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+    let format = log.format;
+    let lines = tracing_subscriber::fmt::layer().with_writer(move || Line(format)).with_target(false);
+    let lines = match format {
+        LogFormat::Human => lines.with_ansi(is_coloured).fmt_fields(fields()).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).boxed(),
+    };
+    let write = || loop {
+        QUEUE.write(&mut io::stderr(), &gap);
+    };
+    thread::Builder::new().name("log".into()).spawn(write)?;
+    STARTED.get_or_init(|| Started { format, filter: handle, usual, by_environment });
+    std::panic::set_hook(Box::new(|panic| {
+        let trace = Backtrace::capture();
+        let is_wanted = trace.status() == BacktraceStatus::Captured;
+        let trace = if is_wanted { format!("\n{trace}") } else { String::new() };
+        say(Level::ERROR, &format!("{panic}{trace}"));
+        settle_soon();
+    }));
+    let collector = Collector::parse(&log.otlp).map_err(|e| Failure::Usage(format!("log.otlp: {e}")))?;
+    let traces = collector.map(traces::start).transpose()?;
+    tracing_subscriber::registry().with(lines.with_filter(filter)).with(traces).init();
+    Ok(())
+}
+
+/// The fields of a line for people: the message, then `name=value`.
+fn fields() -> impl for<'w> FormatFields<'w> {
+    format::debug_fn(|writer, field, value| {
+        let value = format!("{value:?}");
+        let value = terminal::line(&value);
+        match field.name().trim_start_matches("r#") {
+            "message" => write!(writer, "{value}"),
+            // As tracing-subscriber formats them: the name in italics, the sign dimmed.
+            name if writer.has_ansi_escapes() => write!(writer, "\x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m{value}"),
+            name => write!(writer, "{name}={value}"),
+        }
+    })
+    .delimited(" ")
+}
+
+/// Checks the log configuration.
+///
+/// # Errors
+/// The key, and what is wrong with it.
+pub fn check(log: &Log) -> Result<(), String> {
+    Collector::parse(&log.otlp).map_err(|e| format!("log.otlp: {e}"))?;
+    of(log, "").map(drop)
+}
+
+/// Applies the filter of a new configuration.
+pub fn refilter(log: &Log) {
+    if let Some(started) = STARTED.get().filter(|started| !started.by_environment)
+        && let Err(problem) =
+            of(log, started.usual).and_then(|filter| started.filter.reload(filter).map_err(|e| e.to_string()))
+    {
+        tracing::error!("kept the previous log filter: {problem}");
+    }
+}
+
+/// Was the filter set by RECRAWL_LOG? Then the configuration's is ignored.
+pub fn is_by_environment() -> bool {
+    STARTED.get().is_some_and(|started| started.by_environment)
+}
+
+fn of(log: &Log, usual: &str) -> Result<EnvFilter, String> {
+    let text = if log.filter.is_empty() { usual } else { &log.filter };
+    parse(text).map_err(|e| format!("log.filter: {e}"))
+}
+
+fn parse(text: &str) -> Result<EnvFilter, String> {
+    EnvFilter::builder().parse(text).map_err(|e| {
+        format!("{text:?}: {e}; write a level such as info, or a filter such as recrawl_fetcher=debug")
+    })
+}
+
+/// Prints a message regardless of the filter, such as why the program ends.
+pub fn say(level: Level, text: &str) {
+    match STARTED.get() {
+        Some(started) => QUEUE.put(plain(started.format, level, text).as_bytes()),
+        // Failing to print is no reason to fail.
+        None => drop(io::stderr().write_all(plain(LogFormat::Human, level, text).as_bytes())),
+    }
+}
+
+/// A line that is not a log event.
+fn plain(format: LogFormat, level: Level, text: &str) -> String {
+    match format {
+        LogFormat::Human => format!("recrawl: {}\n", terminal::lines(text)),
+        LogFormat::Json => {
+            let timestamp = clock::precise(SystemTime::now());
+            let level = level.as_str();
+            let line = serde_json::json!({"timestamp": timestamp, "level": level, "message": text});
+            format!("{line}\n")
+        }
+    }
+}
+
+/// Waits at the end of the program until all lines are written, but not for a reader that has
+/// stopped reading.
+pub fn settle() {
+    traces::settle();
+    QUEUE.settle(PATIENCE);
+}
+
+/// The same, with little patience.
+pub fn settle_soon() {
+    QUEUE.settle(SHORT_PATIENCE);
+}
+
+/// Lines dropped since the process started.
+pub fn lost() -> u64 {
+    QUEUE.lost()
+}
+
+/// The line in place of dropped lines.
+fn gap(lines: u64) -> String {
+    let format = STARTED.get().map_or(LogFormat::Human, |started| started.format);
+    let text = format!("{lines} log lines dropped here: standard error was not being read");
+    plain(format, Level::WARN, &text)
+}
+
+/// Writes a log event in one piece.
+struct Line(LogFormat);
+
+impl Write for Line {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match self.0 {
+            // The fields are already escaped one by one, since this text also contains colours.
+            LogFormat::Human => QUEUE.put(line),
+            LogFormat::Json => QUEUE.put(terminal::lines(&String::from_utf8_lossy(line)).as_bytes()),
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_line_is_one_line_of_its_format() {
+        assert_eq!(plain(LogFormat::Human, Level::ERROR, "it ends"), "recrawl: it ends\n");
+        let line = plain(LogFormat::Json, Level::WARN, "of \"two\"\nlines");
+        assert_eq!(line.matches('\n').count(), 1);
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!((&line["level"], &line["message"]), (&"WARN".into(), &"of \"two\"\nlines".into()));
+        assert!(line["timestamp"].as_str().unwrap().ends_with('Z'));
+    }
+
+    #[test]
+    fn a_filter_is_checked_before_it_is_needed() {
+        for (filter, is_one) in
+            [("", true), ("info", true), ("warn,recrawl_fetcher=debug", true), ("a=loud", false)]
+        {
+            let checked = check(&Log { filter: filter.into(), ..Log::default() });
+            assert_eq!(checked.is_ok(), is_one, "{filter}: {checked:?}");
+            assert!(checked.is_ok() || checked.unwrap_err().starts_with("log.filter: "));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Progress bars on a terminal; nothing elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use recrawl_crawl::labels::counted;
+use recrawl_crawl::process::Display;
+use recrawl_types::Cycle;
+use std::io::IsTerminal;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+/// A progress bar on standard error, hidden if that is no terminal.
+///
+/// # Panics
+/// When indicatif rejects the template.
+pub fn line(steps: Option<u64>, template: &str) -> ProgressBar {
+    let target = if std::io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr_with_hz(4)
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let bar = ProgressBar::with_draw_target(steps, target);
+    bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+/// Progress of a cycle: pages, rate, time left, hosts.
+#[derive(Default)]
+pub struct CycleBar(Mutex<Option<ProgressBar>>);
+
+impl CycleBar {
+    fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
+        self.0.lock().expect("no panic under the lock")
+    }
+}
+
+impl Display for CycleBar {
+    fn begin(&self, cycle: Cycle, pages: u64, hosts: usize, done: u64) {
+        let template = format!(
+            "cycle {cycle}  {{bar:24}} {{human_pos}}/{{human_len}} pages, {}  {{per_sec}}  {{eta}} left",
+            counted(hosts as u64, "host")
+        );
+        let bar = line(Some(pages), &template);
+        bar.set_position(done);
+        bar.reset_eta();
+        *self.bar() = Some(bar);
+    }
+
+    fn page_done(&self) {
+        self.bar().iter().for_each(|bar| bar.inc(1));
+    }
+
+    fn end(&self) {
+        self.bar().take().iter().for_each(ProgressBar::finish_and_clear);
+    }
+}
