@@ -51,6 +51,7 @@ fn a_bad_configuration_names_file_key_and_remedy() {
         ("[cycle]\nperiod = 5\n", &["line 2", "unit"]),
         ("[cycle]\ndiscovery_share = 0.8\naudit_share = 0.5\n", &["audit_share"]),
         ("[schedule]\nformula = \"t * Y\"\n", &["schedule.formula", "Y"]),
+        ("[schedule]\npolicy = \"best\"\n", &["schedule.policy", "formula, rand, age"]),
         ("[fetch]\nallow_addresses = [\"localhost\"]\n", &["allow_addresses", "localhost"]),
         ("[change]\ndetector = \"psychic\"\n", &["psychic", "digest"]),
         ("[scope]\nhosts = [\"http://x/\"]\n", &["scope.hosts"]),

@@ -105,6 +105,35 @@ fn the_formula_decides_and_can_be_swapped() {
     assert!(line.contains(r#""formula":"age""#), "the command line goes first: {line}");
 }
 
+fn json_of(world: &World, words: &[&str]) -> Value {
+    serde_json::from_str(&succeeds(world.run(words))).unwrap()
+}
+
+#[test]
+fn a_policy_without_a_formula_ranks_and_is_explained() {
+    let world = World::new(web(120, 3), "[schedule]\npolicy = \"age\"\nformula = \"X\"");
+    world.warm_up();
+    let before = world.pages();
+    let report = world.next_cycle();
+    assert_eq!(report["formula"], "age");
+    let pages = world.pages();
+    let chosen = visited_in(&pages, count(&report, "cycle").unwrap());
+    let last = |is_chosen: bool| {
+        let fetched =
+            before.iter().filter(|(url, p)| !p["n"].is_null() && chosen.contains(url.as_str()) == is_chosen);
+        fetched.map(|(_, p)| count(p, "last").unwrap()).collect::<Vec<_>>()
+    };
+    assert!(last(true).iter().max() <= last(false).iter().min(), "the oldest");
+    let (url, page) = pages.iter().find(|(_, p)| !p["n"].is_null()).unwrap();
+    let explained = json_of(&world, &["explain", url, "--json"]);
+    let age = count(&report, "cycle").unwrap() + 1 - count(page, "last").unwrap();
+    assert_eq!((&explained["policy"], explained["score"].as_f64()), (&"age".into(), Some(age as f64)));
+    let told = succeeds(world.run(&["explain", url]));
+    assert!(told.contains("no formula ranks"), "{told}");
+    let tried = json_of(&world, &["explain", url, "--json", "--formula", "n"]);
+    assert_eq!((&tried["policy"], tried["score"].as_f64()), (&"formula".into(), page["n"].as_f64()));
+}
+
 #[test]
 fn the_same_random_seed_repeats_the_same_choices() {
     let mut world = World::new(web(200, 4), "[cycle]\naudit_share = 0.5");

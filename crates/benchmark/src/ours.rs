@@ -15,6 +15,7 @@ use recrawl_formula::builtin;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{BLOCK_PAGES, Generation, Repository, VisitLog};
+use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
 use recrawl_types::{CanonicalUrl, Content, Cycle, Visit};
@@ -235,6 +236,7 @@ fn plan(generation: &Generation, storage: Arc<dyn Storage>) -> Result<u64, Failu
         max_per_host: None,
         seed: 1,
         ties: Ties::Hash,
+        policy: PolicyKind::default(),
     };
     let origins = generation.origins()?;
     let memory = PlanMemory::new(PLAN_MEMORY, Box::new(SpillRuns::new(storage, request.cycle)));

@@ -9,6 +9,7 @@ pub mod units;
 use crate::config::secrets::Secret;
 use crate::config::units::{Amount, Share, Size, Span};
 use recrawl_change::ChangeRules;
+use recrawl_scheduler::policy::PolicyKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -326,6 +327,8 @@ table! {
 table! {
     /// `[schedule]`
     Schedule {
+        /// `formula`, or a policy that needs none.
+        policy: String = PolicyKind::default().name.into(),
         /// Name, file or expression of a formula.
         formula: String = String::from("default"),
         /// Maximum pages per host and cycle; 0 for no limit.

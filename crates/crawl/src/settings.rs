@@ -13,6 +13,7 @@ use recrawl_extractor::{Limits, Options, Types};
 use recrawl_fetcher::FetchConfig;
 use recrawl_formula::Formula;
 use recrawl_scheduler::Ties;
+use recrawl_scheduler::policy::{self, PolicyKind};
 use recrawl_types::UrlRules;
 use recrawl_verifier::Waiting;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,8 @@ pub struct Settings {
     pub formula_is_given: bool,
     /// Order of pages with equal scores.
     pub ties: Ties,
+    /// Scores the pages.
+    pub policy: PolicyKind,
     /// Files named by the configuration or the command line, and the configuration itself: they may
     /// be in a new data directory.
     pub files: Vec<PathBuf>,
@@ -137,6 +140,10 @@ impl Settings {
             "index" => Ties::Index,
             other => return Err(format!("schedule.ties is {other:?}; write \"hash\" or \"index\"")),
         };
+        let policy = PolicyKind::named(&config.schedule.policy).ok_or_else(|| {
+            let names: Vec<&str> = policy::ALL.iter().map(|kind| kind.name).collect();
+            format!("schedule.policy is {:?}; write one of: {}", config.schedule.policy, names.join(", "))
+        })?;
         let formula =
             formula_file::find(&config.schedule.formula).map_err(|e| format!("schedule.formula: {e}"))?;
         if config.change.max_distance > 64 {
@@ -153,6 +160,7 @@ impl Settings {
             formula,
             formula_is_given: false,
             ties,
+            policy,
             files: files(&config),
             config,
         })

@@ -10,6 +10,7 @@
 //! discovery and 1 % for the audit. The time for making records is printed separately.
 
 use recrawl_formula::builtin::Builtin;
+use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{PlanMemory, PlanRequest, Planner, Ties};
 use recrawl_types::{Cycle, History, Known, Spill, StateColumns};
@@ -43,6 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         max_per_host,
         seed: 1,
         ties: Ties::Hash,
+        policy: PolicyKind::default(),
     };
     let formula = Builtin::named("default").ok_or("no default formula")?.formula();
     let mut policy = FormulaPolicy::new(&formula);

@@ -33,10 +33,29 @@ pub struct PolicyKind {
     pub build: fn(&Formula) -> Box<dyn Policy>,
 }
 
+/// Two policies are the same if their names are.
+impl PartialEq for PolicyKind {
+    fn eq(&self, other: &PolicyKind) -> bool {
+        self.name == other.name
+    }
+}
+
 /// All policies.
 pub const ALL: &[PolicyKind] = &[formula::KIND, random::KIND, age::KIND];
 
+impl Default for PolicyKind {
+    /// The score of the crawl's formula.
+    fn default() -> PolicyKind {
+        formula::KIND
+    }
+}
+
 impl PolicyKind {
+    /// Does it rank by the crawl's formula?
+    pub fn is_formula(&self) -> bool {
+        *self == formula::KIND
+    }
+
     /// The policy of this name.
     pub fn named(name: &str) -> Option<PolicyKind> {
         ALL.iter().copied().find(|kind| kind.name == name)

@@ -1,5 +1,7 @@
 //! The parameters of a plan.
 
+use crate::policy::{Policy, PolicyKind};
+use recrawl_formula::Formula;
 use recrawl_types::Cycle;
 use std::error::Error;
 use std::fmt;
@@ -40,6 +42,8 @@ pub struct PlanRequest {
     pub seed: u64,
     /// How ties between equal scores are broken.
     pub ties: Ties,
+    /// Scores the pages.
+    pub policy: PolicyKind,
 }
 
 /// The division of k before the pages are known.
@@ -52,6 +56,13 @@ pub(crate) struct Targets {
 }
 
 impl PlanRequest {
+    /// The policy of this formula, prepared for the cycle.
+    pub fn policy(&self, formula: &Formula) -> Box<dyn Policy> {
+        let mut policy = (self.policy.build)(formula);
+        policy.prepare(self.cycle, self.seed);
+        policy
+    }
+
     /// Divides k: first the audit share, then the announced and discovery shares, and the rest for
     /// the score.
     pub(crate) fn targets(&self) -> Targets {

@@ -2,6 +2,7 @@
 //! memory.
 
 use crate::candidate::{TieBreak, discovery_key, score_key};
+use crate::policy::PolicyKind;
 use crate::shuffle::{Purpose, Shuffle};
 use crate::{Counts, Gate, PlanError, PlanMemory, PlanRequest, Planner, Policy, Ties};
 use proptest::prelude::*;
@@ -24,6 +25,7 @@ pub(crate) fn request() -> PlanRequest {
         max_per_host: None,
         seed: 1,
         ties: Ties::Hash,
+        policy: PolicyKind::default(),
     }
 }
 

@@ -16,7 +16,6 @@ use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::Formula;
 use recrawl_repository::spill::SpillRuns;
 use recrawl_repository::{Generation, Ranked, Recovered, ScheduleFile, ScheduleWriter, SledTables, VisitLog};
-use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::visit_order::{DuePage, visit_order};
 use recrawl_scheduler::{Chosen, HostPages, PlanMemory, PlanRequest, Planner};
 use recrawl_types::{
@@ -56,9 +55,9 @@ pub struct Facts {
     pub cycle: Cycle,
     /// Start time, in milliseconds since 1970.
     pub started: u64,
-    /// Name of the formula.
+    /// Name of the formula, or of the policy that needs none.
     pub formula: String,
-    /// Text of the formula; none in cycles planned by an older version, and if nothing is ranked.
+    /// Text of the formula; none for another policy, in cycles planned by an older version, and if nothing is ranked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula_toml: Option<String>,
     /// The lowest score that was selected; none without a score share.
@@ -216,6 +215,7 @@ pub fn request(settings: &Settings, cycle: Cycle, known: u64, seed: u64) -> Plan
         max_per_host: Some(config.schedule.max_per_host).filter(|cap| *cap > 0),
         seed,
         ties: settings.ties,
+        policy: settings.policy,
     }
 }
 
@@ -252,11 +252,12 @@ fn make(
     let bodies = Bodies::in_storage(&*crawl.warc)?;
     let scheduled =
         write(&crawl.live, &mut writer, generation, plan.chosen, &news[..seeds as usize], &bodies)?;
+    let is_by_formula = crawl.settings.policy.is_formula();
     let facts = Facts {
         cycle,
         started: (crawl.clock)(),
-        formula_toml: formula.to_toml().ok(),
-        formula: formula.name,
+        formula_toml: if is_by_formula { formula.to_toml().ok() } else { None },
+        formula: if is_by_formula { formula.name } else { crawl.settings.policy.name.into() },
         cutoff: plan.cutoff,
         scheduled,
         random_seed: crawl.random_seed,
@@ -292,7 +293,7 @@ fn choose(
     crawl.live.begin_passing(passes * generation.pages());
     let passed = |pages: usize| crawl.live.passed(pages as u64);
     let priors = SitePriors::wanted_by(formula, generation, &origins, &passed)?;
-    let mut policy = FormulaPolicy::new(formula);
+    let mut policy = request.policy(formula);
     let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
     let unavailable = unavailable(&crawl.tables)?;
     let now = (crawl.clock)();
@@ -306,7 +307,7 @@ fn choose(
     let request = PlanRequest { max_per_host, ..request };
     let runs = SpillRuns::new(crawl.storage.clone(), request.cycle);
     let memory = PlanMemory::new(crawl.settings.config.storage.plan_memory.0, Box::new(runs));
-    let mut planner = Planner::new(request, &mut policy, hosts, memory).map_err(Failure::work)?;
+    let mut planner = Planner::new(request, &mut *policy, hosts, memory).map_err(Failure::work)?;
     generation.scan(|first, columns| {
         if let Some(priors) = &priors {
             priors.fill(first, columns);

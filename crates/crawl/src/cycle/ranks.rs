@@ -5,8 +5,7 @@ use crate::cycle::priors::SitePriors;
 use crate::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_repository::{Generation, OriginRun};
-use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{PlanRequest, Policy, Ranking, RankingGatherer};
+use recrawl_scheduler::{PlanRequest, Ranking, RankingGatherer};
 use std::sync::{Arc, Mutex};
 
 /// Maximum number of pages whose ranks are cached; with more, each query counts better pages
@@ -68,14 +67,13 @@ impl Ranks {
         origins: &[OriginRun],
     ) -> Result<Ranks, Failure> {
         let priors = SitePriors::wanted_by(formula, generation, origins, &|_| {})?;
-        let mut policy = FormulaPolicy::new(formula);
-        policy.prepare(request.cycle, request.seed);
+        let policy = request.policy(formula);
         let mut gatherer = RankingGatherer::new(request);
         generation.scan(|first, columns| -> Result<(), Failure> {
             if let Some(priors) = &priors {
                 priors.fill(first, columns);
             }
-            gatherer.scan(&policy, columns);
+            gatherer.scan(&*policy, columns);
             Ok(())
         })?;
         let (request, formula) = (request.clone(), formula.clone());

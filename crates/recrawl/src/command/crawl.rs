@@ -17,6 +17,7 @@ use recrawl_crawl::operator::control::Mark;
 use recrawl_crawl::operator::seeds;
 use recrawl_crawl::output::events::Events;
 use recrawl_crawl::settings::formula_file;
+use recrawl_scheduler::policy::PolicyKind;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -27,6 +28,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     if let Some(text) = &args.formula {
         settings.formula = formula_file::find(text).map_err(|e| Failure::Usage(format!("--formula: {e}")))?;
         settings.formula_is_given = true;
+        settings.policy = PolicyKind::default();
         settings.files.push(text.into());
     }
     if let Some(contact) = args.contact.as_deref().map(str::trim).filter(|contact| !contact.is_empty()) {

@@ -37,6 +37,7 @@ use recrawl_fetcher::system_clock;
 use recrawl_fetcher::unavailable::Unavailable;
 use recrawl_formula::{Formula, SiteRates, Term, estimator};
 use recrawl_repository::{Generation, OriginRun};
+use recrawl_scheduler::policy::PolicyKind;
 use recrawl_scheduler::{Gate, HostPlaces, HostPlacesCounter};
 use recrawl_types::{CanonicalUrl, Cycle, History, HostTable, Origin, Outcome, PageRecord, ValidatorTrust};
 use serde_json::{Value, json};
@@ -52,6 +53,7 @@ pub struct Explanation {
     url: CanonicalUrl,
     record: PageRecord,
     cycle: Cycle,
+    policy: PolicyKind,
     formula: Formula,
     gate: Gate,
     /// Prior change rates, if the formula uses them.
@@ -127,6 +129,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         ordinal,
         record,
         formula,
+        is_other_formula: args.formula.is_some(),
         last: last.as_ref(),
         random_seed: random_seed.unwrap_or_default(),
         history,
@@ -147,6 +150,8 @@ pub struct Page<'r> {
     pub record: PageRecord,
     /// Ranks the page.
     pub formula: Formula,
+    /// Is this not the crawl's formula, but one to try? Then it ranks, whatever the crawl's policy.
+    pub is_other_formula: bool,
     /// Report of the last cycle.
     pub last: Option<&'r CycleReport>,
     /// The crawl's `--random-seed`, which breaks ties.
@@ -181,8 +186,8 @@ impl Explanation {
         generation: &Generation,
         tables: impl FnOnce() -> Tables,
     ) -> Result<Explanation, Failure> {
-        let Page { url, ordinal, record, formula, last, random_seed, history, origins, ranks, decided } =
-            page;
+        let Page { url, ordinal, record, formula, is_other_formula, last, random_seed, history, .. } = page;
+        let Page { origins, ranks, decided, .. } = page;
         let cycle = generation.number().next();
         let warmup = settings.config.cycle.warmup;
         let gate = Gate::of(&record.known, record.visited.as_ref().map(|v| v.history.visits), cycle, warmup);
@@ -196,12 +201,19 @@ impl Explanation {
         };
         let rates = priors.as_ref().map(|priors| priors.of(ordinal));
         let terms = |history| formula.explain(history, rates.unwrap_or(NO_RATES), cycle);
-        let score = record.visited.as_ref().map(|v| terms(&v.history)[0].value);
-        let request = plan::request(settings, cycle, generation.pages(), random_seed);
+        let mut request = plan::request(settings, cycle, generation.pages(), random_seed);
+        if is_other_formula {
+            request.policy = PolicyKind::default();
+        }
         let mut hosts = origins.iter().map(|origin| origin.first..origin.first + origin.pages);
         let host = hosts.find(|host| host.contains(&ordinal)).unwrap_or_default();
-        let competing = score.filter(|_| gate == Gate::Revisit);
         let among = Competition { request: &request, generation, formula: &formula, priors: priors.as_ref() };
+        let score = match &record.visited {
+            Some(visited) if request.policy.is_formula() => Some(terms(&visited.history)[0].value),
+            Some(_) => among.score(ordinal)?,
+            None => None,
+        };
+        let competing = score.filter(|_| gate == Gate::Revisit);
         let rank = match (competing, ranks) {
             (Some(score), Some(ranks)) => Some(ranks.ranking.rank(ordinal, score)),
             (Some(score), None) => Some(among.rank(ordinal, score)?),
@@ -228,11 +240,13 @@ impl Explanation {
         let held = lookup::held(decided, &url);
         let closed = lookup::closed(settings, decided, &tables, &url, record.visited.is_some())?;
         // The cut-off of another formula is not comparable with this formula's scores.
-        let cutoff = last.filter(|r: &&CycleReport| r.formula == formula.name).and_then(|r| r.cutoff);
+        let name = if request.policy.is_formula() { &*formula.name } else { request.policy.name };
+        let cutoff = last.filter(|r: &&CycleReport| r.formula == name).and_then(|r| r.cutoff);
         Ok(Explanation {
             url,
             record,
             cycle,
+            policy: request.policy,
             formula,
             gate,
             rates,
@@ -325,7 +339,11 @@ impl Explanation {
         )
     }
 
+    /// The terms of the score; none if no formula ranks.
     fn terms(&self, history: &History) -> Vec<Term> {
+        if !self.policy.is_formula() {
+            return Vec::new();
+        }
         self.formula.explain(history, self.rates.unwrap_or(NO_RATES), self.cycle)
     }
 
@@ -354,7 +372,7 @@ impl Explanation {
         json!({
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
-            "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
+            "policy": self.policy.name, "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
             "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|h| self.terms(&h)),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
             "robots": self.robots.words, "robots_rule": self.robots.rule, "robots_fetched": self.robots.fetched,
@@ -402,7 +420,12 @@ impl Explanation {
                         rates.site, rates.global
                     ))?;
                 }
-                print(format!("formula     {}", self.formula.name))?;
+                if self.policy.is_formula() {
+                    print(format!("formula     {}", self.formula.name))?;
+                } else {
+                    let PolicyKind { name, help, .. } = self.policy;
+                    print(format!("policy      {name}: {help}; no formula ranks"))?;
+                }
                 for term in self.terms(h) {
                     print(format!(
                         "            {:indent$}{} = {}",

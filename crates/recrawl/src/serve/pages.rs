@@ -97,6 +97,7 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
         ordinal,
         record,
         formula: (*formula).clone(),
+        is_other_formula: false,
         last: reports.first(),
         random_seed: desk.random_seed,
         history,

@@ -2,27 +2,30 @@
 
 use super::{Make, Policy, PolicyKind};
 use crate::Observed;
-use recrawl_scheduler::policy::age::AgePolicy;
-use recrawl_scheduler::policy::random::RandomPolicy;
+use recrawl_formula::builtin::Builtin;
+use recrawl_scheduler::policy::PolicyKind as CrawlerPolicyKind;
 
 /// A new random order in each cycle: the baseline Rand (Santos et al. 2015 §5.1).
-pub(super) const RAND: PolicyKind = PolicyKind {
-    name: "rand",
-    help: "random order",
-    make: Make::Honest(|_| Box::new(CrawlerPolicy(RandomPolicy::default()))),
-};
+pub(super) const RAND: PolicyKind =
+    PolicyKind { name: "rand", help: "random order", make: Make::Honest(|_| crawler("rand")) };
 
 /// Visits all pages in turn: the baseline Age (Santos et al. 2015 §5.1).
 pub(super) const AGE: PolicyKind = PolicyKind {
     name: "age",
     help: "longest time since the last visit first: t",
-    make: Make::Honest(|_| Box::new(CrawlerPolicy(AgePolicy::default()))),
+    make: Make::Honest(|_| crawler("age")),
 };
 
-/// Scores as the crawler would with the same observations.
-pub(super) struct CrawlerPolicy<P>(pub P);
+/// The policy of this name in the crawler's list, which needs no formula.
+fn crawler(name: &str) -> Box<dyn Policy> {
+    let kind = CrawlerPolicyKind::named(name).expect("a policy of the crawler");
+    Box::new(CrawlerPolicy((kind.build)(&Builtin::named("default").expect("a built-in formula").formula())))
+}
 
-impl<P: recrawl_scheduler::Policy> Policy for CrawlerPolicy<P> {
+/// Scores as the crawler would with the same observations.
+pub(super) struct CrawlerPolicy(pub Box<dyn recrawl_scheduler::Policy>);
+
+impl Policy for CrawlerPolicy {
     fn name(&self) -> &str {
         self.0.name()
     }

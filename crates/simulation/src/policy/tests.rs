@@ -9,6 +9,15 @@ const LAST: u32 = 25;
 
 /// A policy of a file that is missing in the list would never be compared.
 #[test]
+fn every_policy_of_the_crawler_but_its_formula_is_in_the_list() {
+    let crawler = recrawl_scheduler::policy::ALL.iter().filter(|kind| !kind.is_formula());
+    for kind in crawler {
+        let listed = PolicyKind::named(kind.name).unwrap_or_else(|| panic!("{} is not listed", kind.name));
+        assert!(matches!(listed.make, Make::Honest(_)), "{}", kind.name);
+    }
+}
+
+#[test]
 fn every_policy_of_the_folder_is_in_the_list() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/policy");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());

@@ -79,6 +79,7 @@ fn planned(
         max_per_host: rules.per_site,
         seed: rules.seed,
         ties: rules.ties,
+        policy: recrawl_scheduler::policy::PolicyKind::default(),
     };
     let lengths =
         (0..data.sites.len() as u32).map(|s| data.pages.iter().filter(|p| p.site == s).count() as u64);

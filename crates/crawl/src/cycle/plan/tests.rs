@@ -19,6 +19,7 @@ fn planner_in(policy: &mut AgePolicy, memory: PlanMemory) -> Planner<'_, impl It
         max_per_host: Some(30),
         seed: 3,
         ties: Ties::Hash,
+        policy: recrawl_scheduler::policy::PolicyKind::default(),
     };
     let mut planner =
         Planner::new(request, policy, std::iter::repeat_n(100, PAGES as usize / 100), memory).unwrap();

@@ -4,7 +4,6 @@ use recrawl_crawl::cycle::priors::SitePriors;
 use recrawl_crawl::failure::Failure;
 use recrawl_formula::Formula;
 use recrawl_repository::Generation;
-use recrawl_scheduler::policy::formula::FormulaPolicy;
 use recrawl_scheduler::{HostPlaces, HostPlacesCounter, PlanRequest, Policy, RankCounter};
 use std::ops::Range;
 
@@ -18,10 +17,20 @@ pub struct Competition<'g> {
 }
 
 impl Competition<'_> {
-    fn policy(&self) -> FormulaPolicy {
-        let mut policy = FormulaPolicy::new(self.formula);
-        policy.prepare(self.request.cycle, self.request.seed);
-        policy
+    fn policy(&self) -> Box<dyn Policy> {
+        self.request.policy(self.formula)
+    }
+
+    /// The score of a page that was visited. Reads the block of its state.
+    pub fn score(&self, ordinal: u64) -> Result<Option<f64>, Failure> {
+        let (policy, mut scores) = (self.policy(), Vec::new());
+        let mut states = self.generation.states_from(ordinal);
+        let Some((first, columns)) = states.next_block().map_err(Failure::work)? else { return Ok(None) };
+        if let Some(priors) = self.priors {
+            priors.fill(first, columns);
+        }
+        policy.score(columns, first, &mut scores);
+        Ok(scores.get((ordinal - first) as usize).copied())
     }
 
     /// The rank of a page that competes by this score. Reads the state of all pages.
@@ -31,7 +40,7 @@ impl Competition<'_> {
             if let Some(priors) = self.priors {
                 priors.fill(first, columns);
             }
-            counter.scan(&policy, columns);
+            counter.scan(&*policy, columns);
             Ok(())
         })?;
         Ok(counter.rank())
@@ -48,7 +57,7 @@ impl Competition<'_> {
             if let Some(priors) = self.priors {
                 priors.fill(first, columns);
             }
-            counter.scan(&policy, first, columns);
+            counter.scan(&*policy, first, columns);
         }
         Ok(counter.places())
     }

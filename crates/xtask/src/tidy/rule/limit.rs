@@ -42,6 +42,7 @@ const NO_LIMIT: &[&str] = &[
     "proxy",
     "log",
     "schedule.formula",
+    "schedule.policy",
     "schedule.ties",
     "scope.hosts",
     "scope.opt_out",

@@ -182,6 +182,7 @@ impl Crawl {
             max_per_host: Some(self.trouble.cap),
             seed: self.world.seed,
             ties: Ties::Hash,
+            policy: recrawl_scheduler::policy::PolicyKind::default(),
         };
         let origins = generation.origins().unwrap();
         let hosts = origins.iter().map(|origin| origin.pages);
