@@ -12,7 +12,6 @@ use recrawl_change::ChangeRules;
 use recrawl_scheduler::policy::PolicyKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -421,13 +420,16 @@ pub enum LogFormat {
 }
 
 /// Why a configuration cannot be used. Nothing was changed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
+    #[error("cannot read configuration {}: {}", .0.display(), .1)]
     Read(PathBuf, std::io::Error),
     /// Invalid TOML, or a value of the wrong type.
+    #[error("configuration {}: {}", .0.display(), .1)]
     Parse(PathBuf, String),
     /// Unknown key.
+    #[error("configuration {}: unknown key `{key}`; {}", .file.display(), hint(.nearest.as_deref()))]
     UnknownKey {
         /// The file.
         file: PathBuf,
@@ -438,23 +440,13 @@ pub enum ConfigError {
     },
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConfigError::Read(file, why) => write!(f, "cannot read configuration {}: {why}", file.display()),
-            ConfigError::Parse(file, why) => write!(f, "configuration {}: {why}", file.display()),
-            ConfigError::UnknownKey { file, key, nearest } => {
-                write!(f, "configuration {}: unknown key `{key}`", file.display())?;
-                match nearest {
-                    Some(near) => write!(f, "; did you mean `{near}`?"),
-                    None => write!(f, "; config/recrawl.toml lists all keys"),
-                }
-            }
-        }
+/// The advice for an unknown key.
+fn hint(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "config/recrawl.toml lists all keys".into(),
     }
 }
-
-impl std::error::Error for ConfigError {}
 
 impl Config {
     /// Reads a file.

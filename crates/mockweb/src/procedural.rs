@@ -73,12 +73,14 @@ impl Default for ProceduralConfig {
 }
 
 /// Errors of a configuration.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProceduralError {
     /// No page, or more than [`MAX_PAGES`].
+    #[error("{0} pages: use 1 to {MAX_PAGES}")]
     Pages(u32),
     /// No host, or more hosts than pages.
+    #[error("{hosts} hosts for {pages} pages: use at least 1 host and at most one per page")]
     Hosts {
         /// Requested hosts.
         hosts: u32,
@@ -86,6 +88,7 @@ pub enum ProceduralError {
         pages: u32,
     },
     /// More hosts of one page than hosts, or no host for all other pages.
+    #[error("{single} of {hosts} hosts with one page: leave a host for the other pages")]
     SinglePageHosts {
         /// Requested hosts with one page.
         single: u32,
@@ -93,25 +96,9 @@ pub enum ProceduralError {
         hosts: u32,
     },
     /// An exponent that is negative or not a number.
+    #[error("skew {0}: use a number from 0 on")]
     Skew(f64),
 }
-
-impl std::fmt::Display for ProceduralError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ProceduralError::Pages(n) => write!(f, "{n} pages: use 1 to {MAX_PAGES}"),
-            ProceduralError::Hosts { hosts, pages } => {
-                write!(f, "{hosts} hosts for {pages} pages: use at least 1 host and at most one per page")
-            }
-            ProceduralError::SinglePageHosts { single, hosts } => {
-                write!(f, "{single} of {hosts} hosts with one page: leave a host for the other pages")
-            }
-            ProceduralError::Skew(skew) => write!(f, "skew {skew}: use a number from 0 on"),
-        }
-    }
-}
-
-impl std::error::Error for ProceduralError {}
 
 /// A procedural web.
 pub struct Procedural {

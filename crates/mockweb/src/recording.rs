@@ -16,22 +16,24 @@ pub use table::{RecordedPage, seconds_of_date};
 pub use texts::Texts;
 
 use align::Alignment;
-use std::fmt;
 use std::path::PathBuf;
 use table::Table;
 
 /// Why a recording cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {
     /// A file could not be read or written.
+    #[error("{}: {cause}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// The system's error.
+        #[source]
         cause: std::io::Error,
     },
     /// A line is invalid.
+    #[error("{} line {line}: {why}", .path.display())]
     Line {
         /// The file.
         path: PathBuf,
@@ -41,36 +43,14 @@ pub enum RecordingError {
         why: String,
     },
     /// The recordings have no date in common.
+    #[error("the recordings have no common date; use them separately")]
     NoSharedDate,
     /// Two pages would have the same URL.
+    #[error("both recordings have a page {0:?}; use them separately")]
     SamePath(String),
     /// No recording was named, or no page remains.
+    #[error("the recording has no pages")]
     NoPage,
-}
-
-impl fmt::Display for RecordingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RecordingError::Io { path, cause } => write!(f, "{}: {cause}", path.display()),
-            RecordingError::Line { path, line, why } => write!(f, "{} line {line}: {why}", path.display()),
-            RecordingError::NoSharedDate => {
-                f.write_str("the recordings have no common date; use them separately")
-            }
-            RecordingError::SamePath(path) => {
-                write!(f, "both recordings have a page {path:?}; use them separately")
-            }
-            RecordingError::NoPage => f.write_str("the recording has no pages"),
-        }
-    }
-}
-
-impl std::error::Error for RecordingError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            RecordingError::Io { cause, .. } => Some(cause),
-            _ => None,
-        }
-    }
 }
 
 /// A loaded recording: dates, pages, and texts if recorded.

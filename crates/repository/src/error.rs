@@ -22,10 +22,11 @@ impl fmt::Display for Damage {
 }
 
 /// Reading stored data failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The operating system reported an error.
+    #[error("{file}: cannot read: {source}")]
     Io {
         /// The file.
         file: String,
@@ -34,6 +35,7 @@ pub enum ReadError {
     },
     /// The data differs from what was written. Restore the data folder from a backup, or run
     /// `recrawl repository verify` for a full list.
+    #[error("{0}; restore it from a backup (`recrawl repository verify` lists all damage)")]
     Damaged(Damage),
 }
 
@@ -62,26 +64,6 @@ impl ReadError {
     }
 }
 
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Io { file, source } => write!(f, "{file}: cannot read: {source}"),
-            ReadError::Damaged(damage) => {
-                write!(f, "{damage}; restore it from a backup (`recrawl repository verify` lists all damage)")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            ReadError::Io { source, .. } => Some(source),
-            ReadError::Damaged(_) => None,
-        }
-    }
-}
-
 impl From<ReadError> for io::Error {
     fn from(e: ReadError) -> io::Error {
         let kind = match &e {
@@ -93,7 +75,8 @@ impl From<ReadError> for io::Error {
 }
 
 /// Writing failed. Committed data is unchanged.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: cannot {action}: {source}{}", remedy(.source.kind()))]
 pub struct WriteError {
     /// The file.
     pub file: String,
@@ -115,20 +98,12 @@ impl WriteError {
     }
 }
 
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: cannot {}: {}", self.file, self.action, self.source)?;
-        match self.source.kind() {
-            io::ErrorKind::StorageFull => f.write_str("; free disk space and restart, nothing is lost"),
-            io::ErrorKind::ReadOnlyFilesystem => f.write_str("; mount the disk read-write and restart"),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for WriteError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
+/// What to do about an error of the disk.
+fn remedy(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::StorageFull => "; free disk space and restart, nothing is lost",
+        io::ErrorKind::ReadOnlyFilesystem => "; mount the disk read-write and restart",
+        _ => "",
     }
 }
 
@@ -139,14 +114,20 @@ impl From<WriteError> for io::Error {
 }
 
 /// Opening a repository failed. Nothing was changed, except that leftovers may have been removed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// Another process has the data folder.
+    #[error("{0}: in use by another process; stop that one first")]
     InUse(String),
     /// There is no repository.
+    #[error("{0}: not found; there is no crawl in this folder")]
     Absent(String),
     /// It was written by another version of the program.
+    #[error(
+        "{file}: written in format version {found}, this program reads versions {OLDEST_VERSION} to \
+         {supported}; use the version that wrote it"
+    )]
     Version {
         /// The manifest.
         file: String,
@@ -157,92 +138,27 @@ pub enum OpenError {
     },
     /// The file of decisions is missing or damaged; without it, pages that were taken down would be
     /// fetched again.
+    #[error(
+        "{}: {}; without this file of takedowns, blocks and pauses, such pages would be fetched again. \
+         Restore it from a backup or a snapshot, or write {{}} into it to start without any",
+        .0.file, .0.what
+    )]
     Undecided(Damage),
     /// Reading failed.
-    Read(ReadError),
+    #[error("{0}")]
+    Read(#[from] ReadError),
     /// Writing failed.
-    Write(WriteError),
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OpenError::InUse(dir) => write!(f, "{dir}: in use by another process; stop that one first"),
-            OpenError::Absent(file) => write!(f, "{file}: not found; there is no crawl in this folder"),
-            OpenError::Version { file, found, supported } => write!(
-                f,
-                "{file}: written in format version {found}, this program reads versions {OLDEST_VERSION} to \
-                 {supported}; use the version that wrote it"
-            ),
-            OpenError::Undecided(Damage { file, what, .. }) => write!(
-                f,
-                "{file}: {what}; without this file of takedowns, blocks and pauses, such pages would be \
-                 fetched again. Restore it from a backup or a snapshot, or write {{}} into it to start \
-                 without any"
-            ),
-            OpenError::Read(e) => e.fmt(f),
-            OpenError::Write(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for OpenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            OpenError::Read(e) => Some(e),
-            OpenError::Write(e) => Some(e),
-            _ => None,
-        }
-    }
-}
-
-impl From<ReadError> for OpenError {
-    fn from(e: ReadError) -> OpenError {
-        OpenError::Read(e)
-    }
-}
-
-impl From<WriteError> for OpenError {
-    fn from(e: WriteError) -> OpenError {
-        OpenError::Write(e)
-    }
+    #[error("{0}")]
+    Write(#[from] WriteError),
 }
 
 /// Creating a new generation failed. The committed one is unchanged.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     /// It could not be written.
-    Write(WriteError),
+    #[error("{0}")]
+    Write(#[from] WriteError),
     /// It was written but could not be read again.
-    Read(ReadError),
-}
-
-impl fmt::Display for CommitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CommitError::Write(e) => e.fmt(f),
-            CommitError::Read(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for CommitError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            CommitError::Write(e) => Some(e),
-            CommitError::Read(e) => Some(e),
-        }
-    }
-}
-
-impl From<WriteError> for CommitError {
-    fn from(e: WriteError) -> CommitError {
-        CommitError::Write(e)
-    }
-}
-
-impl From<ReadError> for CommitError {
-    fn from(e: ReadError) -> CommitError {
-        CommitError::Read(e)
-    }
+    #[error("{0}")]
+    Read(#[from] ReadError),
 }

@@ -13,7 +13,6 @@ use crate::manifest;
 use crate::repository::Repository;
 use crate::storage::Storage;
 use recrawl_types::Cycle;
-use std::fmt;
 
 /// Bytes copied at a time.
 const COPY: usize = 1 << 20;
@@ -34,31 +33,22 @@ pub struct Snapshot {
 }
 
 /// A snapshot could not be made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
     /// The new folder has files already.
+    #[error("{0}: has files already; name a new folder")]
     Occupied(String),
     /// Reading failed.
+    #[error("{0}")]
     Read(ReadError),
     /// The new folder takes no more.
+    #[error("{0}")]
     Write(WriteError),
     /// Either folder is not what is needed.
+    #[error("{0}")]
     Open(OpenError),
 }
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SnapshotError::Occupied(folder) => write!(f, "{folder}: has files already; name a new folder"),
-            SnapshotError::Read(e) => e.fmt(f),
-            SnapshotError::Write(e) => e.fmt(f),
-            SnapshotError::Open(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SnapshotError {}
 
 impl From<ReadError> for SnapshotError {
     fn from(e: ReadError) -> SnapshotError {

@@ -14,7 +14,6 @@ use crate::repository::sound_length;
 use crate::storage::{Storage, WriteFile};
 use recrawl_types::{CanonicalUrl, Cycle, LogRecord, Origin, Visit};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 
 /// Schedules are shorter than this: a damaged index must not make [`Done`] as large as it says.
@@ -82,25 +81,16 @@ impl Done {
 }
 
 /// A log could not be opened.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
     /// It cannot be read, or is damaged before its tail.
+    #[error("{0}")]
     Read(ReadError),
     /// It cannot be made or cut.
+    #[error("{0}")]
     Write(WriteError),
 }
-
-impl fmt::Display for LogError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LogError::Read(e) => e.fmt(f),
-            LogError::Write(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for LogError {}
 
 impl From<ReadError> for LogError {
     fn from(e: ReadError) -> LogError {

@@ -1,7 +1,6 @@
 //! Rules of a replay.
 
 use recrawl_scheduler::Ties;
-use std::fmt;
 
 /// The rules of a replay, equal for all compared policies.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,12 +64,16 @@ impl Budget {
 }
 
 /// Why a history cannot be replayed under the rules.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RulesError {
     /// There is no page.
+    #[error("no pages to visit")]
     NoPages,
     /// The warm-up takes all cycles.
+    #[error(
+        "a warm-up of {warmup} leaves nothing of a history with last cycle {cycles}; use a shorter --warmup"
+    )]
     NoCycles {
         /// Cycles of warm-up.
         warmup: u32,
@@ -78,31 +81,15 @@ pub enum RulesError {
         cycles: u32,
     },
     /// A share that is not above 0 and at most 1.
+    #[error("share of {share}: use a share above 0 and at most 1")]
     Share {
         /// The share.
         share: f64,
     },
     /// k is 0.
+    #[error("0 pages per cycle: use at least 1")]
     NoBudget,
 }
-
-impl fmt::Display for RulesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RulesError::NoPages => write!(f, "no pages to visit"),
-            RulesError::NoCycles { warmup, cycles } => write!(
-                f,
-                "a warm-up of {warmup} leaves nothing of a history with last cycle {cycles}; use a shorter --warmup"
-            ),
-            RulesError::Share { share } => {
-                write!(f, "share of {share}: use a share above 0 and at most 1")
-            }
-            RulesError::NoBudget => write!(f, "0 pages per cycle: use at least 1"),
-        }
-    }
-}
-
-impl std::error::Error for RulesError {}
 
 #[cfg(test)]
 mod tests {

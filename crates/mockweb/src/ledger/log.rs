@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -45,10 +44,11 @@ pub struct Access {
 }
 
 /// Why a log cannot be written or read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
     /// The file could not be used.
+    #[error("log {}: {cause}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -56,6 +56,10 @@ pub enum LogError {
         cause: io::Error,
     },
     /// A line is invalid.
+    #[error(
+        "log {} line {line}: {why}; name another file, or remove this one to start afresh",
+        .path.display()
+    )]
     Line {
         /// The file.
         path: PathBuf,
@@ -65,21 +69,6 @@ pub enum LogError {
         why: String,
     },
 }
-
-impl fmt::Display for LogError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LogError::Io { path, cause } => write!(f, "log {}: {cause}", path.display()),
-            LogError::Line { path, line, why } => write!(
-                f,
-                "log {} line {line}: {why}; name another file, or remove this one to start afresh",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for LogError {}
 
 enum Place {
     Memory { lines: VecDeque<Access>, max_lines: usize },

@@ -7,7 +7,6 @@ use crate::recording::RecordingError;
 use crate::replay::ReplayConfig;
 use crate::sites::MAX_HOSTS;
 use crate::validators::Validators;
-use std::fmt;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
@@ -79,22 +78,29 @@ impl Config {
 }
 
 /// Why a server does not start.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The generated web is invalid.
+    #[error("{0}")]
     Procedural(ProceduralError),
     /// The recording cannot be read.
+    #[error("{0}")]
     Recording(RecordingError),
     /// The log cannot be continued.
+    #[error("{0}")]
     Log(LogError),
     /// More than [`MAX_HOSTS`] hosts, or no address, or more addresses than hosts.
+    #[error("{0}: use 1 to {MAX_HOSTS} hosts and at most one address per host")]
     Hosts(u32),
     /// Hosts share addresses but have no names.
+    #[error("hosts that share an address need names; add --names, for example --names mock.test")]
     NoDomain,
     /// The clock cannot be set to this cycle.
+    #[error("{0}")]
     Clock(ClockError),
     /// A listener cannot be opened.
+    #[error("cannot listen on {at}: {cause}")]
     Listen {
         /// The address.
         at: SocketAddrV4,
@@ -102,46 +108,19 @@ pub enum StartError {
         cause: std::io::Error,
     },
     /// No port was found that is free on every address.
+    #[error("found no port that is free on every address; set --port")]
     NoFreePort,
     /// Threads cannot be started.
+    #[error("cannot start threads: {0}")]
     Threads(std::io::Error),
 }
 
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Procedural(cause) => cause.fmt(f),
-            StartError::Recording(cause) => cause.fmt(f),
-            StartError::Log(cause) => cause.fmt(f),
-            StartError::Hosts(n) => {
-                write!(f, "{n}: use 1 to {MAX_HOSTS} hosts and at most one address per host")
-            }
-            StartError::NoDomain => f.write_str(
-                "hosts that share an address need names; add --names, for example --names mock.test",
-            ),
-            StartError::Clock(cause) => cause.fmt(f),
-            StartError::Listen { at, cause } => write!(f, "cannot listen on {at}: {cause}"),
-            StartError::NoFreePort => f.write_str("found no port that is free on every address; set --port"),
-            StartError::Threads(cause) => write!(f, "cannot start threads: {cause}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
 /// A cycle that the web does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no cycle {cycle}: the last one is {last}")]
 pub struct ClockError {
     /// The requested cycle.
     pub cycle: u64,
     /// The last cycle.
     pub last: u32,
 }
-
-impl fmt::Display for ClockError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no cycle {}: the last one is {}", self.cycle, self.last)
-    }
-}
-
-impl std::error::Error for ClockError {}

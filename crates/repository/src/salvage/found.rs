@@ -2,7 +2,6 @@
 
 use crate::error::{CommitError, Damage, OpenError, WriteError};
 use recrawl_types::Cycle;
-use std::fmt;
 
 /// What was saved and what was not.
 #[derive(Debug, Default)]
@@ -43,33 +42,22 @@ pub struct LostRange {
 }
 
 /// Salvaging was not possible.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SalvageError {
     /// The new folder has files already.
+    #[error("{0}: has files already; name a new folder")]
     Occupied(String),
     /// There is nothing that a repository could be made of.
+    #[error("{0}: no file of a committed generation found; nothing can be saved")]
     Nothing(String),
     /// The folder cannot be listed, is of another version, or the new one is in use.
+    #[error("{0}")]
     Open(OpenError),
     /// The new folder takes no more.
+    #[error("{0}")]
     Write(CommitError),
 }
-
-impl fmt::Display for SalvageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SalvageError::Occupied(folder) => write!(f, "{folder}: has files already; name a new folder"),
-            SalvageError::Nothing(folder) => {
-                write!(f, "{folder}: no file of a committed generation found; nothing can be saved")
-            }
-            SalvageError::Open(e) => e.fmt(f),
-            SalvageError::Write(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SalvageError {}
 
 impl From<OpenError> for SalvageError {
     fn from(e: OpenError) -> SalvageError {

@@ -5,10 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// A data set could not be read or written: what, where, what to do.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetError {
     /// The disk or the compression failed.
+    #[error(fmt = fmt_io)]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -18,6 +19,7 @@ pub enum DatasetError {
         source: io::Error,
     },
     /// A line is invalid.
+    #[error("{}:{line}: {what}", .path.display())]
     Line {
         /// The file.
         path: PathBuf,
@@ -27,6 +29,7 @@ pub enum DatasetError {
         what: String,
     },
     /// The file or folder as a whole cannot be used.
+    #[error("{}: {what}", .path.display())]
     Whole {
         /// The file or folder.
         path: PathBuf,
@@ -34,26 +37,34 @@ pub enum DatasetError {
         what: String,
     },
     /// The format name is unknown.
+    #[error("unknown format {name:?}; use {}", super::names(|_| true))]
     UnknownFormat {
         /// The name.
         name: String,
     },
     /// The format cannot be detected.
+    #[error("{}: unknown data set format; set --format ({})", .path.display(), super::names(|_| true))]
     Unrecognised {
         /// The file or folder.
         path: PathBuf,
     },
     /// The format is read only.
+    #[error("format {format} is read only; use {}", super::names(|format| format.write.is_some()))]
     NotWritten {
         /// Name of the format.
         format: &'static str,
     },
     /// The format has fixed cycles, or the length is 0.
+    #[error(
+        "format {format} does not support this cycle length; only {} do, in whole seconds",
+        super::names(|format| format.timed)
+    )]
     CycleLength {
         /// Name of the format.
         format: &'static str,
     },
     /// The path exists.
+    #[error("{}: exists already and is not overwritten; use another name", .path.display())]
     Exists {
         /// The path.
         path: PathBuf,
@@ -82,57 +93,19 @@ impl DatasetError {
     }
 }
 
-impl fmt::Display for DatasetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DatasetError::Io { path, line, source } => {
-                write!(f, "{}: ", path.display())?;
-                if *line > 0 {
-                    write!(f, "after line {line}: ")?;
-                }
-                match source.kind() {
-                    io::ErrorKind::UnexpectedEof => {
-                        write!(f, "the compressed data ends too early: the file is cut off; fetch it again")
-                    }
-                    io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-                        write!(f, "the compressed data is damaged ({source}); fetch the file again")
-                    }
-                    _ => source.fmt(f),
-                }
-            }
-            DatasetError::Line { path, line, what } => write!(f, "{}:{line}: {what}", path.display()),
-            DatasetError::Whole { path, what } => write!(f, "{}: {what}", path.display()),
-            DatasetError::UnknownFormat { name } => {
-                write!(f, "unknown format {name:?}; use {}", super::names(|_| true))
-            }
-            DatasetError::Unrecognised { path } => write!(
-                f,
-                "{}: unknown data set format; set --format ({})",
-                path.display(),
-                super::names(|_| true)
-            ),
-            DatasetError::NotWritten { format } => write!(
-                f,
-                "format {format} is read only; use {}",
-                super::names(|format| format.write.is_some())
-            ),
-            DatasetError::CycleLength { format } => write!(
-                f,
-                "format {format} does not support this cycle length; only {} do, in whole seconds",
-                super::names(|format| format.timed)
-            ),
-            DatasetError::Exists { path } => {
-                write!(f, "{}: exists already and is not overwritten; use another name", path.display())
-            }
-        }
+/// The text of [`DatasetError::Io`].
+fn fmt_io(path: &Path, line: &u64, source: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{}: ", path.display())?;
+    if *line > 0 {
+        write!(f, "after line {line}: ")?;
     }
-}
-
-impl std::error::Error for DatasetError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            DatasetError::Io { source, .. } => Some(source),
-            _ => None,
+    match source.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            write!(f, "the compressed data ends too early: the file is cut off; fetch it again")
         }
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            write!(f, "the compressed data is damaged ({source}); fetch the file again")
+        }
+        _ => write!(f, "{source}"),
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::format::calendar;
 use crate::{Dataset, truth::LAST_OF_A_WORD};
-use std::fmt;
 
 /// The parameters of a generated history. Shares are from 0 to 1; rates are changes per cycle.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,7 +203,8 @@ impl Recipe {
 }
 
 /// An invalid recipe: what is wrong, and what is possible.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct RecipeError(String);
 
 impl RecipeError {
@@ -212,11 +212,3 @@ impl RecipeError {
         RecipeError(what)
     }
 }
-
-impl fmt::Display for RecipeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for RecipeError {}

@@ -1,18 +1,21 @@
 //! Errors of the crawls, with remedies.
 
 use super::mockweb::Violations;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Why a crawl stopped.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
     /// A file or folder, and what is wrong with it.
+    #[error("{}: {}", .0.display(), .1)]
     File(PathBuf, String),
     /// The mock web failed.
+    #[error("mock web: {0}")]
     MockWeb(String),
     /// The crawler failed.
+    #[error("recrawl failed ({status}): {}; see {}", last_line(.log), .log.display())]
     Program {
         /// Its exit status.
         status: String,
@@ -20,10 +23,19 @@ pub enum CrawlError {
         log: PathBuf,
     },
     /// The report of the crawler is invalid.
+    #[error("{0}")]
     Report(String),
     /// The data directory belongs to another recording.
+    #[error(
+        "this data directory holds a crawl of {}; use another one, or start over with CLEAN=1",
+        .0.as_deref().unwrap_or("the bundled recording")
+    )]
     OtherRecording(Option<String>),
     /// The crawler broke a rule.
+    #[error(
+        "the mock web counted {} requests against robots.txt and {} hosts with concurrent requests",
+        .0.robots, .0.politeness
+    )]
     Violations(Violations),
 }
 
@@ -34,31 +46,8 @@ impl CrawlError {
     }
 }
 
-impl Display for CrawlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CrawlError::File(path, why) => write!(f, "{}: {why}", path.display()),
-            CrawlError::MockWeb(why) => write!(f, "mock web: {why}"),
-            CrawlError::Program { status, log } => {
-                let text = fs::read_to_string(log).unwrap_or_default();
-                let last = text.lines().rfind(|l| !l.trim().is_empty()).unwrap_or("no output");
-                write!(f, "recrawl failed ({status}): {last}; see {}", log.display())
-            }
-            CrawlError::Report(why) => f.write_str(why),
-            CrawlError::OtherRecording(held) => {
-                let held = held.as_deref().unwrap_or("the bundled recording");
-                write!(
-                    f,
-                    "this data directory holds a crawl of {held}; use another one, or start over with CLEAN=1"
-                )
-            }
-            CrawlError::Violations(v) => write!(
-                f,
-                "the mock web counted {} requests against robots.txt and {} hosts with concurrent requests",
-                v.robots, v.politeness
-            ),
-        }
-    }
+/// The last line of a log that has text.
+fn last_line(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    text.lines().rfind(|l| !l.trim().is_empty()).unwrap_or("no output").to_owned()
 }
-
-impl std::error::Error for CrawlError {}
