@@ -1,9 +1,9 @@
 //! The crawl: one cycle after another over a data directory.
 //!
-//! Start reading at [`cycle`], which shows a cycle on one screen. The arrows between the folders point
-//! down: [`config`] is the configuration as typed and [`settings`] as checked; [`admission`] has the rules
-//! of what may be fetched; [`lessons`] is what the crawl learns of hosts and sites; [`operator`] has the
-//! decisions of people; [`cycle`] uses all of these; [`output`], [`explain`] and [`progress`] tell about it.
+//! Start reading at [`cycle`], which shows a cycle on one screen. [`config`] is the configuration as typed
+//! and [`settings`] as checked; [`admission`] has the rules of what may be fetched; [`lessons`] is what the
+//! crawl learns of hosts and sites; [`operator`] has the decisions of people; [`output`], [`explain`] and
+//! [`progress`] tell about the crawl.
 //!
 //! The crate knows no terminal and no console. The program around it passes in what it offers:
 //! [`process::Process`].

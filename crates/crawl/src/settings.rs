@@ -82,6 +82,13 @@ impl Settings {
         self.fetch.max_redirects.max(self.config.hints.max_nesting)
     }
 
+    /// Why a formula has no effect, if it has none: a clause without a full stop.
+    pub fn formula_is_idle(&self) -> Option<String> {
+        let PolicyKind { name, help, .. } = self.policy;
+        let is_idle = !self.policy.is_formula();
+        is_idle.then(|| format!("schedule.policy is {name:?} ({help}), so no formula ranks"))
+    }
+
     /// Which links may wait for the merge of a later cycle.
     pub fn waiting(&self) -> Waiting {
         let storage = &self.config.storage;

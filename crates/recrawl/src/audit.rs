@@ -20,6 +20,8 @@ pub const FILE: &str = "control.jsonl";
 pub const COMMAND_LINE: &str = "command line";
 /// Size at which the log is rotated to `control.jsonl.1`, replacing the one before.
 const MAX_LOG: u64 = 64 << 20;
+/// Rotations by other processes that one entry outlasts.
+const MAX_ROTATIONS: u32 = 100;
 
 /// The audit log of the console.
 ///
@@ -70,11 +72,17 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 /// Opens the file for this process alone. Other processes wait, so that only one of them rotates it.
 /// The last line may be incomplete, after a crash or on a full disk: then the second value is true.
 fn open(path: &Path) -> io::Result<(File, bool)> {
+    let mut rounds = 0;
     let mut file = loop {
         let file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
         flock(&file, FlockOperation::LockExclusive)?;
+        rounds += 1;
+        if rounds > MAX_ROTATIONS {
+            return Err(io::Error::other("it is rotated again and again"));
+        }
+        let of = |found: fs::Metadata| (found.dev(), found.ino());
         let is_newest =
-            fs::metadata(path).is_ok_and(|newest| newest.ino() == file.metadata().map_or(0, |m| m.ino()));
+            fs::metadata(path).map(of).is_ok_and(|newest| file.metadata().map(of).is_ok_and(|f| f == newest));
         if is_newest {
             break file;
         }

@@ -1,8 +1,8 @@
 //! The gates that keep a page from being requested, in the order in which they apply.
 //!
-//! One list for all who ask: a cycle takes the first gate that is closed, `explain`, `status` and
-//! `takedown` name all of them. Gates that open by themselves (a pause, a back-off, a budget, the deadline)
-//! are not among them: they keep no page from being due.
+//! One list for all who ask: a cycle takes the first gate that is closed; `explain`, `status` and `takedown`
+//! name all of them. Pauses, back-offs, budgets and the deadline are not among them: a page that they keep
+//! out stays due.
 
 use crate::admission::blocks::Blocks;
 use crate::admission::scope::{Refusal, Scope};
@@ -29,6 +29,11 @@ pub enum ClosedGate {
 }
 
 impl ClosedGate {
+    /// Is it a decision of the origin, not of the crawl's operator?
+    pub fn is_of_origin(&self) -> bool {
+        matches!(self, ClosedGate::Robots(_) | ClosedGate::Host(_))
+    }
+
     /// The outcome of a page that is kept out.
     pub fn outcome(&self) -> Outcome {
         Outcome::Skipped(match self {

@@ -71,6 +71,13 @@ pub struct Taken {
     time: Duration,
 }
 
+impl Taken {
+    /// Must the other readers learn of it at once?
+    pub fn is_notable(&self) -> bool {
+        self.expected.is_alone || self.time >= COSTLY
+    }
+}
+
 impl Work {
     /// By the size of the body.
     fn expected(page: &FetchedPage) -> Work {

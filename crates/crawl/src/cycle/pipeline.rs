@@ -9,7 +9,7 @@
 
 use crate::crawl::Crawl;
 use crate::cycle::hints::HintRules;
-use crate::cycle::inbox::{Inbox, LOOK_EVERY, Reading, Turn, Work};
+use crate::cycle::inbox::{Inbox, LOOK_EVERY, Reading, Taken, Turn, Work};
 use crate::cycle::page::{PageReader, ReadPage};
 use crate::cycle::plan::{Plan, UNAVAILABLE, unavailable};
 use crate::cycle::readmission::Refusals;
@@ -87,6 +87,7 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
     };
     let done = Arc::new(recovered.done);
     crawl.display.begin(facts.cycle, schedule.len(), schedule.hosts().len(), done.count());
+    let shown = Shown(&*crawl.display);
     let room = crawl.space.watch();
     let recorder =
         Recorder { archive: archive.as_mut(), log: &mut log, traps, display: &*crawl.display, room, crawl };
@@ -122,9 +123,8 @@ pub fn run(crawl: &Crawl, plan: Plan, traps: &Arc<Traps>) -> Result<Fetched, Fai
             held_deadline: Some(now + left_for_held),
             control: crawl.steering.clone(),
         }
-    });
-    crawl.display.end();
-    let report = report?;
+    })?;
+    drop(shown);
     crawl.steering.forget_asked();
     crawl.control.keep_answers();
     crawl.tables.set_setting(LEFT_OUT, &report.unvisited_hosts.to_bytes())?;
@@ -165,7 +165,8 @@ fn join_stages(
                 let mut compressor = Compressor::new();
                 let (mut fetched, mut taken) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
                 loop {
-                    let inbox = if is_last { Some(pages.lock()) } else { locked_if_free(&pages) };
+                    let is_patient = is_last || taken.iter().any(Taken::is_notable);
+                    let inbox = if is_patient { Some(pages.lock()) } else { locked_if_free(&pages) };
                     let turn = inbox.map(|inbox| {
                         let mut inbox = inbox.expect("no panic under the lock");
                         inbox.take(BATCH, is_last, &mut fetched, &mut taken)
@@ -251,6 +252,15 @@ fn ask_again(crawl: &Crawl) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Ends the display, also after an error.
+struct Shown<'d>(&'d dyn Display);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 /// The state of the recorder.

@@ -289,10 +289,14 @@ fn choose(
     formula: &Formula,
 ) -> Result<recrawl_scheduler::Plan, Failure> {
     let origins = generation.origins().map_err(Failure::work)?;
-    let passes = 1 + u64::from(SitePriors::are_wanted_by(formula));
+    let is_by_formula = request.policy.is_formula();
+    let passes = 1 + u64::from(is_by_formula && SitePriors::are_wanted_by(formula));
     crawl.live.begin_passing(passes * generation.pages());
     let passed = |pages: usize| crawl.live.passed(pages as u64);
-    let priors = SitePriors::wanted_by(formula, generation, &origins, &passed)?;
+    let priors = match is_by_formula {
+        true => SitePriors::wanted_by(formula, generation, &origins, &passed)?,
+        false => None,
+    };
     let mut policy = request.policy(formula);
     let mut dates = TrustedDates::new(&crawl.tables, &origins, crawl.settings.config.hints.min_trust.0);
     let unavailable = unavailable(&crawl.tables)?;

@@ -64,6 +64,10 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     let mut rows = 0;
     let mut refused = Refused::default();
     loop {
+        // A signal may have come while the crawl was opened.
+        if crawl.shutdown.requested() {
+            return Ok(());
+        }
         let waiting = crawl.control.seeds();
         crawl.admit(&waiting)?;
         match cycle::turn(&mut crawl, &[&seeds[..], &waiting].concat())? {

@@ -372,7 +372,7 @@ impl Explanation {
         json!({
             "site_rate": self.rates.map(|r| r.site), "global_rate": self.rates.map(|r| r.global),
             "page": page_json(&self.url, &self.record, &self.bodies), "cycle": self.cycle, "gate": self.gate_name(),
-            "policy": self.policy.name, "formula": self.formula.expr.to_string(), "score": self.score, "rank": self.rank,
+            "policy": self.policy.name, "formula": self.policy.is_formula().then(|| self.formula.expr.to_string()), "score": self.score, "rank": self.rank,
             "cutoff": self.cutoff, "host_places": self.places.map(obstacle::places_json), "terms": history.map(|h| self.terms(&h)),
             "lastmod_trust": self.lastmod.trust, "announced": self.lastmod.is_news,
             "robots": self.robots.words, "robots_rule": self.robots.rule, "robots_fetched": self.robots.fetched,

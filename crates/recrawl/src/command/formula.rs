@@ -14,7 +14,7 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
     match command {
         FormulaCommand::List { at, json } => {
             let settings = at.settings()?;
-            list(&formula_file::in_force(&settings)?, *json)
+            list(&formula_file::in_force(&settings)?, settings.formula_is_idle(), *json)
         }
         FormulaCommand::Show { formula } => {
             let formula = formula_file::find(formula).map_err(Failure::Usage)?;
@@ -33,7 +33,8 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
             }
             data_dir::check_ours(&settings)?;
             let change = Change::UseFormula { text: formula.to_toml().map_err(Failure::work)? };
-            let said = format!("{}: in force from the next cycle on", formula.name);
+            let idle = settings.formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default();
+            let said = format!("{}: in force from the next cycle on{idle}", formula.name);
             audit::logged(&settings.data_dir, &change, || {
                 formula_file::keep_in_data_dir(&settings.data_dir, &formula)?;
                 Ok(((), Accepted { did: Did::NextCycle, detail: said.clone() }))
@@ -44,7 +45,7 @@ pub fn run(command: &FormulaCommand) -> Result<(), Failure> {
     }
 }
 
-fn list(in_force: &Formula, as_json: bool) -> Result<(), Failure> {
+fn list(in_force: &Formula, idle: Option<String>, as_json: bool) -> Result<(), Failure> {
     let mut formulas: Vec<Formula> = builtin::ALL.iter().map(|b| b.formula()).collect();
     if !formulas.contains(in_force) {
         formulas.push(in_force.clone());
@@ -53,16 +54,16 @@ fn list(in_force: &Formula, as_json: bool) -> Result<(), Failure> {
         let entry = |f: &Formula| {
             json!({"name": f.name, "expression": f.expr.to_string(), "description": f.description,
                    "protection": f.protection.to_string(), "basis": f.basis.to_string(),
-                   "in_force": f == in_force})
+                   "in_force": idle.is_none() && f == in_force})
         };
         return print_json(&formulas.iter().map(entry).collect::<Vec<_>>());
     }
     let width = formulas.iter().map(|f| f.name.len()).max().unwrap_or(0);
     for formula in &formulas {
-        let mark = if formula == in_force { '*' } else { ' ' };
+        let mark = if idle.is_none() && formula == in_force { '*' } else { ' ' };
         print(format!("{mark} {:width$}  {}", formula.name, formula.expr))?;
     }
-    print("* in force")
+    print(idle.unwrap_or_else(|| "* in force".into()))
 }
 
 fn check(formula: &Formula, as_json: bool) -> Result<(), Failure> {

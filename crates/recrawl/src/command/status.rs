@@ -96,6 +96,9 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     ))?;
     print(format!("hosts       {}", thousands(summary.origins)))?;
     match &formula {
+        _ if settings.formula_is_idle().is_some() => {
+            print(format!("policy      {}: {}", settings.policy.name, settings.policy.help))?;
+        }
         Ok(formula) => print(format!("formula     {}: {}", formula.name, formula.expr))?,
         Err(fault) => print(format!("formula     unreadable: {fault}"))?,
     }

@@ -15,8 +15,8 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::operator::control::{Chosen, Mark};
 use recrawl_formula::{Formula, builtin};
 use recrawl_repository::{Generation, OriginRun};
-use recrawl_scheduler::policy::formula::FormulaPolicy;
-use recrawl_scheduler::{Gate, PlanRequest, Policy, TieBreak};
+use recrawl_scheduler::policy::PolicyKind;
+use recrawl_scheduler::{Gate, PlanRequest, TieBreak};
 use std::sync::Arc;
 
 /// Maximum pages ranked by two formulas; with more, every second, third etc. is.
@@ -125,8 +125,7 @@ pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
         return put_in_force(desk, turn, formula, chosen);
     }
     // Back at the configured formula, the configuration decides again.
-    let from = next_cycle(desk);
-    let detail = format!("{}: in force from cycle {from} on (from the configuration)", formula.name);
+    let detail = in_force_from(desk, &formula, " (from the configuration)");
     turn.leave_to(&settings).map_err(failed)?;
     desk.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
@@ -138,10 +137,15 @@ fn put_in_force(
     formula: Formula,
     chosen: Vec<Chosen>,
 ) -> Result<Accepted, Refusal> {
-    let detail = format!("{}: in force from cycle {} on", formula.name, next_cycle(desk));
+    let detail = in_force_from(desk, &formula, "");
     turn.put(&desk.data_dir, formula).map_err(failed)?;
     desk.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
+}
+
+fn in_force_from(desk: &Desk, formula: &Formula, source: &str) -> String {
+    let idle = desk.settings().formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default();
+    format!("{}: in force from cycle {} on{source}{idle}", formula.name, next_cycle(desk))
 }
 
 fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chosen, Refusal> {
@@ -154,7 +158,7 @@ fn next_cycle(desk: &Desk) -> u64 {
     running.unwrap_or_else(|| desk.generation().number().0.into()) + 1
 }
 
-/// How a formula would rank pages differently from the one of the next cycle.
+/// How a formula would rank pages differently from the next cycle.
 pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     let other = parse(text)?;
     let too_many = || Refusal::Busy("too many scans are running; try again later".into());
@@ -202,7 +206,8 @@ pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
     })
 }
 
-/// Ordinal and score of every `step`-th page that competes by score, by each of two formulas.
+/// Ordinal and score of every `step`-th page that competes by score: in the next cycle, which has the first
+/// formula, and by the second one.
 fn scores(
     generation: &Generation,
     origins: &[OriginRun],
@@ -211,10 +216,10 @@ fn scores(
     step: u64,
 ) -> Result<[Vec<(u64, f64)>; 2], Failure> {
     let mut all = [Vec::new(), Vec::new()];
-    for (formula, scored) in formulas.iter().zip(&mut all) {
+    let by_formula = PlanRequest { policy: PolicyKind::default(), ..request.clone() };
+    for ((formula, request), scored) in formulas.iter().zip([request, &by_formula]).zip(&mut all) {
         let priors = SitePriors::wanted_by(formula, generation, origins, &|_| {})?;
-        let mut policy = FormulaPolicy::new(formula);
-        policy.prepare(request.cycle, request.seed);
+        let policy = request.policy(formula);
         let mut scores = Vec::new();
         generation.scan(|first, columns| -> Result<(), Failure> {
             if let Some(priors) = &priors {

@@ -9,8 +9,10 @@ use recrawl_console::view::{
 use recrawl_crawl::cycle::report::{CycleReport, Tally};
 use recrawl_crawl::labels::thousands;
 use recrawl_crawl::progress::figures::{Now, Stage};
+use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::control::Figures;
 use recrawl_formula::Formula;
+use recrawl_scheduler::policy::PolicyKind;
 use recrawl_simulation::SeriesMean;
 use serde_json::Value;
 use std::sync::atomic::Ordering::Relaxed;
@@ -56,7 +58,7 @@ pub fn of(desk: &Desk) -> Status {
         bytes_free: disk.free,
         bytes_reserved: settings.config.storage.reserve.0,
         memory_bytes: disk::memory(),
-        formula: formula_text(&formulas::in_force(desk)),
+        formula: ranking_text(desk, &settings),
         cycle: desk.live.now().map(|now| cycle_now(desk, &now, &reports)),
         last: reports.first().map(|last| cycle_done(last, &reports[1..])),
         next_cycle_at,
@@ -72,6 +74,15 @@ pub fn of(desk: &Desk) -> Status {
 }
 
 /// A formula for display.
+/// What ranks the pages: the formula, or the policy that needs none.
+fn ranking_text(desk: &Desk, settings: &Settings) -> FormulaText {
+    if settings.policy.is_formula() {
+        return formula_text(&formulas::in_force(desk));
+    }
+    let PolicyKind { name, help, .. } = settings.policy;
+    FormulaText { name: name.into(), expression: help.into(), description: String::new(), provenance: None }
+}
+
 pub fn formula_text(formula: &Formula) -> FormulaText {
     FormulaText {
         name: formula.name.clone(),

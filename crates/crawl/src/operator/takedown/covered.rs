@@ -1,10 +1,12 @@
 //! The known pages that a takedown covers, and what else keeps them from being requested.
 
+use crate::admission::gates::ClosedGate;
 use crate::admission::pattern::Pattern;
 use crate::explain::forbidding::{Forbidding, MAX_LOOKED_AT, OfOrigin};
 use crate::failure::Failure;
 use crate::operator::decisions::Decisions;
 use crate::settings::Settings;
+use recrawl_fetcher::host_delay::LeftAlone;
 use recrawl_repository::{Generation, SledTables};
 use recrawl_types::{CanonicalUrl, Origin, Status};
 use std::collections::BTreeMap;
@@ -65,9 +67,15 @@ impl Covered {
                 _ => forbidding.of_origin(tables, &origin)?,
             };
             let gone = (record.known.status == Status::Gone).then(|| "gone; add it as a seed".to_owned());
-            let closed = forbidding.gates(&of, &url, record.visited.is_some());
+            // The takedown empties the page's record, and forgets what was learned of whole hosts.
+            let is_forgotten = meant.covers_host(&origin.host);
+            let stays = |gate: &&ClosedGate| {
+                !is_forgotten
+                    || !matches!(gate, ClosedGate::Trap | ClosedGate::Host(LeftAlone::NoRobots { .. }))
+            };
+            let closed = forbidding.gates(&of, &url, false);
             last = Some((origin, of));
-            for rule in closed.iter().map(ToString::to_string).chain(gone) {
+            for rule in closed.iter().filter(stays).map(ToString::to_string).chain(gone) {
                 *covered.forbidden.entry(rule).or_default() += 1;
             }
         }

@@ -48,7 +48,13 @@ impl Explanation {
         if self.gate == Gate::Gone {
             all.extend(self.by_plan());
         }
-        all.extend(self.closed.iter().map(|gate| self.closed_gate(gate)));
+        let is_named = |gate: &ClosedGate| matches!(gate, ClosedGate::Scope(Refusal::OptedOut(_)));
+        if let Some(why) = self.opted_out.as_ref().filter(|_| !self.closed.iter().any(is_named)) {
+            all.push(Obstacle::new("opted_out", "never", why, END_OPT_OUT));
+        }
+        let (of_origin, of_crawl): (Vec<&ClosedGate>, Vec<&ClosedGate>) =
+            self.closed.iter().partition(|gate| gate.is_of_origin());
+        all.extend(of_crawl.into_iter().map(|gate| self.closed_gate(gate)));
         if let Some(by) = &self.held.all {
             let evidence = format!("{} paused the crawl at {}", by.who, timestamp(by.at));
             all.push(Obstacle::new("paused", "none", evidence, "resume the crawl"));
@@ -57,6 +63,7 @@ impl Explanation {
             let evidence = format!("{} paused the host at {}", by.who, timestamp(by.at));
             all.push(Obstacle::new("paused", "none", evidence, "resume the host"));
         }
+        all.extend(of_origin.into_iter().map(|gate| self.closed_gate(gate)));
         let back_off = self.left_alone.filter(|why| matches!(why, LeftAlone::BackOff { .. }));
         all.extend(back_off.map(left_alone));
         all.extend(self.host_failures.filter(|_| self.left_alone.is_none()).map(|failures| {

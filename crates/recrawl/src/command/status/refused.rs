@@ -1,4 +1,4 @@
-//! The known pages of a host that robots.txt, the scope or an operator excludes, counted per rule.
+//! The known pages of a host to which a gate is closed, counted per gate.
 
 use recrawl_crawl::explain::forbidding::{Forbidding, MAX_LOOKED_AT, OfOrigin};
 use recrawl_crawl::failure::Failure;
@@ -12,7 +12,7 @@ const RULES: usize = 10;
 
 /// The pages that one rule refuses.
 pub struct Refused {
-    /// The rule as written in robots.txt, or a description of the scope's rule.
+    /// The closed gate, in words.
     rule: String,
     pages: u64,
     /// The first refused page.
