@@ -75,17 +75,12 @@ impl std::ops::Deref for Chosen {
 }
 
 /// Error: no detector has this name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown change detector {0:?}; choose one of {names}",
+    names = ALL.iter().map(|d| d.name()).collect::<Vec<_>>().join(", ")
+)]
 pub struct UnknownDetector(pub String);
-
-impl fmt::Display for UnknownDetector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = ALL.iter().map(|d| d.name()).collect();
-        write!(f, "unknown change detector {:?}; choose one of {}", self.0, names.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownDetector {}
 
 impl FromStr for Chosen {
     type Err = UnknownDetector;

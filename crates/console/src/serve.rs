@@ -10,8 +10,6 @@ use crate::console::Console;
 use crate::event_hub;
 use crate::token::Tokens;
 use crate::view::CrawlView;
-use std::error::Error;
-use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -101,9 +99,10 @@ pub fn serve(
 }
 
 /// Why the console failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// A value of the section `serve` is invalid.
+    #[error("serve.{key}: {todo}")]
     Config {
         /// Key.
         key: &'static str,
@@ -111,6 +110,7 @@ pub enum ServeError {
         todo: String,
     },
     /// The address cannot be bound.
+    #[error("cannot listen on {address}: {source}; free the port or change serve.listen")]
     Listen {
         /// Address.
         address: SocketAddr,
@@ -118,33 +118,9 @@ pub enum ServeError {
         source: io::Error,
     },
     /// No thread can be started.
-    Thread(io::Error),
+    #[error("cannot start the console thread: {0}; raise the process limit")]
+    Thread(#[source] io::Error),
     /// The console thread panicked.
+    #[error("the console thread panicked; please report the preceding messages")]
     Panicked,
-}
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ServeError::Config { key, todo } => write!(f, "serve.{key}: {todo}"),
-            ServeError::Listen { address, source } => {
-                write!(f, "cannot listen on {address}: {source}; free the port or change serve.listen")
-            }
-            ServeError::Thread(e) => {
-                write!(f, "cannot start the console thread: {e}; raise the process limit")
-            }
-            ServeError::Panicked => {
-                f.write_str("the console thread panicked; please report the preceding messages")
-            }
-        }
-    }
-}
-
-impl Error for ServeError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            ServeError::Listen { source, .. } | ServeError::Thread(source) => Some(source),
-            ServeError::Config { .. } | ServeError::Panicked => None,
-        }
-    }
 }

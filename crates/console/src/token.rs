@@ -1,6 +1,5 @@
 //! Operator names and their bearer tokens, from a file that no other user can read.
 
-use std::error::Error;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -129,7 +128,8 @@ fn readable_by_others(_: &File) -> io::Result<Option<String>> {
 }
 
 /// Why a token file is invalid.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}: {what}; {todo}", .path.display(), .line.map_or_else(String::new, |n| format!(":{n}")))]
 pub struct TokenError {
     /// Path of the file.
     pub path: PathBuf,
@@ -140,18 +140,6 @@ pub struct TokenError {
     /// What to do.
     pub todo: &'static str,
 }
-
-impl fmt::Display for TokenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        write!(f, ": {}; {}", self.what, self.todo)
-    }
-}
-
-impl Error for TokenError {}
 
 #[cfg(test)]
 mod tests {

@@ -25,29 +25,18 @@ use tokio::time::Instant;
 const QUERY_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why a name has no usable address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// It resolves to nothing.
+    #[error("the name has no address")]
     NoAddress,
     /// The guard refuses all addresses of the name.
+    #[error("the configuration refuses every address of the name")]
     Refused,
     /// This machine had no file descriptor, buffer, port or memory left for a query.
+    #[error("this machine has no open files, sockets or memory left for a DNS query")]
     Exhausted,
 }
-
-impl fmt::Display for ResolveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ResolveError::NoAddress => "the name has no address",
-            ResolveError::Refused => "the configuration refuses every address of the name",
-            ResolveError::Exhausted => {
-                "this machine has no open files, sockets or memory left for a DNS query"
-            }
-        })
-    }
-}
-
-impl std::error::Error for ResolveError {}
 
 /// Addresses of a name, and when they expire.
 type Known = (Vec<IpAddr>, Instant);

@@ -7,7 +7,7 @@ use recrawl_types::{
     CanonicalUrl, ContentKind, Failure, Fingerprint, Origin, Outcome, ScheduleEntry, UrlRules, Validators,
 };
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, LAST_MODIFIED, LOCATION, RETRY_AFTER};
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -218,10 +218,11 @@ pub(crate) fn retry_after(answer: &Result<Reply, NetworkError>, now: u64) -> Opt
 }
 
 /// Why a run failed. Nothing that a server does is among these.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
     /// The schedule cannot be read.
+    #[error("cannot read the schedule at entry {index}: {source}")]
     Schedule {
         /// The first entry that cannot be read.
         index: u64,
@@ -229,6 +230,7 @@ pub enum FetchError {
         source: io::Error,
     },
     /// A page cannot be looked up in the schedule.
+    #[error("cannot find {url} in the schedule: {source}")]
     Search {
         /// The page.
         url: CanonicalUrl,
@@ -236,6 +238,7 @@ pub enum FetchError {
         source: io::Error,
     },
     /// The state of a host cannot be loaded or stored.
+    #[error("cannot load or store the state of {origin}: {source}")]
     Host {
         /// The host.
         origin: Origin,
@@ -244,41 +247,14 @@ pub enum FetchError {
     },
     /// This machine had no file descriptor, buffer, port or memory left, for
     /// [`MAX_EXHAUSTED_WAIT`](crate::limits::MAX_EXHAUSTED_WAIT).
+    #[error(
+        "this machine has no open files, sockets or memory left for requests: raise the limit of open files \
+         (ulimit -n), or lower fetch.connections and fetch.open_hosts; the next start resumes this cycle"
+    )]
     Exhausted,
     /// The receiver of pages is gone.
+    #[error("the stage after the fetcher has stopped receiving pages")]
     OutputClosed,
-}
-
-impl fmt::Display for FetchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FetchError::Schedule { index, source } => {
-                write!(f, "cannot read the schedule at entry {index}: {source}")
-            }
-            FetchError::Search { url, source } => {
-                write!(f, "cannot find {url} in the schedule: {source}")
-            }
-            FetchError::Host { origin, source } => {
-                write!(f, "cannot load or store the state of {origin}: {source}")
-            }
-            FetchError::Exhausted => f.write_str(
-                "this machine has no open files, sockets or memory left for requests: raise the limit of open files \
-                 (ulimit -n), or lower fetch.connections and fetch.open_hosts; the next start resumes this cycle",
-            ),
-            FetchError::OutputClosed => f.write_str("the stage after the fetcher has stopped receiving pages"),
-        }
-    }
-}
-
-impl std::error::Error for FetchError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            FetchError::Schedule { source, .. }
-            | FetchError::Search { source, .. }
-            | FetchError::Host { source, .. } => Some(source),
-            FetchError::OutputClosed | FetchError::Exhausted => None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use recrawl_formula::{Expr, parse};
 use recrawl_simulation::Dataset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Version of the format. Others are rejected, since their meaning may differ.
 const VERSION: u32 = 1;
@@ -184,14 +183,20 @@ fn json(value: &impl Serialize) -> String {
 }
 
 /// Why a checkpoint cannot be continued.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
     /// Not JSON, or not the keys of a checkpoint.
+    #[error("not a checkpoint: {0}")]
     Json(String),
     /// From another version of the format.
+    #[error("the checkpoint has version {0}, but this program reads version {VERSION}")]
     Version(u32),
     /// It belongs to other data or options.
+    #[error(
+        "the checkpoint belongs to another run: its {name} is {then}, now it is {now}; use the same options, \
+         or start over without --resume"
+    )]
     Other {
         /// What differs.
         name: String,
@@ -201,6 +206,7 @@ pub enum CheckpointError {
         now: String,
     },
     /// It contradicts itself.
+    #[error("the checkpoint is inconsistent: {0}")]
     Broken(String),
 }
 
@@ -209,22 +215,3 @@ impl CheckpointError {
         CheckpointError::Json(error.to_string())
     }
 }
-
-impl fmt::Display for CheckpointError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CheckpointError::Json(error) => write!(f, "not a checkpoint: {error}"),
-            CheckpointError::Version(version) => {
-                write!(f, "the checkpoint has version {version}, but this program reads version {VERSION}")
-            }
-            CheckpointError::Other { name, then, now } => write!(
-                f,
-                "the checkpoint belongs to another run: its {name} is {then}, now it is {now}; use the same options, \
-                 or start over without --resume"
-            ),
-            CheckpointError::Broken(what) => write!(f, "the checkpoint is inconsistent: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for CheckpointError {}

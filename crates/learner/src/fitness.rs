@@ -61,14 +61,20 @@ pub fn mean(values: &[f64]) -> f64 {
 }
 
 /// Why a fitness cannot be parsed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitnessError {
     /// There is no metric of cycles with this name.
+    #[error(
+        "unknown fitness '{0}'; use {names}, or a sum such as 0.5*change_rate+0.5*freshness",
+        names = Fitness::metrics().map(|metric| metric.name).collect::<Vec<_>>().join(", ")
+    )]
     Unknown(String),
     /// A weight that is not finite, or 0.
+    #[error("weight '{0}': use a number other than 0")]
     Weight(String),
     /// Too many terms.
+    #[error("a fitness has at most {} terms", Fitness::MAX_TERMS)]
     TooMany,
 }
 
@@ -113,25 +119,6 @@ impl fmt::Display for Fitness {
         Ok(())
     }
 }
-
-impl fmt::Display for FitnessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FitnessError::Unknown(name) => {
-                let names: Vec<&str> = Fitness::metrics().map(|metric| metric.name).collect();
-                write!(
-                    f,
-                    "unknown fitness '{name}'; use {}, or a sum such as 0.5*change_rate+0.5*freshness",
-                    names.join(", ")
-                )
-            }
-            FitnessError::Weight(weight) => write!(f, "weight '{weight}': use a number other than 0"),
-            FitnessError::TooMany => write!(f, "a fitness has at most {} terms", Fitness::MAX_TERMS),
-        }
-    }
-}
-
-impl std::error::Error for FitnessError {}
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,6 @@ use rand_chacha::ChaCha8Rng;
 use recrawl_simulation::Dataset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 
 /// How pages and cycles are divided.
@@ -194,15 +193,20 @@ fn by_site(
 }
 
 /// Why a data set cannot be divided.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FoldsError {
     /// Fewer than one fold for each of the three parts.
+    #[error("{count} folds: use at least 3, one each for training, validation and test")]
     FewFolds {
         /// Requested folds.
         count: usize,
     },
     /// Fewer pages than folds.
+    #[error(
+        "{fixed} of {all} pages exist from the first cycle to the last, too few for {count} folds; use fewer \
+         --folds, a later --first, or an earlier --last"
+    )]
     FewPages {
         /// Pages that exist from the first cycle to the last.
         fixed: usize,
@@ -212,6 +216,7 @@ pub enum FoldsError {
         count: usize,
     },
     /// Fewer sites than folds.
+    #[error("{sites} sites are too few for {count} folds; use fewer --folds, or --fold-by page")]
     FewSites {
         /// Sites with such pages.
         sites: usize,
@@ -219,6 +224,10 @@ pub enum FoldsError {
         count: usize,
     },
     /// No cycle is left after the warm-up.
+    #[error(
+        "{what} has {cycles} cycles, but the first observation and a warm-up of {warmup} leave none; \
+         use a shorter --warmup, or --protocol thesis"
+    )]
     FewCycles {
         /// Name of the part.
         what: &'static str,
@@ -228,39 +237,9 @@ pub enum FoldsError {
         warmup: u32,
     },
     /// No page ever changes.
+    #[error("nothing to learn from: no page that exists from the first cycle to the last ever changes")]
     NothingChanges,
 }
-
-impl fmt::Display for FoldsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FoldsError::FewFolds { count } => {
-                write!(f, "{count} folds: use at least 3, one each for training, validation and test")
-            }
-            FoldsError::FewPages { fixed, all, count } => write!(
-                f,
-                "{fixed} of {all} pages exist from the first cycle to the last, too few for {count} folds; use fewer \
-                 --folds, a later --first, or an earlier --last"
-            ),
-            FoldsError::FewSites { sites, count } => {
-                write!(f, "{sites} sites are too few for {count} folds; use fewer --folds, or --fold-by page")
-            }
-            FoldsError::FewCycles { what, cycles, warmup } => write!(
-                f,
-                "{what} has {cycles} cycles, but the first observation and a warm-up of {warmup} leave none; \
-                 use a shorter --warmup, or --protocol thesis"
-            ),
-            FoldsError::NothingChanges => {
-                write!(
-                    f,
-                    "nothing to learn from: no page that exists from the first cycle to the last ever changes"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for FoldsError {}
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,6 @@ use crate::preset::Preset;
 use recrawl_formula::builtin;
 use recrawl_formula::{Expr, Formula};
 use recrawl_simulation::Rules;
-use std::fmt;
 
 /// Options of learning, besides the data.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,10 +101,14 @@ pub fn start(preset: &Preset, formulas: &[Start]) -> Result<Vec<Expr>, StartErro
 }
 
 /// Why learning cannot start from a formula.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// It has a terminal or a function that the preset does not offer.
+    #[error(
+        "cannot start from '{name}': {word} is not among the {terminals} terminals and the preset's \
+         functions; choose other --terminals or another preset"
+    )]
     Foreign {
         /// The formula.
         name: String,
@@ -115,6 +118,7 @@ pub enum StartError {
         terminals: &'static str,
     },
     /// It exceeds the limits of the preset.
+    #[error("cannot start from '{name}': it exceeds {} nodes or depth {}", .limits.nodes, .limits.depth)]
     TooLarge {
         /// The formula.
         name: String,
@@ -122,6 +126,10 @@ pub enum StartError {
         limits: crate::tree::Limits,
     },
     /// There are more of them than the population.
+    #[error(
+        "{trees} start formulas are more than the population of {size}; use a larger --population, or \
+         --start-from none"
+    )]
     TooMany {
         /// Number of distinct start formulas.
         trees: usize,
@@ -129,32 +137,6 @@ pub enum StartError {
         size: usize,
     },
 }
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Foreign { name, word, terminals } => write!(
-                f,
-                "cannot start from '{name}': {word} is not among the {terminals} terminals and the preset's \
-                 functions; choose other --terminals or another preset"
-            ),
-            StartError::TooLarge { name, limits } => write!(
-                f,
-                "cannot start from '{name}': it exceeds {} nodes or depth {}",
-                limits.nodes, limits.depth
-            ),
-            StartError::TooMany { trees, size } => {
-                write!(
-                    f,
-                    "{trees} start formulas are more than the population of {size}; use a larger \
-                     --population, or --start-from none"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
 
 #[cfg(test)]
 mod tests {

@@ -3,8 +3,6 @@
 use crate::policy::{Policy, PolicyKind};
 use recrawl_formula::Formula;
 use recrawl_types::Cycle;
-use std::error::Error;
-use std::fmt;
 use std::io;
 
 /// How ties between equal scores are broken.
@@ -101,10 +99,11 @@ impl PlanRequest {
 }
 
 /// Why a plan cannot be made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// A share is not between 0 and 1.
+    #[error("{name} = {share}: a share is between 0 and 1")]
     Share {
         /// The configuration key.
         name: &'static str,
@@ -112,6 +111,10 @@ pub enum PlanError {
         share: f64,
     },
     /// The sum of the shares exceeds 1.
+    #[error(
+        "discovery_share = {discovery}, announced_share = {announced} and audit_share = {audit} are \
+         together more than 1; lower one"
+    )]
     Shares {
         /// The discovery share.
         discovery: f64,
@@ -121,6 +124,11 @@ pub enum PlanError {
         audit: f64,
     },
     /// The number of pages of the hosts differs from that of the scan.
+    #[error(
+        "the generation's hosts have {} than the {pages} pages scanned: it is damaged; \
+         run `recrawl repository verify`",
+        if *.more { "more pages" } else { "fewer pages" }
+    )]
     Hosts {
         /// Pages scanned.
         pages: u64,
@@ -128,44 +136,8 @@ pub enum PlanError {
         more: bool,
     },
     /// A spilled run could not be written or read.
-    Spill(io::Error),
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PlanError::Share { name, share } => {
-                write!(f, "{name} = {share}: a share is between 0 and 1")
-            }
-            PlanError::Shares { discovery, announced, audit } => write!(
-                f,
-                "discovery_share = {discovery}, announced_share = {announced} and audit_share = {audit} are \
-                 together more than 1; lower one"
-            ),
-            PlanError::Hosts { pages, more } => write!(
-                f,
-                "the generation's hosts have {} than the {pages} pages scanned: it is damaged; \
-                 run `recrawl repository verify`",
-                if *more { "more pages" } else { "fewer pages" }
-            ),
-            PlanError::Spill(e) => write!(f, "cannot spill the plan: {e}"),
-        }
-    }
-}
-
-impl Error for PlanError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            PlanError::Spill(e) => Some(e),
-            _ => None,
-        }
-    }
-}
-
-impl From<io::Error> for PlanError {
-    fn from(e: io::Error) -> PlanError {
-        PlanError::Spill(e)
-    }
+    #[error("cannot spill the plan: {0}")]
+    Spill(#[from] io::Error),
 }
 
 #[cfg(test)]

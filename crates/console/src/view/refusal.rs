@@ -1,14 +1,13 @@
 //! Errors of [`CrawlView`](super::CrawlView).
 
-use std::error::Error;
-use std::fmt;
-
 /// Why a read or a change failed; the console turns it into problem+json.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// 404: what does not exist, and where to look.
+    #[error("{0}")]
     NotFound(String),
     /// 422: invalid.
+    #[error("{at}: {what}; {todo}")]
     Invalid {
         /// What is wrong.
         what: String,
@@ -18,8 +17,10 @@ pub enum Refusal {
         todo: String,
     },
     /// 503: temporarily impossible, and why.
+    #[error("{0}")]
     Busy(String),
     /// 500: what failed, where, and what to do.
+    #[error("{0}")]
     Failed(String),
 }
 
@@ -29,14 +30,3 @@ impl Refusal {
         Refusal::Invalid { what: what.into(), at: at.into(), todo: todo.into() }
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::NotFound(text) | Refusal::Busy(text) | Refusal::Failed(text) => f.write_str(text),
-            Refusal::Invalid { what, at, todo } => write!(f, "{at}: {what}; {todo}"),
-        }
-    }
-}
-
-impl Error for Refusal {}

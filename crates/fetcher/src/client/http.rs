@@ -19,7 +19,6 @@ use reqwest::header::{
 };
 use reqwest::{Client, Method};
 use std::error::Error;
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,10 +27,11 @@ use std::time::Duration;
 const IDLE_SLACK: Duration = Duration::from_secs(4);
 
 /// Why the HTTP client could not be made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
     /// The text is not allowed in a header field.
+    #[error("{key} {value:?} cannot be sent in a header field: use printable ASCII")]
     Header {
         /// The configuration key.
         key: &'static str,
@@ -39,39 +39,14 @@ pub enum SetupError {
         value: String,
     },
     /// A certificate of `extra_ca` cannot be read.
-    Authority(reqwest::Error),
+    #[error("extra_ca: cannot read a certificate: {} (use PEM)", last_source(.0))]
+    Authority(#[source] reqwest::Error),
     /// A file of `extra_ca` holds no certificate.
+    #[error("extra_ca: a file contains no certificate (use PEM)")]
     NoAuthority,
     /// TLS could not be set up, for example because the system has no CA certificates.
-    Client(reqwest::Error),
-}
-
-impl fmt::Display for SetupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SetupError::Header { key, value } => {
-                write!(f, "{key} {value:?} cannot be sent in a header field: use printable ASCII")
-            }
-            SetupError::Authority(e) => {
-                let cause = sources(e).last().map_or_else(|| e.to_string(), ToString::to_string);
-                write!(f, "extra_ca: cannot read a certificate: {cause} (use PEM)")
-            }
-            SetupError::NoAuthority => f.write_str("extra_ca: a file contains no certificate (use PEM)"),
-            SetupError::Client(e) => {
-                let cause = sources(e).last().map_or_else(|| e.to_string(), ToString::to_string);
-                write!(f, "cannot set up the HTTP client: {cause} (is ca-certificates installed?)")
-            }
-        }
-    }
-}
-
-impl Error for SetupError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            SetupError::Header { .. } | SetupError::NoAuthority => None,
-            SetupError::Client(e) | SetupError::Authority(e) => Some(e),
-        }
-    }
+    #[error("cannot set up the HTTP client: {} (is ca-certificates installed?)", last_source(.0))]
+    Client(#[source] reqwest::Error),
 }
 
 /// HTTP/1.1 and HTTP/2 over TCP and TLS.
@@ -262,6 +237,11 @@ fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static
         Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
         None => e.source(),
     })
+}
+
+/// The message of the last cause.
+fn last_source(error: &reqwest::Error) -> String {
+    sources(error).last().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// The meaning of an error before the response header.

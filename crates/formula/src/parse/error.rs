@@ -1,11 +1,11 @@
 //! Why and where a text is not an expression.
 
 use crate::Expr;
-use std::error::Error;
 use std::fmt;
 
 /// Why a text is not an expression.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("column {column}: {problem}")]
 pub struct ParseError {
     /// Position in bytes from the beginning of the text.
     pub at: usize,
@@ -100,12 +100,6 @@ impl ParseError {
     }
 }
 
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "column {}: {}", self.column, self.problem)
-    }
-}
-
 impl fmt::Display for ParseProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -156,5 +150,3 @@ impl fmt::Display for ParseProblem {
         }
     }
 }
-
-impl Error for ParseError {}

@@ -15,7 +15,6 @@
 use super::{CanonicalUrl, MAX_HOST_BYTES, MAX_URL_BYTES, Scheme};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::fmt;
 use url::Url;
 
 /// Port 0, the ports of the Fetch Standard's §2.9, "Port blocking", and those of Redis and
@@ -35,45 +34,38 @@ pub fn is_refused_port(port: u16) -> bool {
 }
 
 /// Why a text is not a URL that can be crawled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
     /// Rejected by the WHATWG parser, with its reason.
+    #[error("not a URL: {0}")]
     Parse(String),
     /// Another scheme than `http` or `https`.
+    #[error("scheme {0:?} is not supported, only http and https")]
     Scheme(String),
     /// No host, or one that is only dots.
+    #[error("the URL has no host")]
     Host,
     /// A host longer than [`MAX_HOST_BYTES`], which no server can have.
+    #[error("the host is {0} bytes long; the limit is {MAX_HOST_BYTES}")]
     HostTooLong(usize),
     /// A blocked port: see [`is_refused_port`].
+    #[error("port {0} is {problem}", problem = problem_of_port(*.0))]
     Port(u16),
     /// Longer than [`MAX_URL_BYTES`].
+    #[error("the URL is {0} bytes long; the limit is {MAX_URL_BYTES}")]
     TooLong(usize),
     /// Bytes read from disk that are not a key.
+    #[error("the bytes are not a URL key")]
     BadKey,
 }
 
-impl fmt::Display for UrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            UrlError::Parse(why) => write!(f, "not a URL: {why}"),
-            UrlError::Scheme(s) => write!(f, "scheme {s:?} is not supported, only http and https"),
-            UrlError::Host => f.write_str("the URL has no host"),
-            UrlError::HostTooLong(n) => {
-                write!(f, "the host is {n} bytes long; the limit is {MAX_HOST_BYTES}")
-            }
-            UrlError::Port(0) => f.write_str("port 0 is not a valid port"),
-            UrlError::Port(port) => {
-                write!(f, "port {port} is blocked: it belongs to another protocol than HTTP (docs/urls.md)")
-            }
-            UrlError::TooLong(n) => write!(f, "the URL is {n} bytes long; the limit is {MAX_URL_BYTES}"),
-            UrlError::BadKey => f.write_str("the bytes are not a URL key"),
-        }
+fn problem_of_port(port: u16) -> &'static str {
+    match port {
+        0 => "not a valid port",
+        _ => "blocked: it belongs to another protocol than HTTP (docs/urls.md)",
     }
 }
-
-impl std::error::Error for UrlError {}
 
 /// Configurable rules of the canonical form. They are fixed for the life of a repository: a change
 /// would give known pages new URLs.
