@@ -19,6 +19,8 @@ use recrawl_types::outcome::Detail;
 use recrawl_types::{
     Belief, Cycle, Failure, HostState, HostTable, LastmodCounts, Origin, ValidatorTrust, Validators,
 };
+use sled::transaction::{ConflictableTransactionError, TransactionError, Transactional};
+use std::convert::Infallible;
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
@@ -50,6 +52,8 @@ pub struct SledTables {
     flushes: Mutex<u64>,
     database: sled::Db,
     hosts: sled::Tree,
+    /// Bodies of robots.txt, so that they are not written again with each change of a host's counts.
+    robots: sled::Tree,
     sites: sled::Tree,
     lastmods: sled::Tree,
     traps: sled::Tree,
@@ -96,12 +100,13 @@ impl SledTables {
         // sled panics on some damage.
         let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let database = config.open().map_err(|e| failed(&path, e))?;
-            let trees = ["hosts", "sites", "lastmods", "traps", "settings"].map(|name| tree(&database, name));
+            let trees = ["hosts", "robots", "sites", "lastmods", "traps", "settings"].map(|name| tree(&database, name));
             Ok((database, trees))
         }));
         let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes differ from what was written")));
-        let (database, [hosts, sites, lastmods, traps, settings]) = opened?;
-        let (hosts, sites, lastmods, traps, settings) = (hosts?, sites?, lastmods?, traps?, settings?);
+        let (database, [hosts, robots, sites, lastmods, traps, settings]) = opened?;
+        let (hosts, robots, sites) = (hosts?, robots?, sites?);
+        let (lastmods, traps, settings) = (lastmods?, traps?, settings?);
         let known = durable.as_ref().map_or(Ok(0), |durable| durable::flushes(&durable.dir));
         let known = known.map_err(|_| ruined(&path, "the number of flushes"))?;
         let row = settings.get(FLUSHES).map_err(|e| failed(&path, e))?;
@@ -110,7 +115,7 @@ impl SledTables {
             return Err(ruined(&path, LOST));
         }
         let flushes = Mutex::new(flushes);
-        Ok(SledTables { path, durable, flushes, database, hosts, sites, lastmods, traps, settings })
+        Ok(SledTables { path, durable, flushes, database, hosts, robots, sites, lastmods, traps, settings })
     }
 
     /// The stored value of a site.
@@ -245,7 +250,20 @@ impl SledTables {
     fn host(&self, key: &[u8], value: &[u8]) -> io::Result<(Origin, HostState)> {
         let value = opened(value).map_err(|m| self.damaged(m))?;
         let origin = take_origin(key).map_err(|m| self.damaged(m))?;
-        Ok((origin, take_host(&value).map_err(|m| self.damaged(m))?))
+        Ok((origin, self.whole(key, &value)?))
+    }
+
+    /// The state in a row of `hosts`, with the robots.txt that is stored apart from it. If that is missing,
+    /// robots.txt is fetched again.
+    fn whole(&self, key: &[u8], value: &[u8]) -> io::Result<HostState> {
+        let (mut state, is_apart) = take_row(value).map_err(|m| self.damaged(m))?;
+        if is_apart {
+            match (self.load(&self.robots, key)?, &mut state.robots) {
+                (Some(body), Some(robots)) => robots.body = RobotsBody::Rules(body),
+                (_, robots) => *robots = None,
+            }
+        }
+        Ok(state)
     }
 
     /// Makes everything durable: it survives a power cut.
@@ -332,8 +350,13 @@ fn take_origin(key: &[u8]) -> Result<Origin, Malformed> {
     Ok(Origin { scheme, host: host.into(), port: u16::from_be_bytes([rest[1], rest[2]]) })
 }
 
-/// The bytes of an origin's state.
+/// The bytes of an origin's state, whole.
 pub fn put_host(state: &HostState) -> Vec<u8> {
+    put_row(state, false)
+}
+
+/// The row of an origin. The rules of its robots.txt may be stored apart from it.
+fn put_row(state: &HostState, rules_apart: bool) -> Vec<u8> {
     let mut out = Vec::new();
     for number in [
         u64::from(state.failures),
@@ -355,6 +378,7 @@ pub fn put_host(state: &HostState) -> Vec<u8> {
                 out.put_u8(3);
                 out.put_varint(why.code() + 1);
             }
+            RobotsBody::Rules(_) if rules_apart => out.put_u8(4),
             RobotsBody::Rules(body) => {
                 out.put_u8(2);
                 out.put_bytes(body);
@@ -449,6 +473,12 @@ fn take_trust(bytes: &[u8]) -> Result<ValidatorTrust, Malformed> {
 /// # Errors
 /// When they were not written by [`put_host`], in this version or an older one.
 pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
+    take_row(bytes).map(|(state, _)| state)
+}
+
+/// The same, and whether the rules of robots.txt, here empty, are stored apart.
+fn take_row(bytes: &[u8]) -> Result<(HostState, bool), Malformed> {
+    let mut is_apart = false;
     let mut take = Take(bytes);
     let mut state = HostState {
         failures: take.narrow()?,
@@ -465,6 +495,10 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
             0 => RobotsBody::AllowAll,
             1 => RobotsBody::DisallowAll(None),
             2 => RobotsBody::Rules(take.bytes()?.to_vec()),
+            4 => {
+                is_apart = true;
+                RobotsBody::Rules(Vec::new())
+            }
             3 => {
                 let why = take.varint()?.checked_sub(1).and_then(Failure::of_code);
                 RobotsBody::DisallowAll(Some(why.ok_or(Malformed("unknown failure"))?))
@@ -476,7 +510,7 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
     }
     // An entry of format version 1 ends here.
     if take.0.is_empty() {
-        return Ok(state);
+        return Ok((state, is_apart));
     }
     state.hold_until = take.varint()?;
     state.slow_down = take.narrow()?;
@@ -498,7 +532,7 @@ pub fn take_host(bytes: &[u8]) -> Result<HostState, Malformed> {
             _ => return Err(Malformed("unknown host data")),
         }
     }
-    Ok(state)
+    Ok((state, is_apart))
 }
 
 fn put_lastmods(counts: &LastmodCounts) -> Vec<u8> {
@@ -524,14 +558,33 @@ fn take_lastmods(bytes: &[u8]) -> Result<LastmodCounts, Malformed> {
 
 impl HostTable for SledTables {
     fn load(&self, origin: &Origin) -> io::Result<Option<HostState>> {
-        match self.load(&self.hosts, &put_origin(origin))? {
-            Some(bytes) => take_host(&bytes).map(Some).map_err(|m| self.damaged(m)),
-            None => Ok(None),
-        }
+        let key = put_origin(origin);
+        self.load(&self.hosts, &key)?.map(|row| self.whole(&key, &row)).transpose()
     }
 
     fn store(&self, origin: &Origin, state: &HostState) -> io::Result<()> {
-        self.store(&self.hosts, &put_origin(origin), &put_host(state))
+        let (key, row) = (put_origin(origin), put_row(state, true));
+        let rules = state.robots.as_ref().and_then(|robots| match &robots.body {
+            RobotsBody::Rules(body) => Some(sealed(body)),
+            RobotsBody::AllowAll | RobotsBody::DisallowAll(_) => None,
+        });
+        let known = self.robots.get(&key).map_err(|e| failed(&self.path, e))?;
+        if known.as_deref() == rules.as_deref() {
+            return self.store(&self.hosts, &key, &row);
+        }
+        // Both or neither: else a row could have the rules of another file.
+        let both = (&self.hosts, &self.robots).transaction(|(hosts, robots)| {
+            hosts.insert(&*key, sealed(&row))?;
+            match &rules {
+                Some(rules) => robots.insert(&*key, &**rules)?,
+                None => robots.remove(&*key)?,
+            };
+            Ok::<(), ConflictableTransactionError<Infallible>>(())
+        });
+        both.map_err(|error| match error {
+            TransactionError::Storage(error) => failed(&self.path, error),
+            TransactionError::Abort(never) => match never {},
+        })
     }
 }
 

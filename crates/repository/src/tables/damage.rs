@@ -152,7 +152,7 @@ fn check(table: &[u8], key: &[u8], value: &[u8]) -> Result<(), Malformed> {
     match table {
         b"hosts" => take_origin(key).and_then(|_| take_host(&value)).map(drop),
         b"lastmods" => take_origin(key).and_then(|_| take_lastmods(&value)).map(drop),
-        b"traps" => take_origin(key).map(drop),
+        b"robots" | b"traps" => take_origin(key).map(drop),
         b"sites" | b"settings" => match std::str::from_utf8(key) {
             Ok(_) => Ok(()),
             Err(_) => Err(Malformed("the key is not text")),

@@ -66,6 +66,11 @@ proptest! {
     #[test]
     fn hosts_come_back_as_bytes(origin in origin(), state in state(), noise in vec(any::<u8>(), 0..60)) {
         prop_assert_eq!(take_origin(&put_origin(&origin)), Ok(origin));
+        let (mut row, is_apart) = take_row(&put_row(&state, true)).unwrap();
+        if let (Some(robots), Some(whole), true) = (&mut row.robots, &state.robots, is_apart) {
+            robots.body = whole.body.clone();
+        }
+        prop_assert_eq!(&row, &state);
         let bytes = put_host(&state);
         prop_assert_eq!(take_host(&bytes), Ok(state));
         let cut = take_host(&bytes[..bytes.len() - 1]);
@@ -222,4 +227,44 @@ fn a_damaged_entry_is_told() {
     let error = tables.setting("order").unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     assert!(error.to_string().contains("checksum"), "{error}");
+}
+
+/// A row of an older version has robots.txt itself.
+#[test]
+fn robots_txt_is_stored_apart_and_written_only_when_it_changes() {
+    let tables = SledTables::temporary().unwrap();
+    let origin = at("a.example");
+    let key = put_origin(&origin);
+    let of = |body: RobotsBody, requests: u64| HostState {
+        requests,
+        robots: Some(RobotsState {
+            fetched: 1,
+            unreachable_since: None,
+            body,
+            validators: Validators::default(),
+        }),
+        ..HostState::default()
+    };
+    let rules = |length: usize| RobotsBody::Rules(vec![b'#'; length]);
+    let older = of(rules(9_000), 1);
+    tables.hosts.insert(&key, sealed(&put_host(&older))).unwrap();
+    assert_eq!(HostTable::load(&tables, &origin).unwrap(), Some(older.clone()));
+    for (state, row_in_robots) in [
+        (older, Some(9_000)),
+        (of(rules(9_000), 2), Some(9_000)),
+        (of(rules(5_000), 3), Some(5_000)),
+        (of(RobotsBody::AllowAll, 4), None),
+    ] {
+        HostTable::store(&tables, &origin, &state).unwrap();
+        assert_eq!(HostTable::load(&tables, &origin).unwrap(), Some(state));
+        assert_eq!(tables.hosts_named("a.example").unwrap().len(), 1);
+        assert!(tables.hosts.get(&key).unwrap().unwrap().len() < 100);
+        assert_eq!(tables.load(&tables.robots, &key).unwrap().map(|body| body.len()), row_in_robots);
+    }
+    HostTable::store(&tables, &origin, &of(rules(7), 5)).unwrap();
+    tables.robots.remove(&key).unwrap();
+    assert_eq!(HostTable::load(&tables, &origin).unwrap().unwrap().robots, None, "it is fetched again");
+    HostTable::store(&tables, &origin, &of(rules(7), 5)).unwrap();
+    tables.forget(&|host| host == "a.example", &|_| false, false).unwrap();
+    assert!(tables.robots.is_empty() && tables.hosts.is_empty());
 }
