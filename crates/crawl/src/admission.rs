@@ -2,7 +2,7 @@
 
 pub mod blocks;
 pub mod consent;
-pub mod contact_check;
+pub mod decisions;
 pub mod filters;
 pub mod gates;
 pub mod named_host;

@@ -1,11 +1,11 @@
 //! An open crawl: everything that outlives a cycle.
 
-use crate::admission::contact_check;
-use crate::data_dir;
+use crate::admission::decisions::Decisions;
+use crate::contact_check;
+use crate::data_dir::{self, WARC, check_pinned};
 use crate::failure::Failure;
 use crate::open_read;
 use crate::operator::control::Control;
-use crate::operator::decisions::Decisions;
 use crate::process::{Display, Process, Shutdown};
 use crate::progress::figures::Live;
 use crate::progress::storage::Watched;
@@ -13,22 +13,14 @@ use crate::settings::Settings;
 use crate::space::Space;
 use crate::stored::{keep, kept, seed_sites};
 use recrawl_archive::{self as archive, Archive, ArchiveEnd, ArchiveMark, Recovery, cap};
-use recrawl_change::Features;
 use recrawl_fetcher::{Fetcher, HttpNetwork, Steering, WallClock};
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Repository, SledTables, SyncFolder};
-use recrawl_types::{CanonicalUrl, HostTable, UrlRules};
-use serde::{Deserialize, Serialize};
+use recrawl_types::{CanonicalUrl, HostTable};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The folder of the tables, in the data directory.
-pub const TABLES: &str = "hosts.sled";
-/// The folder of the page bodies, in the data directory.
-pub const WARC: &str = "warc";
-
 /// Names of settings in the tables.
-const PINNED: &str = "pinned";
 const ARCHIVE_END: &str = "archive_end";
 
 /// The storage of a crawl.
@@ -71,14 +63,6 @@ pub struct Crawl {
     pub clock: WallClock,
     /// Random seed for ties and samples.
     pub random_seed: u64,
-}
-
-/// Settings that are fixed for the life of a repository: other values would give pages other names,
-/// or make the stored fingerprints useless.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Pinned {
-    rules: UrlRules,
-    features: Features,
 }
 
 impl Crawl {
@@ -235,22 +219,4 @@ impl Crawl {
 
 fn in_folder(folder: &Path, error: std::io::Error) -> Failure {
     Failure::Work(format!("cannot open data directory {}: {error}", folder.display()))
-}
-
-/// Pins the settings at the first opening, and checks the configuration against them at every later
-/// one.
-pub fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
-    let pinned = Pinned { rules: settings.rules.clone(), features: settings.change.features };
-    let Some(before) = kept::<Pinned>(tables, PINNED)? else {
-        return keep(tables, PINNED, &pinned);
-    };
-    let key = match () {
-        () if before.rules != pinned.rules => "urls.drop_parameters",
-        () if before.features != pinned.features => "change.features",
-        () => return Ok(()),
-    };
-    Err(Failure::Usage(format!(
-        "{key} differs from the value that {} was created with; restore it, or use another data directory",
-        settings.data_dir.display()
-    )))
 }

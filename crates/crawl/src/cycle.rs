@@ -17,15 +17,14 @@ pub mod plan;
 pub mod priors;
 pub mod ranks;
 pub mod readmission;
-pub mod report;
 
 use crate::crawl::Crawl;
 use crate::cycle::gather::Gathered;
-use crate::cycle::report::CycleReport;
 use crate::failure::Failure;
 use crate::lessons::dates::LastmodLesson;
 use crate::lessons::site_noise::SiteNoise;
 use crate::lessons::traps::{TrapLesson, Traps};
+use crate::report::CycleReport;
 use recrawl_fetcher::StoppedBy;
 use recrawl_repository::{BLOCK_PAGES, VisitLog};
 use recrawl_types::CanonicalUrl;

@@ -1,18 +1,30 @@
-//! Refuses a data directory that belongs to something else.
+//! The data directory: its folders, what is fixed for its life, and whether it belongs to something else.
 //!
 //! A crawl has a manifest or tables; opening it checks the rest. A directory without a crawl may
 //! contain what a file system, a shell or an operator puts there: hidden entries, `lost+found`,
 //! empty files, files named in the configuration or on the command line, and files that other
 //! recrawl commands create before the first crawl. Anything else suggests a wrong path.
 
-use crate::crawl::{TABLES, WARC};
 use crate::failure::Failure;
 use crate::labels;
 use crate::settings::Settings;
+use crate::stored::{keep, kept};
+use recrawl_change::Features;
+use recrawl_repository::SledTables;
+use recrawl_types::UrlRules;
+use serde::{Deserialize, Serialize};
 use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// The folder of the tables, in the data directory.
+pub const TABLES: &str = "hosts.sled";
+/// The folder of the page bodies, in the data directory.
+pub const WARC: &str = "warc";
+
+/// Setting that stores what is fixed.
+const PINNED: &str = "pinned";
 
 /// If one of these exists, the directory holds a crawl.
 const BEGUN: [&str; 2] = ["MANIFEST", TABLES];
@@ -21,6 +33,14 @@ const OURS: [&str; 5] = ["LOCK", "reports", WARC, "formula.toml", "lost+found"];
 /// Prefixes of names that may exist before: files of cycles, about which the repository reports
 /// more, and the log of changes.
 const OURS_BEGIN: [&str; 5] = ["MANIFEST.", "generation-", "cycle-", "visits-", "control.jsonl"];
+
+/// Settings that are fixed for the life of a repository: other values would give pages other names,
+/// or make the stored fingerprints useless.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Pinned {
+    rules: UrlRules,
+    features: Features,
+}
 
 /// Refuses a directory that holds foreign files and no crawl.
 ///
@@ -44,6 +64,24 @@ pub fn check_ours(settings: &Settings) -> Result<(), Failure> {
 /// Does the folder hold a crawl?
 pub fn is_begun(folder: &Path) -> bool {
     BEGUN.iter().any(|name| folder.join(name).exists())
+}
+
+/// Pins the settings at the first opening, and checks the configuration against them at every later
+/// one.
+pub fn check_pinned(tables: &SledTables, settings: &Settings) -> Result<(), Failure> {
+    let pinned = Pinned { rules: settings.rules.clone(), features: settings.change.features };
+    let Some(before) = kept::<Pinned>(tables, PINNED)? else {
+        return keep(tables, PINNED, &pinned);
+    };
+    let key = match () {
+        () if before.rules != pinned.rules => "urls.drop_parameters",
+        () if before.features != pinned.features => "change.features",
+        () => return Ok(()),
+    };
+    Err(Failure::Usage(format!(
+        "{key} differs from the value that {} was created with; restore it, or use another data directory",
+        settings.data_dir.display()
+    )))
 }
 
 /// Foreign names in a directory without a crawl, in order.

@@ -10,6 +10,7 @@
 
 pub mod admission;
 pub mod config;
+pub mod contact_check;
 pub mod crawl;
 pub mod cycle;
 pub mod data_dir;
@@ -22,6 +23,7 @@ pub mod operator;
 pub mod output;
 pub mod process;
 pub mod progress;
+pub mod report;
 pub mod settings;
 pub mod space;
 pub mod stored;

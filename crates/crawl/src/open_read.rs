@@ -1,10 +1,10 @@
 //! Opens a crawl for reading, also while another process writes to it.
 
-use crate::crawl::TABLES;
-use crate::cycle::report::CycleReport;
+use crate::admission::decisions::Decisions;
+use crate::data_dir::TABLES;
 use crate::failure::Failure;
 use crate::labels::counted;
-use crate::operator::decisions::Decisions;
+use crate::report::CycleReport;
 use crate::settings::Settings;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Generation, OpenError, Repository, ScheduleFile, SledTables, SyncFolder};

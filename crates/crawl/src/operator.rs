@@ -1,7 +1,6 @@
 //! What people decide: seeds, imports, requested pages, pauses, blocks, takedowns.
 
 pub mod control;
-pub mod decisions;
 pub mod import;
 pub mod seeds;
 pub mod takedown;

@@ -4,6 +4,9 @@
 //! of RFC 1123 §5.2.14). Both forms are accepted everywhere. A date without a time is its first
 //! second; a time without a zone is in UTC.
 
+use jiff::civil::{Date, date};
+
+const EPOCH: Date = date(1970, 1, 1);
 /// The first year that does not fit.
 const END: u32 = 2106;
 
@@ -122,22 +125,11 @@ fn digits(text: &str, count: usize) -> Option<u32> {
 
 /// Days since 1970 of a Gregorian date.
 fn days(year: u32, month: u32, day: u32) -> Option<i64> {
-    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let length = match month {
-        2 => 28 + u32::from(is_leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1970..END).contains(&year) || !(1..=length).contains(&day) {
+    if !(1970..END).contains(&year) {
         return None;
     }
-    // Years that begin in March have their leap day at the end.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    let days = year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1;
-    // Subtracts 1970-01-01 in the same count.
-    Some(i64::from(days) - 719_468)
+    let date = Date::new(year as i16, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?;
+    Some(date.duration_since(EPOCH).as_secs() / 86_400)
 }
 
 #[cfg(test)]

@@ -19,25 +19,25 @@ mod traps;
 
 pub use recrawl_crawl::labels::{counted, thousands};
 
-use crate::cli::Command;
+use crate::cli::{Command, ServeArgs};
 use crate::process::logging;
 use crate::process::terminal;
 use recrawl_crawl::config::Log;
 use recrawl_crawl::failure::Failure;
 use std::io::{self, Write};
 
-/// Runs a command.
+/// Runs a command, the daemon by `serve`.
 ///
 /// # Errors
 /// A message for the user, on one line.
-pub fn run(command: Command) -> Result<(), Failure> {
+pub fn run(command: Command, serve: impl FnOnce(&ServeArgs) -> Result<(), Failure>) -> Result<(), Failure> {
     // A crawl starts its log later, when its configuration is read.
     if !matches!(command, Command::Crawl(_) | Command::Serve(_)) {
         logging::start(&Log::default(), "warn")?;
     }
     match command {
         Command::Crawl(args) => crawl::run(&args),
-        Command::Serve(args) => crate::serve::run(&args),
+        Command::Serve(args) => serve(&args),
         Command::Status(args) => status::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Formula(command) => formula::run(&command),

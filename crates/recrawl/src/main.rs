@@ -7,6 +7,7 @@ mod cli;
 mod command;
 mod process;
 mod serve;
+mod tokens;
 
 use clap::Parser;
 use process::{clock, logging};
@@ -16,7 +17,7 @@ use std::time::SystemTime;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse(); // on wrong arguments clap prints an error and exits with 2
-    let ended = clock::check(SystemTime::now()).and_then(|()| command::run(cli.command));
+    let ended = clock::check(SystemTime::now()).and_then(|()| command::run(cli.command, serve::run));
     if let Err(failure) = &ended {
         logging::say(tracing::Level::ERROR, &failure.to_string());
     }

@@ -25,6 +25,7 @@ use crate::cli::ServeArgs;
 use crate::process;
 use crate::process::logging;
 use crate::process::open_files;
+use crate::tokens::tokens_of;
 use desk::{Desk, Phase};
 use hangup::Hangup;
 use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
@@ -196,18 +197,6 @@ fn console_config(settings: &Settings, tokens: Option<Tokens>) -> Result<Console
         tokens,
         audit: audit::log(&settings.data_dir)?,
     })
-}
-
-/// The tokens in the file `serve.tokens`; none if no file is configured, or it is empty.
-///
-/// # Errors
-/// When the file cannot be read, others can read it, or a line is invalid.
-pub fn tokens_of(settings: &Settings) -> Result<Option<Tokens>, Failure> {
-    let path = &settings.config.serve.tokens;
-    if path.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    Tokens::read(path).map(Some).map_err(|e| Failure::Usage(format!("serve.tokens: {e}")))
 }
 
 type Console = Arc<Running>;

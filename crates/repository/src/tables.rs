@@ -100,7 +100,8 @@ impl SledTables {
         // sled panics on some damage.
         let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let database = config.open().map_err(|e| failed(&path, e))?;
-            let trees = ["hosts", "robots", "sites", "lastmods", "traps", "settings"].map(|name| tree(&database, name));
+            let trees = ["hosts", "robots", "sites", "lastmods", "traps", "settings"]
+                .map(|name| tree(&database, name));
             Ok((database, trees))
         }));
         let opened = opened.unwrap_or_else(|_| Err(ruined(&path, "its bytes differ from what was written")));

@@ -2,11 +2,11 @@
 //! and trust.
 
 use crate::crawl::Crawl;
-use crate::cycle::report::{Responses, Tally};
 use crate::failure::Failure;
 use crate::lessons::site_noise::NoiseLesson;
 use crate::lessons::traps::Traps;
 use crate::lessons::trust::TrustLesson;
+use crate::report::{Responses, Tally};
 use recrawl_repository::VisitLog;
 use recrawl_types::{Cycle, Visit};
 use recrawl_verifier::{Batch, BatchLimits, SortedBatch};

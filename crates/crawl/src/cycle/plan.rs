@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::lessons::dates::TrustedDates;
 use crate::lessons::traps::Traps;
 use crate::progress::figures::Live;
+use crate::report::facts::Facts;
 use crate::settings::Settings;
 use crate::settings::formula_file;
 use crate::stored::{keep, kept};
@@ -22,7 +23,6 @@ use recrawl_types::{
     CanonicalUrl, Cycle, Link, LogRecord, Origin, PageRecord, ScheduleEntry, ScheduleSource, Share, Status,
     Visit,
 };
-use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -46,36 +46,6 @@ pub struct Plan {
     pub recovered: Recovered,
     /// Page bodies; none if they are not archived.
     pub archive: Option<Archive>,
-}
-
-/// Decisions made when a cycle was planned; stored, so that a resumed cycle reports the same.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Facts {
-    /// The planned cycle.
-    pub cycle: Cycle,
-    /// Start time, in milliseconds since 1970.
-    pub started: u64,
-    /// Name of the formula, or of the policy that needs none.
-    pub formula: String,
-    /// Text of the formula; none for another policy, in cycles planned by an older version, and if nothing is ranked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub formula_toml: Option<String>,
-    /// The lowest score that was selected; none without a score share.
-    pub cutoff: Option<f64>,
-    /// Scheduled pages, seeds included.
-    pub scheduled: u64,
-    /// Random seed for ties and samples; 0 in cycles planned by an older version.
-    #[serde(default)]
-    pub random_seed: u64,
-    /// Of the scheduled pages, those chosen by score; none if unknown.
-    #[serde(default)]
-    pub by_score: Option<u64>,
-    /// Pages from which the audit sample was drawn; none if unknown.
-    #[serde(default)]
-    pub audit_eligible: Option<u64>,
-    /// Digest of the operator's rules that refuse pages: [`readmission::digest`].
-    #[serde(default)]
-    pub rules: u64,
 }
 
 /// Resumes the cycle's schedule if one was completed, or else makes it. New seeds enter the log in

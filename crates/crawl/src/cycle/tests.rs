@@ -2,10 +2,11 @@
 //! of hosts and decisions.
 
 use super::*;
+use crate::admission::decisions::Decisions;
 use crate::config::Config;
-use crate::crawl::{Disk, TABLES};
+use crate::crawl::Disk;
+use crate::data_dir::TABLES;
 use crate::operator::control::Mark;
-use crate::operator::decisions::Decisions;
 use crate::process::Process;
 use crate::progress::figures::Live;
 use crate::settings::Settings;

@@ -1,11 +1,11 @@
 //! The gates that are closed to pages, for commands that list them. `readmission.rs` asks them for a crawl.
 
 use crate::admission::blocks::Blocks;
+use crate::admission::decisions::Decisions;
 use crate::admission::gates::{ClosedGate, Gates, OriginGates};
 use crate::admission::scope::Scope;
 use crate::failure::Failure;
 use crate::lessons::traps::{self, OriginTraps};
-use crate::operator::decisions::Decisions;
 use crate::settings::Settings;
 use crate::stored::seed_sites;
 use recrawl_repository::SledTables;

@@ -10,12 +10,12 @@
 mod decided;
 
 use crate::admission::blocks::Blocks;
-pub use crate::operator::decisions::Mark;
+pub use crate::admission::decisions::Mark;
 pub use decided::Chosen;
 pub use recrawl_fetcher::control::{MAX_ASKED, MAX_HELD_HOSTS};
 
+use crate::admission::decisions::{Decisions, Marks};
 use crate::failure::Failure;
-use crate::operator::decisions::{Decisions, Marks};
 use crate::stored::{keep, kept};
 use decided::{Asked, Chosens, Seeds, Wish};
 use recrawl_fetcher::Steering;

@@ -5,13 +5,13 @@
 
 pub mod lines;
 
-use crate::crawl::check_pinned;
-use crate::cycle::plan::Facts;
-use crate::cycle::report::{CycleReport, IMPORT, Responses, Tally};
+use crate::admission::decisions::Decisions;
 use crate::data_dir;
+use crate::data_dir::check_pinned;
 use crate::failure::Failure;
 use crate::open_read;
-use crate::operator::decisions::Decisions;
+use crate::report::facts::Facts;
+use crate::report::{CycleReport, IMPORT, Responses, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
 use crate::stored::{MAX_SEED_SITES, add_seed_sites};

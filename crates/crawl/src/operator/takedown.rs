@@ -11,14 +11,14 @@ mod covered;
 use crate::admission::pattern::Pattern;
 pub use covered::Covered;
 
-use crate::crawl::{TABLES, WARC, check_pinned};
-use crate::cycle::plan::Facts;
-use crate::cycle::report::{CycleReport, Responses, TAKEDOWN, Tally};
+use crate::admission::decisions::Decisions;
+use crate::data_dir::{TABLES, WARC, check_pinned};
 use crate::failure::Failure;
 use crate::labels::{counted, thousands};
 use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
-use crate::operator::decisions::Decisions;
+use crate::report::facts::Facts;
+use crate::report::{CycleReport, Responses, TAKEDOWN, Tally};
 use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::takedown::{TakenDown, take_down};

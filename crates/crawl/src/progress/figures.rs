@@ -2,9 +2,9 @@
 //!
 //! A page costs one uncontended lock. Reports are not made from these figures, but from the log.
 
-use crate::cycle::plan::Facts;
-use crate::cycle::report::Tally;
 use crate::progress::errors::Errors;
+use crate::report::Tally;
+use crate::report::facts::Facts;
 use recrawl_fetcher::WallClock;
 use recrawl_formula::Formula;
 use recrawl_types::{Cycle, Visit};

@@ -7,6 +7,7 @@
 use super::{OPEN, Procedural, REFUSED, refused_on, sitemap};
 use crate::seed::Stream;
 use crate::web::{Authorities, neighbours, push_number};
+use jiff::ToSpan;
 
 const LINKS: u64 = 0x6c69_6e6b;
 const EDIT: u64 = 0x6564_6974;
@@ -219,24 +220,13 @@ pub fn write_index(web: &Procedural, host: u32, names: &Authorities, out: &mut V
     out.extend_from_slice(b"</footer>\n</body>\n</html>\n");
 }
 
-/// The date of a cycle: this many days after 2001-01-01.
+/// The last date that has four digits for its year.
+const LAST_DATE: &str = "9999-12-31";
+
+/// The date of a cycle: this many days after 2001-01-01, at most [`LAST_DATE`].
 pub fn date(cycle: u32) -> String {
-    // Years that begin in March have their leap day at the end; 2000-03-01 starts a period of 400
-    // years.
-    let mut day = u64::from(cycle) + 306;
-    let mut year = 2_000 + day / 146_097 * 400;
-    day %= 146_097;
-    let century = (day / 36_524).min(3);
-    day -= century * 36_524;
-    let fours = day / 1_461;
-    day -= fours * 1_461;
-    let one = (day / 365).min(3);
-    day -= one * 365;
-    year += century * 100 + fours * 4 + one;
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
-    format!("{year:04}-{month:02}-{day:02}")
+    let first = jiff::civil::date(2001, 1, 1);
+    first.checked_add(i64::from(cycle).days()).map_or_else(|_| LAST_DATE.into(), |date| date.to_string())
 }
 
 #[cfg(test)]

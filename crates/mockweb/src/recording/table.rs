@@ -1,6 +1,7 @@
 //! The tables of one recording: its cycles and its pages with their changes, without the contents.
 
 use super::{RecordingError, Source};
+use jiff::civil::Date;
 
 /// A page and its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,18 +134,8 @@ fn read_page(line: &str, expected_id: usize, cycles: u32) -> Result<RecordedPage
 }
 
 /// Seconds from 1970-01-01 to the start of a day written as `YYYY-MM-DD` (UTC); `None` for an
-/// invalid date. Days from civil date after Howard Hinnant.
+/// invalid date or one before 1970.
 pub fn seconds_of_date(date: &str) -> Option<u64> {
-    let mut parts = date.splitn(3, '-');
-    let year: u64 = parts.next().filter(|p| p.len() == 4)?.parse().ok()?;
-    let month: u64 = parts.next().filter(|p| p.len() == 2)?.parse().ok()?;
-    let day: u64 = parts.next().filter(|p| p.len() == 2)?.parse().ok()?;
-    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let year = if month <= 2 { year - 1 } else { year };
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let year_of_era = year % 400;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some((year / 400 * 146_097 + day_of_era - 719_468) * 86_400)
+    let date: Date = date.parse().ok().filter(|_| date.len() == 10)?;
+    u64::try_from(date.duration_since(jiff::civil::date(1970, 1, 1)).as_secs()).ok()
 }

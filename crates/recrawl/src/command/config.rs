@@ -2,7 +2,7 @@
 
 use super::{print, print_json};
 use crate::cli::{ConfigCommand, load};
-use crate::serve;
+use crate::tokens::tokens_of;
 use recrawl_crawl::failure::Failure;
 
 pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
@@ -10,7 +10,7 @@ pub fn run(command: &ConfigCommand) -> Result<(), Failure> {
         ConfigCommand::Check { config } => {
             let settings = load(config.as_deref(), None)?;
             // Checked as the daemon does at its start.
-            serve::tokens_of(&settings)?;
+            tokens_of(&settings)?;
             match config {
                 Some(file) => print(format!("{}: ok", file.display())),
                 None => print("built-in defaults: ok"),

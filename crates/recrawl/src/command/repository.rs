@@ -7,7 +7,7 @@ mod stats;
 use super::{counted, print, print_json};
 use crate::cli::RepositoryCommand;
 use recrawl_archive::verify;
-use recrawl_crawl::crawl::{TABLES, WARC};
+use recrawl_crawl::data_dir::{TABLES, WARC};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;

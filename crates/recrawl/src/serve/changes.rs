@@ -7,9 +7,9 @@ use super::view::failed;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
 use recrawl_crawl::admission::blocks::Blocks;
-use recrawl_crawl::admission::contact_check;
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::admission::scope;
+use recrawl_crawl::contact_check;
 use recrawl_crawl::labels;
 use recrawl_crawl::labels::counted;
 use recrawl_crawl::operator::control::{

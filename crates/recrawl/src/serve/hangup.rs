@@ -1,9 +1,10 @@
 //! Handles SIGHUP: tokens are read at once, the rest of the configuration between cycles. Also
 //! notifies systemd when a signal stops the daemon.
 
+use super::Console;
 use super::desk::Desk;
 use super::notify;
-use super::{Console, tokens_of};
+use crate::tokens::tokens_of;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,9 +1,9 @@
 //! Reloads the configuration: applies what can change in a running crawl, and names what cannot.
 
 use super::desk::Desk;
-use super::tokens_of;
 use crate::cli::ServeArgs;
 use crate::process::logging;
+use crate::tokens::tokens_of;
 use recrawl_console::Running;
 use recrawl_crawl::config::{Config, Log, Serve};
 use recrawl_crawl::crawl::Crawl;
@@ -62,7 +62,7 @@ fn put_in_force(
     }
     settings.scope.refuse_taken_down(crawl.control.decided().taken_down.clone());
     settings.scope.read_opt_out().map_err(Failure::Usage)?;
-    recrawl_crawl::admission::contact_check::check_known(&settings, &crawl.repository.current())?;
+    recrawl_crawl::contact_check::check_known(&settings, &crawl.repository.current())?;
     let tokens = tokens_of(&settings)?;
     if settings.fetch != old.fetch {
         let network = Arc::new(HttpNetwork::new(&settings.fetch).map_err(Failure::work)?);

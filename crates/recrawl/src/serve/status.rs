@@ -6,9 +6,9 @@ use crate::process::logging;
 use recrawl_console::view::{
     Counts, CycleDone, CycleNow, CycleStage, FormulaText, Freshness, HostNow, Promise, State, Status,
 };
-use recrawl_crawl::cycle::report::{CycleReport, Tally};
 use recrawl_crawl::labels::thousands;
 use recrawl_crawl::progress::figures::{Now, Stage};
+use recrawl_crawl::report::{CycleReport, Tally};
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::control::Figures;
 use recrawl_formula::Formula;
@@ -249,13 +249,13 @@ fn freshness(report: &CycleReport) -> Option<Freshness> {
 }
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {
-    recrawl_crawl::cycle::report::ratio(part, whole)
+    recrawl_crawl::report::ratio(part, whole)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recrawl_crawl::cycle::report::{AuditTally, Estimates};
+    use recrawl_crawl::report::{AuditTally, Estimates};
     use recrawl_scheduler::{Response, Weighted};
 
     fn report(formula: &str, tally: Tally) -> CycleReport {
@@ -312,9 +312,8 @@ mod tests {
         assert!(low.unwrap() < 0.44 && low.unwrap() > 0.3 && high.unwrap() > 0.56 && high.unwrap() < 0.7);
         assert_eq!(promise("nad", &before), None, "the last cycle was ranked by another");
         assert_eq!(promise("age", &[]), None);
-        let [import, takedown] =
-            [recrawl_crawl::cycle::report::IMPORT, recrawl_crawl::cycle::report::TAKEDOWN]
-                .map(|what| CycleReport { stopped_by: what.into(), ..report(what, Tally::default()) });
+        let [import, takedown] = [recrawl_crawl::report::IMPORT, recrawl_crawl::report::TAKEDOWN]
+            .map(|what| CycleReport { stopped_by: what.into(), ..report(what, Tally::default()) });
         let between = [import, before[0].clone(), takedown, before[1].clone()];
         assert_eq!(promise("age", &between), Some(promised), "neither an import nor a takedown is ranked");
         assert_eq!(promise("import", &between), None);

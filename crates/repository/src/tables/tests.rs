@@ -233,7 +233,7 @@ fn a_damaged_entry_is_told() {
 #[test]
 fn robots_txt_is_stored_apart_and_written_only_when_it_changes() {
     let tables = SledTables::temporary().unwrap();
-    let origin = at("a.example");
+    let origin = Origin { scheme: Scheme::Https, host: "a.example".into(), port: 443 };
     let key = put_origin(&origin);
     let of = |body: RobotsBody, requests: u64| HostState {
         requests,

@@ -1,22 +1,22 @@
 //! Days and dates: the Gregorian calendar, UTC.
 
+use jiff::ToSpan;
+use jiff::civil::Date;
+
 /// Seconds of a day.
 pub const DAY: u64 = 86_400;
 
 /// The last supported day: 9999-12-31.
 pub const LAST_DAY: i64 = 2_932_896;
 
+const EPOCH: Date = jiff::civil::date(1970, 1, 1);
+
 /// The day of a date, counted from 1970-01-01; `None` for an invalid date or a year outside 1970 to
 /// 9999.
 pub fn day(year: u32, month: u32, day: u32) -> Option<i64> {
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || day == 0 || day > length(year, month) {
-        return None;
-    }
-    // Years begin in March, so that the leap day is the last (Hinnant, "chrono-compatible low-level
-    // date algorithms").
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leaps = year / 4 - year / 100 + year / 400;
-    Some(i64::from(year * 365 + leaps + (153 * month + 2) / 5 + day - 1) - 719_468)
+    let number = |number: u32| i8::try_from(number).ok();
+    let date = Date::new(i16::try_from(year).ok()?, number(month)?, number(day)?).ok()?;
+    Some(date.duration_since(EPOCH).as_hours() / 24).filter(|day| *day >= 0)
 }
 
 /// The date of a day as YYYY-MM-DD.
@@ -25,14 +25,7 @@ pub fn day(year: u32, month: u32, day: u32) -> Option<i64> {
 /// For days before 1970 or after 9999.
 pub fn date(days: i64) -> String {
     assert!((0..=LAST_DAY).contains(&days), "day {days} is not in 1970 to 9999");
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{:04}-{month:02}-{day:02}", year + era * 400 + later)
+    EPOCH.checked_add(days.days()).expect("a year up to 9999").to_string()
 }
 
 /// The day of a date written YYYY-MM-DD; `None` for anything else.
@@ -56,15 +49,6 @@ pub fn parse_time(text: &str) -> Option<u64> {
     let (hour, minute, second) = (number(8..10)?, number(10..12)?, number(12..14)?);
     let is_time = hour < 24 && minute < 60 && second <= 60; // 60 is a leap second
     is_time.then(|| day as u64 * DAY + u64::from(hour * 3600 + minute * 60 + second))
-}
-
-fn length(year: u32, month: u32) -> u32 {
-    match month {
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! read.
 
 use super::Effect;
-use crate::operator::decisions::{Mark, Marks};
+use crate::admission::decisions::{Mark, Marks};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
 //! The known pages that a takedown covers, and what else keeps them from being requested.
 
+use crate::admission::decisions::Decisions;
 use crate::admission::gates::ClosedGate;
 use crate::admission::pattern::Pattern;
 use crate::explain::forbidding::{Forbidding, MAX_LOOKED_AT, OfOrigin};
 use crate::failure::Failure;
-use crate::operator::decisions::Decisions;
 use crate::settings::Settings;
 use recrawl_fetcher::host_delay::LeftAlone;
 use recrawl_repository::{Generation, SledTables};

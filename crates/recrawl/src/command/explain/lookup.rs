@@ -3,16 +3,16 @@
 
 use crate::command::{dates, traps};
 use recrawl_crawl::admission::blocks::Blocks;
+use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::gates::{ClosedGate, Gates, OriginGates};
 use recrawl_crawl::admission::scope::Refusal;
-use recrawl_crawl::crawl::TABLES;
+use recrawl_crawl::data_dir::TABLES;
 use recrawl_crawl::explain::forbidding::Forbidding;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
 use recrawl_crawl::lessons::dates::is_trusted;
 use recrawl_crawl::open_read::Tables;
 use recrawl_crawl::operator::control::Mark;
-use recrawl_crawl::operator::decisions::Decisions;
 use recrawl_crawl::settings::Settings;
 use recrawl_fetcher::host_delay::{HostDelay, LeftAlone};
 use recrawl_fetcher::robots::Rules;

@@ -38,7 +38,7 @@ pub fn strip(visits: &[(Cycle, KeptVisit)]) -> Option<String> {
     ))
 }
 
-/// Failed and skipped as in the reports of cycles ([`recrawl_crawl::cycle::report::Tally::all_failed`]).
+/// Failed and skipped as in the reports of cycles ([`recrawl_crawl::report::Tally::all_failed`]).
 fn sign(outcome: Outcome) -> char {
     match outcome.change() {
         Some(Change::First) => '*',

@@ -4,7 +4,7 @@ use super::lines::Lines;
 use recrawl_archive::records::{Found, Records};
 use recrawl_archive::surt::surt;
 use recrawl_archive::{file_name, file_numbers, file_path};
-use recrawl_crawl::crawl::WARC;
+use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::sorted_lines::SortedLines;
 use recrawl_crawl::settings::Settings;

@@ -4,7 +4,7 @@ use super::rows::{Cell, Column, Kind, Rows};
 use crate::cli::Format;
 use recrawl_archive::cap::Bodies;
 use recrawl_crawl::admission::consent::claim;
-use recrawl_crawl::crawl::WARC;
+use recrawl_crawl::data_dir::WARC;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;

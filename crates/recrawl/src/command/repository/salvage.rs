@@ -4,7 +4,7 @@ use super::new_folder;
 use crate::command::{counted, print, print_json, thousands};
 use recrawl_archive::cap::Bodies;
 use recrawl_archive::verify;
-use recrawl_crawl::crawl::{TABLES, WARC};
+use recrawl_crawl::data_dir::{TABLES, WARC};
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::open_read;
 use recrawl_crawl::settings::Settings;

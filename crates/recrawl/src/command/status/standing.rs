@@ -2,10 +2,10 @@
 
 use crate::command::{counted, thousands};
 use recrawl_archive::timestamp;
+use recrawl_crawl::admission::decisions::{Decisions, Mark};
 use recrawl_crawl::admission::named_host::NamedHost;
 use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::open_read;
-use recrawl_crawl::operator::decisions::{Decisions, Mark};
 use recrawl_crawl::settings::Settings;
 use recrawl_types::host::is_within;
 use serde::Serialize;

@@ -6,7 +6,7 @@
 //! decides which page answers. `cargo test -p recrawl estimates -- --nocapture` prints the figures.
 
 use super::*;
-use crate::cycle::report::CycleReport;
+use crate::report::CycleReport;
 use recrawl_fetcher::StoppedBy;
 use recrawl_mockweb::ProceduralConfig;
 use recrawl_mockweb::procedural::Procedural;

@@ -2,10 +2,11 @@
 //! interruptions.
 
 mod estimates;
+pub mod facts;
 
 pub use estimates::{AuditTally, Estimates, Responses};
 
-use crate::cycle::plan::Facts;
+use crate::report::facts::Facts;
 use recrawl_fetcher::StoppedBy;
 use recrawl_types::{Change, Outcome, Share, Skip, Visit};
 use recrawl_verifier::MergeReport;

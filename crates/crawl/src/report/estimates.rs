@@ -1,7 +1,7 @@
 //! Estimates for a population of pages from a cycle's visits.
 
 use super::Tally;
-use crate::cycle::plan::Facts;
+use crate::report::facts::Facts;
 use recrawl_scheduler::{Estimate, Response, Weighted};
 use recrawl_types::{Change, Outcome, Share, Visit};
 use serde::{Deserialize, Serialize};
