@@ -7,7 +7,7 @@
 use super::{OPEN, Procedural, REFUSED, refused_on, sitemap};
 use crate::seed::Stream;
 use crate::web::{Authorities, neighbours, push_number};
-use jiff::ToSpan;
+use jiff::Span;
 
 const LINKS: u64 = 0x6c69_6e6b;
 const EDIT: u64 = 0x6564_6974;
@@ -225,18 +225,19 @@ const LAST_DATE: &str = "9999-12-31";
 
 /// The date of a cycle: this many days after 2001-01-01, at most [`LAST_DATE`].
 pub fn date(cycle: u32) -> String {
-    let first = jiff::civil::date(2001, 1, 1);
-    first.checked_add(i64::from(cycle).days()).map_or_else(|_| LAST_DATE.into(), |date| date.to_string())
+    let days = Span::new().try_days(i64::from(cycle));
+    let date = days.and_then(|days| jiff::civil::date(2001, 1, 1).checked_add(days));
+    date.map_or_else(|_| LAST_DATE.into(), |date| date.to_string())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::date;
+    use super::{LAST_DATE, date};
     use crate::recording::seconds_of_date;
 
     #[test]
     fn cycles_are_days() {
-        assert_eq!(date(0), "2001-01-01");
+        assert_eq!((date(0), date(u32::MAX)), ("2001-01-01".into(), LAST_DATE.into()));
         for cycle in (0..40_000).chain([1_000_000, 2_900_000]) {
             let text = date(cycle);
             let seconds = seconds_of_date(&text);

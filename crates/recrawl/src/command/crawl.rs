@@ -66,6 +66,7 @@ pub fn run(args: &CrawlArgs) -> Result<(), Failure> {
     loop {
         // A signal may have come while the crawl was opened.
         if crawl.shutdown.requested() {
+            tracing::info!("stopped before a cycle began; pass the seeds again");
             return Ok(());
         }
         let waiting = crawl.control.seeds();

@@ -2,7 +2,7 @@
 
 use super::desk::Desk;
 use super::next::Turn;
-use super::status::formula_text;
+use super::status::{formula_text, ranking_text};
 use super::view::failed;
 use crate::audit::COMMAND_LINE;
 use recrawl_console::view::Refusal;
@@ -50,7 +50,7 @@ pub fn list(desk: &Desk) -> Result<Formulas, Refusal> {
     };
     let (in_force, coming) = (in_force(desk), desk.formula());
     Ok(Formulas {
-        in_force: formula_text(&in_force),
+        in_force: ranking_text(desk, &desk.settings()),
         next: (coming != in_force).then(|| formula_text(&coming)),
         history: chosen.iter().rev().filter_map(use_of).collect(),
         built_in: builtin::ALL.iter().map(|b| formula_text(&b.formula())).collect(),

@@ -73,9 +73,8 @@ pub fn of(desk: &Desk) -> Status {
     }
 }
 
-/// A formula for display.
 /// What ranks the pages: the formula, or the policy that needs none.
-fn ranking_text(desk: &Desk, settings: &Settings) -> FormulaText {
+pub fn ranking_text(desk: &Desk, settings: &Settings) -> FormulaText {
     if settings.policy.is_formula() {
         return formula_text(&formulas::in_force(desk));
     }
@@ -83,6 +82,7 @@ fn ranking_text(desk: &Desk, settings: &Settings) -> FormulaText {
     FormulaText { name: name.into(), expression: help.into(), description: String::new(), provenance: None }
 }
 
+/// A formula for display.
 pub fn formula_text(formula: &Formula) -> FormulaText {
     FormulaText {
         name: formula.name.clone(),

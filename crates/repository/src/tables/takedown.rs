@@ -41,7 +41,9 @@ impl SledTables {
     ) -> io::Result<Forgotten> {
         let of_host = |key: &[u8]| Ok(is_host(&take_origin(key).map_err(|m| self.damaged(m))?.host));
         let of_site = |key: &[u8]| Ok(std::str::from_utf8(key).is_ok_and(is_site));
-        self.forget_in(&self.robots, &of_host, only_count)?;
+        if !only_count {
+            self.forget_in(&self.robots, &of_host, false)?;
+        }
         Ok(Forgotten {
             hosts: self.forget_in(&self.hosts, &of_host, only_count)?,
             lastmods: self.forget_in(&self.lastmods, &of_host, only_count)?,

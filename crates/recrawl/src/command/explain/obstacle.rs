@@ -63,9 +63,9 @@ impl Explanation {
             let evidence = format!("{} paused the host at {}", by.who, timestamp(by.at));
             all.push(Obstacle::new("paused", "none", evidence, "resume the host"));
         }
-        all.extend(of_origin.into_iter().map(|gate| self.closed_gate(gate)));
         let back_off = self.left_alone.filter(|why| matches!(why, LeftAlone::BackOff { .. }));
         all.extend(back_off.map(left_alone));
+        all.extend(of_origin.into_iter().map(|gate| self.closed_gate(gate)));
         all.extend(self.host_failures.filter(|_| self.left_alone.is_none()).map(|failures| {
             let evidence =
                 format!("{}; each cycle tries one of its pages until it answers", host_failed(failures));
