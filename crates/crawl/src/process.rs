@@ -68,7 +68,7 @@ impl Shutdown {
 
 /// Shows the progress of a cycle, such as a line on a terminal.
 pub trait Display: Send + Sync {
-    /// A cycle begins to fetch so many pages on so many hosts. An earlier run of it fetched `done`.
+    /// Begins with the pages and hosts of a cycle. An earlier run of the cycle fetched `done` pages.
     fn begin(&self, cycle: Cycle, pages: u64, hosts: usize, done: u64);
 
     /// A page is done.
@@ -88,6 +88,6 @@ impl Display for Hidden {
 
 /// An output that cannot be cut off, such as standard output.
 pub trait Printer: Write + Send {
-    /// Did a write fail because a stop was requested and nobody reads the output?
+    /// Was a write given up, since the crawl stops and the reader has stalled?
     fn gave_up(&self) -> bool;
 }

@@ -8,7 +8,7 @@ pub use estimates::{AuditTally, Estimates, Responses};
 
 use crate::report::facts::Facts;
 use recrawl_fetcher::StoppedBy;
-use recrawl_types::{Change, Outcome, Share, Skip, Visit};
+use recrawl_types::{Change, Cycle, Outcome, Share, Skip, Visit};
 use recrawl_verifier::MergeReport;
 use serde::{Deserialize, Serialize};
 
@@ -228,6 +228,20 @@ pub struct CycleReport {
 }
 
 impl CycleReport {
+    /// The report of an [`IMPORT`] or [`TAKEDOWN`], which visits nothing.
+    pub fn without_visits(
+        name: &str,
+        cycle: Cycle,
+        started: u64,
+        merged: &MergeReport,
+        now: u64,
+    ) -> CycleReport {
+        let facts = Facts::without_plan(cycle, started, name);
+        let (nothing, nobody) = (Tally::default(), Responses::default());
+        let report = CycleReport::new(&facts, nothing, &nobody, merged, StoppedBy::End, now);
+        CycleReport { stopped_by: name.into(), ..report }
+    }
+
     /// The report of a cycle to be committed at `now` (milliseconds since 1970).
     pub fn new(
         facts: &Facts,

@@ -77,7 +77,7 @@ impl HostDelay {
         };
         let left_alone = match state.back_off_until {
             until if until > now => Some(LeftAlone::BackOff { until }),
-            _ => LeftAlone::by_robots(state, config),
+            _ => LeftAlone::by_robots(state, asked, config),
         };
         HostDelay { delay, because, left_alone }
     }
@@ -103,13 +103,14 @@ fn crawl_delay(state: &HostState, config: &FetchConfig) -> Option<Duration> {
 }
 
 impl LeftAlone {
-    /// Why the stored robots.txt keeps the whole host from being requested, if it does.
-    pub fn by_robots(state: &HostState, config: &FetchConfig) -> Option<LeftAlone> {
+    /// Why the stored robots.txt, with this Crawl-delay, keeps the whole host from being requested, if it
+    /// does.
+    pub fn by_robots(state: &HostState, asked: Option<Duration>, config: &FetchConfig) -> Option<LeftAlone> {
         if let Some(robots @ RobotsState { body: RobotsBody::DisallowAll(why), .. }) = &state.robots {
             let since = robots.unreachable_since.unwrap_or(robots.fetched);
             return Some(LeftAlone::NoRobots { why: *why, since, again: refetch_at(robots, config) });
         }
-        let asked = crawl_delay(state, config).filter(|asked| *asked > config.max_crawl_delay)?;
+        let asked = asked.filter(|asked| *asked > config.max_crawl_delay)?;
         Some(LeftAlone::CrawlDelay { asked, kept: config.max_crawl_delay })
     }
 

@@ -23,7 +23,7 @@ pub fn of_crawl() -> Result<Process, Failure> {
     Ok(Process { shutdown, display: Box::new(CycleBar::default()) })
 }
 
-/// Standard output, which the crawl abandons when it stops and nobody reads it.
+/// Standard output. A crawl that stops does not wait for a stalled reader.
 pub fn printer(crawl: &Crawl) -> Box<dyn Printer> {
     Box::new(Printed::new(crawl.shutdown.token().clone()))
 }

@@ -76,7 +76,8 @@ impl OriginGates {
             RobotsBody::Rules(file) => Some(Rules::parse(file, config.product_token())),
             RobotsBody::AllowAll | RobotsBody::DisallowAll(_) => None,
         });
-        OriginGates { rules, left_alone: LeftAlone::by_robots(state, config) }
+        let crawl_delay = rules.as_ref().and_then(|rules| rules.crawl_delay);
+        OriginGates { rules, left_alone: LeftAlone::by_robots(state, crawl_delay, config) }
     }
 }
 

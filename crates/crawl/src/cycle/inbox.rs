@@ -120,9 +120,9 @@ impl Inbox {
         Inbox { pages, room, order: Order::default(), debts: Debts::default(), is_reading_alone: false }
     }
 
-    /// Moves up to `most` pages to `batch`. If there is none, it waits for one if it `may_block`. `taken` has the
-    /// measured costs of this reader's batch before. A reader that is told to wait does so without the lock: the
-    /// other one has costs to tell.
+    /// Moves up to `most` pages to `batch`. Without pages, it blocks until one arrives, or tells the reader to
+    /// wait unless `may_block`. `taken` has the measured costs of the reader's last batch. A reader waits
+    /// without the lock, so that others can report their costs.
     pub fn take(
         &mut self,
         most: usize,

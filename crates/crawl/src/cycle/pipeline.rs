@@ -182,11 +182,13 @@ fn join_stages(
                             return;
                         }
                     }
+                    let mut start = processor_time();
                     let read_one = |(expected, page): (Work, FetchedPage)| {
-                        let start = processor_time();
                         let read = reader.read(page, &mut compressor);
                         let work = read.as_ref().map_or(0, |read| read.work);
-                        taken.push(expected.took(work, processor_time().saturating_sub(start)));
+                        let end = processor_time();
+                        taken.push(expected.took(work, end.saturating_sub(start)));
+                        start = end;
                         read
                     };
                     let batch: Batch = fetched.drain(..).map(read_one).collect();

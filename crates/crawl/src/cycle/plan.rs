@@ -126,16 +126,9 @@ fn facts(crawl: &Crawl, cycle: Cycle, schedule: &ScheduleFile) -> Result<Facts, 
     Ok(kept.filter(|facts| facts.cycle == cycle).unwrap_or_else(|| {
         tracing::warn!(%cycle, "the plan data of this cycle is lost; running its schedule anyway");
         Facts {
-            cycle,
-            started: (crawl.clock)(),
-            formula: "unknown".into(),
-            formula_toml: None,
-            cutoff: None,
             scheduled: schedule.len(),
             random_seed: crawl.random_seed,
-            by_score: None,
-            audit_eligible: None,
-            rules: 0,
+            ..Facts::without_plan(cycle, (crawl.clock)(), "unknown")
         }
     }))
 }

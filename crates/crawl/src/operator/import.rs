@@ -10,12 +10,10 @@ use crate::data_dir;
 use crate::data_dir::check_pinned;
 use crate::failure::Failure;
 use crate::open_read;
-use crate::report::facts::Facts;
-use crate::report::{CycleReport, IMPORT, Responses, Tally};
+use crate::report::{CycleReport, IMPORT};
 use crate::settings::Settings;
 use crate::space::Space;
 use crate::stored::{MAX_SEED_SITES, add_seed_sites};
-use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{BLOCK_PAGES, OpenError, Repository, ScheduleFile, SledTables};
 use recrawl_types::{CanonicalUrl, Link, LogRecord, Site};
@@ -184,22 +182,7 @@ impl Import {
             on_progress: &|_| {},
         };
         let merged = recrawl_verifier::merge(&generation, batch, &mut next, &rules).map_err(Failure::work)?;
-        let facts = Facts {
-            cycle,
-            started: self.started,
-            formula: IMPORT.into(),
-            formula_toml: None,
-            cutoff: None,
-            scheduled: 0,
-            random_seed: 0,
-            by_score: None,
-            audit_eligible: None,
-            rules: 0,
-        };
-        let report = CycleReport {
-            stopped_by: IMPORT.into(),
-            ..CycleReport::new(&facts, Tally::default(), &Responses::default(), &merged, StoppedBy::End, now)
-        };
+        let report = CycleReport::without_visits(IMPORT, cycle, self.started, &merged, now);
         // Before the commit: a needless site in scope does no harm, but an imported page out of
         // scope would back off.
         add_seed_sites(&self.tables, self.sites)?;

@@ -17,12 +17,10 @@ use crate::failure::Failure;
 use crate::labels::{counted, thousands};
 use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
-use crate::report::facts::Facts;
-use crate::report::{CycleReport, Responses, TAKEDOWN, Tally};
+use crate::report::{CycleReport, TAKEDOWN};
 use crate::settings::Settings;
 use crate::space::Space;
 use recrawl_archive::takedown::{TakenDown, take_down};
-use recrawl_fetcher::StoppedBy;
 use recrawl_repository::storage::{FileStorage, Storage};
 use recrawl_repository::{Forgotten, Generation, OpenError, Repository, SledTables};
 use recrawl_types::{CanonicalUrl, Known, PageRecord, Status, UrlRules};
@@ -274,18 +272,6 @@ fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now:
             next.wait(link).map_err(Failure::work)?;
         }
     }
-    let facts = Facts {
-        cycle,
-        started: now,
-        formula: TAKEDOWN.into(),
-        formula_toml: None,
-        cutoff: None,
-        scheduled: 0,
-        random_seed: 0,
-        by_score: None,
-        audit_eligible: None,
-        rules: 0,
-    };
     let summary = *generation.summary();
     let merged = MergeReport {
         links_waiting: summary.waiting,
@@ -294,10 +280,7 @@ fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now:
         never_tried: summary.untried,
         ..MergeReport::default()
     };
-    let report = CycleReport {
-        stopped_by: TAKEDOWN.into(),
-        ..CycleReport::new(&facts, Tally::default(), &Responses::default(), &merged, StoppedBy::End, now)
-    };
+    let report = CycleReport::without_visits(TAKEDOWN, cycle, now, &merged, now);
     repository.commit(next, &report.to_json()).map_err(Failure::work)
 }
 

@@ -32,3 +32,21 @@ pub struct Facts {
     #[serde(default)]
     pub rules: u64,
 }
+
+impl Facts {
+    /// For a cycle without a plan, which has a name in place of a formula's.
+    pub fn without_plan(cycle: Cycle, started: u64, name: &str) -> Facts {
+        Facts {
+            cycle,
+            started,
+            formula: name.into(),
+            formula_toml: None,
+            cutoff: None,
+            scheduled: 0,
+            random_seed: 0,
+            by_score: None,
+            audit_eligible: None,
+            rules: 0,
+        }
+    }
+}
