@@ -1,10 +1,10 @@
 //! The crawl as a daemon: runs cycles on this thread, with the HTTP console beside it.
 //!
 //! The cycle and the console's readers never wait for each other: they share state through
-//! [`desk::Desk`].
+//! [`shared_state::SharedState`].
 
 mod changes;
-mod desk;
+mod cycle_timer;
 mod disk;
 mod errors;
 mod formulas;
@@ -14,8 +14,8 @@ mod next;
 mod notify;
 mod pages;
 mod reload;
-mod rhythm;
 mod scans;
+mod shared_state;
 mod status;
 mod texts;
 mod view;
@@ -26,7 +26,7 @@ use crate::process;
 use crate::process::logging;
 use crate::process::open_files;
 use crate::tokens::tokens_of;
-use desk::{Desk, Phase};
+use cycle_timer::CycleTimer;
 use hangup::Hangup;
 use recrawl_console::{ConsoleConfig, Running, ServeError, Tokens};
 use recrawl_crawl::crawl::Crawl;
@@ -35,7 +35,7 @@ use recrawl_crawl::failure::Failure;
 use recrawl_crawl::output::events::Events;
 use recrawl_crawl::settings::Settings;
 use recrawl_repository::ScheduleFile;
-use rhythm::Rhythm;
+use shared_state::{Phase, SharedState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -60,10 +60,10 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     open_files::make_room(&mut settings, console)?;
     let tokens = tokens_of(&settings)?;
     let mut crawl = Crawl::open(settings, &[], args.random_seed, process::of_crawl()?)?;
-    let desk = Arc::new(Desk::new(&crawl)?);
+    let shared = Arc::new(SharedState::new(&crawl)?);
     let end = CancellationToken::new();
     let console = recrawl_console::serve(
-        Arc::new(View::new(desk.clone())),
+        Arc::new(View::new(shared.clone())),
         console_config(&crawl.settings, tokens)?,
         // Not the crawl's own token, so that the console works while the crawl stops.
         end.clone(),
@@ -72,12 +72,12 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         ServeError::Config { .. } => Failure::usage(e),
         other => Failure::work(other),
     })?);
-    let hangup = hangup.listen(desk.clone(), console.clone()).map_err(Failure::work)?;
+    let hangup = hangup.listen(shared.clone(), console.clone()).map_err(Failure::work)?;
     let stall = crawl.settings.config.serve.stall.0;
     let mut events = events_of(&crawl)?;
-    let _watchdog = notify::ready(desk.clone(), stall).map_err(Failure::work)?;
-    let _disk = disk::watch(desk.clone(), crawl.storage.clone()).map_err(Failure::work)?;
-    let ended = crawl_on(args, &mut crawl, &desk, &console, &hangup, &mut events);
+    let _watchdog = notify::ready(shared.clone(), stall).map_err(Failure::work)?;
+    let _disk = disk::watch(shared.clone(), crawl.storage.clone()).map_err(Failure::work)?;
+    let ended = crawl_on(args, &mut crawl, &shared, &console, &hangup, &mut events);
     // A failure ends it too, without a signal.
     crawl.shutdown.token().cancel();
     crawl.control.keep_answers();
@@ -94,12 +94,12 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 fn crawl_on(
     args: &ServeArgs,
     crawl: &mut Crawl,
-    desk: &Desk,
+    shared: &SharedState,
     console: &Running,
     hangup: &Hangup,
     events: &mut Option<Events>,
 ) -> Result<(), Failure> {
-    let mut rhythm = Rhythm::new(desk.last_started(), desk.now(), desk.uptime());
+    let mut timer = CycleTimer::new(shared.last_started(), shared.now(), shared.uptime());
     let mut failures = 0;
     let cycle = crawl.repository.current().number().next();
     // A started cycle resumes at once.
@@ -107,15 +107,15 @@ fn crawl_on(
     while !crawl.shutdown.requested() {
         let is_called = hangup.take();
         if is_called {
-            reload::reload(args, crawl, desk, console);
+            reload::reload(args, crawl, shared, console);
             if let Some(Err(failure)) = events.as_mut().map(|events| events.reopen(crawl)) {
                 tracing::error!("cannot reopen the events file, still writing to the old one: {failure}");
             }
         }
-        if desk.take_changed() || is_called {
+        if shared.take_changed() || is_called {
             // The obstacle of the last cycle may be gone.
             failures = 0;
-            rhythm.retry_now();
+            timer.retry_now();
         }
         crawl.live.moved();
         let period = crawl.settings.config.cycle.period.0;
@@ -124,18 +124,18 @@ fn crawl_on(
         let left = match () {
             () if has_nothing => TICK,
             () if is_empty || is_begun => Duration::ZERO,
-            () => rhythm.left(period, desk.now(), desk.uptime()),
+            () => timer.left(period, shared.now(), shared.uptime()),
         };
-        let left = left.max(rhythm.retry_in(desk.uptime()));
+        let left = left.max(timer.retry_in(shared.uptime()));
         if crawl.control.paused().is_some() || !left.is_zero() {
-            desk.wait(&crawl.shutdown, left, has_nothing);
+            shared.wait(&crawl.shutdown, left, has_nothing);
             continue;
         }
-        desk.set_phase(Phase::Crawling);
-        rhythm.began(desk.now(), desk.uptime());
+        shared.set_phase(Phase::Crawling);
+        timer.began(shared.now(), shared.uptime());
         let seeds = crawl.control.seeds();
         let turned = crawl.admit(&seeds).and_then(|()| {
-            desk.set_settings(&crawl.settings);
+            shared.set_settings(&crawl.settings);
             cycle::turn(crawl, &seeds)
         });
         crawl.live.ended();
@@ -145,22 +145,22 @@ fn crawl_on(
                 (failures, is_begun) = (0, false);
                 report.log();
                 // A resumed cycle started before this process did.
-                rhythm = Rhythm::new(Some(report.started), desk.now(), desk.uptime());
-                desk.committed(crawl, *report);
+                timer = CycleTimer::new(Some(report.started), shared.now(), shared.uptime());
+                shared.committed(crawl, *report);
                 // These seeds are known now. If they cannot be removed, the next commit does it.
                 if let Err(failure) = crawl.control.forget_seeds(&seeds) {
                     tracing::error!("cannot remove committed seeds from the queue: {failure}");
-                    desk.failed(&failure);
+                    shared.failed(&failure);
                 }
-                tell(events, crawl, desk);
+                tell(events, crawl, shared);
             }
             Err(failure) => {
                 let wait = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(MAX_RETRY);
                 tracing::error!("cycle failed, retrying in {wait:?}: {failure}");
                 failures += 1;
                 is_begun = true;
-                rhythm.retry_at(desk.uptime() + wait);
-                desk.failed(&failure);
+                timer.retry_at(shared.uptime() + wait);
+                shared.failed(&failure);
             }
         }
     }
@@ -178,9 +178,9 @@ fn events_of(crawl: &Crawl) -> Result<Option<Events>, Failure> {
 }
 
 /// Adds the events of the cycle. If that fails, they follow after the next commit.
-fn tell(events: &mut Option<Events>, crawl: &Crawl, desk: &Desk) {
+fn tell(events: &mut Option<Events>, crawl: &Crawl, shared: &SharedState) {
     let Some(events) = events else { return };
-    desk.set_phase(Phase::Waiting { next: None, what: Some("the reader of the events") });
+    shared.set_phase(Phase::Waiting { next: None, what: Some("the reader of the events") });
     if let Err(failure) = events.follow(crawl) {
         tracing::error!("cannot write events, retrying after the next commit: {failure}");
     }

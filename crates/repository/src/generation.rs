@@ -1,7 +1,6 @@
 //! A generation: all that is known of all pages, as of the end of one cycle. Never changed once it is
 //! committed.
 
-use crate::ahead::read_ahead;
 use crate::error::{Damage, ReadError};
 use crate::format::{FileKind, generation_file};
 use crate::frames::{FrameReader, Source};
@@ -9,6 +8,7 @@ use crate::index::{self, Block, Part};
 use crate::manifest::Summary;
 use crate::origins::{self, OriginRun, OriginRuns};
 use crate::page_block::{Extent, Scratch, gone_and_untried};
+use crate::read_ahead::read_ahead;
 use crate::spill::SpillReader;
 use crate::storage::Storage;
 use crate::walk::{BlockReader, Gather, PackedBlocks, Records, StateGroup, StateGroups, States};

@@ -12,16 +12,15 @@
 //!
 //! This crate knows nothing of scoring and of HTTP.
 
-mod ahead;
 mod block;
 mod bytes;
 pub mod codec;
 mod column;
+mod compaction;
 pub mod decisions;
 mod error;
 mod format;
 mod frames;
-mod garbage;
 mod generation;
 mod index;
 mod kept_cycles;
@@ -29,6 +28,7 @@ mod kept_visits;
 mod manifest;
 mod origins;
 mod page_block;
+mod read_ahead;
 mod repository;
 mod salvage;
 mod schedule_file;

@@ -4,12 +4,12 @@ mod chunk;
 
 pub use chunk::LogChunk;
 
-use crate::ahead::read_ahead;
 use crate::bytes::Malformed;
 use crate::codec::{put_log_record, take_log_record};
 use crate::error::{ReadError, WriteError};
 use crate::format::{FileKind, HEADER_BYTES, MAX_FRAME_BYTES, cycle_file, header, put_frame};
 use crate::frames::{FrameReader, Source};
+use crate::read_ahead::read_ahead;
 use crate::repository::sound_length;
 use crate::storage::{Storage, WriteFile};
 use recrawl_types::{CanonicalUrl, Cycle, LogRecord, Origin, Visit};

@@ -1,10 +1,10 @@
 //! Writes a generation: blocks in order, each carried from the one before, or packed anew.
 
 use crate::block::{BLOCK_PAGES, is_whole, renew};
+use crate::compaction::{Usage, to_empty};
 use crate::error::{CommitError, WriteError};
 use crate::format::{FileKind, check_frame};
 use crate::frames::FrameWriter;
-use crate::garbage::{Usage, to_empty};
 use crate::generation::{FileName, Generation, waiting_file};
 use crate::index::{self, Block, Part, Place};
 use crate::kept_visits::{KeptVisit, KeptWriter};

@@ -44,16 +44,32 @@ impl Filters {
 
     /// The first limit that the URL exceeds, if any.
     pub fn refuse(&self, url: &CanonicalUrl) -> Option<TooMuch> {
-        let judge =
-            |key, limit: u32, found: usize| (found > limit as usize).then_some(TooMuch { key, limit, found });
-        let (path, query) = url.path_and_query().split_once('?').unwrap_or((url.path_and_query(), ""));
+        let path_and_query = url.path_and_query();
         // The text is shorter than key and longest head together, so few URLs have to be formatted.
         let is_near = url.key().len() + HEAD_BYTES > self.max_url_bytes as usize;
         let bytes = || if is_near { url.as_text().len() } else { 0 };
+        match !is_near && self.are_few(path_and_query) {
+            true => None,
+            false => self.exceeded(path_and_query, bytes),
+        }
+    }
+
+    fn exceeded(&self, path_and_query: &str, bytes: impl FnOnce() -> usize) -> Option<TooMuch> {
+        let judge =
+            |key, limit: u32, found: usize| (found > limit as usize).then_some(TooMuch { key, limit, found });
+        let (path, query) = path_and_query.split_once('?').unwrap_or((path_and_query, ""));
         judge("max_url_bytes", self.max_url_bytes, bytes())
             .or_else(|| judge("max_segments", self.max_segments, segments(path).count()))
             .or_else(|| judge("max_repeats", self.max_repeats, repeats(path, self.max_repeats)))
             .or_else(|| judge("max_parameters", self.max_parameters, parameters(query)))
+    }
+
+    /// Whether the number of separators alone shows that no count exceeds its limit, as for most
+    /// URLs. Each segment has a `/` before it, each parameter but the first an `&`.
+    fn are_few(&self, path_and_query: &str) -> bool {
+        let count = |separator| path_and_query.bytes().filter(|byte| *byte == separator).count();
+        count(b'/') <= self.max_segments.min(self.max_repeats) as usize
+            && count(b'&') < self.max_parameters as usize
     }
 }
 
@@ -104,6 +120,18 @@ mod tests {
             assert_eq!(refusal(|s| edit(s, found), url), None, "{key}");
             let why = refusal(|s| edit(s, found - 1), url).expect(key);
             assert_eq!(why, format!("scope.{key} is {}, the URL has {found}", found - 1));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn few_separators_never_hide_a_limit(
+            path_and_query in "/[ab/0]{0,8}(\\?[ab&=/]{0,8})?",
+            [max_segments, max_repeats, max_parameters] in proptest::array::uniform3(0u32..5),
+        ) {
+            let filters = Filters { max_url_bytes: 2000, max_segments, max_repeats, max_parameters };
+            let exceeded = filters.exceeded(&path_and_query, || 0);
+            proptest::prop_assert!(exceeded.is_none() || !filters.are_few(&path_and_query));
         }
     }
 

@@ -37,7 +37,7 @@ pub struct HintRules<'c> {
 
 /// The relation of an entry to the sitemap or feed that lists it.
 #[derive(Clone, Copy, PartialEq)]
-enum Standing {
+enum Authority {
     /// On the same host, or on one whose robots.txt names the sitemap: its date counts.
     Own,
     /// On the same site, or in a feed: a plain link.
@@ -93,12 +93,12 @@ impl HintRules<'_> {
             if !self.scope.admits_link(&entry.url, depth) {
                 continue;
             }
-            let standing = self.standing(url, &entry.url, kind, &mut hosts)?;
-            if standing == Standing::Foreign {
+            let authority = self.authority(url, &entry.url, kind, &mut hosts)?;
+            if authority == Authority::Foreign {
                 foreign += 1;
                 continue;
             }
-            let is_dated = standing == Standing::Own && u64::from(entry.lastmod) <= latest;
+            let is_dated = authority == Authority::Own && u64::from(entry.lastmod) <= latest;
             let lastmod = if is_dated { entry.lastmod } else { 0 };
             links.push(Link { hops, lastmod, ..Link::to(entry.url, depth) });
         }
@@ -111,15 +111,15 @@ impl HintRules<'_> {
         Ok(links)
     }
 
-    fn standing(
+    fn authority(
         &self,
         list: &CanonicalUrl,
         entry: &CanonicalUrl,
         kind: ListingKind,
         hosts: &mut HashMap<Origin, bool>,
-    ) -> io::Result<Standing> {
+    ) -> io::Result<Authority> {
         if list.host() == entry.host() {
-            return Ok(Standing::Own);
+            return Ok(Authority::Own);
         }
         let origin = Origin::of(entry);
         let names_it = match hosts.get(&origin) {
@@ -132,9 +132,9 @@ impl HintRules<'_> {
             }
         };
         Ok(match names_it {
-            true => Standing::Own,
-            false if kind.is_feed() || Site::of(list) == Site::of(entry) => Standing::Link,
-            false => Standing::Foreign,
+            true => Authority::Own,
+            false if kind.is_feed() || Site::of(list) == Site::of(entry) => Authority::Link,
+            false => Authority::Foreign,
         })
     }
 

@@ -12,7 +12,7 @@ pub use lookup::unknown;
 use super::export::page_json;
 use super::{counted, print, print_json, traps};
 use crate::cli::ExplainArgs;
-use canonical::Standing;
+use canonical::CanonicalState;
 use competition::Competition;
 use lookup::{Held, Lastmod, Robots};
 use obstacle::Obstacle;
@@ -84,13 +84,13 @@ pub struct Explanation {
     /// configuration and of operators are known.
     closed: Vec<ClosedGate>,
     /// Evidence about the URL's trap patterns.
-    trap: Option<traps::Standing>,
+    trap: Option<traps::UrlTrap>,
     /// The list and line by which the host's owner opted out.
     opted_out: Option<String>,
     /// Operators' pauses and blocks.
     held: Held,
     /// State of the page's canonical claim.
-    canonical: Option<Standing>,
+    canonical: Option<CanonicalState>,
     lastmod: Lastmod,
     bodies: Bodies,
     history: PageHistory,
@@ -222,11 +222,11 @@ impl Explanation {
         let places = HostPlacesCounter::new(&request, host.clone(), ordinal, &record, score);
         let places = places.map(|counter| among.places(counter, &host)).transpose()?;
         let tables = tables();
-        let standing = lookup::scope(settings, decided, &tables, &url)?;
-        let in_scope = standing.as_ref().map(Option::is_none);
+        let refusal = lookup::scope(settings, decided, &tables, &url)?;
+        let in_scope = refusal.as_ref().map(Option::is_none);
         let trap = lookup::trap(settings, &tables, &url)?;
         let opted_out = settings.scope.opt_out().because(&url.host());
-        let canonical = Standing::of(generation, &url, &record)?;
+        let canonical = CanonicalState::of(generation, &url, &record)?;
         let robots = lookup::robots(settings, &tables, &url)?;
         let left_alone = lookup::left_alone(settings, &tables, &url)?;
         let state = tables.as_ref().map_or(Ok(None), |tables| tables.load(&Origin::of(&url)))?;
@@ -288,8 +288,8 @@ impl Explanation {
                 "when the announced share reaches it: a trusted date says that it changed".into()
             }
             Gate::Revisit | Gate::Gone | Gate::Refused | Gate::BackOff => match self.by_rank() {
-                Some(Chance::Sure) => format!("in the next cycle: {}", self.standing()),
-                Some(_) => format!("probably in the next cycle: {}", self.standing()),
+                Some(Chance::Sure) => format!("in the next cycle: {}", self.place_in_schedule()),
+                Some(_) => format!("probably in the next cycle: {}", self.place_in_schedule()),
                 None => "depends on its score".into(),
             },
         }
@@ -326,7 +326,7 @@ impl Explanation {
     }
 
     /// Rank and score, compared with the pages of a cycle.
-    fn standing(&self) -> String {
+    fn place_in_schedule(&self) -> String {
         let (rank, score) = (self.rank.unwrap_or_default(), self.score.unwrap_or_default());
         let cutoff =
             self.cutoff.map(|score| format!("; lowest selected score in the last cycle: {score:.4}"));
@@ -379,8 +379,8 @@ impl Explanation {
             "host_delay_ms": self.delay.map(|d| d.as_millis() as u64), "left_alone": self.left_alone.map(|l| l.name()),
             "validators": self.trust.map(|t| trust::name(t.belief)), "in_scope": self.in_scope,
             "refused_by": self.refusal().map(Refusal::to_string),
-            "trap": self.trap.as_ref().map(traps::Standing::json),
-            "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(Standing::name),
+            "trap": self.trap.as_ref().map(traps::UrlTrap::json),
+            "opted_out": self.opted_out, "canonical_standing": self.canonical.as_ref().map(CanonicalState::name),
             "visited_next": self.next_visit(&obstacles),
             "stopped_by": obstacles.iter().map(Obstacle::json).collect::<Value>(),
             "would_be_fetched_if": obstacles.iter().map(|o| &o.lifted).collect::<Vec<_>>(),

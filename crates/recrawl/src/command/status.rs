@@ -1,11 +1,12 @@
 //! `recrawl status`: the state of a crawl, or of one host.
 
+mod decisions_in_force;
 mod guarded;
 mod refused;
-mod standing;
 
 use super::{counted, dates, print, print_json, thousands, traps};
 use crate::cli::StatusArgs;
+use decisions_in_force::DecisionsInForce;
 use recrawl_archive::{cap, timestamp};
 use recrawl_crawl::admission::decisions::Decisions;
 use recrawl_crawl::admission::named_host::NamedHost;
@@ -24,7 +25,6 @@ use recrawl_types::host::{Pace, RobotsBody};
 use recrawl_types::{HostState, Origin, Scheme};
 use refused::Refusals;
 use serde_json::{Value, json};
-use standing::Standing;
 use std::collections::BTreeMap;
 
 /// Cycles shown.
@@ -55,7 +55,7 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
     let reports = open_read::last_reports(&repository, CYCLES)?;
     let mut origins = generation.origins().map_err(Failure::work)?;
     origins.sort_by_key(|o| std::cmp::Reverse(o.pages));
-    let standing = Standing::of(settings);
+    let in_force = DecisionsInForce::of(settings);
     let in_progress = open_read::in_progress(&**repository.storage(), &generation);
     if let Err(fault) = &in_progress {
         tracing::warn!("cannot read the schedule of the cycle in progress: {fault}");
@@ -82,8 +82,8 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
             "policy": settings.policy.name,
             "formula": formula.as_ref().ok().filter(|_| settings.policy.is_formula()).map(|formula| formula.expr.to_string()),
             "formula_error": formula.as_ref().err().map(ToString::to_string),
-            "controls": standing.json(), "controls_unknown": standing.unknown(),
-            "decisions": standing.list(), "cycle_in_progress": in_progress.as_ref().ok().copied().flatten(),
+            "controls": in_force.json(), "controls_unknown": in_force.unknown(),
+            "decisions": in_force.list(), "cycle_in_progress": in_progress.as_ref().ok().copied().flatten(),
             "cycles": reports, "largest_hosts": hosts,
         }));
     }
@@ -110,9 +110,9 @@ fn crawl(settings: &Settings, as_json: bool) -> Result<(), Failure> {
         }
         Err(fault) => print(format!("in progress unreadable: {fault}"))?,
     }
-    print(format!("control     {}", standing.words()))?;
-    let decisions = standing.list().unwrap_or_default();
-    standing::lines(&decisions).iter().try_for_each(|line| print(format!("            {line}")))?;
+    print(format!("control     {}", in_force.words()))?;
+    let decisions = in_force.list().unwrap_or_default();
+    decisions_in_force::lines(&decisions).iter().try_for_each(|line| print(format!("            {line}")))?;
     print(format!("repository  {}", counted(summary.bytes, "byte")))?;
     let cap::Files { files, bytes } = archive;
     let files = counted(files.into(), "WARC file");
@@ -202,7 +202,7 @@ pub fn host_document(
     host: &NamedHost,
 ) -> Result<Option<Vec<Value>>, Failure> {
     let found = origins_of(tables, generation, host)?;
-    let decisions = standing::of_host(decided, &host.name);
+    let decisions = decisions_in_force::of_host(decided, &host.name);
     if found.is_empty() {
         let opted_out = settings.scope.opt_out().because(&host.name);
         let is_named = opted_out.is_some() || !decisions.is_empty();
@@ -236,7 +236,7 @@ fn one_host(settings: &Settings, host: &str, as_json: bool) -> Result<(), Failur
         return print_json(&found.ok_or_else(unknown)?);
     }
     let found = origins_of(&tables, &generation, &named)?;
-    let decisions = standing::lines(&standing::of_host(&decided, &named.name));
+    let decisions = decisions_in_force::lines(&decisions_in_force::of_host(&decided, &named.name));
     let print_decisions = || decisions.iter().try_for_each(|line| print(format!("operator      {line}")));
     if found.is_empty() {
         let opted_out = settings.scope.opt_out().because(&named.name);

@@ -7,26 +7,26 @@ use serde_json::{Value, json};
 use std::io;
 
 /// The trap pattern that applies to a URL: the one that cuts it off, else the first with evidence.
-pub struct Standing {
+pub struct UrlTrap {
     pattern: Pattern,
     evidence: Evidence,
     is_cut: bool,
     is_probe: bool,
 }
 
-impl Standing {
+impl UrlTrap {
     /// Looks up a URL; none if its patterns have no evidence.
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn of(rules: &TrapRules, tables: &SledTables, url: &CanonicalUrl) -> io::Result<Option<Standing>> {
+    pub fn of(rules: &TrapRules, tables: &SledTables, url: &CanonicalUrl) -> io::Result<Option<UrlTrap>> {
         let known = traps::known(tables, &Origin::of(url))?;
         let cut = rules.cut(&known, url);
         let is_cut = cut.is_some();
         let pattern = cut.or_else(|| Pattern::all_of(url).find(|pattern| known.evidence(pattern).is_some()));
         Ok(pattern.and_then(|pattern| {
             let evidence = known.evidence(&pattern)?.clone();
-            Some(Standing { pattern, evidence, is_cut, is_probe: traps::is_probe(url) })
+            Some(UrlTrap { pattern, evidence, is_cut, is_probe: traps::is_probe(url) })
         }))
     }
 

@@ -1,8 +1,8 @@
 //! The changes that operators make over HTTP.
 
-use super::desk::Desk;
 use super::formulas;
 use super::hosts;
+use super::shared_state::SharedState;
 use super::view::failed;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
@@ -30,20 +30,20 @@ fn todo(refusal: &scope::Refusal) -> &'static str {
 }
 
 /// Makes a change. It is stored and in force when this returns.
-pub fn make(desk: &Desk, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
-    let mark = Mark { who: who.name.clone(), at: desk.now() };
+pub fn make(shared: &SharedState, change: &Change, who: &Who) -> Result<Accepted, Refusal> {
+    let mark = Mark { who: who.name.clone(), at: shared.now() };
     let accepted = match change {
-        Change::Pause { host } => pause(desk, host.as_deref(), Some(mark)),
-        Change::Resume { host } => pause(desk, host.as_deref(), None),
-        Change::AddSeeds { urls } => add_seeds(desk, urls),
-        Change::Block { pattern } => block(desk, pattern, Some(mark)),
-        Change::Unblock { pattern } => block(desk, pattern, None),
-        Change::Recrawl { url } => recrawl(desk, url, mark),
-        Change::UseFormula { text } => formulas::choose(desk, text, who),
-        Change::RollBackFormula => formulas::roll_back(desk),
+        Change::Pause { host } => pause(shared, host.as_deref(), Some(mark)),
+        Change::Resume { host } => pause(shared, host.as_deref(), None),
+        Change::AddSeeds { urls } => add_seeds(shared, urls),
+        Change::Block { pattern } => block(shared, pattern, Some(mark)),
+        Change::Unblock { pattern } => block(shared, pattern, None),
+        Change::Recrawl { url } => recrawl(shared, url, mark),
+        Change::UseFormula { text } => formulas::choose(shared, text, who),
+        Change::RollBackFormula => formulas::roll_back(shared),
     };
     if accepted.is_ok() {
-        desk.changed();
+        shared.changed();
     }
     accepted
 }
@@ -61,16 +61,16 @@ fn decided(effect: Effect, done: String, limit: usize) -> Result<Accepted, Refus
     }
 }
 
-fn pause(desk: &Desk, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted, Refusal> {
+fn pause(shared: &SharedState, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted, Refusal> {
     let is_pause = mark.is_some();
     let Some(host) = host else {
-        let effect = desk.control.pause(mark).map_err(failed)?;
+        let effect = shared.control.pause(mark).map_err(failed)?;
         let done = if is_pause { "crawl paused; requests in flight are finished" } else { "crawl resumed" };
         return decided(effect, done.into(), 1);
     };
     // All ports of a host are paused together.
     let host = hosts::named(host)?.name;
-    let effect = desk.control.pause_host(&host, mark).map_err(failed)?;
+    let effect = shared.control.pause_host(&host, mark).map_err(failed)?;
     let done = match is_pause {
         true => format!("{host} paused; its pages wait until the cycle's deadline"),
         false => format!("{host} resumed"),
@@ -78,14 +78,14 @@ fn pause(desk: &Desk, host: Option<&str>, mark: Option<Mark>) -> Result<Accepted
     decided(effect, done, MAX_HELD_HOSTS)
 }
 
-fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Refusal> {
+fn block(shared: &SharedState, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Refusal> {
     let pattern = Blocks::pattern(pattern)
         .map_err(|what| Refusal::invalid("pattern", what, "write example.com or https://example.com/a/"))?;
     let what = match pattern.contains("://") {
         true => format!("URLs with the prefix {pattern}"),
         false => format!("{pattern} and its subdomains"),
     };
-    let settings = desk.settings();
+    let settings = shared.settings();
     let down = settings.scope.taken_down().iter().filter(|down| down.meets_block(&pattern));
     let down: Vec<String> = down.map(Pattern::words).collect();
     let done = match mark {
@@ -96,11 +96,11 @@ fn block(desk: &Desk, pattern: &str, mark: Option<Mark>) -> Result<Accepted, Ref
             format!("unblocked {what}, but these stay taken down: {down}; {END_TAKEDOWN}")
         }
     };
-    decided(desk.control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
+    decided(shared.control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
 }
 
-fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
-    let settings = desk.settings();
+fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal> {
+    let settings = shared.settings();
     let mut seeds = Vec::with_capacity(urls.len());
     for (at, text) in urls.iter().enumerate() {
         let wrong = |what: String, todo: &str| {
@@ -121,7 +121,7 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
         .map_err(|e| Refusal::invalid("urls", e.to_string(), "set crawler.contact and send SIGHUP"))?;
     seeds.sort_unstable();
     seeds.dedup();
-    let generation = desk.generation();
+    let generation = shared.generation();
     let mut news = Vec::with_capacity(seeds.len());
     for url in seeds {
         // A known page whose site is not in scope yet also counts as new, since it brings the site
@@ -135,14 +135,14 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
     if news.is_empty() {
         return accepted(Did::Already, "all URLs are already known");
     }
-    let blocks = desk.control.blocks();
+    let blocks = shared.control.blocks();
     let blocked: Vec<String> =
         news.iter().filter(|url| blocks.cover(url).is_some()).map(ToString::to_string).collect();
     let but = match blocked.is_empty() {
         true => String::new(),
         false => format!("; not requested until you unblock them: {}", labels::some_of(&blocked)),
     };
-    match desk.control.add_seeds(&news).map_err(failed)? {
+    match shared.control.add_seeds(&news).map_err(failed)? {
         None => Err(Refusal::Busy(format!(
             "seed queue full ({MAX_WAITING_SEEDS} seeds or {MAX_WAITING_BYTES} bytes); \
              try again after the next cycle starts"
@@ -155,27 +155,27 @@ fn add_seeds(desk: &Desk, urls: &[String]) -> Result<Accepted, Refusal> {
     }
 }
 
-fn recrawl(desk: &Desk, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
-    let settings = desk.settings();
+fn recrawl(shared: &SharedState, text: &str, mark: Mark) -> Result<Accepted, Refusal> {
+    let settings = shared.settings();
     let url: CanonicalUrl = settings.rules.canonicalize(text.trim()).map_err(|e| {
         Refusal::invalid("url", format!("{text:?}: {e}"), "write it with https:// or http://")
     })?;
-    let generation = desk.generation();
+    let generation = shared.generation();
     let Some((_, record)) = generation.get(&url).map_err(failed)? else {
         return Err(Refusal::NotFound(format!("{url}: unknown URL; add it as a seed")));
     };
     if let Some(refusal) = settings.scope.refuse(&url) {
         return Err(Refusal::invalid("url", format!("{url}: {refusal}"), todo(&refusal)));
     }
-    if let Some(pattern) = desk.control.blocks().cover(&url) {
+    if let Some(pattern) = shared.control.blocks().cover(&url) {
         let what = format!("{url} is blocked by {pattern}");
         return Err(Refusal::invalid("url", what, "unblock it first"));
     }
-    let effect = desk.control.ask(&url, mark).map_err(failed)?;
+    let effect = shared.control.ask(&url, mark).map_err(failed)?;
     // A cycle that is planned but not yet fetching reads the request when it starts to fetch.
-    let is_fetching = desk.live.now().is_some_and(|now| now.stage == Stage::Fetching);
+    let is_fetching = shared.live.now().is_some_and(|now| now.stage == Stage::Fetching);
     if effect == Effect::Done && is_fetching {
-        desk.steering.ask(ScheduleEntry { url: url.clone(), share: Share::Asked, record });
+        shared.steering.ask(ScheduleEntry { url: url.clone(), share: Share::Asked, record });
     }
     match effect {
         Effect::Done if is_fetching => {

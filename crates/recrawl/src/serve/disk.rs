@@ -1,6 +1,6 @@
 //! Size of the data directory, free space on its disk, and memory of the process.
 
-use super::desk::Desk;
+use super::shared_state::SharedState;
 use recrawl_repository::storage::Storage;
 use std::fs;
 use std::io;
@@ -37,11 +37,11 @@ pub struct Watch(#[expect(dead_code, reason = "dropping it stops the thread")] S
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn watch(desk: Arc<Desk>, storage: Arc<dyn Storage>) -> io::Result<Watch> {
+pub fn watch(shared: Arc<SharedState>, storage: Arc<dyn Storage>) -> io::Result<Watch> {
     let (sender, end) = mpsc::channel();
     let look = move || {
         while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-            desk.set_free(storage.free().ok());
+            shared.set_free(storage.free().ok());
         }
     };
     thread::Builder::new().name("disk".into()).spawn(look)?;

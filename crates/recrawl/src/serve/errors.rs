@@ -1,13 +1,13 @@
 //! Pages that could not be fetched, for the console.
 
-use super::desk::Desk;
+use super::shared_state::SharedState;
 use recrawl_console::view::{ErrorCount, ErrorKind, Errors, PageError};
 use recrawl_crawl::progress::errors::Missed;
 use recrawl_types::{Origin, Outcome};
 
 /// Recent errors.
-pub fn list(desk: &Desk) -> Errors {
-    let errors = desk.live.errors();
+pub fn list(shared: &SharedState) -> Errors {
+    let errors = shared.live.errors();
     let count = |(outcome, pages)| ErrorCount { kind: kind(outcome), pages };
     let page = |missed: &Missed| PageError {
         at: missed.at,

@@ -1,7 +1,7 @@
 //! Formulas over HTTP: list, check, compare, choose and roll back.
 
-use super::desk::Desk;
 use super::next::Turn;
+use super::shared_state::SharedState;
 use super::status::{formula_text, ranking_text};
 use super::view::failed;
 use crate::audit::COMMAND_LINE;
@@ -37,9 +37,9 @@ fn parse(text: &str) -> Result<Formula, Refusal> {
     builtin::resolve(text.trim()).map_err(|e| wrong(e.to_string()))
 }
 
-pub fn list(desk: &Desk) -> Result<Formulas, Refusal> {
-    desk.next.reread(&desk.settings());
-    let chosen = desk.control.chosen();
+pub fn list(shared: &SharedState) -> Result<Formulas, Refusal> {
+    shared.next.reread(&shared.settings());
+    let chosen = shared.control.chosen();
     let use_of = |chosen: &Chosen| {
         Formula::from_toml(&chosen.toml).ok().map(|formula| FormulaUse {
             formula: formula_text(&formula),
@@ -48,9 +48,9 @@ pub fn list(desk: &Desk) -> Result<Formulas, Refusal> {
             from_cycle: chosen.from_cycle,
         })
     };
-    let (in_force, coming) = (in_force(desk), desk.formula());
+    let (in_force, coming) = (in_force(shared), shared.formula());
     Ok(Formulas {
-        in_force: ranking_text(desk, &desk.settings()),
+        in_force: ranking_text(shared, &shared.settings()),
         next: (coming != in_force).then(|| formula_text(&coming)),
         history: chosen.iter().rev().filter_map(use_of).collect(),
         built_in: builtin::ALL.iter().map(|b| formula_text(&b.formula())).collect(),
@@ -58,8 +58,8 @@ pub fn list(desk: &Desk) -> Result<Formulas, Refusal> {
 }
 
 /// The formula of the running cycle, or else of the next one.
-pub fn in_force(desk: &Desk) -> Arc<Formula> {
-    desk.live.now().and_then(|now| now.ranked_by).unwrap_or_else(|| desk.formula())
+pub fn in_force(shared: &SharedState) -> Arc<Formula> {
+    shared.live.now().and_then(|now| now.ranked_by).unwrap_or_else(|| shared.formula())
 }
 
 /// Terminals, cost and warnings of a formula.
@@ -79,25 +79,25 @@ pub fn check(text: &str) -> Result<FormulaCheck, Refusal> {
 }
 
 /// Uses this formula from the next cycle on.
-pub fn choose(desk: &Desk, text: &str, who: &Who) -> Result<Accepted, Refusal> {
+pub fn choose(shared: &SharedState, text: &str, who: &Who) -> Result<Accepted, Refusal> {
     let formula = parse(text)?;
-    let turn = desk.next.turn(&desk.settings());
+    let turn = shared.next.turn(&shared.settings());
     let before = turn.in_force();
     if before.as_deref() == Some(&formula) {
         let detail = format!("{} is already in force", formula.name);
         return Ok(Accepted { did: Did::Already, detail });
     }
-    let mut chosen = desk.control.chosen();
+    let mut chosen = shared.control.chosen();
     if let Some(before) = before.filter(|before| !is_last(&chosen, before)) {
         // The formula to roll back to: it was set by the configuration or on the command line.
-        let mark = Mark { who: COMMAND_LINE.into(), at: desk.now() };
+        let mark = Mark { who: COMMAND_LINE.into(), at: shared.now() };
         chosen.push(entry(&before, mark, None)?);
     }
-    let mark = Mark { who: who.name.clone(), at: desk.now() };
-    chosen.push(entry(&formula, mark, Some(next_cycle(desk)))?);
+    let mark = Mark { who: who.name.clone(), at: shared.now() };
+    chosen.push(entry(&formula, mark, Some(next_cycle(shared)))?);
     let warnings: String =
         formula.check().warnings().iter().map(|text| format!("; warning: {text}")).collect();
-    let accepted = put_in_force(desk, turn, formula, chosen)?;
+    let accepted = put_in_force(shared, turn, formula, chosen)?;
     Ok(Accepted { detail: accepted.detail + &warnings, ..accepted })
 }
 
@@ -108,9 +108,9 @@ fn is_last(chosen: &[Chosen], formula: &Formula) -> bool {
 
 /// Uses the previous formula from the next cycle on: the last chosen one if the command line set
 /// another since, or else the one before it.
-pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
-    let turn = desk.next.turn(&desk.settings());
-    let mut chosen = desk.control.chosen();
+pub fn roll_back(shared: &SharedState) -> Result<Accepted, Refusal> {
+    let turn = shared.next.turn(&shared.settings());
+    let mut chosen = shared.control.chosen();
     if turn.in_force().is_some_and(|formula| is_last(&chosen, &formula)) {
         chosen.pop();
     }
@@ -119,33 +119,33 @@ pub fn roll_back(desk: &Desk) -> Result<Accepted, Refusal> {
         return Ok(Accepted { did: Did::Already, detail });
     };
     let formula = Formula::from_toml(&last.toml).map_err(failed)?;
-    last.from_cycle = Some(next_cycle(desk));
-    let settings = desk.settings();
+    last.from_cycle = Some(next_cycle(shared));
+    let settings = shared.settings();
     if formula != settings.formula {
-        return put_in_force(desk, turn, formula, chosen);
+        return put_in_force(shared, turn, formula, chosen);
     }
     // Back at the configured formula, the configuration decides again.
-    let detail = in_force_from(desk, &formula, " (from the configuration)");
+    let detail = in_force_from(shared, &formula, " (from the configuration)");
     turn.leave_to(&settings).map_err(failed)?;
-    desk.control.set_chosen(chosen).map_err(failed)?;
+    shared.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
 }
 
 fn put_in_force(
-    desk: &Desk,
+    shared: &SharedState,
     turn: Turn<'_>,
     formula: Formula,
     chosen: Vec<Chosen>,
 ) -> Result<Accepted, Refusal> {
-    let detail = in_force_from(desk, &formula, "");
-    turn.put(&desk.data_dir, formula).map_err(failed)?;
-    desk.control.set_chosen(chosen).map_err(failed)?;
+    let detail = in_force_from(shared, &formula, "");
+    turn.put(&shared.data_dir, formula).map_err(failed)?;
+    shared.control.set_chosen(chosen).map_err(failed)?;
     Ok(Accepted { did: Did::NextCycle, detail })
 }
 
-fn in_force_from(desk: &Desk, formula: &Formula, source: &str) -> String {
-    let idle = desk.settings().formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default();
-    format!("{}: in force from cycle {} on{source}{idle}", formula.name, next_cycle(desk))
+fn in_force_from(shared: &SharedState, formula: &Formula, source: &str) -> String {
+    let idle = shared.settings().formula_is_idle().map(|why| format!("; {why}")).unwrap_or_default();
+    format!("{}: in force from cycle {} on{source}{idle}", formula.name, next_cycle(shared))
 }
 
 fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chosen, Refusal> {
@@ -153,20 +153,21 @@ fn entry(formula: &Formula, mark: Mark, from_cycle: Option<u64>) -> Result<Chose
 }
 
 /// The first cycle that is not yet planned.
-fn next_cycle(desk: &Desk) -> u64 {
-    let running = desk.live.now().map(|now| u64::from(now.cycle.0));
-    running.unwrap_or_else(|| desk.generation().number().0.into()) + 1
+fn next_cycle(shared: &SharedState) -> u64 {
+    let running = shared.live.now().map(|now| u64::from(now.cycle.0));
+    running.unwrap_or_else(|| shared.generation().number().0.into()) + 1
 }
 
 /// How a formula would rank pages differently from the next cycle.
-pub fn rank_changes(desk: &Desk, text: &str) -> Result<RankChanges, Refusal> {
+pub fn rank_changes(shared: &SharedState, text: &str) -> Result<RankChanges, Refusal> {
     let other = parse(text)?;
     let too_many = || Refusal::Busy("too many scans are running; try again later".into());
-    let _scan = desk.scans.begin().ok_or_else(too_many)?;
-    let (generation, settings, in_force) = (desk.generation(), desk.settings(), desk.formula());
-    let request = plan::request(&settings, generation.number().next(), generation.pages(), desk.random_seed);
+    let _scan = shared.scans.begin().ok_or_else(too_many)?;
+    let (generation, settings, in_force) = (shared.generation(), shared.settings(), shared.formula());
+    let request =
+        plan::request(&settings, generation.number().next(), generation.pages(), shared.random_seed);
     let step = generation.pages().div_ceil(MAX_COMPARED).max(1);
-    let origins = desk.hosts.origins(&generation)?;
+    let origins = shared.hosts.origins(&generation)?;
     let [mine, others] =
         scores(&generation, &origins, &[&in_force, &other], &request, step).map_err(failed)?;
     let ties = TieBreak::new(request.ties, request.seed, request.cycle);

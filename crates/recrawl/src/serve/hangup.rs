@@ -2,8 +2,8 @@
 //! notifies systemd when a signal stops the daemon.
 
 use super::Console;
-use super::desk::Desk;
 use super::notify;
+use super::shared_state::SharedState;
 use crate::tokens::tokens_of;
 use std::io;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Caught {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn listen(self, desk: Arc<Desk>, console: Console) -> io::Result<Hangup> {
+    pub fn listen(self, shared: Arc<SharedState>, console: Console) -> io::Result<Hangup> {
         let Caught { runtime, mut hangups } = self;
         let (came, end) = (Arc::new(AtomicBool::new(false)), CancellationToken::new());
         let (told, ended) = (came.clone(), end.clone());
@@ -51,7 +51,7 @@ impl Caught {
             loop {
                 tokio::select! {
                     biased;
-                    () = desk.stop().cancelled(), if !is_stopping => {
+                    () = shared.stop().cancelled(), if !is_stopping => {
                         is_stopping = true;
                         notify::stopping();
                         continue;
@@ -59,7 +59,7 @@ impl Caught {
                     () = ended.cancelled() => return,
                     _ = hangups.recv() => {}
                 }
-                match tokens_of(&desk.settings()) {
+                match tokens_of(&shared.settings()) {
                     Ok(tokens) => console.set_tokens(tokens),
                     // Keep the tokens if the file is just being replaced, or its disk is not
                     // mounted.
@@ -69,7 +69,7 @@ impl Caught {
                     ),
                 }
                 told.store(true, Relaxed);
-                desk.wake();
+                shared.wake();
             }
         };
         let thread = thread::Builder::new().name("hangup".into()).spawn(move || runtime.block_on(listen))?;

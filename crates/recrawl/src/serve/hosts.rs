@@ -1,8 +1,8 @@
 //! Lists of hosts.
 
-mod glance;
+mod host_snapshot;
 
-use super::desk::Desk;
+use super::shared_state::SharedState;
 use super::view::failed;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{HostList, HostQuery, HostRow, HostSort, HostState};
@@ -13,7 +13,7 @@ use recrawl_repository::OriginRun;
 use recrawl_types::{HostTable, Origin};
 use std::collections::HashMap;
 
-pub use glance::Hosts;
+pub use host_snapshot::Hosts;
 
 /// Parses a host, as listed or by its name alone.
 pub fn named(text: &str) -> Result<NamedHost, Refusal> {
@@ -22,14 +22,19 @@ pub fn named(text: &str) -> Result<NamedHost, Refusal> {
 }
 
 /// The state of a host's queue.
-pub fn state(desk: &Desk, host: &str, doing: Option<HostActivity>, is_backed_off: bool) -> HostState {
+pub fn state(
+    shared: &SharedState,
+    host: &str,
+    doing: Option<HostActivity>,
+    is_backed_off: bool,
+) -> HostState {
     let is_forbidden = || {
-        desk.control.blocks().cover_host(host).is_some()
-            || desk.settings().scope.opt_out().line(host).is_some()
+        shared.control.blocks().cover_host(host).is_some()
+            || shared.settings().scope.opt_out().line(host).is_some()
     };
     match doing {
         _ if is_forbidden() => HostState::Blocked,
-        _ if desk.steering.is_host_held(host) => HostState::Paused,
+        _ if shared.steering.is_host_held(host) => HostState::Paused,
         Some(HostActivity::Asking) => HostState::Asking,
         Some(HostActivity::BackedOff) => HostState::BackedOff,
         _ if is_backed_off => HostState::BackedOff,
@@ -38,29 +43,29 @@ pub fn state(desk: &Desk, host: &str, doing: Option<HostActivity>, is_backed_off
 }
 
 /// A page of the list of hosts.
-pub fn list(desk: &Desk, ask: &HostQuery) -> Result<HostList, Refusal> {
+pub fn list(shared: &SharedState, ask: &HostQuery) -> Result<HostList, Refusal> {
     let from = match &ask.cursor {
         None => 0,
         Some(text) => text.parse::<usize>().map_err(|_| {
             Refusal::invalid("cursor", "not a cursor of /api/v1/hosts", "omit it to start over")
         })?,
     };
-    let figures = desk.steering.figures();
+    let figures = shared.steering.figures();
     let told = |host| (host, figures.activity(host));
     let doing: HashMap<&str, (&HostFigures, HostActivity)> =
         figures.slowest.iter().map(|host| (host.host.as_str(), told(host))).collect();
-    let row = |run: &OriginRun| row(desk, run, &doing);
-    let origins = desk.hosts.origins(&desk.generation())?;
+    let row = |run: &OriginRun| row(shared, run, &doing);
+    let origins = shared.hosts.origins(&shared.generation())?;
     let (origins, (places, total)) = match (ask.sort, ask.state) {
         // Order and selection depend on the repository alone.
         (HostSort::Name | HostSort::Pages, None) => {
             let key = |place: usize| if ask.sort == HostSort::Pages { origins[place].pages } else { 0 };
-            let places = glance::ordered((0..origins.len()).collect(), from, ask.limit, key);
+            let places = host_snapshot::ordered((0..origins.len()).collect(), from, ask.limit, key);
             (origins, places)
         }
         _ => {
-            let glance = desk.hosts.glance(origins, row)?;
-            (glance.origins.clone(), glance.places(ask, from))
+            let snapshot = shared.hosts.snapshot(origins, row)?;
+            (snapshot.origins.clone(), snapshot.places(ask, from))
         }
     };
     let rows =
@@ -75,24 +80,24 @@ fn next(from: usize, limit: usize, total: usize) -> Option<String> {
 }
 
 fn row(
-    desk: &Desk,
+    shared: &SharedState,
     run: &OriginRun,
     doing: &HashMap<&str, (&HostFigures, HostActivity)>,
 ) -> Result<HostRow, Refusal> {
     let origin = Origin::of(&run.home().map_err(failed)?);
-    let kept = desk.tables.load(&origin).map_err(failed)?.unwrap_or_default();
-    let delay = HostDelay::of(&kept, &desk.settings().fetch, desk.now());
+    let kept = shared.tables.load(&origin).map_err(failed)?.unwrap_or_default();
+    let delay = HostDelay::of(&kept, &shared.settings().fetch, shared.now());
     let (figures, activity) = doing.get(&*origin.host).copied().unzip();
     let left_alone = delay.left_alone.is_some();
     let latency = figures.map_or(u64::from(kept.latency), |f| f.latency.as_millis() as u64);
     Ok(HostRow {
-        state: state(desk, &origin.host, activity, left_alone),
+        state: state(shared, &origin.host, activity, left_alone),
         host: origin.to_string(),
         pages: run.pages,
         visited: run.visited,
         queue: figures.map_or(0, |f| f.queue),
         done: figures.map_or(0, |f| f.done),
-        changed: desk.live.changed_at(&origin.host),
+        changed: shared.live.changed_at(&origin.host),
         requests: kept.requests,
         robots_denied: kept.robots_denied,
         delay_ms: figures.map_or(delay.delay, |f| f.delay).as_millis() as u64,

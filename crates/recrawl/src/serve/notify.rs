@@ -3,7 +3,7 @@
 //! Each is one datagram to the socket in `NOTIFY_SOCKET`, if set. The protocol is small enough to
 //! need no library.
 
-use super::desk::Desk;
+use super::shared_state::SharedState;
 use std::env;
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -20,20 +20,20 @@ pub struct Watchdog(#[expect(dead_code, reason = "dropping it stops the watchdog
 /// # Errors
 /// When no thread can be started.
 #[expect(clippy::disallowed_methods, reason = "set by systemd: the watchdog interval")]
-pub fn ready(desk: Arc<Desk>, stall: Duration) -> io::Result<Watchdog> {
+pub fn ready(shared: Arc<SharedState>, stall: Duration) -> io::Result<Watchdog> {
     tell("READY=1");
     let life = Arc::new(());
     let micros = env::var("WATCHDOG_USEC").ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(micros) = micros.filter(|micros| *micros > 0) {
         let (lives, every) = (Arc::downgrade(&life), Duration::from_micros(micros / 2));
-        thread::Builder::new().name("watchdog".into()).spawn(move || feed(&lives, &desk, every, stall))?;
+        thread::Builder::new().name("watchdog".into()).spawn(move || feed(&lives, &shared, every, stall))?;
     }
     Ok(Watchdog(life))
 }
 
-fn feed(lives: &Weak<()>, desk: &Desk, every: Duration, stall: Duration) {
+fn feed(lives: &Weak<()>, shared: &SharedState, every: Duration, stall: Duration) {
     while lives.upgrade().is_some() {
-        if u128::from(desk.live.idle_ms()) < stall.as_millis() {
+        if u128::from(shared.live.idle_ms()) < stall.as_millis() {
             tell("WATCHDOG=1");
         }
         thread::sleep(every);

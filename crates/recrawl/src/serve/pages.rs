@@ -1,6 +1,6 @@
 //! Lists of pages, and the document of one page.
 
-use super::desk::Desk;
+use super::shared_state::SharedState;
 use super::texts;
 use super::view::failed;
 use crate::command::explain::{Explanation, Page, unknown};
@@ -15,7 +15,7 @@ use recrawl_types::{CanonicalUrl, UrlRules};
 use serde_json::Value;
 
 /// The pages whose URLs have a prefix, in URL order. Reads only the blocks that hold them.
-pub fn list(desk: &Desk, ask: &PageQuery) -> Result<PageList, Refusal> {
+pub fn list(shared: &SharedState, ask: &PageQuery) -> Result<PageList, Refusal> {
     let rules = UrlRules::keep_all();
     let key = |text: &str, at: &str, todo: &str| {
         rules.canonicalize(text).map_err(|e| Refusal::invalid(at, format!("{text:?}: {e}"), todo))
@@ -34,8 +34,8 @@ pub fn list(desk: &Desk, ask: &PageQuery) -> Result<PageList, Refusal> {
     };
     let prefix = prefix.as_ref().map_or(&[][..], CanonicalUrl::key);
     let from = after.as_ref().map_or(prefix, |after| after.key().max(prefix));
-    let generation = desk.generation();
-    let bodies = Bodies::of(&desk.data_dir.join(WARC)).map_err(failed)?;
+    let generation = shared.generation();
+    let bodies = Bodies::of(&shared.data_dir.join(WARC)).map_err(failed)?;
     let mut pages = generation.gather(first_block(&generation, from)..generation.pages());
     let mut list = PageList { pages: Vec::new(), next: None };
     let mut last = None;
@@ -67,31 +67,32 @@ fn first_block(generation: &Generation, key: &[u8]) -> u64 {
 }
 
 /// The document of `recrawl explain URL --json`, with the difference of the last two texts.
-pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
-    let mut settings = (*desk.settings()).clone();
+pub fn one(shared: &SharedState, text: &str) -> Result<Value, Refusal> {
+    let mut settings = (*shared.settings()).clone();
     let url = settings.rules.canonicalize(text).map_err(|e| {
         Refusal::invalid("url", format!("{text:?}: {e}"), "write it with https:// or http://")
     })?;
-    let generation = desk.generation();
-    let tables = Ok(desk.tables.clone());
+    let generation = shared.generation();
+    let tables = Ok(shared.tables.clone());
     let Some((ordinal, record)) = generation.get(&url).map_err(failed)? else {
-        let why = unknown(&mut settings, &desk.control.decided(), &tables, &url).map_err(failed)?;
+        let why = unknown(&mut settings, &shared.control.decided(), &tables, &url).map_err(failed)?;
         return Err(Refusal::NotFound(why.to_string()));
     };
-    let _scan = desk
+    let _scan = shared
         .scans
         .begin()
         .ok_or_else(|| Refusal::Busy("too many page requests are running; try again later".into()))?;
-    let kept = KeptCycles::new(desk.storage.clone(), generation.number());
-    let history = desk.visited.history(&kept, &url).map_err(failed)?;
-    let reports = desk.reports(1);
-    let folder = desk.data_dir.join(WARC);
-    let texts = texts::document(&folder, &url, record.visited.as_ref(), &settings, desk.now());
-    let origins = desk.hosts.origins(&generation)?;
-    let formula = desk.formula();
-    let request = plan::request(&settings, generation.number().next(), generation.pages(), desk.random_seed);
-    let ranks = desk.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?;
-    let decided = desk.control.decided();
+    let kept = KeptCycles::new(shared.storage.clone(), generation.number());
+    let history = shared.visited.history(&kept, &url).map_err(failed)?;
+    let reports = shared.reports(1);
+    let folder = shared.data_dir.join(WARC);
+    let texts = texts::document(&folder, &url, record.visited.as_ref(), &settings, shared.now());
+    let origins = shared.hosts.origins(&generation)?;
+    let formula = shared.formula();
+    let request =
+        plan::request(&settings, generation.number().next(), generation.pages(), shared.random_seed);
+    let ranks = shared.ranks.of(&request, &formula, &generation, &origins).map_err(failed)?;
+    let decided = shared.control.decided();
     let page = Page {
         url,
         ordinal,
@@ -99,7 +100,7 @@ pub fn one(desk: &Desk, text: &str) -> Result<Value, Refusal> {
         formula: (*formula).clone(),
         is_other_formula: false,
         last: reports.first(),
-        random_seed: desk.random_seed,
+        random_seed: shared.random_seed,
         history,
         origins: &origins,
         ranks: ranks.as_deref(),

@@ -1,6 +1,6 @@
 //! Reloads the configuration: applies what can change in a running crawl, and names what cannot.
 
-use super::desk::Desk;
+use super::shared_state::SharedState;
 use crate::cli::ServeArgs;
 use crate::process::logging;
 use crate::tokens::tokens_of;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// Reads the configuration and puts it into force between two cycles. An invalid one changes
 /// nothing.
-pub fn reload(args: &ServeArgs, crawl: &mut Crawl, desk: &Desk, console: &Running) {
-    match args.at.settings().and_then(|fresh| put_in_force(fresh, crawl, desk, console)) {
+pub fn reload(args: &ServeArgs, crawl: &mut Crawl, shared: &SharedState, console: &Running) {
+    match args.at.settings().and_then(|fresh| put_in_force(fresh, crawl, shared, console)) {
         Ok(Changes { taken, left }) => {
             let answer = || tracing::info!(taken = taken.join(" "), "configuration reloaded");
             // Log this with the more verbose of the two filters.
@@ -50,7 +50,7 @@ struct Changes {
 fn put_in_force(
     fresh: Settings,
     crawl: &mut Crawl,
-    desk: &Desk,
+    shared: &SharedState,
     console: &Running,
 ) -> Result<Changes, Failure> {
     let old = &crawl.settings;
@@ -70,10 +70,10 @@ fn put_in_force(
         crawl.fetcher = Fetcher::new(settings.fetch.clone(), network, hosts, crawl.clock.clone());
     }
     crawl.settings = settings;
-    desk.set_settings(&crawl.settings);
+    shared.set_settings(&crawl.settings);
     // The file may have changed since the signal.
     console.set_tokens(tokens);
-    desk.next.reread(&crawl.settings);
+    shared.next.reread(&crawl.settings);
     Ok(changes)
 }
 

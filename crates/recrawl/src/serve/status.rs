@@ -1,6 +1,6 @@
 //! Status of the crawl, from the shared state.
 
-use super::desk::{Desk, Phase};
+use super::shared_state::{Phase, SharedState};
 use super::{disk, formulas, hosts};
 use crate::process::logging;
 use recrawl_console::view::{
@@ -23,10 +23,10 @@ const SLOWEST: usize = 20;
 const PROMISING: usize = 10;
 
 /// Status of the crawl.
-pub fn of(desk: &Desk) -> Status {
-    let (generation, settings, disk) = (desk.generation(), desk.settings(), desk.disk());
+pub fn of(shared: &SharedState) -> Status {
+    let (generation, settings, disk) = (shared.generation(), shared.settings(), shared.disk());
     let summary = generation.summary();
-    let (phase, failure, paused) = (desk.phase(), desk.failure(), desk.control.paused());
+    let (phase, failure, paused) = (shared.phase(), shared.failure(), shared.control.paused());
     let (state, reason) = match &phase {
         Phase::Starting => (State::Starting, None),
         Phase::Stopping => (State::Stopping, None),
@@ -39,14 +39,14 @@ pub fn of(desk: &Desk) -> Status {
         Phase::Waiting { next, .. } => next,
         _ => None,
     };
-    let reports = desk.crawl_reports(PROMISING + 1);
-    let [paused_hosts, blocked, _, _] = desk.control.counts();
+    let reports = shared.crawl_reports(PROMISING + 1);
+    let [paused_hosts, blocked, _, _] = shared.control.counts();
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
-        data_dir: desk.data_dir.display().to_string(),
-        now: desk.now(),
-        started: desk.started,
-        idle_ms: desk.live.idle_ms(),
+        data_dir: shared.data_dir.display().to_string(),
+        now: shared.now(),
+        started: shared.started,
+        idle_ms: shared.live.idle_ms(),
         state,
         reason,
         generation: summary.number.0.into(),
@@ -58,15 +58,15 @@ pub fn of(desk: &Desk) -> Status {
         bytes_free: disk.free,
         bytes_reserved: settings.config.storage.reserve.0,
         memory_bytes: disk::memory(),
-        formula: ranking_text(desk, &settings),
-        cycle: desk.live.now().map(|now| cycle_now(desk, &now, &reports)),
+        formula: ranking_text(shared, &settings),
+        cycle: shared.live.now().map(|now| cycle_now(shared, &now, &reports)),
         last: reports.first().map(|last| cycle_done(last, &reports[1..])),
         next_cycle_at,
         freshness: reports.iter().find_map(freshness),
-        totals: counts(&desk.live.totals()),
-        cycles_done: desk.cycles_done.load(Relaxed),
-        cycles_failed: desk.cycles_failed.load(Relaxed),
-        early_requests: desk.steering.early_requests(),
+        totals: counts(&shared.live.totals()),
+        cycles_done: shared.cycles_done.load(Relaxed),
+        cycles_failed: shared.cycles_failed.load(Relaxed),
+        early_requests: shared.steering.early_requests(),
         log_lines_lost: logging::lost(),
         paused_hosts,
         blocked,
@@ -74,9 +74,9 @@ pub fn of(desk: &Desk) -> Status {
 }
 
 /// What ranks the pages: the formula, or the policy that needs none.
-pub fn ranking_text(desk: &Desk, settings: &Settings) -> FormulaText {
+pub fn ranking_text(shared: &SharedState, settings: &Settings) -> FormulaText {
     if settings.policy.is_formula() {
-        return formula_text(&formulas::in_force(desk));
+        return formula_text(&formulas::in_force(shared));
     }
     let PolicyKind { name, help, .. } = settings.policy;
     FormulaText { name: name.into(), expression: help.into(), description: String::new(), provenance: None }
@@ -96,16 +96,16 @@ fn is_empty(value: &serde_json::Value) -> bool {
     value.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
-fn cycle_now(desk: &Desk, now: &Now, reports: &[CycleReport]) -> CycleNow {
-    let figures = desk.steering.figures();
-    let is_held = desk.steering.is_held();
+fn cycle_now(shared: &SharedState, now: &Now, reports: &[CycleReport]) -> CycleNow {
+    let figures = shared.steering.figures();
+    let is_held = shared.steering.is_held();
     let stage = match now.stage {
         Stage::Planning => CycleStage::Planning,
         Stage::Fetching if is_held => CycleStage::Waiting,
         Stage::Fetching => CycleStage::Fetching,
         Stage::Merging => CycleStage::Merging,
     };
-    let deadline = desk.settings().config.cycle.deadline.map(|d| now.started + d.0.as_millis() as u64);
+    let deadline = shared.settings().config.cycle.deadline.map(|d| now.started + d.0.as_millis() as u64);
     let host_now = |host: &recrawl_fetcher::control::HostFigures| HostNow {
         host: host.host.clone(),
         queue: host.queue,
@@ -113,7 +113,7 @@ fn cycle_now(desk: &Desk, now: &Now, reports: &[CycleReport]) -> CycleNow {
         delay_ms: host.delay.as_millis() as u64,
         latency_ms: Some(host.latency.as_millis() as u64).filter(|ms| *ms > 0),
         failures: host.failures,
-        state: hosts::state(desk, &host.host, Some(figures.activity(host)), false),
+        state: hosts::state(shared, &host.host, Some(figures.activity(host)), false),
     };
     CycleNow {
         cycle: now.cycle.0.into(),
@@ -128,7 +128,7 @@ fn cycle_now(desk: &Desk, now: &Now, reports: &[CycleReport]) -> CycleNow {
         open_hosts: figures.open_hosts as u64,
         counts: counts(&now.tally),
         seconds_left: (stage == CycleStage::Fetching)
-            .then(|| seconds_left(now, &figures, desk.now()))
+            .then(|| seconds_left(now, &figures, shared.now()))
             .flatten(),
         change_rate: ratio(now.tally.score_changed, now.tally.score_visits),
         promise: promise(&now.formula, reports),
@@ -182,9 +182,9 @@ fn counts(tally: &Tally) -> Counts {
 ///
 /// # Errors
 /// When one is not JSON.
-pub fn reports(desk: &Desk, last: usize) -> serde_json::Result<Vec<Value>> {
+pub fn reports(shared: &SharedState, last: usize) -> serde_json::Result<Vec<Value>> {
     // An expected ChangeRate is based on the cycles before.
-    with_promises(&desk.reports(last.saturating_add(PROMISING)), last)
+    with_promises(&shared.reports(last.saturating_add(PROMISING)), last)
 }
 
 fn with_promises(reports: &[CycleReport], last: usize) -> serde_json::Result<Vec<Value>> {

@@ -1,6 +1,6 @@
 //! Implements the console's view of the crawl.
 
-use super::desk::Desk;
+use super::shared_state::SharedState;
 use super::{changes, errors, formulas, hosts, pages, status};
 use crate::command::status::host_document;
 use recrawl_console::CrawlView;
@@ -15,11 +15,11 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// The console's view of the shared state.
-pub struct View(Arc<Desk>);
+pub struct View(Arc<SharedState>);
 
 impl View {
-    pub fn new(desk: Arc<Desk>) -> View {
-        View(desk)
+    pub fn new(shared: Arc<SharedState>) -> View {
+        View(shared)
     }
 }
 
@@ -45,13 +45,13 @@ impl CrawlView for View {
     }
 
     fn host(&self, host: &str) -> Result<Vec<Value>, Refusal> {
-        let desk = &self.0;
+        let shared = &self.0;
         let named = hosts::named(host)?;
         let found = host_document(
-            &desk.settings(),
-            &desk.tables,
-            &desk.generation(),
-            &desk.control.decided(),
+            &shared.settings(),
+            &shared.tables,
+            &shared.generation(),
+            &shared.control.decided(),
             &named,
         );
         found.map_err(failed)?.ok_or_else(|| {

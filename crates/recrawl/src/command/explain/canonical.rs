@@ -10,7 +10,7 @@ const MAX_STEPS: usize = 10;
 
 /// State of the page that a canonical claim names.
 #[derive(Debug, PartialEq)]
-pub enum Standing {
+pub enum CanonicalState {
     /// It names itself or nothing: the claim holds.
     Agrees,
     /// It names yet another page; this one is the end of the chain.
@@ -23,7 +23,7 @@ pub enum Standing {
     Gone,
 }
 
-impl Standing {
+impl CanonicalState {
     /// Follows the chain of claims; none if the page names no other page.
     ///
     /// # Errors
@@ -32,37 +32,37 @@ impl Standing {
         generation: &Generation,
         url: &CanonicalUrl,
         record: &PageRecord,
-    ) -> Result<Option<Standing>, Failure> {
+    ) -> Result<Option<CanonicalState>, Failure> {
         let Some(mut at) = claim(record) else { return Ok(None) };
         let mut seen = vec![url.clone()];
         let mut is_first = true;
         while !seen.contains(&at) && seen.len() < MAX_STEPS {
             let Some((_, record)) = generation.get(&at).map_err(Failure::work)? else {
-                return Ok(Some(Standing::Unvisited));
+                return Ok(Some(CanonicalState::Unvisited));
             };
             if record.known.status == Status::Gone {
-                return Ok(Some(Standing::Gone));
+                return Ok(Some(CanonicalState::Gone));
             }
             if record.visited.is_none() {
-                return Ok(Some(Standing::Unvisited));
+                return Ok(Some(CanonicalState::Unvisited));
             }
             let Some(next) = claim(&record) else {
-                return Ok(Some(if is_first { Standing::Agrees } else { Standing::LeadsOn(at) }));
+                return Ok(Some(if is_first { CanonicalState::Agrees } else { CanonicalState::LeadsOn(at) }));
             };
             seen.push(std::mem::replace(&mut at, next));
             is_first = false;
         }
-        Ok(Some(Standing::Circle))
+        Ok(Some(CanonicalState::Circle))
     }
 
     /// The name in JSON.
     pub fn name(&self) -> &'static str {
         match self {
-            Standing::Agrees => "agrees",
-            Standing::LeadsOn(_) => "leads_on",
-            Standing::Circle => "circle",
-            Standing::Unvisited => "unvisited",
-            Standing::Gone => "gone",
+            CanonicalState::Agrees => "agrees",
+            CanonicalState::LeadsOn(_) => "leads_on",
+            CanonicalState::Circle => "circle",
+            CanonicalState::Unvisited => "unvisited",
+            CanonicalState::Gone => "gone",
         }
     }
 }
@@ -75,7 +75,7 @@ fn claim(record: &PageRecord) -> Option<CanonicalUrl> {
 pub fn wishes(
     url: &CanonicalUrl,
     record: &PageRecord,
-    standing: Option<&Standing>,
+    state: Option<&CanonicalState>,
 ) -> Vec<(&'static str, String)> {
     let Some(consent) = record.visited.as_ref().map(|v| &v.content.consent) else { return Vec::new() };
     let mut rows = Vec::new();
@@ -97,15 +97,17 @@ pub fn wishes(
         Canonical::Contradictory => "several conflicting URLs; ignored".to_owned(),
         Canonical::Other(other) => {
             let site = if Site::of(other) == Site::of(url) { "" } else { " (other site)" };
-            let standing = match standing {
+            let note = match state {
                 None => String::new(),
-                Some(Standing::Agrees) => ", which names no other URL; this page is a duplicate of it".into(),
-                Some(Standing::LeadsOn(last)) => format!(", whose canonical URL is {last}"),
-                Some(Standing::Circle) => ", part of a canonical loop; ignored".into(),
-                Some(Standing::Unvisited) => ", not visited yet".into(),
-                Some(Standing::Gone) => ", which is gone; this page is its own canonical".into(),
+                Some(CanonicalState::Agrees) => {
+                    ", which names no other URL; this page is a duplicate of it".into()
+                }
+                Some(CanonicalState::LeadsOn(last)) => format!(", whose canonical URL is {last}"),
+                Some(CanonicalState::Circle) => ", part of a canonical loop; ignored".into(),
+                Some(CanonicalState::Unvisited) => ", not visited yet".into(),
+                Some(CanonicalState::Gone) => ", which is gone; this page is its own canonical".into(),
             };
-            format!("{other}{site}{standing}")
+            format!("{other}{site}{note}")
         }
     };
     rows.push(("canonical", canonical));

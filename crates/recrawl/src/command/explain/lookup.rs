@@ -49,9 +49,9 @@ pub fn trap(
     settings: &Settings,
     tables: &Tables,
     url: &CanonicalUrl,
-) -> Result<Option<traps::Standing>, Failure> {
+) -> Result<Option<traps::UrlTrap>, Failure> {
     let Ok(tables) = tables else { return Ok(None) };
-    traps::Standing::of(&settings.traps, tables, url).map_err(Failure::from)
+    traps::UrlTrap::of(&settings.traps, tables, url).map_err(Failure::from)
 }
 
 /// Why the page is outside the scope, if it is. The outer option is none if the seed sites cannot

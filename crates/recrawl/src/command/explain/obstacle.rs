@@ -95,7 +95,7 @@ impl Explanation {
                 Obstacle::new("blocked", "none", evidence, format!("unblock {pattern}"))
             }
             ClosedGate::Trap => {
-                let evidence = self.trap.as_ref().and_then(traps::Standing::refusal);
+                let evidence = self.trap.as_ref().and_then(traps::UrlTrap::refusal);
                 let lifted = format!(
                     "add {} to traps.allow_hosts, or wait until fewer pages of the pattern are alike",
                     self.url.host()
@@ -193,7 +193,7 @@ impl Explanation {
         // The score share grows in proportion to cycle.pages.
         let pages = (rank as f64 * self.chosen as f64 / self.score_places.max(1) as f64).ceil();
         let lifted = format!("raise cycle.pages to about {pages}, or use \"Fetch now\"");
-        Some(Obstacle::new("score", NOT_SELECTED, self.standing(), lifted))
+        Some(Obstacle::new("score", NOT_SELECTED, self.place_in_schedule(), lifted))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `recrawl export pages`: every known URL with its record. docs/outputs.md describes a row.
 
-use super::rows::{Cell, Column, Kind, Rows};
+use super::rows::{Cell, CellKind, Column, Rows};
 use crate::cli::Format;
 use recrawl_archive::cap::Bodies;
 use recrawl_crawl::admission::consent::claim;
@@ -14,35 +14,35 @@ use std::path::Path;
 
 /// Columns of a page. Those from `n` on are null before the first visit.
 pub const COLUMNS: &[Column] = &[
-    Column::new("url", Kind::Text),
-    Column::new("status", Kind::Text),
-    Column::new("depth", Kind::Count),
-    Column::new("in_links", Kind::Count),
-    Column::new("discovered", Kind::Count),
-    Column::new("last_attempt", Kind::Count),
-    Column::new("failures", Kind::Count),
-    Column::new("not_found", Kind::Count),
-    Column::new("lastmod", Kind::Time),
-    Column::new("announced", Kind::Flag),
-    Column::new("n", Kind::Count),
-    Column::new("X", Kind::Count),
-    Column::new("first", Kind::Count),
-    Column::new("last", Kind::Count),
-    Column::new("last_change", Kind::Count),
-    Column::new("kind", Kind::Text),
-    Column::new("simhash", Kind::Text),
-    Column::new("digest", Kind::Text),
-    Column::new("etag", Kind::Text),
-    Column::new("last_modified", Kind::Text),
-    Column::new("noindex", Kind::Flag),
-    Column::new("nofollow", Kind::Flag),
-    Column::new("noarchive", Kind::Flag),
-    Column::new("unavailable_after", Kind::Time),
-    Column::new("canonical", Kind::Text),
-    Column::new("canonical_claim", Kind::Text),
-    Column::new("warc_file", Kind::Count),
-    Column::new("warc_offset", Kind::Count),
-    Column::new("body", Kind::Text),
+    Column::new("url", CellKind::Text),
+    Column::new("status", CellKind::Text),
+    Column::new("depth", CellKind::Count),
+    Column::new("in_links", CellKind::Count),
+    Column::new("discovered", CellKind::Count),
+    Column::new("last_attempt", CellKind::Count),
+    Column::new("failures", CellKind::Count),
+    Column::new("not_found", CellKind::Count),
+    Column::new("lastmod", CellKind::Time),
+    Column::new("announced", CellKind::Flag),
+    Column::new("n", CellKind::Count),
+    Column::new("X", CellKind::Count),
+    Column::new("first", CellKind::Count),
+    Column::new("last", CellKind::Count),
+    Column::new("last_change", CellKind::Count),
+    Column::new("kind", CellKind::Text),
+    Column::new("simhash", CellKind::Text),
+    Column::new("digest", CellKind::Text),
+    Column::new("etag", CellKind::Text),
+    Column::new("last_modified", CellKind::Text),
+    Column::new("noindex", CellKind::Flag),
+    Column::new("nofollow", CellKind::Flag),
+    Column::new("noarchive", CellKind::Flag),
+    Column::new("unavailable_after", CellKind::Time),
+    Column::new("canonical", CellKind::Text),
+    Column::new("canonical_claim", CellKind::Text),
+    Column::new("warc_file", CellKind::Count),
+    Column::new("warc_offset", CellKind::Count),
+    Column::new("body", CellKind::Text),
 ];
 
 /// Writes all known pages in URL order.

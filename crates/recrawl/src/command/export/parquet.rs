@@ -1,6 +1,6 @@
 //! Writes rows as an Apache Parquet file, in groups with one compressed chunk per column.
 
-use super::rows::{Cell, Column, Kind};
+use super::rows::{Cell, CellKind, Column};
 use super::{named, report};
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -28,7 +28,7 @@ pub struct ParquetFile {
 
 /// The current group's values of one column.
 struct Held {
-    kind: Kind,
+    kind: CellKind,
     /// For each row 1, or 0 if the value is null.
     present: Vec<i16>,
     values: Values,
@@ -100,12 +100,12 @@ impl ParquetFile {
 }
 
 impl Held {
-    fn new(kind: Kind) -> Held {
+    fn new(kind: CellKind) -> Held {
         let values = match kind {
-            Kind::Text => Values::Text(Vec::new()),
-            Kind::Flag => Values::Flag(Vec::new()),
-            Kind::Count | Kind::Time => Values::Whole(Vec::new()),
-            Kind::Number => Values::Number(Vec::new()),
+            CellKind::Text => Values::Text(Vec::new()),
+            CellKind::Flag => Values::Flag(Vec::new()),
+            CellKind::Count | CellKind::Time => Values::Whole(Vec::new()),
+            CellKind::Number => Values::Number(Vec::new()),
         };
         Held { kind, present: Vec::new(), values }
     }
@@ -118,7 +118,7 @@ impl Held {
             (Values::Flag(values), Cell::Flag(flag)) => values.push(*flag),
             (Values::Whole(values), Cell::Count(count)) => {
                 // A timestamp's unit is the millisecond: Parquet has none for seconds.
-                let count = if self.kind == Kind::Time { count.saturating_mul(1000) } else { *count };
+                let count = if self.kind == CellKind::Time { count.saturating_mul(1000) } else { *count };
                 values.push(i64::try_from(count).unwrap_or(i64::MAX));
             }
             (Values::Number(values), Cell::Number(number)) => values.push(*number),
@@ -155,11 +155,11 @@ fn put_column<T: DataType, W: Write + Send>(
 fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
     let field = |column: &Column| {
         let (physical, logical) = match column.kind {
-            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            Kind::Flag => (Physical::BOOLEAN, None),
-            Kind::Count => (Physical::INT64, None),
-            Kind::Number => (Physical::DOUBLE, None),
-            Kind::Time => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+            CellKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            CellKind::Flag => (Physical::BOOLEAN, None),
+            CellKind::Count => (Physical::INT64, None),
+            CellKind::Number => (Physical::DOUBLE, None),
+            CellKind::Time => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
         };
         Type::primitive_type_builder(column.name, physical)
             .with_repetition(Repetition::OPTIONAL)

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Type of a column's values. Every value may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CellKind {
     Text,
     Flag,
     /// A whole number, 0 or more.
@@ -26,11 +26,11 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: CellKind,
 }
 
 impl Column {
-    pub const fn new(name: &'static str, kind: Kind) -> Column {
+    pub const fn new(name: &'static str, kind: CellKind) -> Column {
         Column { name, kind }
     }
 }
@@ -41,7 +41,7 @@ pub enum Cell {
     Null,
     Text(Cow<'static, str>),
     Flag(bool),
-    /// For [`Kind::Count`] and [`Kind::Time`].
+    /// For [`CellKind::Count`] and [`CellKind::Time`].
     Count(u64),
     Number(f64),
 }

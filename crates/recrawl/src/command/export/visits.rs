@@ -1,7 +1,7 @@
 //! `recrawl export visits`: the stored visits, for learning and back-tests. docs/outputs.md
 //! describes a row.
 
-use super::rows::{Cell, Column, Kind, Rows};
+use super::rows::{Cell, CellKind, Column, Rows};
 use crate::cli::Format;
 use recrawl_crawl::failure::Failure;
 use recrawl_crawl::labels;
@@ -13,17 +13,17 @@ use std::path::Path;
 
 /// Columns of a visit.
 pub const COLUMNS: &[Column] = &[
-    Column::new("cycle", Kind::Count),
-    Column::new("time", Kind::Time),
-    Column::new("url", Kind::Text),
-    Column::new("site", Kind::Text),
-    Column::new("outcome", Kind::Text),
-    Column::new("changed", Kind::Flag),
-    Column::new("share", Kind::Text),
-    Column::new("probability", Kind::Number),
-    Column::new("why", Kind::Text),
-    Column::new("status", Kind::Count),
-    Column::new("confirmed", Kind::Count),
+    Column::new("cycle", CellKind::Count),
+    Column::new("time", CellKind::Time),
+    Column::new("url", CellKind::Text),
+    Column::new("site", CellKind::Text),
+    Column::new("outcome", CellKind::Text),
+    Column::new("changed", CellKind::Flag),
+    Column::new("share", CellKind::Text),
+    Column::new("probability", CellKind::Number),
+    Column::new("why", CellKind::Text),
+    Column::new("status", CellKind::Count),
+    Column::new("confirmed", CellKind::Count),
 ];
 
 /// Writes all stored visits by cycle, then by URL.

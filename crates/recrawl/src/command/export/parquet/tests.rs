@@ -5,11 +5,11 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
 const COLUMNS: &[Column] = &[
-    Column::new("text", Kind::Text),
-    Column::new("flag", Kind::Flag),
-    Column::new("count", Kind::Count),
-    Column::new("number", Kind::Number),
-    Column::new("time", Kind::Time),
+    Column::new("text", CellKind::Text),
+    Column::new("flag", CellKind::Flag),
+    Column::new("count", CellKind::Count),
+    Column::new("number", CellKind::Number),
+    Column::new("time", CellKind::Time),
 ];
 
 fn row(i: u64) -> [Cell; 5] {
@@ -26,12 +26,12 @@ fn row(i: u64) -> [Cell; 5] {
     }
 }
 
-fn field(cell: &Cell, kind: Kind) -> Field {
+fn field(cell: &Cell, kind: CellKind) -> Field {
     match cell {
         Cell::Null => Field::Null,
         Cell::Text(text) => Field::Str(text.to_string()),
         Cell::Flag(flag) => Field::Bool(*flag),
-        Cell::Count(count) if kind == Kind::Time => Field::TimestampMillis(*count as i64 * 1000),
+        Cell::Count(count) if kind == CellKind::Time => Field::TimestampMillis(*count as i64 * 1000),
         Cell::Count(count) => Field::Long(i64::try_from(*count).unwrap_or(i64::MAX)),
         Cell::Number(number) => Field::Double(*number),
     }

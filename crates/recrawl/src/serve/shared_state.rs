@@ -48,7 +48,7 @@ pub enum Phase {
 }
 
 /// The shared state.
-pub struct Desk {
+pub struct SharedState {
     pub tables: Arc<SledTables>,
     pub control: Arc<Control>,
     pub steering: Arc<Steering>,
@@ -81,15 +81,15 @@ pub struct Desk {
     woken: Notify,
 }
 
-impl Desk {
+impl SharedState {
     /// The shared state of a crawl just opened.
     ///
     /// # Errors
     /// When the reports cannot be read.
-    pub fn new(crawl: &Crawl) -> Result<Desk, Failure> {
+    pub fn new(crawl: &Crawl) -> Result<SharedState, Failure> {
         let reports = open_read::last_reports(&crawl.repository, MAX_REPORTS)?;
         let generation = crawl.repository.current();
-        Ok(Desk {
+        Ok(SharedState {
             tables: crawl.tables.clone(),
             control: crawl.control.clone(),
             steering: crawl.steering.clone(),

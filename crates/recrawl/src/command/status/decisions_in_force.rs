@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const SHOWN: usize = 10;
 
 /// Operators' decisions in force, or why they cannot be read.
-pub enum Standing {
+pub enum DecisionsInForce {
     Known(Decisions),
     /// The error.
     Unknown(String),
@@ -24,7 +24,7 @@ pub enum Standing {
 /// A decision in force.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct InForce {
-    kind: Kind,
+    kind: DecisionKind,
     /// Host or pattern; none for the whole crawl.
     what: Option<String>,
     /// Who decided it, and when; none for a takedown, which `control.jsonl` has.
@@ -34,65 +34,66 @@ pub struct InForce {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum DecisionKind {
     Paused,
     HostPaused,
     Blocked,
     TakenDown,
 }
 
-impl Kind {
-    const ALL: [Kind; 4] = [Kind::Paused, Kind::HostPaused, Kind::Blocked, Kind::TakenDown];
+impl DecisionKind {
+    const ALL: [DecisionKind; 4] =
+        [DecisionKind::Paused, DecisionKind::HostPaused, DecisionKind::Blocked, DecisionKind::TakenDown];
 
     fn words(self) -> &'static str {
         match self {
-            Kind::Paused => "crawl paused",
-            Kind::HostPaused => "host paused",
-            Kind::Blocked => "blocked",
-            Kind::TakenDown => "taken down",
+            DecisionKind::Paused => "crawl paused",
+            DecisionKind::HostPaused => "host paused",
+            DecisionKind::Blocked => "blocked",
+            DecisionKind::TakenDown => "taken down",
         }
     }
 }
 
-impl Standing {
+impl DecisionsInForce {
     /// Reads the decisions of a data directory.
-    pub fn of(settings: &Settings) -> Standing {
+    pub fn of(settings: &Settings) -> DecisionsInForce {
         let tables = || open_read::tables(&settings.data_dir);
         open_read::decisions(&settings.data_dir, tables)
-            .map_or_else(|fault| Standing::Unknown(fault.to_string()), Standing::Known)
+            .map_or_else(|fault| DecisionsInForce::Unknown(fault.to_string()), DecisionsInForce::Known)
     }
 
     /// The JSON field `controls`: null if unknown; then `controls_unknown` has the reason.
     pub fn json(&self) -> Value {
         match self {
-            Standing::Known(Decisions { paused, paused_hosts, blocks, taken_down }) => json!({
+            DecisionsInForce::Known(Decisions { paused, paused_hosts, blocks, taken_down }) => json!({
                 "paused": paused, "paused_hosts": paused_hosts.len(), "blocked": blocks.len(),
                 "taken_down": taken_down.len(),
             }),
-            Standing::Unknown(_) => Value::Null,
+            DecisionsInForce::Unknown(_) => Value::Null,
         }
     }
 
     /// Why the decisions are unknown.
     pub fn unknown(&self) -> Option<&str> {
         match self {
-            Standing::Known(_) => None,
-            Standing::Unknown(why) => Some(why),
+            DecisionsInForce::Known(_) => None,
+            DecisionsInForce::Unknown(why) => Some(why),
         }
     }
 
     /// All decisions; none if they are unknown.
     pub fn list(&self) -> Option<Vec<InForce>> {
         match self {
-            Standing::Known(decided) => Some(list(decided)),
-            Standing::Unknown(_) => None,
+            DecisionsInForce::Known(decided) => Some(list(decided)),
+            DecisionsInForce::Unknown(_) => None,
         }
     }
 
     /// As one printed line.
     pub fn words(&self) -> String {
         match self {
-            Standing::Known(Decisions { paused, paused_hosts, blocks, taken_down }) => {
+            DecisionsInForce::Known(Decisions { paused, paused_hosts, blocks, taken_down }) => {
                 let crawl = match paused {
                     Some(Mark { who, at }) => format!("paused by {who} at {}", timestamp(*at)),
                     None => "not paused".into(),
@@ -101,7 +102,7 @@ impl Standing {
                     .map(|(count, noun)| counted(count as u64, noun));
                 format!("{crawl}; {hosts} paused, {blocked} blocked, {} taken down", taken_down.len())
             }
-            Standing::Unknown(why) => format!("unreadable: {why}"),
+            DecisionsInForce::Unknown(why) => format!("unreadable: {why}"),
         }
     }
 }
@@ -109,16 +110,17 @@ impl Standing {
 /// All decisions in force, by kind.
 fn list(decided: &Decisions) -> Vec<InForce> {
     let Decisions { paused, paused_hosts, blocks, taken_down } = decided;
-    let paused = paused.iter().map(|mark| InForce { kind: Kind::Paused, what: None, by: Some(mark.clone()) });
+    let paused =
+        paused.iter().map(|mark| InForce { kind: DecisionKind::Paused, what: None, by: Some(mark.clone()) });
     let marked = |kind, (what, mark): (&String, &Mark)| InForce {
         kind,
         what: Some(what.clone()),
         by: Some(mark.clone()),
     };
-    let hosts = paused_hosts.iter().map(|entry| marked(Kind::HostPaused, entry));
-    let blocked = blocks.iter().map(|entry| marked(Kind::Blocked, entry));
+    let hosts = paused_hosts.iter().map(|entry| marked(DecisionKind::HostPaused, entry));
+    let blocked = blocks.iter().map(|entry| marked(DecisionKind::Blocked, entry));
     let down = taken_down.iter().map(|pattern| InForce {
-        kind: Kind::TakenDown,
+        kind: DecisionKind::TakenDown,
         what: Some(pattern.to_string()),
         by: None,
     });
@@ -141,7 +143,7 @@ pub fn of_host(decided: &Decisions, host: &str) -> Vec<InForce> {
 /// As printed lines, a limited number of each kind.
 pub fn lines(all: &[InForce]) -> Vec<String> {
     let mut lines = Vec::new();
-    for kind in Kind::ALL {
+    for kind in DecisionKind::ALL {
         let of_kind = || all.iter().filter(|decision| decision.kind == kind);
         for InForce { what, by, .. } in of_kind().take(SHOWN) {
             let what = what.as_ref().map(|what| format!(": {what}")).unwrap_or_default();

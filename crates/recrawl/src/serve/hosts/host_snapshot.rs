@@ -19,12 +19,12 @@ const WALK_REST: u32 = 20;
 pub struct Hosts {
     /// Of the last generation that was requested.
     origins: Mutex<Option<(Cycle, Arc<Vec<OriginRun>>)>>,
-    last: Mutex<Option<Arc<Glance>>>,
+    last: Mutex<Option<Arc<HostSnapshot>>>,
     walking: Mutex<()>,
 }
 
 /// All hosts at one moment.
-pub struct Glance {
+pub struct HostSnapshot {
     /// The origins, in the order of `hosts`.
     pub origins: Arc<Vec<OriginRun>>,
     hosts: Vec<Host>,
@@ -71,11 +71,11 @@ impl Hosts {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn glance(
+    pub fn snapshot(
         &self,
         origins: Arc<Vec<OriginRun>>,
         row: impl Fn(&OriginRun) -> Result<HostRow, Refusal>,
-    ) -> Result<Arc<Glance>, Refusal> {
+    ) -> Result<Arc<HostSnapshot>, Refusal> {
         let last = lock(&self.last).clone();
         if let Some(last) = &last
             && last.began.elapsed() < last.took * WALK_REST
@@ -97,14 +97,14 @@ impl Hosts {
         };
         let began = Instant::now();
         let hosts = origins.iter().map(|run| row(run).map(Host::from)).collect::<Result<_, _>>()?;
-        let glance = Arc::new(Glance { origins, hosts, began, took: began.elapsed() });
-        *lock(&self.last) = Some(glance.clone());
-        Ok(glance)
+        let snapshot = Arc::new(HostSnapshot { origins, hosts, began, took: began.elapsed() });
+        *lock(&self.last) = Some(snapshot.clone());
+        Ok(snapshot)
     }
 }
 
-impl Glance {
-    /// The places of hosts in [`Glance::origins`] in the requested order, starting with number
+impl HostSnapshot {
+    /// The places of hosts in [`HostSnapshot::origins`] in the requested order, starting with number
     /// `from`, and their total number.
     pub fn places(&self, ask: &HostQuery, from: usize) -> (Vec<usize>, usize) {
         let is_asked_for = |place: &usize| ask.state.is_none_or(|state| self.hosts[*place].state == state);
@@ -183,12 +183,13 @@ mod tests {
     #[test]
     fn parts_put_together_are_the_whole_in_order() {
         let origins = Arc::new((0..100).map(|i| run(i * 7 % 101)).collect::<Vec<_>>());
-        let glance = Hosts::default().glance(origins.clone(), |run| Ok(host(run))).unwrap();
+        let snapshot = Hosts::default().snapshot(origins.clone(), |run| Ok(host(run))).unwrap();
         for state in [None, Some(HostState::Waiting)] {
             let mut whole: Vec<usize> =
                 (0..100).filter(|p| state.is_none_or(|s| host(&origins[*p]).state == s)).collect();
             whole.sort_by_key(|p| Reverse(host(&origins[*p]).queue));
-            let parts = (0..=100).step_by(7).map(|from| glance.places(&ask(HostSort::Queue, state, 7), from));
+            let parts =
+                (0..=100).step_by(7).map(|from| snapshot.places(&ask(HostSort::Queue, state, 7), from));
             let (parts, totals): (Vec<Vec<usize>>, Vec<usize>) = parts.unzip();
             assert_eq!(parts.concat(), whole);
             assert!(totals.iter().all(|total| *total == whole.len()));
@@ -198,17 +199,17 @@ mod tests {
     #[test]
     fn a_walk_is_shared_while_it_is_fresh() {
         let (hosts, walked) = (Hosts::default(), Cell::new(0));
-        let glance = |slow: u64| {
+        let snapshot = |slow: u64| {
             let row = |run: &OriginRun| {
                 walked.set(walked.get() + 1);
                 std::thread::sleep(Duration::from_millis(slow));
                 Ok(host(run))
             };
-            hosts.glance(Arc::new(vec![run(1)]), row).map(|glance| glance.took)
+            hosts.snapshot(Arc::new(vec![run(1)]), row).map(|snapshot| snapshot.took)
         };
         // A scan of one second serves the next nineteen.
-        assert!(glance(1000).unwrap() >= Duration::from_secs(1));
-        glance(0).unwrap();
+        assert!(snapshot(1000).unwrap() >= Duration::from_secs(1));
+        snapshot(0).unwrap();
         assert_eq!(walked.get(), 1);
     }
 
@@ -216,11 +217,12 @@ mod tests {
     /// results.
     fn ask_during_a_walk(hosts: &Hosts, others: usize, patience: Duration) -> Vec<Result<usize, Refusal>> {
         let origins = Arc::new(vec![run(1)]);
-        let ask = || hosts.glance(origins.clone(), |run| Ok(host(run))).map(|glance| glance.hosts.len());
+        let ask =
+            || hosts.snapshot(origins.clone(), |run| Ok(host(run))).map(|snapshot| snapshot.hosts.len());
         let (tell, told) = mpsc::channel();
         let given = RefCell::new(Vec::new());
         thread::scope(|scope| {
-            let walked = hosts.glance(origins.clone(), |run| {
+            let walked = hosts.snapshot(origins.clone(), |run| {
                 (0..others).for_each(|_| {
                     let tell = tell.clone();
                     scope.spawn(move || tell.send(ask()));
@@ -244,7 +246,7 @@ mod tests {
     #[test]
     fn while_others_walk_the_last_walk_is_shown() {
         let hosts = Hosts::default();
-        let last = Glance {
+        let last = HostSnapshot {
             origins: Arc::default(),
             hosts: Vec::new(),
             began: Instant::now(),

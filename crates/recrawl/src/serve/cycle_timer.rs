@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The start of the last cycle, by both clocks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rhythm {
+pub struct CycleTimer {
     /// In milliseconds since 1970; none before the first cycle.
     started: Option<u64>,
     /// How long ago that was when noted, by the system time.
@@ -21,17 +21,17 @@ pub struct Rhythm {
     not_before: Duration,
 }
 
-impl Rhythm {
+impl CycleTimer {
     /// From the start of the last cycle. `wall` is in milliseconds since 1970, `steady` is the
     /// monotonic clock.
-    pub fn new(started: Option<u64>, wall: u64, steady: Duration) -> Rhythm {
+    pub fn new(started: Option<u64>, wall: u64, steady: Duration) -> CycleTimer {
         let before = started.map_or(Duration::ZERO, |at| Duration::from_millis(wall.saturating_sub(at)));
-        Rhythm { started, before, since: steady, not_before: Duration::ZERO }
+        CycleTimer { started, before, since: steady, not_before: Duration::ZERO }
     }
 
     /// Notes the start of a cycle.
     pub fn began(&mut self, wall: u64, steady: Duration) {
-        *self = Rhythm::new(Some(wall), wall, steady);
+        *self = CycleTimer::new(Some(wall), wall, steady);
     }
 
     /// Notes a failed cycle, and when to retry it.
@@ -72,49 +72,49 @@ mod tests {
 
     #[test]
     fn the_first_cycle_is_due_at_once_and_the_next_after_a_period() {
-        let mut rhythm = Rhythm::new(None, NOON, Duration::ZERO);
-        assert_eq!(rhythm.left(DAY, NOON, Duration::ZERO), Duration::ZERO);
-        rhythm.began(NOON, Duration::ZERO);
-        assert_eq!(rhythm.left(DAY, after(5), HOUR * 5), HOUR * 19);
-        assert_eq!(rhythm.left(DAY, after(24), HOUR * 24), Duration::ZERO);
-        assert_eq!(rhythm.left(HOUR, after(5), HOUR * 5), Duration::ZERO, "a cycle that overran");
+        let mut timer = CycleTimer::new(None, NOON, Duration::ZERO);
+        assert_eq!(timer.left(DAY, NOON, Duration::ZERO), Duration::ZERO);
+        timer.began(NOON, Duration::ZERO);
+        assert_eq!(timer.left(DAY, after(5), HOUR * 5), HOUR * 19);
+        assert_eq!(timer.left(DAY, after(24), HOUR * 24), Duration::ZERO);
+        assert_eq!(timer.left(HOUR, after(5), HOUR * 5), Duration::ZERO, "a cycle that overran");
     }
 
     #[test]
     fn a_restart_keeps_the_rhythm() {
-        let rhythm = Rhythm::new(Some(NOON), after(7), HOUR * 100);
-        assert_eq!(rhythm.left(DAY, after(8), HOUR * 101), HOUR * 16);
+        let timer = CycleTimer::new(Some(NOON), after(7), HOUR * 100);
+        assert_eq!(timer.left(DAY, after(8), HOUR * 101), HOUR * 16);
     }
 
     #[test]
     fn a_clock_that_was_set_back_delays_by_no_more_than_a_period() {
-        let mut rhythm = Rhythm::new(None, NOON, Duration::ZERO);
-        rhythm.began(NOON, Duration::ZERO);
+        let mut timer = CycleTimer::new(None, NOON, Duration::ZERO);
+        timer.began(NOON, Duration::ZERO);
         let set_back = NOON - 10 * 24 * 3_600_000;
-        assert_eq!(rhythm.left(DAY, set_back, HOUR), HOUR * 23);
-        assert_eq!(rhythm.left(DAY, set_back, DAY), Duration::ZERO);
+        assert_eq!(timer.left(DAY, set_back, HOUR), HOUR * 23);
+        assert_eq!(timer.left(DAY, set_back, DAY), Duration::ZERO);
         // Also if it was set back while the program was not running.
-        let rhythm = Rhythm::new(Some(NOON), set_back, Duration::ZERO);
-        assert_eq!(rhythm.left(DAY, set_back, Duration::ZERO), DAY);
-        assert_eq!(rhythm.left(DAY, set_back + 3_600_000, HOUR), HOUR * 23);
+        let timer = CycleTimer::new(Some(NOON), set_back, Duration::ZERO);
+        assert_eq!(timer.left(DAY, set_back, Duration::ZERO), DAY);
+        assert_eq!(timer.left(DAY, set_back + 3_600_000, HOUR), HOUR * 23);
     }
 
     #[test]
     fn a_machine_that_slept_begins_when_it_wakes_up_and_once() {
-        let mut rhythm = Rhythm::new(None, NOON, Duration::ZERO);
-        rhythm.began(NOON, Duration::ZERO);
-        assert_eq!(rhythm.left(DAY, after(72), HOUR), Duration::ZERO);
-        rhythm.began(after(72), HOUR);
-        assert_eq!(rhythm.left(DAY, after(72), HOUR), DAY);
+        let mut timer = CycleTimer::new(None, NOON, Duration::ZERO);
+        timer.began(NOON, Duration::ZERO);
+        assert_eq!(timer.left(DAY, after(72), HOUR), Duration::ZERO);
+        timer.began(after(72), HOUR);
+        assert_eq!(timer.left(DAY, after(72), HOUR), DAY);
     }
 
     #[test]
     fn a_cycle_that_failed_is_left_alone_for_a_while() {
-        let mut rhythm = Rhythm::new(Some(NOON), NOON, HOUR);
-        rhythm.retry_at(HOUR * 2);
-        assert_eq!(rhythm.retry_in(HOUR), HOUR);
-        assert_eq!(rhythm.retry_in(HOUR * 3), Duration::ZERO);
-        rhythm.retry_now();
-        assert_eq!(rhythm.retry_in(HOUR), Duration::ZERO, "somebody may have mended it");
+        let mut timer = CycleTimer::new(Some(NOON), NOON, HOUR);
+        timer.retry_at(HOUR * 2);
+        assert_eq!(timer.retry_in(HOUR), HOUR);
+        assert_eq!(timer.retry_in(HOUR * 3), Duration::ZERO);
+        timer.retry_now();
+        assert_eq!(timer.retry_in(HOUR), Duration::ZERO, "somebody may have mended it");
     }
 }
