@@ -1,6 +1,6 @@
 //! Patterns that an operator blocked: hosts with their subdomains, and URL prefixes.
 
-use crate::admission::scope::HostPattern;
+use crate::admission::host_pattern::HostPattern;
 use recrawl_types::{CanonicalUrl, UrlRules};
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Bound;

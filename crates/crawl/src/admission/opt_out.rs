@@ -1,6 +1,6 @@
 //! Hosts whose owners opted out: a file that is read again at the start of each cycle.
 
-use crate::admission::scope::HostPattern;
+use crate::admission::host_pattern::HostPattern;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

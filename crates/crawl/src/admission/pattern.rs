@@ -1,7 +1,7 @@
 //! The pages of a takedown: those of a host, of a domain with its subdomains, with a URL prefix, or
 //! one page.
 
-use crate::admission::scope::HostPattern;
+use crate::admission::host_pattern::HostPattern;
 use recrawl_types::host::is_within;
 use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! The scope of the crawl: hosts, prefixes, depth and shapes of URLs.
 
 use crate::admission::filters::{Filters, TooMuch};
+use crate::admission::host_pattern::HostPattern;
 use crate::admission::opt_out::OptOut;
 use crate::admission::pattern::Pattern;
-use recrawl_types::host::is_within;
 use recrawl_types::{CanonicalUrl, Site, UrlRules};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -58,59 +58,6 @@ impl fmt::Display for Refusal {
             Refusal::Prefix => f.write_str("no prefix in scope.prefixes matches"),
             Refusal::RefusedPrefix => f.write_str("a prefix in scope.refuse_prefixes matches"),
             Refusal::Shape(rule) => rule.fmt(f),
-        }
-    }
-}
-
-/// `*`, `example.com` or `*.example.com`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HostPattern {
-    /// Every host.
-    Any,
-    /// This host.
-    Exact(String),
-    /// This host and its subdomains.
-    WithSubdomains(String),
-}
-
-impl fmt::Display for HostPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            HostPattern::Any => f.write_str("*"),
-            HostPattern::Exact(name) => f.write_str(name),
-            HostPattern::WithSubdomains(name) => write!(f, "*.{name}"),
-        }
-    }
-}
-
-impl HostPattern {
-    /// Parses a pattern and makes its host canonical.
-    ///
-    /// # Errors
-    /// That it is invalid, and how to write one.
-    pub fn parse(text: &str) -> Result<HostPattern, String> {
-        if text == "*" {
-            return Ok(HostPattern::Any);
-        }
-        let (name, subdomains) = match text.strip_prefix("*.") {
-            Some(name) => (name, true),
-            None => (text, false),
-        };
-        let url = UrlRules::keep_all()
-            .canonicalize(&format!("http://{name}/"))
-            .ok()
-            .filter(|u| u.path_and_query() == "/" && u.port() == 80)
-            .ok_or_else(|| format!("{text:?} is not a host; write example.com, *.example.com or *"))?;
-        let host = url.host().into_owned();
-        Ok(if subdomains { HostPattern::WithSubdomains(host) } else { HostPattern::Exact(host) })
-    }
-
-    /// Does the pattern match this canonical host?
-    pub fn matches(&self, host: &str) -> bool {
-        match self {
-            HostPattern::Any => true,
-            HostPattern::Exact(name) => host == name,
-            HostPattern::WithSubdomains(name) => is_within(host, name),
         }
     }
 }

@@ -17,7 +17,7 @@ pub use lesson::TrapLesson;
 pub use pattern::Pattern;
 
 use crate::admission::filters::Filters;
-use crate::admission::scope::HostPattern;
+use crate::admission::host_pattern::HostPattern;
 use crate::config;
 use crate::lessons::cycle_cache::CycleCache;
 use evidence::Rule;

@@ -1,6 +1,6 @@
 //! Checks `[[hosts]]` and `[proxy]`: what is sent to single hosts, and the proxy of all requests.
 
-use crate::admission::scope::HostPattern;
+use crate::admission::host_pattern::HostPattern;
 use crate::config::{HostTable, ProxyTable};
 use data_encoding::BASE64;
 use recrawl_fetcher::{HostAccess, Proxy};
