@@ -274,6 +274,35 @@ fn the_end_of_a_takedown_says_what_still_forbids_the_pages() {
     assert!(unknown.contains("no page of it is known") && !unknown.contains("kept: the URLs"), "{unknown}");
 }
 
+/// The way back from a mistake: it takes exactly the pattern, and removes no data.
+#[test]
+fn the_end_of_a_takedown_alone_removes_nothing() {
+    let world = World::new(web(20, 2), "");
+    world.crawl(2);
+    let takedown = |words: &[&str]| succeeds(world.run(&[&["takedown"], words].concat()));
+    let (page, host) = first_host(&world);
+    let mistyped = format!("{page}-mistyped");
+    let told = takedown(&["--page", &mistyped]);
+    let end = format!("`recrawl takedown --page '{mistyped}' --end`");
+    assert!(told.contains("no page of it is known") && told.contains(&end), "{told}");
+    takedown(&["--host", "nobody.test"]);
+    let before = world.pages();
+    let refused = fails(world.run(&["takedown", "--prefix", &page, "--end"]), 2);
+    let in_force = format!("takedowns in force: page {mistyped}, host nobody.test");
+    assert!(refused.contains("is not taken down") && refused.contains(&in_force), "{refused}");
+    let told = takedown(&["--page", &mistyped, "--end"]);
+    assert!(told.starts_with(&format!("ended the takedown of page {mistyped}: 0 known pages")), "{told}");
+    assert!(!told.contains("removed") && !told.contains("kept:"), "{told}");
+    takedown(&["--host", &host]);
+    let empty = world.pages();
+    let told = takedown(&["--host", &host, "--end"]);
+    assert!(told.contains("recrawl may fetch them again"), "{told}");
+    assert_eq!(world.pages(), empty);
+    assert!(before.iter().all(|(url, page)| url.contains(&host) || *page == empty[url]));
+    let controls: Value = serde_json::from_str(&succeeds(world.run(&["status", "--json"]))).unwrap();
+    assert_eq!(controls["controls"]["taken_down"], 1, "nobody.test");
+}
+
 #[test]
 fn the_console_lists_what_was_taken_down_and_ends_none_of_it() {
     let world = daemon::world(10, 1, "");
@@ -289,9 +318,9 @@ fn the_console_lists_what_was_taken_down_and_ends_none_of_it() {
         status == 422 && what.contains(&format!("taken down (recrawl takedown, host {host})")),
         "{refused}"
     );
-    assert!(todo.contains("--keep-crawling"), "{refused}");
+    assert!(todo.contains(&format!("`recrawl takedown --host '{host}' --end`")), "{refused}");
     let (status, refused) = daemon.ask("POST", "/api/v1/seeds", Some(json!({"urls": [page]})));
-    assert!(status == 422 && refused["todo"].as_str().unwrap().contains("--keep-crawling"), "{refused}");
+    assert!(status == 422 && refused["todo"].as_str().unwrap().contains("--end`"), "{refused}");
     daemon.change("PUT", "/api/v1/blocks/b.test", None);
     for (pattern, down) in [(host.as_str(), host.as_str()), ("b.test", "https://b.test/private/")] {
         let (_, told) = daemon.ask("DELETE", &format!("/api/v1/blocks/{pattern}"), None);

@@ -498,6 +498,9 @@ pub struct TakedownArgs {
     /// Remove the data but keep crawling the pages, as if newly discovered
     #[arg(long)]
     pub keep_crawling: bool,
+    /// Only end an earlier takedown of this host, prefix or page; removes no data
+    #[arg(long, conflicts_with = "keep_crawling")]
+    pub end: bool,
     #[command(flatten)]
     pub at: Where,
     /// Print JSON

@@ -189,7 +189,7 @@ export function open(main, { app, signal }) {
         h(
           "p",
           { class: "quiet" },
-          "To add a takedown, stop the crawl and run `recrawl takedown`. To end one, add --keep-crawling.",
+          "To add a takedown, stop the crawl and run `recrawl takedown`. To end one, add --end.",
         ),
       ),
       panel(

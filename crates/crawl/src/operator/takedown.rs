@@ -14,7 +14,7 @@ pub use covered::Covered;
 use crate::admission::decisions::Decisions;
 use crate::data_dir::{TABLES, WARC, check_pinned};
 use crate::failure::Failure;
-use crate::labels::{counted, thousands};
+use crate::labels::{self, counted, thousands};
 use crate::open_read::{self, InProgress};
 use crate::operator::control::Control;
 use crate::report::{CycleReport, TAKEDOWN};
@@ -80,6 +80,23 @@ pub struct Order {
     pub pattern: Pattern,
     /// Block nothing, and remove an earlier block.
     pub keep_crawling: bool,
+    /// Only end an earlier takedown of this pattern: remove no data.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub end: bool,
+}
+
+impl Order {
+    fn blocks(&self) -> bool {
+        !self.keep_crawling && !self.end
+    }
+}
+
+/// The command that ends the takedown of a pattern, given as text.
+pub fn ending(pattern: &str) -> String {
+    let (option, value) = pattern.split_once(' ').unwrap_or(("page", pattern));
+    // For a shell; a canonical URL has no double quotes or backslashes.
+    let quote = if value.contains('\'') { '"' } else { '\'' };
+    format!("`recrawl takedown --{option} {quote}{value}{quote} --end`")
 }
 
 /// The result of a takedown, or of its dry run.
@@ -139,16 +156,22 @@ impl Stopped<'_> {
         only_count: bool,
         now: u64,
     ) -> Result<Result<Done, Failure>, Failure> {
-        let Order { pattern: meant, keep_crawling } = order;
+        let Order { pattern: meant, keep_crawling, end } = order;
         let folder = &self.settings.data_dir;
         let is_new = decide(&mut self.decided, order)?;
         if is_new && !only_count {
-            if *keep_crawling {
+            if !order.blocks() {
                 Control::note_lifted(&self.tables)?;
             }
             self.decided.write(&*self.storage)?;
         }
         let in_progress = open_read::in_progress(&*self.storage, &self.repository.current())?;
+        if *end {
+            let generation = self.repository.current();
+            let covered = Covered::by(meant, self.settings, &self.tables, &self.decided, &generation)?;
+            let removed = Summary { pages: covered.pages, ..Summary::default() };
+            return Ok(Ok(Done { removed, covered, in_progress: None }));
+        }
         if !only_count {
             Decisions::forget_older(&self.tables)?;
             if let Some(InProgress { cycle, .. }) = in_progress {
@@ -213,7 +236,7 @@ fn overwrite(warc: &Path, meant: &Pattern, now: u64, only_count: bool) -> Result
 /// Why the crawl cannot be opened; if a daemon has it, with an alternative.
 fn in_the_way(error: OpenError, order: &Order, only_count: bool) -> Failure {
     match error {
-        OpenError::InUse(_) if !only_count && !order.keep_crawling => {
+        OpenError::InUse(_) if !only_count && order.blocks() => {
             let bare = order.pattern.bare();
             // A block covers subdomains anyway.
             let pattern = bare.strip_prefix("*.").unwrap_or(&bare);
@@ -240,14 +263,20 @@ fn is_meant(meant: &Pattern, address: &str) -> bool {
 fn decide(decided: &mut Decisions, order: &Order) -> Result<bool, Failure> {
     let patterns = &mut decided.taken_down;
     let before = patterns.len();
+    if order.end && !patterns.contains(&order.pattern) {
+        let all: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+        let all = if all.is_empty() { "none".into() } else { labels::some_of(&all) };
+        let text = format!("{} is not taken down; takedowns in force: {all}", order.pattern);
+        return Err(Failure::Usage(text));
+    }
     patterns.retain(|known| *known != order.pattern);
-    if !order.keep_crawling {
+    if order.blocks() {
         patterns.push(order.pattern.clone());
     }
     if patterns.len() > MAX_PATTERNS {
         let text = format!(
             "limit of {MAX_PATTERNS} takedown patterns reached; \
-             add the host to scope.opt_out and run takedown with --keep-crawling"
+             add a host to scope.opt_out and run takedown with --host HOST --end"
         );
         return Err(Failure::Usage(text));
     }
@@ -284,10 +313,10 @@ fn empty(repository: &mut Repository, meant: &Pattern, keep_crawling: bool, now:
     repository.commit(next, &report.to_json()).map_err(Failure::work)
 }
 
-/// The record of a known page without content; an announced change has nothing to be compared with. A blocked page is
+/// The record of a known page without content; an announced change and a date have nothing to be compared with. A blocked page is
 /// refused at once, so that it takes no place of the next cycles.
 fn forgotten(record: PageRecord, keep_crawling: bool) -> PageRecord {
     let known = record.known;
     let status = if keep_crawling || known.status == Status::Gone { known.status } else { Status::Refused };
-    PageRecord { known: Known { is_announced: false, status, ..known }, visited: None }
+    PageRecord { known: Known { is_announced: false, lastmod: 0, status, ..known }, visited: None }
 }

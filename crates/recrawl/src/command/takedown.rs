@@ -16,7 +16,7 @@ const RULES: usize = 10;
 
 pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
     let settings = args.at.settings()?;
-    let order = Order { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling };
+    let order = Order { pattern: meant(args, &settings)?, keep_crawling: args.keep_crawling, end: args.end };
     let now = (recrawl_fetcher::system_clock())();
     let stopped = takedown::open(&settings, &order, args.dry_run)?;
     let done = match args.dry_run {
@@ -24,26 +24,40 @@ pub fn run(args: &TakedownArgs) -> Result<(), Failure> {
         false => logged(stopped, &settings, &order, now)?,
     }?;
     let Done { removed, covered, in_progress } = &done;
-    let stays = stays(&order.pattern, removed);
+    let stays = if args.end { Vec::new() } else { stays(&order.pattern, removed) };
     if args.json {
         print_json(&json!({
-            "meant": order.pattern, "dry_run": args.dry_run, "blocked": !args.dry_run && !args.keep_crawling,
+            "meant": order.pattern, "dry_run": args.dry_run, "blocked": !args.dry_run && !args.keep_crawling && !args.end,
             "removed": removed, "stays": stays, "pages": covered.listed,
             "still_forbidden": covered.forbidden, "still_forbidden_of": covered.checked, "cycle_in_progress": in_progress,
         }))?;
         return whole(removed);
     }
-    print_removed(&order.pattern, removed, args.dry_run)?;
+    let pattern = &order.pattern;
+    match args.end {
+        true => {
+            let verb = if args.dry_run { "would end" } else { "ended" };
+            print(format!("{verb} the takedown of {pattern}: {}", counted(removed.pages, "known page")))?;
+        }
+        false => print_removed(pattern, removed, args.dry_run)?,
+    }
     if args.dry_run {
         print_pages(covered)?;
     }
-    if removed.pages == 0 {
-        print("no page of it is known; check how it is written")?;
+    let is_blocked = !args.keep_crawling && !args.end && !args.dry_run;
+    match removed.pages {
+        0 if is_blocked => {
+            let end = takedown::ending(&pattern.to_string());
+            print(format!("no page of it is known; if it is mistyped, end this takedown with {end}"))?;
+        }
+        0 => print("no page of it is known; check how it is written")?,
+        _ => {}
     }
-    match (args.keep_crawling, args.dry_run) {
-        (true, _) => print_forbidden(covered)?,
-        (false, true) => {}
-        (false, false) => print("recrawl will not fetch them again")?,
+    if args.keep_crawling || args.end {
+        print_forbidden(covered)?;
+    }
+    if is_blocked {
+        print("recrawl will not fetch any page of it again")?;
     }
     stays.iter().try_for_each(|what| print(format!("kept: {what}")))?;
     if let Some(cycle) = in_progress {

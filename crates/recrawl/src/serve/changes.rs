@@ -7,7 +7,6 @@ use super::view::failed;
 use recrawl_console::view::Refusal;
 use recrawl_console::view::{Accepted, Change, Did, Who};
 use recrawl_crawl::admission::blocks::Blocks;
-use recrawl_crawl::admission::pattern::Pattern;
 use recrawl_crawl::admission::scope;
 use recrawl_crawl::contact_check;
 use recrawl_crawl::labels;
@@ -15,17 +14,20 @@ use recrawl_crawl::labels::counted;
 use recrawl_crawl::operator::control::{
     Effect, MAX_ASKED, MAX_BLOCKS, MAX_HELD_HOSTS, MAX_WAITING_BYTES, MAX_WAITING_SEEDS, Mark,
 };
+use recrawl_crawl::operator::takedown;
 use recrawl_crawl::progress::figures::Stage;
 use recrawl_types::{CanonicalUrl, ScheduleEntry, Share, Site, Status};
 
-/// A takedown cannot be undone over HTTP.
-const END_TAKEDOWN: &str = "to undo a takedown, stop the crawl and run `recrawl takedown --keep-crawling`";
+/// How to end a takedown, which is not possible over HTTP.
+fn end_takedown(pattern: &str) -> String {
+    format!("to end the takedown, stop the crawl and run {}", takedown::ending(pattern))
+}
 
 /// What to do about a URL that is out of scope.
-fn todo(refusal: &scope::Refusal) -> &'static str {
+fn todo(refusal: &scope::Refusal) -> String {
     match refusal {
-        scope::Refusal::TakenDown(_) => END_TAKEDOWN,
-        _ => "change the scope and send SIGHUP",
+        scope::Refusal::TakenDown(pattern) => end_takedown(pattern),
+        _ => "change the scope and send SIGHUP".into(),
     }
 }
 
@@ -87,13 +89,14 @@ fn block(shared: &SharedState, pattern: &str, mark: Option<Mark>) -> Result<Acce
     };
     let settings = shared.settings();
     let down = settings.scope.taken_down().iter().filter(|down| down.meets_block(&pattern));
-    let down: Vec<String> = down.map(Pattern::words).collect();
+    let (first, down): (Vec<String>, Vec<String>) = down.map(|down| (down.to_string(), down.words())).unzip();
     let done = match mark {
         Some(_) => format!("blocked {what}"),
         None if down.is_empty() => format!("unblocked {what}"),
         None => {
             let down = labels::some_of(&down);
-            format!("unblocked {what}, but these stay taken down: {down}; {END_TAKEDOWN}")
+            let end = end_takedown(&first[0]);
+            format!("unblocked {what}, but these stay taken down: {down}; {end}")
         }
     };
     decided(shared.control.block(&pattern, mark).map_err(failed)?, done, MAX_BLOCKS)
@@ -113,7 +116,7 @@ fn add_seeds(shared: &SharedState, urls: &[String]) -> Result<Accepted, Refusal>
             scope.admit_sites([Site::of(&url).to_string()]);
         }
         if let Some(refusal) = scope.refuse(&url) {
-            return Err(wrong(refusal.to_string(), todo(&refusal)));
+            return Err(wrong(refusal.to_string(), &todo(&refusal)));
         }
         seeds.push(url);
     }

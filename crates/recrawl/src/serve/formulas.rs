@@ -115,7 +115,8 @@ pub fn roll_back(shared: &SharedState) -> Result<Accepted, Refusal> {
         chosen.pop();
     }
     let Some(last) = chosen.last_mut() else {
-        let detail = "no earlier formula to roll back to".into();
+        let detail =
+            "no earlier formula to roll back to; remove formula.toml to return to schedule.formula".into();
         return Ok(Accepted { did: Did::Already, detail });
     };
     let formula = Formula::from_toml(&last.toml).map_err(failed)?;

@@ -64,7 +64,10 @@ pub fn scope(
 ) -> Result<Option<Option<Refusal>>, Failure> {
     settings.scope.refuse_taken_down(decided.taken_down.clone());
     if settings.config.scope.hosts.is_empty() {
-        let Ok(tables) = tables else { return Ok(None) };
+        let Ok(tables) = tables else {
+            // Opt-outs and takedowns are known without the sites of the seeds.
+            return Ok(settings.scope.refuse(url).filter(|refusal| *refusal != Refusal::Host).map(Some));
+        };
         settings.scope.admit_sites(recrawl_crawl::stored::seed_sites(tables, &[])?);
     }
     Ok(Some(settings.scope.refuse(url)))

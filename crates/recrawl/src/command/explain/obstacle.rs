@@ -6,6 +6,7 @@ use recrawl_archive::timestamp;
 use recrawl_crawl::admission::gates::ClosedGate;
 use recrawl_crawl::admission::scope::Refusal;
 use recrawl_crawl::labels;
+use recrawl_crawl::operator::takedown;
 use recrawl_fetcher::host_delay::LeftAlone;
 use recrawl_scheduler::{Gate, HostPlaces};
 use recrawl_types::Origin;
@@ -126,7 +127,7 @@ impl Explanation {
             counted(limit, "page"),
             last.unwrap_or_default()
         );
-        let lifted = format!("set schedule.max_per_host to {needed} or more, or use \"Fetch now\"");
+        let lifted = format!("set schedule.max_per_host to {needed} or more, or {FETCH_NOW}");
         Some(Obstacle::new("max_per_host", NOT_SELECTED, evidence, lifted))
     }
 
@@ -152,7 +153,7 @@ impl Explanation {
                     known.last_attempt,
                     recrawl_crawl::cycle::readmission::RECHECK_EVERY
                 ),
-                "change the rule (the next cycle checks it again), or use \"Fetch now\"",
+                format!("change the rule (the next cycle checks it again), or {FETCH_NOW}"),
             )),
             Gate::BackOff => {
                 let due = known.last_attempt.0 + known.back_off();
@@ -161,7 +162,7 @@ impl Explanation {
                     counted(known.failures.into(), "consecutive failure"),
                     known.last_attempt
                 );
-                let lifted = format!("wait for cycle {due}, or use \"Fetch now\"");
+                let lifted = format!("wait for cycle {due}, or {FETCH_NOW}");
                 Some(Obstacle::new("back_off", format!("not before cycle {due}"), evidence, lifted))
             }
             Gate::Discovery => {
@@ -192,7 +193,7 @@ impl Explanation {
         let rank = self.rank?;
         // The score share grows in proportion to cycle.pages.
         let pages = (rank as f64 * self.chosen as f64 / self.score_places.max(1) as f64).ceil();
-        let lifted = format!("raise cycle.pages to about {pages}, or use \"Fetch now\"");
+        let lifted = format!("raise cycle.pages to about {pages}, or {FETCH_NOW}");
         Some(Obstacle::new("score", NOT_SELECTED, self.place_in_schedule(), lifted))
     }
 }
@@ -212,6 +213,7 @@ fn host_failed(failures: u32) -> String {
 }
 
 const NOT_SELECTED: &str = "not in the next cycle, unless the audit sample selects it";
+const FETCH_NOW: &str = "request it (\"Fetch now\" in the dashboard, or POST /api/v1/recrawl)";
 const END_OPT_OUT: &str = "remove the host from the scope.opt_out file, if its owner agrees";
 
 fn scope(refusal: &Refusal) -> Obstacle {
@@ -219,12 +221,14 @@ fn scope(refusal: &Refusal) -> Obstacle {
         return Obstacle::new("opted_out", "never", why, END_OPT_OUT);
     }
     let lifted = match refusal {
+        Refusal::TakenDown(pattern) => {
+            let why = refusal.to_string();
+            let lifted = format!("stop the crawl and end the takedown with {}", takedown::ending(pattern));
+            return Obstacle::new("scope", "none: taken down", why, lifted);
+        }
         Refusal::Host => "add its host to scope.hosts, or add a seed on its site",
         Refusal::RefusedHost => "remove its host from scope.refuse_hosts",
         Refusal::OptedOut(_) => END_OPT_OUT,
-        Refusal::TakenDown(_) => {
-            "stop the crawl and end the takedown with `recrawl takedown --keep-crawling`"
-        }
         Refusal::Prefix => "add a prefix of it to scope.prefixes",
         Refusal::RefusedPrefix => "remove its prefix from scope.refuse_prefixes",
         Refusal::Shape(_) => "raise that limit",
