@@ -328,8 +328,7 @@ table! {
     Schedule {
         /// `formula`, or a policy that needs none.
         policy: String = PolicyKind::default().name.into(),
-        /// Name, file or expression of a formula. formula.toml in the data directory overrides it, and
-        /// `crawl --formula` overrides both.
+        /// Name, file or expression of a formula.
         formula: String = String::from("default"),
         /// Maximum pages per host and cycle; 0 for no limit.
         max_per_host: u64 = 0,
