@@ -7,6 +7,7 @@ use crate::client::{Network, NetworkError, Reply};
 use crate::control::{FIGURES_EVERY, MAX_SLOWEST, Steering};
 use crate::frontier::Frontier;
 use crate::host::{Action, Next, QueuedPage, RobotsRequest, SlotState};
+use crate::host_delay::LeftAlone;
 use crate::host_order::Precedence;
 use crate::limits::{FetchConfig, LONG_WAIT, MAX_FOLLOWED, MAX_ROBOTS_REDIRECTS};
 use crate::outcome::{FetchError, FetchedPage, is_redirect, redirect_target};
@@ -515,9 +516,9 @@ impl Loop {
             policy
         };
         if let RobotsPolicy::Rules(rules) = &policy
-            && let Some(delay) = rules.crawl_delay.filter(|d| *d > self.run.config.max_crawl_delay)
+            && let Some(why) = LeftAlone::by_rules(rules, &self.run.config)
         {
-            warn!(%origin, ?delay, "the Crawl-delay in robots.txt exceeds politeness.max_crawl_delay");
+            warn!(%origin, "the host is skipped: {why}");
         }
         queue.set_policy(policy, now, &self.run);
         host.update_delay(&self.run);

@@ -3,9 +3,10 @@
 
 use crate::limits::FetchConfig;
 use crate::politeness::AdaptiveDelay;
+use crate::robots::Rules;
 use crate::robots::policy::{RobotsPolicy, refetch_at};
 use recrawl_types::host::{RobotsBody, RobotsState};
-use recrawl_types::{Failure, HostState};
+use recrawl_types::{Failure, HostState, Outcome, Skip};
 use std::fmt;
 use std::time::Duration;
 
@@ -60,7 +61,8 @@ pub enum LeftAlone {
 impl HostDelay {
     /// Computes delay and back-off from a host's state at the time `now`.
     pub fn of(state: &HostState, config: &FetchConfig, now: u64) -> HostDelay {
-        let asked = crawl_delay(state, config);
+        let rules = rules(state, config);
+        let asked = rules.as_ref().and_then(|rules| rules.crawl_delay);
         let kept = asked.filter(|d| *d <= config.max_crawl_delay).unwrap_or_default();
         let base = kept.max(config.delay_per_host);
         let adaptive_delay = AdaptiveDelay::of(state);
@@ -77,7 +79,7 @@ impl HostDelay {
         };
         let left_alone = match state.back_off_until {
             until if until > now => Some(LeftAlone::BackOff { until }),
-            _ => LeftAlone::by_robots(state, asked, config),
+            _ => LeftAlone::by_robots(state, rules.as_ref(), config),
         };
         HostDelay { delay, because, left_alone }
     }
@@ -93,25 +95,38 @@ impl fmt::Display for DelayReason {
     }
 }
 
-/// The Crawl-delay of the stored robots.txt.
-fn crawl_delay(state: &HostState, config: &FetchConfig) -> Option<Duration> {
+/// The rules of the stored robots.txt.
+fn rules(state: &HostState, config: &FetchConfig) -> Option<Rules> {
     let robots = state.robots.as_ref()?;
     match RobotsPolicy::from_body(&robots.body, config.product_token()) {
-        RobotsPolicy::Rules(rules) => rules.crawl_delay,
+        RobotsPolicy::Rules(rules) => Some(rules),
         RobotsPolicy::Unreachable(_) | RobotsPolicy::Refused => None,
     }
 }
 
 impl LeftAlone {
-    /// Why the stored robots.txt, with this Crawl-delay, keeps the whole host from being requested, if it
-    /// does.
-    pub fn by_robots(state: &HostState, asked: Option<Duration>, config: &FetchConfig) -> Option<LeftAlone> {
+    /// Why the stored robots.txt, with these rules, keeps the whole host from being requested, if it does.
+    pub fn by_robots(state: &HostState, rules: Option<&Rules>, config: &FetchConfig) -> Option<LeftAlone> {
         if let Some(robots @ RobotsState { body: RobotsBody::DisallowAll(why), .. }) = &state.robots {
             let since = robots.unreachable_since.unwrap_or(robots.fetched);
             return Some(LeftAlone::NoRobots { why: *why, since, again: refetch_at(robots, config) });
         }
-        let asked = asked.filter(|asked| *asked > config.max_crawl_delay)?;
+        LeftAlone::by_rules(rules?, config)
+    }
+
+    /// Why the rules of a robots.txt keep the whole host from being requested, if they do.
+    pub fn by_rules(rules: &Rules, config: &FetchConfig) -> Option<LeftAlone> {
+        let asked = rules.crawl_delay.filter(|asked| *asked > config.max_crawl_delay)?;
         Some(LeftAlone::CrawlDelay { asked, kept: config.max_crawl_delay })
+    }
+
+    /// The outcome of the host's pages.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            LeftAlone::BackOff { .. } => Outcome::Skipped(Skip::HostBackOff),
+            LeftAlone::CrawlDelay { .. } => Outcome::Skipped(Skip::CrawlDelay),
+            LeftAlone::NoRobots { why, .. } => Outcome::RobotsUnreachable(*why),
+        }
     }
 
     /// The name in JSON.

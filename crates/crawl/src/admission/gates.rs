@@ -42,9 +42,7 @@ impl ClosedGate {
             ClosedGate::Block(_) => Skip::Blocked,
             ClosedGate::Trap => Skip::Trap,
             ClosedGate::Robots(_) => return Outcome::RobotsDenied,
-            ClosedGate::Host(LeftAlone::BackOff { .. }) => Skip::HostBackOff,
-            ClosedGate::Host(LeftAlone::CrawlDelay { .. }) => Skip::CrawlDelay,
-            ClosedGate::Host(LeftAlone::NoRobots { why, .. }) => return Outcome::RobotsUnreachable(*why),
+            ClosedGate::Host(why) => return why.outcome(),
         })
     }
 }
@@ -76,8 +74,8 @@ impl OriginGates {
             RobotsBody::Rules(file) => Some(Rules::parse(file, config.product_token())),
             RobotsBody::AllowAll | RobotsBody::DisallowAll(_) => None,
         });
-        let crawl_delay = rules.as_ref().and_then(|rules| rules.crawl_delay);
-        OriginGates { rules, left_alone: LeftAlone::by_robots(state, crawl_delay, config) }
+        let left_alone = LeftAlone::by_robots(state, rules.as_ref(), config);
+        OriginGates { rules, left_alone }
     }
 }
 

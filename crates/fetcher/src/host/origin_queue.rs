@@ -1,6 +1,7 @@
 //! The queue of one origin: its pages, its robots policy, and its state.
 
 use super::{Cursor, QueuedPage};
+use crate::host_delay::LeftAlone;
 use crate::limits::{MAX_HOST_BACK_OFF, MIN_HOST_BACK_OFF};
 use crate::outcome::{Condition, FetchError, validators_to_send};
 use crate::robots::policy::RobotsPolicy;
@@ -193,12 +194,9 @@ impl OriginQueue {
             RobotsPolicy::Rules(rules) if !rules.allows(entry.url.path_and_query()) => {
                 Some(Outcome::RobotsDenied)
             }
-            RobotsPolicy::Rules(rules)
-                if rules.crawl_delay.is_some_and(|d| d > run.config.max_crawl_delay) =>
-            {
-                Some(Outcome::Skipped(Skip::CrawlDelay))
+            RobotsPolicy::Rules(rules) => {
+                LeftAlone::by_rules(rules, &run.config).map(|left_alone| left_alone.outcome())
             }
-            RobotsPolicy::Rules(_) => None,
         }
     }
 
